@@ -1,0 +1,27 @@
+"""fedmix reproduces, and audits, the experiments of federated mixture learning.
+
+``Clients`` holds the ragged data of many clients; ``methods`` the estimators; ``align`` matches
+component labels across clients. Heavy imports wait until a name is first used.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_LAZY_OBJECTS = {"Clients": "fedmix.clients", "align": "fedmix.alignment"}
+_LAZY_MODULES = ("data", "embed", "families", "methods", "metrics", "simulate")
+
+__all__ = [*_LAZY_OBJECTS, *_LAZY_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY_OBJECTS:
+        return getattr(import_module(_LAZY_OBJECTS[name]), name)
+    if name in _LAZY_MODULES:
+        return import_module(f"fedmix.{name}")
+    raise AttributeError(f"module 'fedmix' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,178 @@
+"""Ragged data of many clients in one contiguous array with offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fedmix.errors import DataError
+
+FloatArray = NDArray[np.float64]
+
+
+class Clients:
+    """The data of K clients, stored one after the other.
+
+    Build it with :meth:`from_arrays`; the constructor takes the contiguous form.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        All clients' points, client after client.
+    offsets : ndarray of shape (K + 1,)
+        Client k owns rows ``offsets[k]`` to ``offsets[k + 1]``; a client may be empty.
+    responses : ndarray of shape (n,), optional
+        The response of each point, for regression.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (K,)
+        Points a client.
+
+    Raises
+    ------
+    DataError
+        If shapes do not agree, there is no client or no point, or a value is not finite.
+    """
+
+    def __init__(
+        self, points: ArrayLike, offsets: ArrayLike, responses: ArrayLike | None = None
+    ) -> None:
+        self.points = np.ascontiguousarray(points, dtype=np.float64)
+        self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+        self.responses = (
+            None if responses is None else np.ascontiguousarray(responses, dtype=np.float64)
+        )
+        self._validate()
+
+    @classmethod
+    def from_arrays(
+        cls, xs: Sequence[ArrayLike], responses: Sequence[ArrayLike] | None = None
+    ) -> Clients:
+        """Gather one array a client.
+
+        Parameters
+        ----------
+        xs : sequence of K arrays of shape (n_k, d)
+            The points of each client; sizes may differ.
+        responses : sequence of K arrays of shape (n_k,), optional
+            The responses of each client, for regression.
+
+        Returns
+        -------
+        Clients
+
+        Raises
+        ------
+        DataError
+            Naming the client whose array has the wrong shape or a value that is not finite.
+        """
+        arrays = [_as_matrix(x, k) for k, x in enumerate(xs)]
+        if not arrays:
+            raise DataError("No clients were given: expected at least one (n_k, d) array.")
+        widths = sorted({a.shape[1] for a in arrays})
+        if len(widths) > 1:
+            raise DataError(f"Clients differ in their number of features: {widths}.")
+        sizes = [len(a) for a in arrays]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        stacked = None
+        if responses is not None:
+            vectors = [np.asarray(y, dtype=np.float64) for y in responses]
+            shapes = [y.shape for y in vectors]
+            if shapes != [(n,) for n in sizes]:
+                raise DataError(
+                    f"Expected one response a point: client sizes {sizes}, response shapes {shapes}."
+                )
+            stacked = np.concatenate(vectors)
+        return cls(np.concatenate(arrays), offsets, stacked)
+
+    def __len__(self) -> int:
+        """Return the number of clients K."""
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        """Yield a view of each client's points."""
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, k: int) -> FloatArray:
+        """Return a view of client k's points, of shape (n_k, d)."""
+        k = range(len(self))[k]
+        return self.points[self.offsets[k] : self.offsets[k + 1]]
+
+    def __repr__(self) -> str:
+        kind = "" if self.responses is None else ", with responses"
+        return f"Clients(K={len(self)}, n={self.n_points}, d={self.n_features}{kind})"
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Points a client, of shape (K,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def n_points(self) -> int:
+        """Points of all clients together."""
+        return len(self.points)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return self.points.shape[1]
+
+    def responses_of(self, k: int) -> FloatArray:
+        """Return a view of client k's responses, of shape (n_k,)."""
+        if self.responses is None:
+            raise DataError("These clients have no responses: pass them to Clients.from_arrays.")
+        k = range(len(self))[k]
+        return self.responses[self.offsets[k] : self.offsets[k + 1]]
+
+    def subset(self, indices: Sequence[int]) -> Clients:
+        """Return the clients at ``indices``, in that order."""
+        responses = None if self.responses is None else [self.responses_of(k) for k in indices]
+        return Clients.from_arrays([self[k] for k in indices], responses)
+
+    def split(self, values: NDArray) -> list[NDArray]:
+        """Cut an array with one row a point into one array a client."""
+        return np.split(values, self.offsets[1:-1])
+
+    def pooled(self) -> Clients:
+        """Return one client that owns everybody's points."""
+        return Clients(self.points, [0, self.n_points], self.responses)
+
+    def _validate(self) -> None:
+        if self.points.ndim != 2 or self.points.shape[1] == 0:
+            raise DataError(f"Expected points of shape (n, d), d >= 1; got {self.points.shape}.")
+        if len(self.offsets) < 2 or self.offsets[0] != 0 or self.offsets[-1] != self.n_points:
+            raise DataError("Offsets must run from 0 to the number of points, one step a client.")
+        if np.any(self.sizes < 0):
+            raise DataError("Offsets must not decrease.")
+        if self.n_points == 0:
+            raise DataError("All clients are empty: expected at least one point.")
+        _check_finite(self, self.points, "points")
+        if self.responses is not None:
+            if self.responses.shape != (self.n_points,):
+                raise DataError(f"Expected {self.n_points} responses; got {self.responses.shape}.")
+            _check_finite(self, self.responses, "responses")
+
+
+def _as_matrix(x: ArrayLike, k: int) -> FloatArray:
+    try:
+        x = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"Client {k}: expected numbers of shape (n_k, d); {error}.") from error
+    if x.ndim != 2:
+        raise DataError(f"Client {k}: expected an array of shape (n_k, d), got shape {x.shape}.")
+    return x
+
+
+def _check_finite(clients: Clients, values: FloatArray, what: str) -> None:
+    finite = np.isfinite(values)
+    if finite.all():
+        return
+    row = int(np.argwhere(~finite)[0, 0])
+    k = int(np.searchsorted(clients.offsets, row, side="right") - 1)
+    raise DataError(
+        f"Client {k}: {what} hold NaN or infinity, first in row {row - clients.offsets[k]} of this "
+        f"client ({np.count_nonzero(~finite)} such values in all). Remove or impute them first."
+    )

@@ -1,0 +1,1 @@
+"""Experiments: how one replication of a setting is made, run and scored."""

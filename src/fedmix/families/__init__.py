@@ -1,0 +1,1 @@
+"""Component families: log densities, sufficient statistics, M-steps and gradients."""

@@ -1,0 +1,107 @@
+"""Files that are either whole or absent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkstemp
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedmix.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
+    """Yield a temporary name beside ``path`` and move it into place if all went well.
+
+    A job that is killed, or runs beside its own orphan, never leaves half a file under the final
+    name: ``os.replace`` is atomic within a folder.
+
+    Parameters
+    ----------
+    path : path-like
+        Final name; its folder is made if it does not exist.
+
+    Yields
+    ------
+    pathlib.Path
+        The temporary name to write to, with the same suffix.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike, text: str) -> None:
+    """Write a text file atomically, in UTF-8."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_arrays(path: str | os.PathLike, arrays: dict[str, np.ndarray]) -> None:
+    """Write named arrays as an npz atomically; equal arrays give equal bytes."""
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        np.savez_compressed(stream, allow_pickle=False, **arrays)
+
+
+def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
+    """Read an npz, never unpickling.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged; it names the file and says to delete it.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        raise DataError(_damaged(path, error)) from error
+
+
+def write_table(path: str | os.PathLike, table: pd.DataFrame) -> None:
+    """Write a data frame as parquet atomically; equal frames give equal bytes."""
+    with atomic_path(path) as temporary:
+        table.to_parquet(temporary, index=False, compression="zstd")
+
+
+def read_table(path: str | os.PathLike) -> pd.DataFrame:
+    """Read a parquet file.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged; it names the file and says to delete it.
+    """
+    import pandas as pd
+
+    try:
+        return pd.read_parquet(path)
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        raise DataError(_damaged(path, error)) from error
+
+
+def _damaged(path: str | os.PathLike, error: Exception) -> str:
+    return (
+        f"{path} is damaged or truncated ({type(error).__name__}: {error}). "
+        "Delete it and run Snakemake again: it will be remade."
+    )
