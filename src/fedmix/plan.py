@@ -1,0 +1,186 @@
+"""What a run consists of: studies, settings, methods and blocks of replications."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from string import Formatter
+from typing import Any
+
+from fedmix.configuration import merged, raise_all
+from fedmix.errors import ConfigurationError, nearest_names
+
+DEFAULT_VARIANT = "default"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One cell of a study's grid in one variant.
+
+    Parameters
+    ----------
+    study, variant, name : str
+        ``name`` is the setting's short id without the variant.
+    values : mapping
+        Constants, the variant's changes and the grid's values.
+    """
+
+    study: str
+    variant: str
+    name: str
+    values: Mapping[str, Any]
+
+    @property
+    def folder(self) -> str:
+        """The folder's name under ``results/<study>/``."""
+        return self.name if self.variant == DEFAULT_VARIANT else f"{self.variant}.{self.name}"
+
+    def matches(self, where: Mapping[str, Any]) -> bool:
+        """Return whether the setting has the given values (a list means any of them)."""
+        values = {**self.values, "variant": self.variant, "setting": self.name}
+        return all(
+            values.get(key) in wanted if isinstance(wanted, list) else values.get(key) == wanted
+            for key, wanted in where.items()
+        )
+
+
+@dataclass(frozen=True)
+class PlannedMethod:
+    """A method of a study: its name in paths and tables, its estimator and parameters."""
+
+    name: str
+    estimator: str
+    label: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    where: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study as configured: settings times methods times replications."""
+
+    name: str
+    paper: str
+    experiment: str
+    replications: int
+    block: int
+    settings: Mapping[str, Setting]
+    variants: Mapping[str, Mapping[str, Any]]
+    methods: Mapping[str, PlannedMethod]
+
+    @property
+    def blocks(self) -> list[str]:
+        """Names of the blocks, each a range of replications such as ``"0-19"``."""
+        starts = range(0, self.replications, self.block)
+        return [f"{a}-{min(a + self.block, self.replications) - 1}" for a in starts]
+
+    def methods_of(self, setting: Setting) -> list[str]:
+        """Return the methods that run in a setting."""
+        return [m.name for m in self.methods.values() if setting.matches(m.where)]
+
+    def method_in(self, name: str, setting: Setting) -> PlannedMethod:
+        """Return a method with the parameters that the setting's variant gives it."""
+        method = self.methods[name]
+        change = self.variants[setting.variant].get("methods", {}).get(name, {})
+        parameters = {**method.parameters, **change}
+        return PlannedMethod(name, method.estimator, method.label, parameters, method.where)
+
+
+def replications_of(block: str) -> range:
+    """Return the replications that a block's name stands for: ``"0-19"`` is 0, 1, ..., 19."""
+    first, last = block.split("-")
+    return range(int(first), int(last) + 1)
+
+
+def plan_study(name: str, document: Mapping[str, Any], methods: Mapping[str, Any]) -> Study:
+    """Resolve a study's configuration.
+
+    Parameters
+    ----------
+    name : str
+        The study's name.
+    document : mapping
+        Its validated configuration, the preset's changes included.
+    methods : mapping
+        The method entries of ``config/methods.yaml``.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    ConfigurationError
+        If settings share an id, or a method or variant is unknown.
+    """
+    variants = document.get("variants") or {DEFAULT_VARIANT: {}}
+    planned = {m.name: m for m in (_plan_method(name, e, methods) for e in document["methods"])}
+    raise_all(
+        f"studies/{name}.yaml: variant {variant!r} changes method {method!r}, which the study "
+        f"does not run. {nearest_names(method, planned)}"
+        for variant, change in variants.items()
+        for method in change.get("methods", {})
+        if method not in planned
+    )
+    settings: dict[str, Setting] = {}
+    for setting in _settings(name, document, variants):
+        if setting.folder in settings:
+            raise ConfigurationError(
+                f"studies/{name}.yaml: two settings share the id {setting.folder!r}. "
+                "Name every varying key in setting_id."
+            )
+        settings[setting.folder] = setting
+    return Study(
+        name=name,
+        paper=document["paper"],
+        experiment=document["experiment"],
+        replications=document["replications"],
+        block=document["block"],
+        settings=settings,
+        variants=variants,
+        methods=planned,
+    )
+
+
+def _settings(
+    study: str, document: Mapping[str, Any], variants: Mapping[str, Any]
+) -> Iterator[Setting]:
+    template = document["setting_id"]
+    for variant, change in variants.items():
+        for grid in change.get("settings", document["settings"]):
+            axes = {k: v if isinstance(v, list) else [v] for k, v in grid.items()}
+            for combination in product(*axes.values()):
+                chosen = dict(zip(axes, combination, strict=True))
+                values = merged(
+                    merged(document.get("constants", {}), change.get("constants", {})), chosen
+                )
+                yield Setting(study, variant, _format_id(study, template, values), values)
+
+
+def _format_id(study: str, template: str, values: Mapping[str, Any]) -> str:
+    keys = [key for _, key, _, _ in Formatter().parse(template) if key]
+    missing = [key for key in keys if key not in values]
+    if missing:
+        raise ConfigurationError(
+            f"studies/{study}.yaml: setting_id names {missing[0]!r}, which no setting has. "
+            f"{nearest_names(missing[0], values)}"
+        )
+    return template.format(**values)
+
+
+def _plan_method(study: str, entry: str | Mapping[str, Any], known: Mapping) -> PlannedMethod:
+    entry = {"name": entry} if isinstance(entry, str) else entry
+    source = entry.get("method", entry["name"])
+    if source not in known:
+        raise ConfigurationError(
+            f"studies/{study}.yaml: unknown method {source!r}. {nearest_names(source, known)}"
+        )
+    base = known[source]
+    return PlannedMethod(
+        name=entry["name"],
+        estimator=base["estimator"],
+        label=entry.get("label", base["label"] if source == entry["name"] else entry["name"]),
+        parameters={**base.get("parameters", {}), **entry.get("parameters", {})},
+        where=entry.get("where", {}),
+    )
