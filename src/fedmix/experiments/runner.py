@@ -1,0 +1,249 @@
+"""Make, start and run the replications of a block."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedmix.errors import ConfigurationError, DataError, DivergenceError
+from fedmix.experiments.base import Method, Outcome
+from fedmix.streams import Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fedmix.data import Dataset
+
+logger = logging.getLogger(__name__)
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting of one study, with what its replications need.
+
+    Parameters
+    ----------
+    study, variant, setting : str
+        Names; streams are keyed without the variant, so that variants share their data.
+    experiment : str
+        Module of ``fedmix.experiments``.
+    values : mapping
+        The setting's values.
+    data : Dataset, optional
+        The embedded data set, if the setting names one.
+    """
+
+    study: str
+    variant: str
+    setting: str
+    experiment: str
+    values: Mapping[str, Any]
+    data: Dataset | None = None
+
+    @property
+    def module(self) -> ModuleType:
+        """The experiment's module."""
+        return import_module(f"fedmix.experiments.{self.experiment}")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What an experiment sees: the values and the variant's name."""
+        return {**self.values, "variant": self.variant}
+
+    def streams(self, replication: int) -> Streams:
+        """Return the random streams of a replication."""
+        return Streams(self.study, self.setting, replication)
+
+
+class ReplicationTimeout(Exception):
+    """A replication took longer than the preset allows."""
+
+
+def make_problems(cell: Cell, replications: Iterable[int]) -> Arrays:
+    """Return the problems of a block as one dict of arrays, keyed ``"<replication>/<name>"``."""
+    return _pack(
+        (r, cell.module.make_problem(cell.settings, cell.data, cell.streams(r)))
+        for r in replications
+    )
+
+
+def make_initial_values(cell: Cell, problems: Arrays, replications: Iterable[int]) -> Arrays:
+    """Return the shared initial values of a block, keyed like its problems."""
+    return _pack(
+        (
+            r,
+            cell.module.initial_values(
+                cell.settings, _unpack(problems, r), cell.data, cell.streams(r)
+            ),
+        )
+        for r in replications
+    )
+
+
+def run_block(
+    cell: Cell,
+    method: Method,
+    problems: Arrays,
+    initial: Arrays,
+    replications: Iterable[int],
+    timeout: float | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Run one method on a block of replications.
+
+    A replication that fails becomes a row with its status and message; the others go on. Running
+    out of memory is not a result: it ends the job, so that it can be tried again with more.
+
+    Parameters
+    ----------
+    cell : Cell
+        The setting.
+    method : Method
+        The configured method.
+    problems, initial : dict of ndarray
+        From :func:`make_problems` and :func:`make_initial_values`.
+    replications : iterable of int
+        The block's replications.
+    timeout : float, optional
+        Seconds that one replication may take.
+
+    Returns
+    -------
+    results : DataFrame
+        Tidy rows that any repetition reproduces bit for bit.
+    timings : DataFrame
+        One row a replication: wall and CPU seconds, which no repetition reproduces.
+    """
+    import pandas as pd
+
+    results, timings = [], []
+    for r in replications:
+        wall, cpu = time.perf_counter(), time.process_time()
+        rows = _run_replication(cell, method, _unpack(problems, r), _unpack(initial, r), r, timeout)
+        seconds = {
+            "seconds": time.perf_counter() - wall,
+            "cpu_seconds": time.process_time() - cpu,
+        }
+        identity = {**_identity(cell), "method": method.name, "replication": r}
+        results += [{**identity, **row} for row in rows]
+        timings.append({**identity, "status": rows[0]["status"], **seconds})
+        logger.info("replication %d: %s, %.2f s", r, rows[0]["status"], seconds["seconds"])
+    return _typed(pd.DataFrame(results)), pd.DataFrame(timings)
+
+
+def run_cell(
+    cell: Cell, method: Method, replication: int, problem: Arrays, initial: Arrays
+) -> Outcome:
+    """Run one method on one replication in the foreground, errors and all."""
+    return cell.module.run(
+        method, cell.settings, problem, initial, cell.data, cell.streams(replication)
+    )
+
+
+def _run_replication(
+    cell: Cell,
+    method: Method,
+    problem: Arrays,
+    initial: Arrays,
+    replication: int,
+    timeout: float | None,
+) -> list[dict[str, Any]]:
+    try:
+        with _deadline(timeout):
+            outcome = run_cell(cell, method, replication, problem, initial)
+        return _success(outcome)
+    except DivergenceError as error:
+        return [_failure("diverged", error)]
+    except ReplicationTimeout as error:
+        return [_failure("timeout", error)]
+    except (ConfigurationError, MemoryError):
+        raise  # not a result: the request itself is wrong, or the job needs more memory
+    except Exception as error:
+        logger.exception("replication %d of %s failed", replication, method.name)
+        return [_failure("error", error)]
+
+
+def _success(outcome: Outcome) -> list[dict[str, Any]]:
+    for metric, value in outcome.metrics.items():
+        if not np.isfinite(value):
+            raise DataError(f"metric {metric!r} is {value}: undefined scores must be left out")
+    shared = {
+        "status": "ok",
+        "message": "",
+        "rounds": outcome.rounds,
+        "converged": outcome.converged,
+        "floats_up": outcome.floats_up,
+        "floats_down": outcome.floats_down,
+    }
+    final = [
+        {"round": None, "metric": m, "value": float(v), **shared}
+        for m, v in outcome.metrics.items()
+    ]
+    by_round = [
+        {"round": t, "metric": m, "value": float(v), **shared}
+        for m, values in outcome.trajectories.items()
+        for t, v in enumerate(values)
+    ]
+    return final + by_round
+
+
+def _failure(status: str, error: Exception) -> dict[str, Any]:
+    first_line = (str(error) or type(error).__name__).splitlines()[0]
+    return {
+        "round": None,
+        "metric": "",
+        "value": np.nan,
+        "status": status,
+        "message": f"{type(error).__name__}: {first_line}",
+        "rounds": 0,
+        "converged": False,
+        "floats_up": 0,
+        "floats_down": 0,
+    }
+
+
+def _identity(cell: Cell) -> dict[str, Any]:
+    plain = {k: v for k, v in cell.values.items() if isinstance(v, str | int | float | bool)}
+    return {"study": cell.study, "variant": cell.variant, "setting": cell.setting, **plain}
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    kinds = {"round": "Int64", "value": "float64", "rounds": "int64", "replication": "int64"}
+    return frame.astype(kinds)
+
+
+@contextmanager
+def _deadline(seconds: float | None) -> Iterator[None]:
+    """Raise ReplicationTimeout in the main thread after ``seconds`` (None: never)."""
+    if not seconds:
+        yield
+        return
+
+    def expire(*_: Any) -> None:
+        raise ReplicationTimeout(f"took longer than the {seconds:g} s that the preset allows")
+
+    previous: Callable | int | None = signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def _pack(blocks: Iterable[tuple[int, Arrays]]) -> Arrays:
+    return {f"{r}/{name}": value for r, arrays in blocks for name, value in arrays.items()}
+
+
+def _unpack(arrays: Arrays, replication: int) -> Arrays:
+    prefix = f"{replication}/"
+    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

@@ -1,0 +1,178 @@
+"""Read what a run is asked for: configuration, preset, studies, methods, data sets and items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fedmix import methods as method_registry
+from fedmix.configuration import merged, raise_all, read_schema, read_yaml, validate
+from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.plan import Setting, Study, plan_study
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or a figure that a person asks for by name.
+
+    Parameters
+    ----------
+    name, kind, paper, title, caption : str
+        ``kind`` is ``"table"`` or ``"figure"``.
+    study : str
+        The study whose results it shows.
+    where : mapping
+        Values that a setting must have to take part.
+    builder : str
+        ``module.function`` under ``fedmix.tables`` or ``fedmix.figures``.
+    options : mapping
+        Further arguments of the builder.
+    """
+
+    name: str
+    kind: str
+    paper: str
+    title: str
+    caption: str
+    study: str
+    builder: str
+    where: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Everything a run is asked for, resolved and checked.
+
+    Attributes
+    ----------
+    options : mapping
+        The top-level configuration, e.g. ``preset`` and ``mirror``.
+    studies : mapping of str to Study
+    items : mapping of str to Item
+    datasets : mapping of str to mapping
+        Entries of ``config/datasets.yaml``.
+    """
+
+    options: Mapping[str, Any]
+    studies: Mapping[str, Study]
+    items: Mapping[str, Item]
+    datasets: Mapping[str, Any]
+
+    def settings_of(self, item: Item) -> list[Setting]:
+        """Return the settings that an item shows."""
+        return [s for s in self.studies[item.study].settings.values() if s.matches(item.where)]
+
+    def embeddings(self) -> list[tuple[str, str]]:
+        """Return every pair (data set, embedding) that some setting needs, sorted."""
+        values = (s.values for study in self.studies.values() for s in study.settings.values())
+        return sorted({(v["dataset"], v["embedding"]) for v in values if "dataset" in v})
+
+
+def read_request(folder: str | Path, options: Mapping[str, Any]) -> Request:
+    """Resolve a request against the configuration folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        The ``config`` folder; the schemas lie in ``workflow/schemas`` beside it.
+    options : mapping
+        The top-level configuration after ``--config``.
+
+    Returns
+    -------
+    Request
+
+    Raises
+    ------
+    ConfigurationError
+        Listing what is wrong, in which file and under which key, with the nearest valid names.
+    """
+    folder = Path(folder)
+    schemas = folder.parent / "workflow" / "schemas"
+    validate(options, read_schema(schemas / "config.schema.yaml"), "config/config.yaml")
+    preset = _read(folder / "presets" / f"{options['preset']}.yaml", schemas, "preset")
+    methods = _read(folder / "methods.yaml", schemas, "methods")
+    datasets = _read(folder / "datasets.yaml", schemas, "datasets")
+    raise_all(_unknown_estimators(methods))
+    studies = {}
+    for name, change in preset["studies"].items():
+        base = _read(folder / "studies" / f"{name}.yaml", schemas, "study")
+        document = merged(merged(base, change or {}), _overrides(options))
+        validate(document, read_schema(schemas / "study.schema.yaml"), f"studies/{name}.yaml")
+        studies[name] = plan_study(name, document, methods)
+    raise_all(e for study in studies.values() for e in _setting_errors(study, datasets))
+    items = _read_items(folder, schemas, preset)
+    raise_all(
+        f"items: {i.name} shows the unknown study {i.study!r}. {nearest_names(i.study, known)}"
+        for known in [[p.stem for p in (folder / "studies").glob("*.yaml")]]
+        for i in items.values()
+        if i.study not in known
+    )
+    planned = {n: i for n, i in items.items() if i.study in studies}
+    request = Request(options, studies, planned, datasets)
+    shown = {n: i for n, i in planned.items() if request.settings_of(i)}
+    return Request(options, studies, shown, datasets)
+
+
+def _read(path: Path, schemas: Path, schema: str) -> dict[str, Any]:
+    document = read_yaml(path) or {}
+    where = "/".join(path.parts[-2:])
+    validate(document, read_schema(schemas / f"{schema}.schema.yaml"), where)
+    return document
+
+
+def _overrides(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: options[k] for k in ("replications", "block") if options.get(k)}
+
+
+def _read_items(folder: Path, schemas: Path, preset: Mapping[str, Any]) -> dict[str, Item]:
+    entries: dict[str, Any] = {}
+    for path in sorted((folder / "items").glob("*.yaml")):
+        entries |= _read(path, schemas, "items")
+    for name, change in preset.get("items", {}).items():
+        if name not in entries:
+            raise ConfigurationError(
+                f"preset: unknown item {name!r}. {nearest_names(name, entries)}"
+            )
+        entries[name] = merged(entries[name], change)
+    return {name: Item(name=name, **entry) for name, entry in entries.items()}
+
+
+def _unknown_estimators(methods: Mapping[str, Any]) -> Iterator[str]:
+    known = method_registry.index()
+    for name, entry in methods.items():
+        if entry["estimator"] not in known:
+            hint = nearest_names(entry["estimator"], known)
+            yield f"methods.yaml: {name}: unknown estimator {entry['estimator']!r}. {hint}"
+
+
+def _setting_errors(study: Study, datasets: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with settings that a schema cannot see, each once."""
+    found: dict[str, None] = {}
+    for setting in study.settings.values():
+        values, where = setting.values, f"studies/{study.name}.yaml"
+        if "dataset" in values:
+            found |= dict.fromkeys(_dataset_errors(values, datasets, where))
+        bad, clients = values.get("n_contaminated"), values.get("n_clients")
+        if bad and clients and 2 * bad > clients:
+            found[
+                f"{where}: {bad} of {clients} clients contaminated: at most one half can be, "
+                "for no method can tell a majority from the truth"
+            ] = None
+    yield from found
+
+
+def _dataset_errors(values: Mapping, datasets: Mapping, where: str) -> Iterator[str]:
+    name, embedding = values["dataset"], values.get("embedding")
+    if name not in datasets:
+        yield f"{where}: unknown data set {name!r}. {nearest_names(name, datasets)}"
+        return
+    known = datasets[name]["embeddings"]
+    if embedding not in known:
+        yield (
+            f"{where}: data set {name!r} has no embedding {embedding!r}. "
+            f"{nearest_names(str(embedding), known)}"
+        )
