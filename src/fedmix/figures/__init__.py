@@ -1,0 +1,1 @@
+"""Figures of the papers, drawn from results in one style."""

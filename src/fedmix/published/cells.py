@@ -1,0 +1,145 @@
+"""Read printed numbers and translate their names into ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedmix.configuration import read_yaml
+from fedmix.errors import DataError, nearest_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Our settings' columns are told apart from the cells' other columns by this prefix.
+_SETTING = "setting_"
+
+
+def read_mapping(path: str | Path = "config/published.yaml") -> dict[str, Any]:
+    """Read the mapping from printed cells to ours."""
+    return read_yaml(path)
+
+
+def load(
+    folder: str | Path = "data/published", mapping: str | Path = "config/published.yaml"
+) -> pd.DataFrame:
+    """Return every printed cell with the cell of ours it is held against.
+
+    Parameters
+    ----------
+    folder : path-like
+        Holds the files of printed numbers.
+    mapping : path-like
+        The mapping's file.
+
+    Returns
+    -------
+    DataFrame
+        One row a printed cell: ``paper, table, title, row, column, printed_method,
+        printed_mean, printed_sd, printed_replications, study, method, metric, scale, digits,
+        best`` and a column ``setting_<name>`` for each column of ours that the cell fixes (missing
+        where it does not). Printed values are in the paper's unit; times ``scale`` they are in
+        ours.
+
+    Raises
+    ------
+    DataError
+        If a file, a column or a name is missing, or a printed row is covered twice or not at all.
+
+    Examples
+    --------
+    >>> cells = load()
+    >>> first = cells.iloc[0]
+    >>> first.study, first.setting_dataset, first.method, first.metric
+    ('fedgrem_real', 'pendigits', 'LocalEM', 'misclustering')
+    """
+    import pandas as pd
+
+    folder = Path(folder)
+    files = {path.name: pd.read_csv(path) for path in sorted(folder.glob("*.csv"))}
+    covered = {name: pd.Series(0, index=frame.index) for name, frame in files.items()}
+    parts = []
+    for entry in read_mapping(mapping)["tables"]:
+        name = entry["file"]
+        if name not in files:
+            raise DataError(f"{folder} has no file {name!r}. {nearest_names(name, files)}")
+        rows = _rows_of(files[name], entry.get("where", {}), name)
+        covered[name].loc[rows.index] += 1
+        parts += [_translate(row, entry) for row in rows.to_dict("records")]
+    for name, times in covered.items():
+        if (times != 1).any():
+            line = int(times.index[times != 1][0]) + 2
+            how = "no entry" if times[line - 2] == 0 else "more than one entry"
+            raise DataError(f"{name}, line {line}: covered by {how} of {mapping}.")
+    return pd.DataFrame(parts)
+
+
+def setting_columns(cells: pd.DataFrame) -> list[str]:
+    """Return the names, as ours, of the setting columns that printed cells fix."""
+    return [c.removeprefix(_SETTING) for c in cells.columns if c.startswith(_SETTING)]
+
+
+def setting_of(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the setting values that one printed cell fixes, under our names."""
+    return {
+        key.removeprefix(_SETTING): value
+        for key, value in cell.items()
+        if key.startswith(_SETTING) and value == value and value is not None
+    }
+
+
+def stand_in_values(mapping: Mapping[str, Any]) -> dict[tuple[str, Any], list[Any]]:
+    """Return which values may take a printed one's place, ``{("dataset", "mnist"): ["digits"]}``.
+
+    What is compared across a stand-in is another data set, so it never counts as a reproduction.
+    """
+    return {
+        (column, theirs): ours
+        for column, values in mapping.get("stand_ins", {}).items()
+        for theirs, ours in values.items()
+    }
+
+
+def _rows_of(frame: pd.DataFrame, where: Mapping[str, Any], name: str) -> pd.DataFrame:
+    for column, value in where.items():
+        if column not in frame:
+            raise DataError(f"{name}: no column {column!r}. {nearest_names(column, frame)}")
+        frame = frame[frame[column] == value]
+    return frame
+
+
+def _translate(row: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one printed row as a cell of ours."""
+    printed_method = row[entry["method"]]
+    metric = entry["metric"]
+    if isinstance(metric, Mapping):
+        metric = metric.get(printed_method, metric["default"])
+    cell = {
+        "paper": entry["paper"],
+        "table": f"{row['table']}",
+        "title": entry["title"],
+        "row": entry["row"].format(**row),
+        "column": entry["column"].format(**row),
+        "printed_method": str(printed_method),
+        "printed_mean": float(row[entry["mean"]]),
+        "printed_sd": float(row[entry["sd"]]),
+        "printed_replications": entry["replications"],
+        "study": entry["study"],
+        "method": _method_name(row, entry),
+        "metric": metric,
+        "scale": float(entry.get("scale", 1.0)),
+        "digits": entry["digits"],
+        "best": entry["best"],
+    }
+    settings = dict(entry.get("constants", {}))
+    for printed_column, ours in entry["settings"].items():
+        value = row[printed_column]
+        settings[ours["column"]] = ours["values"][value] if "values" in ours else value
+    return cell | {_SETTING + key: value for key, value in settings.items()}
+
+
+def _method_name(row: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+    if "pattern" in entry:
+        return entry["pattern"].format(**row)
+    return entry.get("methods", {}).get(row[entry["method"]], row[entry["method"]])
