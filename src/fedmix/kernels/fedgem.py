@@ -1,0 +1,266 @@
+"""Hot loops of FedGEM: the fused E-step of many clients and the server's grouping of components."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_TILE = 512
+
+
+@njit(cache=True)
+def em_statistics(points, offsets, means, component_offsets, log_weights):
+    """One E-step of every client's isotropic mixture, reduced to what the M-step needs.
+
+    Sums are taken about the current means, so that the step M - theta keeps its digits when the
+    data lie far from the origin. Responsibilities are never stored.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    offsets : ndarray of shape (G + 1,)
+        Client g owns points ``offsets[g]`` to ``offsets[g + 1]``.
+    means : ndarray of shape (C, d)
+        All clients' components, client after client.
+    component_offsets : ndarray of shape (G + 1,)
+        Client g owns components ``component_offsets[g]`` to ``component_offsets[g + 1]``.
+    log_weights : ndarray of shape (C,)
+
+    Returns
+    -------
+    mass : ndarray of shape (C,)
+        Sum of responsibilities.
+    shift : ndarray of shape (C, d)
+        Sum of responsibility times (x - mean).
+    scatter : ndarray of shape (C,)
+        Sum of responsibility times ||x - mean||^2.
+    log_likelihood : ndarray of shape (G,)
+        Of each client's data, without the constant -n d log(2 pi) / 2.
+    """
+    n_features = points.shape[1]
+    mass = np.zeros(len(means))
+    shift = np.zeros(means.shape)
+    scatter = np.zeros(len(means))
+    log_likelihood = np.zeros(len(offsets) - 1)
+    for g in range(len(offsets) - 1):
+        components = range(component_offsets[g], component_offsets[g + 1])
+        squared = np.empty(len(components))
+        density = np.empty(len(components))
+        for i in range(offsets[g], offsets[g + 1]):
+            largest = -np.inf
+            for k, c in enumerate(components):
+                squared[k] = _squared_distance(points[i], means[c])
+                density[k] = log_weights[c] - 0.5 * squared[k]
+                largest = max(largest, density[k])
+            total = 0.0
+            for k in range(len(components)):
+                density[k] = np.exp(density[k] - largest)
+                total += density[k]
+            log_likelihood[g] += largest + np.log(total)
+            for k, c in enumerate(components):
+                responsibility = density[k] / total
+                if responsibility == 0.0:
+                    continue
+                mass[c] += responsibility
+                scatter[c] += responsibility * squared[k]
+                for f in range(n_features):
+                    shift[c, f] += responsibility * (points[i, f] - means[c, f])
+    return mass, shift, scatter, log_likelihood
+
+
+@njit(cache=True)
+def assign(points, offsets, means, component_offsets, log_weights):
+    """Return each point's most probable component of its own client, of shape (n,).
+
+    Arguments as in :func:`em_statistics`; labels start at 0 within each client.
+    """
+    labels = np.empty(len(points), dtype=np.int64)
+    for g in range(len(offsets) - 1):
+        first = component_offsets[g]
+        for i in range(offsets[g], offsets[g + 1]):
+            best = -np.inf
+            labels[i] = 0
+            for c in range(first, component_offsets[g + 1]):
+                density = log_weights[c] - 0.5 * _squared_distance(points[i], means[c])
+                if density > best:
+                    best = density
+                    labels[i] = c - first
+    return labels
+
+
+@njit(cache=True, inline="always")
+def _squared_distance(x, y):
+    total = 0.0
+    for f in range(len(x)):
+        difference = x[f] - y[f]
+        total += difference * difference
+    return total
+
+
+@njit(cache=True)
+def overlap_rows(centres, radii, next_client, start, stop):
+    """Test the balls of rows ``start`` to ``stop`` against those of all later clients.
+
+    Parameters
+    ----------
+    centres : ndarray of shape (d, C)
+        Feature-major, so that the inner loop runs over neighbours in memory.
+    radii : ndarray of shape (C,)
+        Radii of the balls (not squared).
+    next_client : ndarray of shape (C,)
+        First component of the client after the component's own.
+
+    Returns
+    -------
+    ndarray of bool of shape (stop - start, C)
+        True where ||M_i - M_j|| <= r_i + r_j and j belongs to a later client than i.
+    """
+    n_features, n_components = centres.shape
+    overlap = np.zeros((stop - start, n_components), dtype=np.bool_)
+    squared = np.empty(_TILE)
+    for tile in range(next_client[start], n_components, _TILE):
+        width = min(_TILE, n_components - tile)
+        for i in range(start, stop):
+            first = max(0, next_client[i] - tile)
+            if first >= width:
+                continue
+            squared[:width] = 0.0
+            for f in range(n_features):
+                row = centres[f, tile : tile + width]
+                centre = centres[f, i]
+                for j in range(width):
+                    difference = row[j] - centre
+                    squared[j] += difference * difference
+            for j in range(first, width):
+                overlap[i - start, tile + j] = np.sqrt(squared[j]) <= radii[i] + radii[tile + j]
+    return overlap
+
+
+@njit(cache=True)
+def overlap_pairs(centres, radii, left, right):
+    """Test given pairs of balls; the arithmetic is that of :func:`overlap_rows`.
+
+    Parameters
+    ----------
+    centres : ndarray of shape (d, C)
+    radii : ndarray of shape (C,)
+    left, right : ndarray of shape (P,)
+
+    Returns
+    -------
+    ndarray of bool of shape (P,)
+    """
+    overlap = np.empty(len(left), dtype=np.bool_)
+    for p in range(len(left)):
+        squared = 0.0
+        for f in range(len(centres)):
+            difference = centres[f, right[p]] - centres[f, left[p]]
+            squared += difference * difference
+        overlap[p] = np.sqrt(squared) <= radii[left[p]] + radii[right[p]]
+    return overlap
+
+
+@njit(cache=True)
+def find_roots(parent):
+    """Return the representative of every component's super-cluster, of shape (C,)."""
+    roots = np.empty(len(parent), dtype=np.int64)
+    for i in range(len(parent)):
+        roots[i] = _find_root(parent, i)
+    return roots
+
+
+@njit(cache=True)
+def _find_root(parent, i):
+    """Follow component i to its representative, halving the path on the way."""
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@njit(cache=True)
+def join_pairs(left, right, client, one_component_per_client, parent, ring, size):
+    """Join the super-clusters of each pair in turn; the state is updated in place.
+
+    Parameters
+    ----------
+    left, right : ndarray of shape (P,)
+        Overlapping components, in the server's order.
+    client : ndarray of shape (C,)
+        The client of each component.
+    one_component_per_client : bool
+        Whether a join that would put two components of one client together is refused.
+    parent, ring, size : ndarray of shape (C,)
+        Union-find forest, circular list of each super-cluster's members, and sizes at the roots.
+
+    Returns
+    -------
+    ndarray of bool of shape (P,)
+        Whether the pair joined two super-clusters.
+    """
+    n_clients = client[-1] + 1
+    seen = np.full(n_clients, -1, dtype=np.int64)
+    joined = np.zeros(len(left), dtype=np.bool_)
+    for p in range(len(left)):
+        a, b = _find_root(parent, left[p]), _find_root(parent, right[p])
+        if a == b:
+            continue
+        if one_component_per_client and _share_client(a, b, client, ring, size, seen, p):
+            continue
+        if size[a] < size[b]:
+            a, b = b, a
+        parent[b] = a
+        size[a] += size[b]
+        ring[a], ring[b] = ring[b], ring[a]
+        joined[p] = True
+    return joined
+
+
+@njit(cache=True)
+def _share_client(a, b, client, ring, size, seen, stamp):
+    """Tell whether the super-clusters rooted at a and b have a client in common."""
+    if size[a] + size[b] > len(seen):
+        return True
+    i = a
+    for _ in range(size[a]):
+        seen[client[i]] = stamp
+        i = ring[i]
+    i = b
+    for _ in range(size[b]):
+        if seen[client[i]] == stamp:
+            return True
+        i = ring[i]
+    return False
+
+
+@njit(cache=True)
+def add_common_maximisers(left, right, copies, centres, radii, sign, total, count):
+    """Add each pair's common maximiser nu* to the sets T of both components, in place.
+
+    nu* = M + clip(1/2, 1 - r'/w, r/w) (M' - M), w = ||M' - M||, with ``sign`` = -1 for the printed
+    difference (M - M'). Identical centres (w = 0) share M itself.
+
+    Parameters
+    ----------
+    left, right, copies : ndarray of shape (P,)
+        The pairs, and how often nu* enters.
+    centres : ndarray of shape (C, d)
+    radii : ndarray of shape (C,)
+    sign : float
+    total : ndarray of shape (C, d)
+        Sums of the sets T.
+    count : ndarray of shape (C,)
+        Sizes of the sets T.
+    """
+    for p in range(len(left)):
+        i, j = left[p], right[p]
+        distance = np.sqrt(_squared_distance(centres[i], centres[j]))
+        fraction = 0.0
+        if distance > 0.0:
+            fraction = min(max(0.5, 1.0 - radii[j] / distance), radii[i] / distance)
+        for f in range(centres.shape[1]):
+            maximiser = centres[i, f] + sign * fraction * (centres[j, f] - centres[i, f])
+            total[i, f] += copies[p] * maximiser
+            total[j, f] += copies[p] * maximiser
+        count[i] += copies[p]
+        count[j] += copies[p]

@@ -1,0 +1,331 @@
+"""FedGEM: federated generalised EM with an unknown number of components."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from fedmix.clients import Clients
+from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.kernels import fedgem as kernels
+from fedmix.methods.base import FederatedEstimator, register
+from fedmix.methods.fedgem_client import (
+    MaximisationStep,
+    Mixtures,
+    final_radii,
+    maximise,
+    uncertainty_radii,
+)
+from fedmix.methods.fedgem_privacy import GaussianMechanism
+from fedmix.methods.fedgem_server import Server
+from fedmix.methods.seeding import components_of, seed_clients
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_CHOICES = {
+    "radius": ("exact", "theorem4", "half"),
+    "direction": ("towards", "away"),
+    "server": ("pairwise", "kdtree"),
+}
+
+
+@register
+class FedGEM(FederatedEstimator):
+    """Federated generalised EM for isotropic unit-variance mixtures (Algorithm 1).
+
+    A client's components are its own; the server lets components of different clients whose
+    uncertainty sets overlap learn from each other, and finally merges those within a given radius,
+    which estimates the number of clusters. A client without points sits out: it has no components.
+
+    Parameters
+    ----------
+    components_per_client : int or sequence of G ints
+        K_g, one for all clients or one a client.
+    max_rounds : int, default=10
+        Training rounds T (Appendix D.3); one more client step and the final aggregation follow.
+    local_steps : int, default=1
+        EM steps a client and round, S.
+    radius : {"exact", "theorem4", "half"}, default="exact"
+        Squared radius of an uncertainty set: the solution of problem (3), that of the printed
+        reformulation (7), or half of the former as the published program has it.
+    direction : {"towards", "away"}, default="towards"
+        Whether a common maximiser moves towards the other centre, which keeps it in both sets, or
+        away from it, as printed and coded.
+    one_component_per_client : bool, default=False
+        Whether a super-cluster holds at most one component of a client (published program). The
+        result then depends on the order of the clients.
+    server : {"pairwise", "kdtree"}, default="pairwise"
+        How overlaps are found; the KD-tree (B.5.1) pays when they are few.
+    final_radius_scale : float, default=1.0
+        v in the squared radius v R_min / (pi sqrt(N_g)) of the final aggregation.
+    init : sequence of G arrays of shape (K_g, d), optional
+        Starting means; by default k-means++ at every client.
+    tol : float, default=0.0
+        Training stops when no mean moves further than this in a round.
+    privacy : mapping or GaussianMechanism, optional
+        ``{"rho", "mu", "B_x", "B_gamma"}``: noise on the maximisers that are sent (Theorem 9).
+    random_state : int, Generator or None, default=None
+        Seeds the starting means and the noise.
+    learn_weights : bool, default=False
+        Whether the mixing weights are learned locally (Appendix F.3) or stay 1/K_g (Section 6).
+    repeat_joining_pairs : bool, optional
+        Whether the common maximiser of a pair that joins two super-clusters counts twice, as in the
+        published program, which makes the clients' order matter; by default as
+        ``one_component_per_client``.
+
+    Attributes
+    ----------
+    means_ : list of G arrays of shape (K_g, d)
+        Means after the final aggregation.
+    weights_ : list of G arrays of shape (K_g,)
+    superclusters_ : list of G int arrays of shape (K_g,)
+        The global cluster of each component.
+    n_clusters_ : int
+        Estimated number of clusters, K-hat.
+    cluster_centers_ : ndarray of shape (n_clusters_, d)
+    radii_ : list of G arrays of shape (K_g,)
+        Squared radii epsilon of the last client step's uncertainty sets.
+    final_radii_ : list of G arrays of shape (K_g,)
+        Squared radii of the final aggregation.
+    history_ : list of dict
+        For each training round ``n_clusters``, ``movement`` (largest of a mean),
+        ``log_likelihood`` (before the round), ``n_empty`` components and, with privacy,
+        ``n_below_bound``: components whose mass is below B_gamma, where Theorem 9 does not hold.
+    n_rounds_, converged_, communication_
+        Communication as in Section B.5.2, the final exchange included.
+
+    References
+    ----------
+    Ibrahim, Gebraeel, Xie (2026). A federated generalized expectation-maximization algorithm for
+    mixture models with an unknown number of components. Algorithms 1 to 3.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("components_per_client",)
+
+    def __init__(
+        self,
+        components_per_client: int | Sequence[int] = 2,
+        max_rounds: int = 10,
+        local_steps: int = 1,
+        radius: str = "exact",
+        direction: str = "towards",
+        one_component_per_client: bool = False,
+        server: str = "pairwise",
+        final_radius_scale: float = 1.0,
+        init: Sequence[ArrayLike] | None = None,
+        tol: float = 0.0,
+        privacy: Mapping[str, float] | GaussianMechanism | None = None,
+        random_state: int | np.random.Generator | None = None,
+        learn_weights: bool = False,
+        repeat_joining_pairs: bool | None = None,
+    ) -> None:
+        self.components_per_client = components_per_client
+        self.max_rounds = max_rounds
+        self.local_steps = local_steps
+        self.radius = radius
+        self.direction = direction
+        self.one_component_per_client = one_component_per_client
+        self.server = server
+        self.final_radius_scale = final_radius_scale
+        self.init = init
+        self.tol = tol
+        self.privacy = privacy
+        self.random_state = random_state
+        self.learn_weights = learn_weights
+        self.repeat_joining_pairs = repeat_joining_pairs
+
+    def fit(self, clients: Clients) -> FedGEM:
+        """Train on the clients' data, then merge their components into global clusters.
+
+        Parameters
+        ----------
+        clients : Clients
+
+        Returns
+        -------
+        FedGEM
+
+        Raises
+        ------
+        ConfigurationError
+            If a parameter is out of range.
+        DataError
+            If ``init`` does not fit the clients.
+        DivergenceError
+            If squared distances overflow.
+        """
+        self._validate()
+        self._mechanism = GaussianMechanism.of(self.privacy)
+        self._rng = np.random.default_rng(self.random_state)
+        if self._mechanism is not None:
+            clients = Clients(self._mechanism.clip(clients.points), clients.offsets)
+        server = self._server()
+        mixtures = self._start(clients)
+        self.history_: list[dict[str, Any]] = []
+        self.converged_ = False
+        while len(self.history_) < self.max_rounds and not self.converged_:
+            before = mixtures.means
+            mixtures, radii, step = self._client_step(clients, mixtures)
+            means, labels = server.update(mixtures.means, radii, mixtures.client)
+            mixtures = replace(mixtures, means=means)
+            movement = float(np.linalg.norm(means - before, axis=1).max())
+            self.history_.append(self._record(labels, movement, step))
+            self.converged_ = movement <= self.tol
+        self._aggregate(server, clients, mixtures)
+        return self
+
+    def predict(self, clients: Clients) -> list[IntArray]:
+        """Label each point with the most probable of its client's own components.
+
+        ``superclusters_[g][label]`` is the global cluster; :meth:`predict_clusters` looks it up.
+
+        Parameters
+        ----------
+        clients : Clients
+            The same clients in the same order; their points may be new.
+
+        Returns
+        -------
+        list of G int arrays of shape (n_g,)
+        """
+        check_is_fitted(self)
+        self._check_same_clients(clients)
+        labels = kernels.assign(
+            clients.points,
+            clients.offsets,
+            self._mixtures.means,
+            self._mixtures.offsets,
+            self._mixtures.log_weights,
+        )
+        return clients.split(labels)
+
+    def predict_clusters(self, clients: Clients) -> list[IntArray]:
+        """Label each point with its global cluster, comparable across clients.
+
+        Arguments and results as in :meth:`predict`.
+        """
+        local = self.predict(clients)
+        return [groups[own] for groups, own in zip(self.superclusters_, local, strict=True)]
+
+    def _start(self, clients: Clients) -> Mixtures:
+        """Return the mixtures before the first round."""
+        n_components = components_of(clients, self.components_per_client)
+        if self.init is None:
+            means = seed_clients(clients, n_components, self._rng)
+        else:
+            means = _given_means(self.init, n_components, clients)
+        offsets = np.concatenate([[0], np.cumsum(n_components)])
+        weights = np.repeat(1.0 / np.maximum(n_components, 1), n_components)
+        return Mixtures(np.concatenate(means), weights, offsets)
+
+    def _client_step(
+        self, clients: Clients, mixtures: Mixtures
+    ) -> tuple[Mixtures, FloatArray, MaximisationStep]:
+        """Do S local EM steps; return the mixtures and squared radii that clients send, (C,)."""
+        for _ in range(self.local_steps):
+            previous = mixtures
+            step = maximise(clients, previous)
+            mixtures = replace(previous, means=step.means)
+            if self.learn_weights:
+                sizes = clients.sizes[mixtures.client]
+                mixtures = replace(mixtures, weights=step.mass / sizes)
+        if self._mechanism is not None:
+            noisy = self._mechanism.perturb(step.means, mixtures.n_components, self._rng)
+            mixtures = replace(mixtures, means=noisy)
+        squared_step = np.sum((mixtures.means - previous.means) ** 2, axis=1)
+        return mixtures, uncertainty_radii(self.radius, squared_step, step.spread), step
+
+    def _aggregate(self, server: Server, clients: Clients, mixtures: Mixtures) -> None:
+        """Do the last client step and the final aggregation; set the fitted attributes."""
+        final = final_radii(mixtures, clients.sizes, self.final_radius_scale)
+        mixtures, radii, _ = self._client_step(clients, mixtures)
+        means, labels = server.merge(mixtures.means, final, mixtures.client)
+        self._mixtures = replace(mixtures, means=means)
+        self.means_ = mixtures.split(means)
+        self.weights_ = mixtures.split(mixtures.weights)
+        self.superclusters_ = mixtures.split(labels)
+        self.radii_ = mixtures.split(radii)
+        self.final_radii_ = mixtures.split(final)
+        self.cluster_centers_ = means[np.unique(labels, return_index=True)[1]]
+        self.n_clusters_ = len(self.cluster_centers_)
+        self.n_rounds_ = len(self.history_)
+        n_components, n_features = means.shape
+        exchanges = self.n_rounds_ + 1
+        self.communication_ = {
+            "up": exchanges * n_components * (n_features + 1),
+            "down": exchanges * n_components * n_features,
+        }
+
+    def _record(self, labels: IntArray, movement: float, step: MaximisationStep) -> dict[str, Any]:
+        """Return what ``history_`` keeps of a training round."""
+        record = {
+            "n_clusters": int(labels.max()) + 1,
+            "movement": movement,
+            "log_likelihood": step.log_likelihood,
+            "n_empty": int(step.empty.sum()),
+        }
+        if self._mechanism is not None:
+            record["n_below_bound"] = int(np.sum(step.mass < self._mechanism.B_gamma))
+        return record
+
+    def _server(self) -> Server:
+        repeat = self.repeat_joining_pairs
+        return Server(
+            search=self.server,
+            direction=self.direction,
+            one_component_per_client=self.one_component_per_client,
+            repeat_joining_pairs=self.one_component_per_client if repeat is None else repeat,
+        )
+
+    def _validate(self) -> None:
+        for name, valid in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in valid:
+                raise ConfigurationError(
+                    f"FedGEM: unknown {name} {value!r}. {nearest_names(value, valid)}"
+                )
+        for name, least in (("max_rounds", 0), ("local_steps", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or value < least:
+                raise ConfigurationError(
+                    f"FedGEM: expected an integer {name} >= {least}, got {value!r}."
+                )
+        for name in ("final_radius_scale", "tol"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0):
+                raise ConfigurationError(f"FedGEM: expected {name} >= 0, got {value!r}.")
+
+    def _check_same_clients(self, clients: Clients) -> None:
+        if len(clients) != len(self.means_) or clients.n_features != self.means_[0].shape[1]:
+            raise DataError(
+                f"FedGEM was fitted to {len(self.means_)} clients with {self.means_[0].shape[1]} "
+                f"features; got {clients!r}."
+            )
+        unknown = [g for g, own in enumerate(self.means_) if not len(own) and clients.sizes[g]]
+        if unknown:
+            raise DataError(f"Clients {unknown} had no points in fit and so have no components.")
+
+
+def _given_means(
+    init: Sequence[ArrayLike], n_components: IntArray, clients: Clients
+) -> list[FloatArray]:
+    """Check the given starting means, client by client."""
+    if len(init) != len(clients):
+        raise DataError(f"init: expected one array for each of {len(clients)} clients.")
+    means = []
+    for g, (own, k) in enumerate(zip(init, n_components, strict=True)):
+        start = np.asarray(own, dtype=np.float64) if k else np.empty((0, clients.n_features))
+        if start.shape != (k, clients.n_features) or not np.isfinite(start).all():
+            raise DataError(
+                f"init of client {g}: expected finite numbers of shape "
+                f"{(int(k), clients.n_features)}; got shape {start.shape}."
+            )
+        means.append(start)
+    return means

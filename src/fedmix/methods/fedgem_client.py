@@ -1,0 +1,164 @@
+"""FedGEM's clients: the EM step and the radii of the uncertainty sets (Sections 4.1 and 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedmix.clients import Clients
+from fedmix.errors import DivergenceError
+from fedmix.kernels import fedgem as kernels
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: A component with less responsibility than this (it has underflowed) counts as empty.
+_EMPTY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True)
+class Mixtures:
+    """Every client's isotropic unit-variance mixture, stacked client after client.
+
+    Parameters
+    ----------
+    means : ndarray of shape (C, d)
+        C is the sum of all K_g.
+    weights : ndarray of shape (C,)
+        Mixing weights; a client's add up to 1.
+    offsets : ndarray of shape (G + 1,)
+        Client g owns components ``offsets[g]`` to ``offsets[g + 1]``.
+    """
+
+    means: FloatArray
+    weights: FloatArray
+    offsets: IntArray
+
+    @property
+    def n_components(self) -> IntArray:
+        """Components a client, of shape (G,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def client(self) -> IntArray:
+        """The client of each component, of shape (C,)."""
+        return np.repeat(np.arange(len(self.offsets) - 1), self.n_components)
+
+    @property
+    def log_weights(self) -> FloatArray:
+        """Logarithms of the weights, -inf for a weight of 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.weights)
+
+    def split(self, values: NDArray) -> list[NDArray]:
+        """Cut an array with one row a component into one array a client."""
+        return np.split(values, self.offsets[1:-1])
+
+
+@dataclass(frozen=True)
+class MaximisationStep:
+    """What one EM step of all clients yields.
+
+    Parameters
+    ----------
+    means : ndarray of shape (C, d)
+        The maximisers M; an empty component keeps its mean.
+    mass : ndarray of shape (C,)
+        Sums of responsibilities.
+    spread : ndarray of shape (C,)
+        V, the responsibility-weighted mean of ||x - M||^2.
+    log_likelihood : float
+        Of all clients' data under the mixtures before the step.
+    """
+
+    means: FloatArray
+    mass: FloatArray
+    spread: FloatArray
+    log_likelihood: float
+
+    @property
+    def empty(self) -> NDArray[np.bool_]:
+        """Components that no point is responsible for, of shape (C,)."""
+        return self.mass < _EMPTY
+
+
+def maximise(clients: Clients, mixtures: Mixtures) -> MaximisationStep:
+    """Do one E-step and M-step at every client (equations 1, 2 and 6b).
+
+    Raises
+    ------
+    DivergenceError
+        If squared distances leave the floating-point numbers; it names the client.
+    """
+    mass, shift, scatter, log_likelihood = kernels.em_statistics(
+        clients.points, clients.offsets, mixtures.means, mixtures.offsets, mixtures.log_weights
+    )
+    if not np.isfinite(log_likelihood).all():
+        g = int(np.argmin(np.isfinite(log_likelihood)))
+        raise DivergenceError(
+            f"Client {g}: the log likelihood is {log_likelihood[g]}. Squared distances overflow: "
+            "rescale the features."
+        )
+    divisor = np.where(mass < _EMPTY, 1.0, mass)
+    step = np.where(mass[:, None] < _EMPTY, 0.0, shift / divisor[:, None])
+    squared_step = np.sum(step**2, axis=1)
+    spread = np.maximum(scatter / divisor - squared_step, 0.0)
+    constant = 0.5 * clients.points.size * np.log(2 * np.pi)
+    return MaximisationStep(mixtures.means + step, mass, spread, log_likelihood.sum() - constant)
+
+
+def uncertainty_radii(radius: str, squared_step: FloatArray, spread: FloatArray) -> FloatArray:
+    """Return the squared radii epsilon of the uncertainty sets.
+
+    With D2 = ||M - theta||^2 and V the weighted mean of ||x - M||^2, the objective at m is that at
+    M less half the mass times ||m - M||^2, so problem (3) has the solution epsilon = D2. The
+    printed reformulation (7), and hence Algorithm 4, yield sqrt(epsilon) = sqrt(V + D2) - sqrt(V)
+    instead; the published program stops before its first bisection and returns D2 / 2.
+
+    Parameters
+    ----------
+    radius : {"exact", "theorem4", "half"}
+        Problem (3), the printed reformulation (7), or the published program.
+    squared_step, spread : ndarray of shape (C,)
+        D2 and V.
+
+    Returns
+    -------
+    ndarray of shape (C,)
+    """
+    if radius == "exact":
+        return squared_step
+    if radius == "half":
+        return squared_step / 2
+    # sqrt(V + D2) - sqrt(V) without cancellation
+    total = np.sqrt(spread + squared_step) + np.sqrt(spread)
+    return (squared_step / np.where(total > 0, total, 1.0)) ** 2
+
+
+def final_radii(mixtures: Mixtures, sizes: IntArray, scale: float) -> FloatArray:
+    """Return the squared radii of the final aggregation, v R_min / (pi sqrt(N_g)) (Section 6).
+
+    Parameters
+    ----------
+    mixtures : Mixtures
+        As the last client step found them. R_min is the smallest distance between two means of a
+        client, 0 where there is only one; a component of weight pi = 0 has radius 0.
+    sizes : ndarray of shape (G,)
+        Points a client.
+    scale : float
+        v.
+
+    Returns
+    -------
+    ndarray of shape (C,)
+    """
+    from scipy.spatial.distance import pdist
+
+    closest = np.array(
+        [pdist(own).min() if len(own) > 1 else 0.0 for own in mixtures.split(mixtures.means)]
+    )
+    per_client = scale * closest / np.sqrt(np.maximum(sizes, 1))
+    used = mixtures.weights > 0
+    return np.where(used, per_client[mixtures.client] / np.where(used, mixtures.weights, 1.0), 0.0)

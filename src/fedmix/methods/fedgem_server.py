@@ -1,0 +1,173 @@
+"""FedGEM's server: overlaps, super-clusters and aggregation (Algorithms 2 and 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedmix.kernels import fedgem as kernels
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: The overlap test holds a mask of at most this many entries at a time.
+_MASK_ENTRIES = 2_000_000
+#: Components a KD-tree query answers at a time.
+_QUERY_ROWS = 4_096
+
+
+@dataclass(frozen=True)
+class Server:
+    """FedGEM's server.
+
+    Parameters
+    ----------
+    search : {"pairwise", "kdtree"}
+        How overlaps are found: all pairs (Algorithm 2) or a KD-tree (Section B.5.1). The result is
+        the same.
+    direction : {"towards", "away"}
+        Whether a common maximiser lies towards the other centre, as meant, or away from it, as
+        printed.
+    one_component_per_client : bool
+        Whether a super-cluster holds at most one component of a client (published program).
+    repeat_joining_pairs : bool
+        Whether the common maximiser of a pair that joins two super-clusters counts twice, as in the
+        published program.
+
+    References
+    ----------
+    Ibrahim, Gebraeel, Xie (2026), Algorithms 2 and 3, Section B.5.1.
+    """
+
+    search: str
+    direction: str
+    one_component_per_client: bool
+    repeat_joining_pairs: bool
+
+    def update(
+        self, centres: FloatArray, squared_radii: FloatArray, client: IntArray
+    ) -> tuple[FloatArray, IntArray]:
+        """Do the server's part of a training round (Algorithm 2).
+
+        Parameters
+        ----------
+        centres : ndarray of shape (C, d)
+            The maximisers, client after client.
+        squared_radii : ndarray of shape (C,)
+            The radii epsilon, in squared units.
+        client : ndarray of shape (C,)
+            The client of each component, non-decreasing.
+
+        Returns
+        -------
+        centres : ndarray of shape (C, d)
+            Means of the sets T: a component's maximiser and the maximisers it has in common.
+        labels : ndarray of shape (C,)
+            Super-clusters, numbered by first appearance.
+        """
+        radii = np.sqrt(squared_radii)
+        total, count = centres.copy(), np.ones(len(centres))
+        sign = 1.0 if self.direction == "towards" else -1.0
+        groups = _SuperClusters(client, self.one_component_per_client)
+        for left, right in self._overlaps(centres, radii, client):
+            joined = groups.join(left, right)
+            copies = 1 + joined if self.repeat_joining_pairs else np.ones(len(left), np.int64)
+            kernels.add_common_maximisers(left, right, copies, centres, radii, sign, total, count)
+        return total / count[:, None], groups.labels()
+
+    def merge(
+        self, centres: FloatArray, squared_radii: FloatArray, client: IntArray
+    ) -> tuple[FloatArray, IntArray]:
+        """Do the final aggregation (Algorithm 3): every super-cluster's plain mean.
+
+        Arguments and results as in :meth:`update`.
+        """
+        groups = _SuperClusters(client, self.one_component_per_client)
+        for left, right in self._overlaps(centres, np.sqrt(squared_radii), client):
+            groups.join(left, right)
+        labels = groups.labels()
+        total = np.zeros((labels.max(initial=-1) + 1, centres.shape[1]))
+        np.add.at(total, labels, centres)
+        return (total / np.bincount(labels)[:, None])[labels], labels
+
+    def _overlaps(
+        self, centres: FloatArray, radii: FloatArray, client: IntArray
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield overlapping pairs (i, j) of different clients, i < j, in lexicographic order."""
+        if self.search == "kdtree":
+            return _overlaps_by_tree(centres, radii, client)
+        return _overlaps_by_pairs(centres, radii, client)
+
+
+class _SuperClusters:
+    """Components connected by the overlaps met so far, at most one of a client if asked."""
+
+    def __init__(self, client: IntArray, one_component_per_client: bool) -> None:
+        self.client = client
+        self.one_component_per_client = one_component_per_client
+        self.parent = np.arange(len(client))
+        self.ring = np.arange(len(client))
+        self.size = np.ones(len(client), dtype=np.int64)
+
+    def join(self, left: IntArray, right: IntArray) -> NDArray[np.bool_]:
+        """Join the pairs in turn and tell which joined two super-clusters."""
+        return kernels.join_pairs(
+            left,
+            right,
+            self.client,
+            self.one_component_per_client,
+            self.parent,
+            self.ring,
+            self.size,
+        )
+
+    def labels(self) -> IntArray:
+        """Return each component's super-cluster, numbered by first appearance."""
+        _, first, inverse = np.unique(
+            kernels.find_roots(self.parent), return_index=True, return_inverse=True
+        )
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        return rank[inverse]
+
+
+def _overlaps_by_pairs(
+    centres: FloatArray, radii: FloatArray, client: IntArray
+) -> Iterator[tuple[IntArray, IntArray]]:
+    by_feature = np.ascontiguousarray(centres.T)
+    next_client = np.searchsorted(client, client, side="right")
+    rows = max(1, _MASK_ENTRIES // max(1, len(centres)))
+    for start in range(0, len(centres), rows):
+        stop = min(start + rows, len(centres))
+        mask = kernels.overlap_rows(by_feature, radii, next_client, start, stop)
+        left, right = np.nonzero(mask)
+        yield left + start, right
+
+
+def _overlaps_by_tree(
+    centres: FloatArray, radii: FloatArray, client: IntArray
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Look around each ball for those of no larger radius: they are within twice its own radius."""
+    from scipy.spatial import KDTree
+
+    by_feature = np.ascontiguousarray(centres.T)
+    tree = KDTree(centres)
+    found = []
+    for start in range(0, len(centres), _QUERY_ROWS):
+        rows = slice(start, start + _QUERY_ROWS)
+        reach = 2 * radii[rows] * (1 + 1e-9)
+        near = tree.query_ball_point(centres[rows], reach, return_sorted=False)
+        i = np.repeat(np.arange(len(centres))[rows], [len(n) for n in near])
+        j = np.concatenate([np.asarray(n, dtype=np.int64) for n in near])
+        keep = (client[i] != client[j]) & (
+            (radii[j] < radii[i]) | ((radii[j] == radii[i]) & (i < j))
+        )
+        left, right = np.minimum(i, j)[keep], np.maximum(i, j)[keep]
+        overlap = kernels.overlap_pairs(by_feature, radii, left, right)
+        found.append(np.stack([left[overlap], right[overlap]]))
+    left, right = np.concatenate(found, axis=1)
+    order = np.lexsort((right, left))
+    yield left[order], right[order]
