@@ -96,10 +96,17 @@ def _explain(error: Any, where: str) -> str:
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``base`` with ``changes`` laid over it; mappings merge, everything else replaces."""
+    """Return ``base`` with ``changes`` laid over it.
+
+    Mappings merge, everything else replaces; a null in place of a mapping removes it.
+    """
     result = dict(base)
     for key, value in changes.items():
         old = result.get(key)
-        both = isinstance(old, Mapping) and isinstance(value, Mapping)
-        result[key] = merged(old, value) if both else value
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            result[key] = merged(old, value)
+        elif isinstance(old, Mapping) and value is None:
+            del result[key]
+        else:
+            result[key] = value
     return result

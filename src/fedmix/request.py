@@ -27,6 +27,8 @@ class Item:
         Values that a setting must have to take part.
     builder : str
         ``module.function`` under ``fedmix.tables`` or ``fedmix.figures``.
+    printed : mapping
+        The paper's rows: ``file`` of ``data/published`` and ``where``, the values they must have.
     options : mapping
         Further arguments of the builder.
     """
@@ -39,6 +41,7 @@ class Item:
     study: str
     builder: str
     where: Mapping[str, Any] = field(default_factory=dict)
+    printed: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -69,6 +69,13 @@ class ReplicationTimeout(Exception):
     """A replication took longer than the preset allows."""
 
 
+def read_cell(description: Mapping[str, Any], data: str | None = None) -> Cell:
+    """Return the cell that a job's parameters describe, its data set read from ``data``."""
+    from fedmix.data import load_dataset
+
+    return Cell(**description, data=load_dataset(data) if data else None)
+
+
 def make_problems(cell: Cell, replications: Iterable[int]) -> Arrays:
     """Return the problems of a block as one dict of arrays, keyed ``"<replication>/<name>"``."""
     return _pack(

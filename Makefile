@@ -1,0 +1,34 @@
+# make        environment and the quick preset: tables and figures within minutes
+# make test   environment and all tests
+
+PYTHON ?= python3
+CORES ?= 2
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: all test lint quick clean
+
+all: quick
+
+# The lock holds names, versions and hashes; pip asks whatever index the machine is set up for.
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fedmix needs Python 3.11 or later: make PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+quick: $(READY)
+	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES)
+
+test: $(READY)
+	PATH="$(CURDIR)/$(BIN):$$PATH" pytest -n $(CORES)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow/rules
+	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --lint
+
+clean:
+	rm -rf .venv .snakemake results/* logs

@@ -1,0 +1,39 @@
+# fedmix: from raw data to every table and figure of three papers, with a verdict per claim.
+#
+#   snakemake --cores 2                                        the quick preset: minutes, no network
+#   snakemake --cores 8 --config preset=paper fedgrem_table1   one table at its published size
+#   snakemake --cores 1 status                                 what is done, running and failed
+#
+# Data flows one way, a rule module a stage:
+#   raw -> embedded -> partition -> initial values -> run -> tables and figures -> audit -> page
+
+from snakemake.utils import min_version
+
+min_version("9.9")
+
+
+configfile: workflow.source_path("config/config.yaml")
+
+
+# Jobs run in the environment that Snakemake itself runs in. With `--sdm conda` (or apptainer) they
+# run in one made from the same description.
+container: "docker://ghcr.io/fedmix/fedmix:0.1.0"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/embed.smk"
+include: "workflow/rules/partition.smk"
+include: "workflow/rules/run.smk"
+include: "workflow/rules/aggregate.smk"
+include: "workflow/rules/targets.smk"
+
+
+localrules:
+    all,
+
+
+rule all:
+    default_target: True
+    input:
+        item_files(REQUEST.items),

@@ -1,0 +1,124 @@
+"""Figures of the FedGrEM study: one a table, and Figure 3."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedmix.figures.style import method_style
+from fedmix.tables.summary import final_scores, summarise
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def misclustering(
+    results: pd.DataFrame, timings: pd.DataFrame, labels: Mapping[str, str]
+) -> Figure:
+    """Draw error against contamination, one line a method, one panel a variant.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Results of ``fedgrem_real`` on one data set.
+    timings : DataFrame
+        Not used.
+    labels : mapping of str to str
+        The methods' printed names.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Bands are one standard deviation over replications to either side.
+    """
+    import matplotlib.pyplot as plt
+
+    scores = final_scores(results, "misclustering")
+    scores = scores.assign(share=100 * scores["n_contaminated"] / scores["n_clients"])
+    variants = list(dict.fromkeys(scores["variant"]))
+    figure, axes = plt.subplots(
+        1, len(variants), sharey=True, squeeze=False, figsize=(0.8 + 3.6 * len(variants), 3.4)
+    )
+    for axis, variant in zip(axes[0], variants, strict=True):
+        chosen = summarise(scores[scores["variant"] == variant], ["method", "share"], scale=100)
+        _lines(axis, chosen, "share", labels)
+        axis.set(title=variant.replace("_", " "), xlabel="contaminated clients (%)")
+    axes[0][0].set_ylabel("mis-clustering error (%)")
+    _legend(figure, axes[0][0])
+    return figure
+
+
+def simulation(
+    results: pd.DataFrame, timings: pd.DataFrame, labels: Mapping[str, str], methods: list[str]
+) -> Figure:
+    """Draw Figure 3: log errors against h/SNR; columns are panels as printed, rows variants.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Results of ``fedgrem_simulation``; the metric ``snr`` gives the x axis.
+    timings : DataFrame
+        Not used.
+    labels : mapping of str to str
+        The methods' printed names.
+    methods : list of str
+        The methods to draw.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Bands are one standard deviation of the log error.
+    """
+    import matplotlib.pyplot as plt
+
+    results = results[results["method"].isin(methods)]
+    variants = list(dict.fromkeys(results["variant"]))
+    panels = [(m, model) for m in _ERRORS for model in ("gaussian", "regression")]
+    figure, axes = plt.subplots(
+        len(variants), 4, squeeze=False, sharex="col", figsize=(12, 0.7 + 2.5 * len(variants))
+    )
+    for row, variant in zip(axes, variants, strict=True):
+        for axis, (metric, model) in zip(row, panels, strict=True):
+            chosen = results[(results["variant"] == variant) & (results["model"] == model)]
+            _lines(axis, _log_errors(chosen, metric), "share", labels)
+            axis.set_title(f"{_MODELS[model]}: {_ERRORS[metric]}")
+        row[0].set_ylabel(f"{variant.replace('_', ' ')}\nlog error")
+    for axis in axes[-1]:
+        axis.set_xlabel("heterogeneity h / SNR (%)")
+    _legend(figure, axes[0][1])
+    return figure
+
+
+_ERRORS = {"weights_error": "mixing weights", "means_error": "means"}
+_MODELS = {"gaussian": "Gaussian mixture", "regression": "mixture of regressions"}
+
+
+def _log_errors(results: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Summarise log errors by method and by the mean of h/SNR in percent."""
+    snr = final_scores(results, "snr")
+    snr = snr[snr["status"] == "ok"].groupby("h")["value"].mean()
+    scores = final_scores(results, metric)
+    scores = scores.assign(
+        share=100 * scores["h"] / scores["h"].map(snr), value=np.log(scores["value"])
+    )
+    return summarise(scores, ["method", "share"])
+
+
+def _lines(axis: Axes, cells: pd.DataFrame, x: str, labels: Mapping[str, str]) -> None:
+    for name, line in cells.groupby("method", sort=False):
+        line = line.sort_values(x)
+        look = method_style(str(name))
+        axis.plot(line[x], line["mean"], label=labels[name], **look.keywords())
+        if len(line) > 1:
+            low, high = line["mean"] - line["sd"], line["mean"] + line["sd"]
+            axis.fill_between(line[x], low, high, color=look.color, alpha=0.12, linewidth=0)
+
+
+def _legend(figure: Figure, axis: Axes) -> None:
+    """Put one legend for all panels below them."""
+    handles, names = axis.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 4))

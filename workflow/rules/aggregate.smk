@@ -1,0 +1,95 @@
+# Gather the blocks of a setting, then draw tables and figures from settings.
+
+
+def setting_files(suffix):
+    """All blocks of a setting; with partial=true those that are there."""
+
+    def files(wildcards):
+        found = block_files(STUDIES[wildcards.study], setting_of(wildcards), suffix)
+        return [f for f in found if Path(f).exists()] if config["partial"] else found
+
+    return files
+
+
+def item_input(name):
+    def files(wildcards):
+        item = ITEMS[wildcards.item]
+        return [
+            f"results/{item.study}/{setting.folder}/{name}.parquet"
+            for setting in REQUEST.settings_of(item)
+        ]
+
+    return files
+
+
+def printed_file(wildcards):
+    """The paper's printed values that a table shows beside ours, if any."""
+    name = ITEMS[wildcards.item].printed.get("file")
+    return f"{workflow.basedir}/data/published/{name}" if name else []
+
+
+def builder_hash(package):
+    """Hash of the code that builds an item."""
+
+    def source(wildcards):
+        module = ITEMS[wildcards.item].builder.partition(".")[0]
+        return source_hash(f"{package}.build", f"{package}.{module}")
+
+    return source
+
+
+def item_parameters(wildcards):
+    item = ITEMS[wildcards.item]
+    methods = STUDIES[item.study].methods.values()
+    return {
+        "title": item.title,
+        "caption": item.caption,
+        "builder": item.builder,
+        "printed": dict(item.printed.get("where", {})),
+        "options": dict(sorted(item.options.items())),
+        "labels": {method.name: method.label for method in methods},
+    }
+
+
+rule collect_setting:
+    input:
+        results=setting_files(".parquet"),
+        timings=setting_files(".timings.parquet"),
+    output:
+        results="results/{study}/{setting}/results.parquet",
+        timings="results/{study}/{setting}/timings.parquet",
+    log:
+        "logs/collect_setting/{study}/{setting}.log",
+    script:
+        "../scripts/collect_setting.py"
+
+
+rule make_table:
+    input:
+        results=item_input("results"),
+        timings=item_input("timings"),
+        printed=printed_file,
+    output:
+        expand("results/tables/{{item}}.{suffix}", suffix=ITEM_SUFFIXES["table"]),
+    params:
+        item=item_parameters,
+        source=builder_hash("fedmix.tables"),
+    log:
+        "logs/make_table/{item}.log",
+    script:
+        "../scripts/make_table.py"
+
+
+rule make_figure:
+    input:
+        results=item_input("results"),
+        timings=item_input("timings"),
+    output:
+        expand("results/figures/{{item}}.{suffix}", suffix=ITEM_SUFFIXES["figure"]),
+    params:
+        item=item_parameters,
+        source=builder_hash("fedmix.figures"),
+    log:
+        "logs/make_figure/{item}.log",
+    script:
+        "../scripts/make_figure.py"

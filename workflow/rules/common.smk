@@ -1,0 +1,106 @@
+# What the rule modules share: the request, and functions from wildcards to files and parameters.
+
+from collections import Counter
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from fedmix import methods as method_registry
+from fedmix.errors import FedmixError
+from fedmix.progress import begin
+from fedmix.provenance import source_hash
+from fedmix.request import read_request
+
+try:
+    REQUEST = read_request(Path(workflow.basedir) / "config", config)
+except FedmixError as error:
+    raise WorkflowError(str(error)) from None
+
+STUDIES = REQUEST.studies
+ITEMS = REQUEST.items
+
+
+wildcard_constraints:
+    study="[a-z0-9_]+",
+    setting="[^/]+",
+    method="[^/]+",
+    block=r"\d+-\d+",
+    dataset="[a-z0-9_]+",
+    embedding="[a-z0-9_]+",
+    item="[a-z0-9_]+",
+
+
+def setting_of(wildcards):
+    return STUDIES[wildcards.study].settings[wildcards.setting]
+
+
+def method_of(wildcards):
+    study = STUDIES[wildcards.study]
+    return study.method_in(wildcards.method, setting_of(wildcards))
+
+
+def embedded_data(wildcards):
+    """The embedded data set that a setting works on, if any."""
+    values = setting_of(wildcards).values
+    if "dataset" not in values:
+        return []
+    return f"data/embedded/{values['dataset']}/{values['embedding']}.npz"
+
+
+def cell_parameters(wildcards):
+    """What a job must know of its setting: a slice of the configuration, sorted."""
+    setting, study = setting_of(wildcards), STUDIES[wildcards.study]
+    return {
+        "study": study.name,
+        "variant": setting.variant,
+        "setting": setting.name,
+        "experiment": study.experiment,
+        "values": dict(sorted(setting.values.items())),
+    }
+
+
+def experiment_hash(wildcards):
+    """Hash of the code that makes and starts a replication."""
+    return source_hash(
+        f"fedmix.experiments.{STUDIES[wildcards.study].experiment}", "fedmix.experiments.runner"
+    )
+
+
+def method_parameters(wildcards):
+    method = method_of(wildcards)
+    return {
+        "name": method.name,
+        "estimator": method.estimator,
+        "parameters": dict(sorted(method.parameters.items())),
+    }
+
+
+def method_hash(wildcards):
+    """Hash of the code behind a method, so that a change reruns this method alone."""
+    return source_hash(method_registry.index()[method_of(wildcards).estimator])
+
+
+def more_memory(base_mb):
+    """Memory that doubles with every attempt."""
+    return lambda wildcards, attempt: base_mb * 2 ** (attempt - 1)
+
+
+def block_files(study, setting, suffix):
+    """The files of all blocks of all methods of a setting."""
+    return [
+        f"results/{study.name}/{setting.folder}/{method}/{block}{suffix}"
+        for method in study.methods_of(setting)
+        for block in study.blocks
+    ]
+
+
+def item_files(items):
+    """The files of tables and figures."""
+    return [
+        f"results/{ITEMS[name].kind}s/{name}.{suffix}"
+        for name in items
+        for suffix in ITEM_SUFFIXES[ITEMS[name].kind]
+    ]
+
+
+ITEM_SUFFIXES = {"table": ["csv", "md", "tex"], "figure": ["pdf", "svg", "png"]}

@@ -1,0 +1,44 @@
+# Reduce the data: identity, standardize, pca, vae and files in one rule, t-SNE in one of its own.
+
+
+def embedding_parameters(wildcards):
+    return REQUEST.datasets[wildcards.dataset]["embeddings"][wildcards.embedding]
+
+
+rule embed_features:
+    input:
+        "data/raw/{dataset}.npz",
+    output:
+        "data/embedded/{dataset}/{embedding}.npz",
+    params:
+        spec=embedding_parameters,
+        source=lambda wildcards: source_hash("fedmix.embed"),
+    threads: 1
+    resources:
+        mem_mb=more_memory(4000),
+    log:
+        "logs/embed_features/{dataset}/{embedding}.log",
+    script:
+        "../scripts/embed_features.py"
+
+
+rule embed_tsne:
+    input:
+        "data/raw/{dataset}.npz",
+    output:
+        "data/embedded/{dataset}/{embedding}.npz",
+    wildcard_constraints:
+        embedding="tsne[a-z0-9_]*",
+    params:
+        spec=embedding_parameters,
+        source=lambda wildcards: source_hash("fedmix.embed.tsne"),
+    threads: workflow.cores
+    resources:
+        mem_mb=more_memory(4000),
+    log:
+        "logs/embed_tsne/{dataset}/{embedding}.log",
+    script:
+        "../scripts/embed_features.py"
+
+
+ruleorder: embed_tsne > embed_features

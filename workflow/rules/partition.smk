@@ -1,0 +1,30 @@
+# What the methods share: the clients' data and the values that all methods start from.
+
+
+rule partition_clients:
+    input:
+        data=embedded_data,
+    output:
+        "results/{study}/{setting}/partition/{block}.npz",
+    params:
+        cell=cell_parameters,
+        source=experiment_hash,
+    log:
+        "logs/partition_clients/{study}/{setting}/{block}.log",
+    script:
+        "../scripts/partition_clients.py"
+
+
+rule compute_initial_values:
+    input:
+        data=embedded_data,
+        partition="results/{study}/{setting}/partition/{block}.npz",
+    output:
+        "results/{study}/{setting}/initial/{block}.npz",
+    params:
+        cell=cell_parameters,
+        source=experiment_hash,
+    log:
+        "logs/compute_initial_values/{study}/{setting}/{block}.log",
+    script:
+        "../scripts/compute_initial_values.py"

@@ -1,0 +1,13 @@
+"""Compute what all methods start from, for every replication of a block."""
+
+from fedmix.jobs import job
+
+with job(snakemake.log[0], snakemake.threads):
+    from fedmix.experiments.runner import make_initial_values, read_cell
+    from fedmix.plan import replications_of
+    from fedmix.storage import read_arrays, write_arrays
+
+    cell = read_cell(snakemake.params.cell, snakemake.input.get("data"))
+    replications = replications_of(snakemake.wildcards.block)
+    problems = read_arrays(snakemake.input.partition)
+    write_arrays(snakemake.output[0], make_initial_values(cell, problems, replications))

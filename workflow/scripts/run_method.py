@@ -1,0 +1,25 @@
+"""Run one method on one setting for a block of replications."""
+
+from fedmix.jobs import job
+
+with job(snakemake.log[0], snakemake.threads):
+    from fedmix.experiments.base import Method
+    from fedmix.experiments.runner import read_cell, run_block
+    from fedmix.plan import replications_of
+    from fedmix.progress import report
+    from fedmix.storage import read_arrays, write_table
+
+    results, timings = run_block(
+        read_cell(snakemake.params.cell, snakemake.input.get("data")),
+        Method(**snakemake.params.method),
+        read_arrays(snakemake.input.partition),
+        read_arrays(snakemake.input.initial),
+        replications_of(snakemake.wildcards.block),
+        timeout=snakemake.params.timeout,
+    )
+    write_table(snakemake.output.timings, timings)
+    write_table(snakemake.output.results, results)
+    wildcards = snakemake.wildcards
+    where = f"{wildcards.study}/{wildcards.setting}, replications {wildcards.block}"
+    line = report(snakemake.params.progress, where, wildcards.method, timings["status"].tolist())
+    print(line, flush=True)
