@@ -1,0 +1,197 @@
+"""Obtain a data set: what is at hand first, then the network; keep it once it passed all checks."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from fedmix.data.checks import check_dataset, constant_columns, to_dataset
+from fedmix.data.dataset import Dataset, load_dataset, save_dataset
+from fedmix.data.download import Downloads
+from fedmix.data.openml_source import fetch_table
+from fedmix.data.readers import read
+from fedmix.data.registry import DatasetEntry, Source, SourceFile
+from fedmix.errors import ConfigurationError, DataError, DownloadError
+
+_logger = logging.getLogger(__name__)
+#: Folder inside the raw folder where people place raw files by hand.
+ORIGINALS = "originals"
+
+
+def fetch(
+    entry: DatasetEntry,
+    raw_folder: str | os.PathLike,
+    mirror: str | os.PathLike | None = None,
+    timeout: float = 30.0,
+    log: Callable[[str], None] = _logger.info,
+) -> Path:
+    """Obtain a data set and keep it, checked, as ``<raw_folder>/<name>.npz``.
+
+    Tried in this order: the npz itself; bundled or generated data; files in
+    ``<raw_folder>/originals``; files in the mirror; then, in the registry's order, OpenML and the
+    publishers' own files. A bad file at hand is an error, for someone put it there; a bad download
+    is reported and the next source is tried. Nothing bad is kept, and two processes may do this
+    at once.
+
+    Parameters
+    ----------
+    entry : DatasetEntry
+        The data set.
+    raw_folder : path-like
+        Where the pipeline keeps raw data; made if it does not exist.
+    mirror : path-like, optional
+        Folder with raw files; default is the environment variable FEDMIX_MIRROR, if set.
+    timeout : float, default=30
+        Seconds that a server may stay silent.
+    log : callable, optional
+        Receives a line of progress at a time.
+
+    Returns
+    -------
+    pathlib.Path
+        The npz, to be read by :func:`load`.
+
+    Raises
+    ------
+    DataError
+        If a file at hand is not what the registry promises.
+    DownloadError
+        If no source could deliver; it lists every attempt and how to place the files by hand.
+    ConfigurationError
+        If the mirror is not a folder.
+    """
+    raw_folder = Path(raw_folder)
+    target = raw_folder / f"{entry.name}.npz"
+    if target.exists():
+        try:
+            load(entry, raw_folder)
+        except DataError as error:
+            log(f"{entry.name}: what was kept is bad and will be replaced. {error}")
+        else:
+            log(f"{entry.name}: {target} is there and passes all checks")
+            return target
+    dataset = _obtain(entry, raw_folder, _local_folders(raw_folder, mirror), timeout, log)
+    constant = constant_columns(dataset.features)
+    if constant:
+        log(f"{entry.name}: {len(constant)} columns hold one value only, as expected")
+    save_dataset(target, dataset)
+    return target
+
+
+def load(entry: DatasetEntry, raw_folder: str | os.PathLike) -> Dataset:
+    """Read a data set that :func:`fetch` kept, and check it again.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged or is not what the registry promises.
+    FileNotFoundError
+        If it was not fetched.
+    """
+    path = Path(raw_folder) / f"{entry.name}.npz"
+    dataset = load_dataset(path, entry.name)
+    check_dataset(entry, dataset, str(path))
+    return dataset
+
+
+def _local_folders(raw_folder: Path, mirror: str | os.PathLike | None) -> list[Path]:
+    folders = [raw_folder / ORIGINALS]
+    mirror = mirror or os.environ.get("FEDMIX_MIRROR")
+    if mirror:
+        if not Path(mirror).is_dir():
+            raise ConfigurationError(
+                f"The mirror {mirror} is not a folder. Give mirror=<folder> (or FEDMIX_MIRROR) an "
+                "existing folder with raw files, or leave it out to download them."
+            )
+        folders.append(Path(mirror))
+    return folders
+
+
+def _obtain(
+    entry: DatasetEntry,
+    raw_folder: Path,
+    folders: Sequence[Path],
+    timeout: float,
+    log: Callable[[str], None],
+) -> Dataset:
+    for source in entry.sources:
+        paths = _at_hand(source, folders)
+        if paths is not None:
+            log(
+                f"{entry.name}: reading {', '.join(map(str, paths)) or 'bundled or generated data'}"
+            )
+            return _read(entry, source, paths)
+    raw_folder.mkdir(parents=True, exist_ok=True)
+    failures = []
+    with TemporaryDirectory(prefix=f".{entry.name}-", dir=raw_folder) as temporary:
+        downloads = Downloads(Path(temporary), timeout, log)
+        for source in filter(lambda s: s.downloadable, entry.sources):
+            try:
+                return _read(entry, source, _from_network(source, downloads))
+            except (DownloadError, DataError) as error:
+                log(f"{entry.name}: {error}")
+                failures.append(str(error))
+    raise DownloadError(_nothing_worked(entry, folders, failures))
+
+
+def _at_hand(source: Source, folders: Sequence[Path]) -> list[Path] | None:
+    """Return a source's files if one folder has them all; no files if none are needed."""
+    if source.needs_nothing:
+        return []
+    for folder in folders:
+        paths = [folder / file.name for file in source.files]
+        if paths and all(path.is_file() for path in paths):
+            return paths
+    return None
+
+
+def _from_network(source: Source, downloads: Downloads) -> list[Path]:
+    if source.openml is not None:
+        return [fetch_table(source.openml, downloads.folder, downloads.timeout, downloads.log)]
+    return [downloads.get(file) for file in source.files]
+
+
+def _read(entry: DatasetEntry, source: Source, paths: Sequence[Path]) -> Dataset:
+    for file, path in zip(source.files, paths, strict=False):
+        _check_sum(file, path)
+    where = ", ".join(map(str, paths)) or f"{source.reader} (bundled or generated)"
+    if source.openml is not None:
+        where = f"OpenML data set {source.openml}"
+    return to_dataset(entry, read(source.reader, paths, source.options), where)
+
+
+def _check_sum(file: SourceFile, path: Path) -> None:
+    for kind, expected in (("sha256", file.sha256), ("md5", file.md5)):
+        if expected is None:
+            continue
+        with open(path, "rb") as stream:
+            found = hashlib.file_digest(stream, kind).hexdigest()
+        if found != expected:
+            raise DataError(
+                f"{path} has {kind} {found}; expected {expected}. It is truncated, damaged or "
+                "another version: replace it, or remove it to let fedmix try its other sources."
+            )
+
+
+def _nothing_worked(entry: DatasetEntry, folders: Sequence[Path], failures: Sequence[str]) -> str:
+    searched = " and ".join(map(str, folders))
+    lines = [f"No source delivered the data set {entry.name!r}."]
+    lines += [f"  - not all of its files are in {searched}"]
+    lines += [f"  - {failure}" for failure in failures]
+    lines += [f"To place it by hand, put the files of one of these lines into {folders[0]}:"]
+    for source in entry.sources:
+        if source.files:
+            lines.append("  - " + "; ".join(map(_describe, source.files)))
+    return "\n".join(lines)
+
+
+def _describe(file: SourceFile) -> str:
+    details = [f"sha256 {file.sha256}"] if file.sha256 else []
+    details += [f"md5 {file.md5}"] if file.md5 else []
+    details += [f"from {file.url}"] if file.url else []
+    details += [f"member {file.member}"] if file.member else []
+    return f"{file.name} ({', '.join(details)})"

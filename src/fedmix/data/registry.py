@@ -1,0 +1,179 @@
+"""The registry of data sets: where each comes from and what it must look like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fedmix.configuration import raise_all, read_schema, read_yaml, validate
+from fedmix.data.readers import READERS
+from fedmix.errors import nearest_names
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One raw file of a source.
+
+    Parameters
+    ----------
+    name : str
+        Its name in ``data/raw/originals`` or in a mirror folder.
+    sha256, md5 : str, optional
+        Checksum of the file under that name, that is after unpacking.
+    url : str, optional
+        Where to download it; without one it can only be placed by hand or lie in a mirror.
+    member : str, optional
+        Its path inside the zip archive at ``url``. A suffix .gz or .Z that ``name`` lacks is
+        unpacked as well.
+    """
+
+    name: str
+    sha256: str | None = None
+    md5: str | None = None
+    url: str | None = None
+    member: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """One way to obtain a data set.
+
+    Parameters
+    ----------
+    reader : str
+        Name of a function in :mod:`fedmix.data.readers`.
+    files : tuple of SourceFile
+        What it reads. Without files and ``openml`` the data are bundled or generated.
+    openml : int, optional
+        Number of the data set on OpenML; its table takes the place of ``files``.
+    options : mapping
+        Further arguments of the reader.
+    """
+
+    reader: str
+    files: tuple[SourceFile, ...] = ()
+    openml: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def needs_nothing(self) -> bool:
+        """Whether the data are bundled or generated."""
+        return not self.files and self.openml is None
+
+    @property
+    def downloadable(self) -> bool:
+        """Whether the network can deliver it."""
+        return self.openml is not None or all(f.url for f in self.files)
+
+
+@dataclass(frozen=True)
+class DatasetEntry:
+    """What the registry says of one data set.
+
+    Parameters
+    ----------
+    name, title : str
+        Its name in configurations and in print.
+    n_points, n_features : int
+        Its shape.
+    class_names : tuple of str
+        Classes as they are called in the raw files; label r stands for ``class_names[r]``.
+    class_counts : tuple of int, optional
+        Points a class; None where they are random.
+    sources : tuple of Source
+        In the order in which they are tried; those at hand come before those from the network.
+    embeddings : mapping of str to mapping
+        Named specifications for :mod:`fedmix.embed`; the first one is the usual choice.
+    n_groups : int, optional
+        Number of groups, such as writers; None if there are none.
+    constant_columns : int, default=0
+        Columns known to hold one value only (margins of images).
+    content_sha256 : str, optional
+        Hash of the values, the same whatever the source (:func:`fedmix.data.content_sha256`).
+    licence, citation, homepage, note : str
+        For people.
+    """
+
+    name: str
+    title: str
+    n_points: int
+    n_features: int
+    class_names: tuple[str, ...]
+    class_counts: tuple[int, ...] | None
+    sources: tuple[Source, ...]
+    embeddings: Mapping[str, Mapping[str, Any]]
+    n_groups: int | None = None
+    constant_columns: int = 0
+    content_sha256: str | None = None
+    licence: str = ""
+    citation: str = ""
+    homepage: str = ""
+    note: str = ""
+
+
+def read_registry(path: str | Path, schema: str | Path | None = None) -> dict[str, DatasetEntry]:
+    """Read ``config/datasets.yaml``.
+
+    Parameters
+    ----------
+    path : path-like
+        The registry.
+    schema : path-like, optional
+        Its JSON schema; default is ``workflow/schemas/datasets.schema.yaml`` beside the folder of
+        the registry.
+
+    Returns
+    -------
+    dict of str to DatasetEntry
+        In the order of the file.
+
+    Raises
+    ------
+    ConfigurationError
+        Listing everything that is wrong at once, with the nearest valid names.
+    """
+    path = Path(path)
+    schema = schema or path.resolve().parents[1] / "workflow" / "schemas" / "datasets.schema.yaml"
+    document = read_yaml(path)
+    validate(document, read_schema(Path(schema)), path.name)
+    entries = {name: _entry(name, values) for name, values in document.items()}
+    raise_all(f"{path.name}: {e}" for entry in entries.values() for e in _errors(entry))
+    return entries
+
+
+def _entry(name: str, values: Mapping[str, Any]) -> DatasetEntry:
+    counts = values.get("class_counts")
+    names = values.get("class_names") or range(len(counts or ()))
+    return DatasetEntry(
+        name=name,
+        **{
+            **values,
+            "class_names": tuple(map(str, names)),
+            "class_counts": None if counts is None else tuple(counts),
+            "sources": tuple(_source(source) for source in values["sources"]),
+        },
+    )
+
+
+def _source(values: Mapping[str, Any]) -> Source:
+    files = tuple(SourceFile(**file) for file in values.get("files", ()))
+    return Source(**{**values, "files": files})
+
+
+def _errors(entry: DatasetEntry) -> Iterator[str]:
+    """Yield what a schema cannot see."""
+    counts = entry.class_counts
+    if not entry.class_names:
+        yield f"{entry.name}: give class_counts or class_names."
+    if counts is not None and len(counts) != len(entry.class_names):
+        yield f"{entry.name}: {len(counts)} class counts for {len(entry.class_names)} classes."
+    if counts is not None and sum(counts) != entry.n_points:
+        yield f"{entry.name}: class counts add up to {sum(counts)}, not to {entry.n_points} points."
+    for source in entry.sources:
+        if source.reader not in READERS:
+            hint = nearest_names(source.reader, READERS)
+            yield f"{entry.name}: unknown reader {source.reader!r}. {hint}"
+        if source.files and source.openml is not None:
+            yield f"{entry.name}: a source has either files or an openml number, not both."
