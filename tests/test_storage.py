@@ -1,0 +1,63 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedmix.errors import DataError
+from fedmix.storage import (
+    atomic_path,
+    read_arrays,
+    read_table,
+    write_arrays,
+    write_table,
+    write_text,
+)
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "table.csv"
+    write_text(path, "old")
+    with pytest.raises(RuntimeError), atomic_path(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_arrays_and_tables_come_back_and_equal_content_gives_equal_bytes(tmp_path):
+    arrays = {"0/points": np.arange(6.0).reshape(2, 3), "0/offsets": np.array([0, 2])}
+    table = pd.DataFrame({"metric": ["a"], "value": [0.1], "round": pd.array([None], "Int64")})
+    for name in ("first", "second"):
+        write_arrays(tmp_path / f"{name}.npz", arrays)
+        write_table(tmp_path / f"{name}.parquet", table)
+    for name, value in read_arrays(tmp_path / "first.npz").items():
+        np.testing.assert_array_equal(value, arrays[name])
+    pd.testing.assert_frame_equal(read_table(tmp_path / "first.parquet"), table)
+    for suffix in ("npz", "parquet"):
+        first, second = (tmp_path / f"{n}.{suffix}" for n in ("first", "second"))
+        assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize(("suffix", "read"), [("npz", read_arrays), ("parquet", read_table)])
+@pytest.mark.parametrize("keep", [0, 10, 0.5])
+def test_a_truncated_file_is_named_with_what_to_do(tmp_path, suffix, read, keep):
+    path = tmp_path / f"block.{suffix}"
+    if suffix == "npz":
+        write_arrays(path, {"points": np.random.default_rng(0).random((50, 3))})
+    else:
+        write_table(path, pd.DataFrame({"value": range(50)}))
+    content = path.read_bytes()
+    path.write_bytes(content[: int(keep * len(content)) if keep < 1 else keep])
+    with pytest.raises(DataError, match=r"block\..* is damaged or truncated .*Delete it"):
+        read(path)
+
+
+def test_pickled_content_is_refused(tmp_path):
+    path = tmp_path / "evil.npz"
+    np.savez(path, points=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(DataError):
+        read_arrays(path)
+
+
+def test_a_missing_file_stays_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_arrays(tmp_path / "none.npz")
