@@ -1,0 +1,25 @@
+"""From a data set to clients: who owns which point, who is contaminated, and in which scale."""
+
+from fedmix.partition.contamination import (
+    CONTAMINATIONS,
+    Reference,
+    choose_contaminated,
+    contaminate,
+    contamination,
+)
+from fedmix.partition.scaling import jitter_constant_columns, standardize_clients
+from fedmix.partition.split import by_group, take, train_test_split, uniform
+
+__all__ = [
+    "CONTAMINATIONS",
+    "Reference",
+    "by_group",
+    "choose_contaminated",
+    "contaminate",
+    "contamination",
+    "jitter_constant_columns",
+    "standardize_clients",
+    "take",
+    "train_test_split",
+    "uniform",
+]

@@ -1,0 +1,217 @@
+"""Contaminated clients: which they are, and what stands in their data's place.
+
+FedGrEM's paper contaminates clients of real data but does not say how (Section 4.2), so there are
+several kinds, one function each, found by name in :data:`CONTAMINATIONS`. To add one, write a
+function and decorate it. Contaminate what the methods see, that is after any standardisation of
+each client: standardising a contaminated client would undo some of the kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fedmix.clients import Clients
+from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.partition.scaling import column_scales
+
+#: Shift and standard deviation of the simulation's outlier client (the authors' program).
+SHIFT, SPREAD = 2.5, 2.0
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a contamination may look at: the training data of the good clients.
+
+    Parameters
+    ----------
+    clients : Clients
+        The good clients.
+    labels : ndarray of shape (n,), optional
+        The class of each of their points; only ``single_class`` needs it.
+    """
+
+    clients: Clients
+    labels: NDArray[np.int64] | None = None
+
+
+Contamination = Callable[[NDArray[np.float64], np.random.Generator, Reference], NDArray[np.float64]]
+CONTAMINATIONS: dict[str, Contamination] = {}
+
+
+def contamination(function: Contamination) -> Contamination:
+    """Enter a function into :data:`CONTAMINATIONS` under its own name.
+
+    It takes a client's points (n_k, d), a generator and a :class:`Reference`, and returns the n_k
+    points that replace them.
+    """
+    CONTAMINATIONS[function.__name__] = function
+    return function
+
+
+def choose_contaminated(
+    n_clients: int, n_contaminated: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw the contaminated clients.
+
+    Parameters
+    ----------
+    n_clients : int
+        Number of clients K.
+    n_contaminated : int
+        How many of them are contaminated, at most one half.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of shape (n_contaminated,)
+        Their numbers, ascending.
+
+    Raises
+    ------
+    ConfigurationError
+        If it is negative or more than one half.
+    """
+    if n_contaminated < 0 or 2 * n_contaminated > n_clients:
+        raise ConfigurationError(
+            f"{n_contaminated} of {n_clients} clients contaminated: expected 0 to "
+            f"{n_clients // 2}, at most one half. Lower n_contaminated."
+        )
+    return np.sort(rng.choice(n_clients, size=n_contaminated, replace=False))
+
+
+def contaminate(
+    clients: Clients,
+    contaminated: Sequence[int],
+    kind: str,
+    rng: np.random.Generator,
+    labels: ArrayLike | None = None,
+) -> Clients:
+    """Replace the data of the contaminated clients.
+
+    Parameters
+    ----------
+    clients : Clients
+        Training data of all clients, as the methods will see them.
+    contaminated : sequence of int
+        Numbers of the contaminated clients, as :func:`choose_contaminated` returns them.
+    kind : str
+        A name in :data:`CONTAMINATIONS`.
+    rng : numpy.random.Generator
+        Source of randomness.
+    labels : array-like of shape (n,), optional
+        Classes of all clients' points; only ``single_class`` needs them.
+
+    Returns
+    -------
+    Clients
+        The same clients with the same sizes; the good ones are unchanged.
+
+    Raises
+    ------
+    ConfigurationError
+        If the kind is unknown or more than one half of the clients are contaminated.
+    DataError
+        If the kind needs labels and there are none, or no good client has a point.
+    """
+    if kind not in CONTAMINATIONS:
+        known = nearest_names(kind, CONTAMINATIONS)
+        raise ConfigurationError(f"Unknown contamination {kind!r}. {known}")
+    bad = np.unique(np.asarray(contaminated, dtype=np.int64))
+    if 2 * len(bad) > len(clients):
+        raise ConfigurationError(
+            f"{len(bad)} of {len(clients)} clients contaminated: expected at most one half."
+        )
+    if len(bad) == 0:
+        return clients
+    good = np.setdiff1d(np.arange(len(clients)), bad)
+    own_labels = None if labels is None else clients.split(np.asarray(labels))
+    reference = Reference(
+        clients.subset(good),
+        None if own_labels is None else np.concatenate([own_labels[k] for k in good]),
+    )
+    arrays = list(clients)
+    for k in bad:
+        arrays[k] = CONTAMINATIONS[kind](clients[k], rng, reference)
+    return Clients.from_arrays(arrays)
+
+
+@contamination
+def gaussian(
+    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
+) -> NDArray[np.float64]:
+    """Draw the simulation's outlier in the data's own scale: N(m + 2.5 s, 4 s^2) a column.
+
+    m and s are mean and standard deviation of the good clients' pooled columns.
+    """
+    pooled = reference.clients.points
+    scale = column_scales(pooled)
+    return pooled.mean(axis=0) + scale * (SHIFT + SPREAD * rng.standard_normal(points.shape))
+
+
+@contamination
+def simulation(
+    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
+) -> NDArray[np.float64]:
+    """Draw the simulation's outlier as it is, N(2.5, 4) in every coordinate."""
+    return SHIFT + SPREAD * rng.standard_normal(points.shape)
+
+
+@contamination
+def shuffled_coordinates(
+    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
+) -> NDArray[np.float64]:
+    """Reorder the client's coordinates by one random permutation, the same for all its points.
+
+    Each coordinate moves to another place (a cyclic shift of a random order), so that the client
+    has clusters, in the wrong places.
+    """
+    order = rng.permutation(points.shape[1])
+    shuffled = np.empty_like(points)
+    shuffled[:, order] = points[:, np.roll(order, 1)]
+    return shuffled
+
+
+@contamination
+def shift(
+    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
+) -> NDArray[np.float64]:
+    """Move the client's points together, in a random direction.
+
+    The way is 2.5 standard deviations of the good clients' columns, in root mean square over the
+    coordinates.
+    """
+    direction = rng.standard_normal(points.shape[1])
+    direction *= np.sqrt(direction.size) / np.linalg.norm(direction)
+    return points + SHIFT * direction * column_scales(reference.clients.points)
+
+
+@contamination
+def single_class(
+    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
+) -> NDArray[np.float64]:
+    """Draw the good clients' points of one random class, again and again if there are too few."""
+    if reference.labels is None:
+        raise DataError("Contamination 'single_class' needs labels: the data set has none.")
+    chosen = rng.choice(np.unique(reference.labels))
+    return _draw(reference.clients.points[reference.labels == chosen], len(points), rng)
+
+
+@contamination
+def sign_flip(
+    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
+) -> NDArray[np.float64]:
+    """Draw the points of a random good client with all signs flipped."""
+    donors = np.flatnonzero(reference.clients.sizes)
+    return -_draw(reference.clients[rng.choice(donors)], len(points), rng)
+
+
+def _draw(
+    points: NDArray[np.float64], n_points: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Draw rows without replacement, or with it if more are wanted than there are."""
+    return points[rng.choice(len(points), size=n_points, replace=n_points > len(points))]
