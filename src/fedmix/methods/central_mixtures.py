@@ -1,0 +1,166 @@
+"""Mixtures fitted to everybody's data in one place, by scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from fedmix.clients import Clients
+from fedmix.errors import ConfigurationError, DataError, DivergenceError
+from fedmix.methods.base import FederatedEstimator, register
+from fedmix.methods.centroids import check_count, check_enough_points
+from fedmix.methods.seeding import components_of
+
+if TYPE_CHECKING:
+    from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+
+IntArray = NDArray[np.int64]
+
+_COVARIANCES = ("full", "tied", "diag", "spherical")
+
+
+class _CentralMixture(FederatedEstimator):
+    """A scikit-learn mixture of the pooled data."""
+
+    def predict(self, clients: Clients) -> list[IntArray]:
+        """Label each point with its most probable component."""
+        check_is_fitted(self)
+        if clients.n_features != self.cluster_centers_.shape[1]:
+            raise DataError(
+                f"{type(self).__name__} was fitted to {self.cluster_centers_.shape[1]} features; "
+                f"got {clients!r}."
+            )
+        return clients.split(self._model.predict(clients.points).astype(np.int64))
+
+    def _fit(self, model: GaussianMixture | BayesianGaussianMixture, clients: Clients) -> None:
+        from sklearn.exceptions import ConvergenceWarning
+
+        with warnings.catch_warnings(), threadpool_limits(limits=1):
+            warnings.simplefilter("ignore", ConvergenceWarning)  # told by converged_
+            model.fit(clients.points)
+        if not np.isfinite(model.means_).all():
+            raise DivergenceError(f"{type(self).__name__}: means are not finite.")
+        self._model = model
+        self.cluster_centers_ = model.means_
+        self.weights_ = model.weights_
+        self.n_rounds_ = int(model.n_iter_)
+        self.converged_ = bool(model.converged_)
+        size = model.means_.size + model.weights_.size + model.covariances_.size
+        active = np.count_nonzero(clients.sizes)
+        self.communication_ = {"up": clients.points.size, "down": int(active * size)}
+
+    def _options(self) -> dict[str, Any]:
+        check_count(self, "max_iter")
+        if self.covariance_type not in _COVARIANCES:
+            raise ConfigurationError(
+                f"{type(self).__name__}: expected covariance_type in {_COVARIANCES}, got "
+                f"{self.covariance_type!r}."
+            )
+        seed = int(np.random.default_rng(self.random_state).integers(2**31))
+        return {
+            "covariance_type": self.covariance_type,
+            "max_iter": self.max_iter,
+            "random_state": seed,
+        }
+
+
+@register
+class CentralGMM(_CentralMixture):
+    """Gaussian mixture of the pooled data, fitted by EM.
+
+    Parameters
+    ----------
+    n_components : int
+        K.
+    covariance_type : str, default="spherical"
+        As in FedGEM's experiments; see scikit-learn's ``GaussianMixture``.
+    max_iter : int, default=100
+    random_state : int, Generator or None, default=None
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (K, d)
+    weights_ : ndarray of shape (K,)
+    n_clusters_ : int
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("n_components",)
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        covariance_type: str = "spherical",
+        max_iter: int = 100,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, clients: Clients) -> CentralGMM:
+        """Fit the mixture to all clients' points."""
+        from sklearn.mixture import GaussianMixture
+
+        check_count(self, "n_components")
+        check_enough_points(self, clients, self.n_components)
+        self._fit(GaussianMixture(self.n_components, **self._options()), clients)
+        self.n_clusters_ = self.n_components
+        return self
+
+
+@register
+class CentralDPGMM(_CentralMixture):
+    """Dirichlet-process Gaussian mixture of the pooled data (variational).
+
+    Parameters
+    ----------
+    components_per_client : int or sequence of G ints
+        The sum over clients is the upper bound on the number of components (Appendix D.3).
+    covariance_type : str, default="spherical"
+        As in FedGEM's experiments.
+    max_iter : int, default=100
+    random_state : int, Generator or None, default=None
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (sum of K_g, d)
+    weights_ : ndarray of shape (sum of K_g,)
+    n_clusters_ : int
+        Components that own training points.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("components_per_client",)
+
+    def __init__(
+        self,
+        components_per_client: int | Sequence[int] = 2,
+        covariance_type: str = "spherical",
+        max_iter: int = 100,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        self.components_per_client = components_per_client
+        self.covariance_type = covariance_type
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, clients: Clients) -> CentralDPGMM:
+        """Fit the mixture to all clients' points."""
+        from sklearn.mixture import BayesianGaussianMixture
+
+        bound = int(components_of(clients, self.components_per_client).sum())
+        bound = min(bound, clients.n_points)
+        model = BayesianGaussianMixture(
+            n_components=bound,
+            weight_concentration_prior_type="dirichlet_process",
+            **self._options(),
+        )
+        self._fit(model, clients)
+        self.n_clusters_ = len(np.unique(model.predict(clients.points)))
+        return self

@@ -1,0 +1,89 @@
+"""What federated k-means and its relatives share: global centres and the nearest of them."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from fedmix.clients import Clients
+from fedmix.errors import ConfigurationError, DataError, DivergenceError
+from fedmix.methods.base import FederatedEstimator
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class CentroidClustering(FederatedEstimator):
+    """Base of methods whose model is one set of global centres.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters_, d)
+    n_clusters_ : int
+        Number of centres; a method that must be told the number of clusters returns that number.
+    """
+
+    cluster_centers_: FloatArray
+    n_clusters_: int
+
+    def predict(self, clients: Clients) -> list[IntArray]:
+        """Label each point with its nearest centre.
+
+        Parameters
+        ----------
+        clients : Clients
+            Any clients with the features of those in ``fit``.
+
+        Returns
+        -------
+        list of K int arrays of shape (n_k,)
+        """
+        check_is_fitted(self)
+        if clients.n_features != self.cluster_centers_.shape[1]:
+            raise DataError(
+                f"{type(self).__name__} was fitted to {self.cluster_centers_.shape[1]} features; "
+                f"got {clients!r}."
+            )
+        return clients.split(nearest_centre(clients.points, self.cluster_centers_))
+
+    def _set_centres(self, centres: FloatArray, rounds: int, converged: bool) -> None:
+        """Set what every such method has learned, or say that it has left the finite numbers."""
+        if not np.isfinite(centres).all():
+            row = int(np.argmin(np.isfinite(centres).all(axis=1)))
+            raise DivergenceError(
+                f"{type(self).__name__}: centre {row} is not finite after {rounds} rounds. "
+                "Squared distances overflow: rescale the features."
+            )
+        self.cluster_centers_ = centres
+        self.n_clusters_ = len(centres)
+        self.n_rounds_ = rounds
+        self.converged_ = converged
+
+
+def nearest_centre(points: FloatArray, centres: FloatArray) -> IntArray:
+    """Return the index of the nearest of centres (K, d) for points (n, d), of shape (n,)."""
+    from fedmix.kernels.fedgem import assign
+
+    every = np.array([0, len(points)]), np.array([0, len(centres)])
+    return assign(points, every[0], centres, every[1], np.zeros(len(centres)))
+
+
+def check_count(estimator: FederatedEstimator, name: str, least: int = 1) -> None:
+    """Raise ConfigurationError unless the estimator's parameter is an integer >= ``least``."""
+    value = getattr(estimator, name)
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ConfigurationError(
+            f"{type(estimator).__name__}: expected an integer {name} >= {least}, got {value!r}."
+        )
+
+
+def check_enough_points(estimator: FederatedEstimator, clients: Clients, n_clusters: int) -> None:
+    """Raise DataError if all clients together have fewer points than clusters are asked for."""
+    if clients.n_points < n_clusters:
+        raise DataError(
+            f"{type(estimator).__name__}: {n_clusters} clusters need at least as many points; "
+            f"got {clients!r}."
+        )

@@ -1,0 +1,126 @@
+"""FedKMeans: federated k-means by weighted k-means of the clients' centres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from fedmix.clients import Clients
+from fedmix.methods.base import register
+from fedmix.methods.centroids import CentroidClustering, check_count, nearest_centre
+from fedmix.methods.local_kmeans import cluster_points
+from fedmix.methods.seeding import components_of, seed_clients
+
+FloatArray = NDArray[np.float64]
+
+
+@register
+class FedKMeans(CentroidClustering):
+    """Federated k-means of Garst and Reinders.
+
+    Clients send k-means++ seeds with their counts; the server clusters all of them by weighted
+    k-means. In every further round a client runs k-means from the global centres that own some of
+    its points and sends the resulting centres with their counts.
+
+    Parameters
+    ----------
+    n_clusters : int
+        K, the number of global clusters.
+    components_per_client : int or sequence of G ints, optional
+        Seeds a client in the first exchange; by default K.
+    max_rounds : int, default=20
+        Rounds after the first exchange (FedGEM's Appendix D.3).
+    local_steps : int, default=300
+        Most Lloyd steps a client and round; it stops earlier once nothing moves.
+    tol : float, default=0.0
+        Stop when no global centre moves further than this.
+    random_state : int, Generator or None, default=None
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (K, d)
+
+    References
+    ----------
+    Garst, Reinders (2024). Federated k-means clustering.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("n_clusters", "components_per_client")
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        components_per_client: int | Sequence[int] | None = None,
+        max_rounds: int = 20,
+        local_steps: int = 300,
+        tol: float = 0.0,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.components_per_client = components_per_client
+        self.max_rounds = max_rounds
+        self.local_steps = local_steps
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, clients: Clients) -> FedKMeans:
+        """Alternate local k-means and weighted k-means of the centres."""
+        for name, least in (("n_clusters", 1), ("max_rounds", 0), ("local_steps", 1)):
+            check_count(self, name, least)
+        wanted = self.components_per_client
+        n_components = components_of(clients, self.n_clusters if wanted is None else wanted)
+        rng = np.random.default_rng(self.random_state)
+        active = [points for points in clients if len(points)]
+        seeds = [s for s in seed_clients(clients, n_components, rng) if len(s)]
+        sent = [_with_counts(x, s) for x, s in zip(active, seeds, strict=True)]
+        n_sent, rounds, converged = 0, 0, False
+        with threadpool_limits(limits=1):
+            centres, n_sent = self._aggregate(sent, rng)
+            while rounds < self.max_rounds and not converged:
+                sent = [_local_kmeans(x, centres, self.local_steps) for x in active]
+                previous = centres
+                centres, n = self._aggregate(sent, rng)
+                n_sent, rounds = n_sent + n, rounds + 1
+                converged = _largest_move(previous, centres) <= self.tol
+        self._set_centres(centres, rounds, converged)
+        self.communication_ = {
+            "up": n_sent * (clients.n_features + 1),
+            "down": (rounds + 1) * len(active) * centres.size,
+        }
+        return self
+
+    def _aggregate(
+        self, sent: list[tuple[FloatArray, FloatArray]], rng: np.random.Generator
+    ) -> tuple[FloatArray, int]:
+        """Cluster the centres sent; return the global ones and how many were sent."""
+        centres = np.concatenate([c for c, _ in sent])
+        counts = np.concatenate([n for _, n in sent])
+        return cluster_points(centres, self.n_clusters, rng, weights=counts), len(centres)
+
+
+def _with_counts(points: FloatArray, centres: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the centres that own points, with the number of their points."""
+    counts = np.bincount(nearest_centre(points, centres), minlength=len(centres))
+    return centres[counts > 0], counts[counts > 0].astype(np.float64)
+
+
+def _local_kmeans(
+    points: FloatArray, centres: FloatArray, max_steps: int
+) -> tuple[FloatArray, FloatArray]:
+    """Run k-means on a client's points from the global centres that own some of them."""
+    from sklearn.cluster import KMeans
+
+    start, _ = _with_counts(points, centres)
+    model = KMeans(len(start), init=start, n_init=1, max_iter=max_steps).fit(points)
+    return _with_counts(points, model.cluster_centers_)
+
+
+def _largest_move(before: FloatArray, after: FloatArray) -> float:
+    """Return the largest distance from a new centre to the nearest old one."""
+    from scipy.spatial.distance import cdist
+
+    return float(cdist(after, before).min(axis=1).max())

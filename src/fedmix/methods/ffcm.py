@@ -1,0 +1,177 @@
+"""FFCM: federated fuzzy c-means."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from fedmix.clients import Clients
+from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.methods.base import register
+from fedmix.methods.centroids import CentroidClustering, check_count
+from fedmix.methods.local_kmeans import cluster_points
+
+FloatArray = NDArray[np.float64]
+
+_CHOICES = {"aggregation": ("average", "kmeans"), "rule": ("own", "published")}
+
+
+@register
+class FFCM(CentroidClustering):
+    """Federated fuzzy c-means.
+
+    Every client does fuzzy c-means steps from the global centres; the server joins the results.
+
+    Parameters
+    ----------
+    n_clusters : int
+        K, the number of global clusters.
+    aggregation : {"average", "kmeans"}, default="average"
+        Centre by centre, weighted by support ("avg1"), or k-means of all centres ("avg2").
+    rule : {"own", "published"}, default="own"
+        FFCM's own rule: start uniform in the data's bounding box, memberships by the fuzzifier m,
+        centres weighted by U^m, support the sum of U. FedGEM's published re-implementation: start
+        uniform in [0, 1]^d whatever the data's scale, memberships by *squared* distances to the
+        power 2 / (m - 1) (i.e. a fuzzifier of 1.5 under the name m = 2), centres weighted by U and
+        support the sum of U^m.
+    fuzzifier : float, default=2.0
+        m > 1.
+    max_rounds : int, default=20
+        FedGEM's Appendix D.3.
+    local_steps : int, default=1
+    init : array of shape (K, d), optional
+        Starting centres.
+    tol : float, default=0.0
+        Stop when no centre moves further than this (in "kmeans", centres are matched by index).
+    random_state : int, Generator or None, default=None
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (K, d)
+
+    References
+    ----------
+    Stallmann, Wilbik (2022). Towards federated clustering: a federated fuzzy c-means algorithm.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("n_clusters",)
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        aggregation: str = "average",
+        rule: str = "own",
+        fuzzifier: float = 2.0,
+        max_rounds: int = 20,
+        local_steps: int = 1,
+        init: ArrayLike | None = None,
+        tol: float = 0.0,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.aggregation = aggregation
+        self.rule = rule
+        self.fuzzifier = fuzzifier
+        self.max_rounds = max_rounds
+        self.local_steps = local_steps
+        self.init = init
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, clients: Clients) -> FFCM:
+        """Alternate local fuzzy c-means steps and the aggregation of the centres."""
+        self._validate()
+        rng = np.random.default_rng(self.random_state)
+        centres = self._start(clients, rng)
+        active = [points for points in clients if len(points)]
+        rounds, converged = 0, False
+        with threadpool_limits(limits=1):
+            while rounds < self.max_rounds and not converged:
+                previous, rounds = centres, rounds + 1
+                local = [self._local_steps(points, centres) for points in active]
+                centres = self._aggregate(local, rng)
+                converged = bool(np.linalg.norm(centres - previous, axis=1).max() <= self.tol)
+        self._set_centres(centres, rounds, converged)
+        self.communication_ = {
+            "up": rounds * len(active) * (centres.size + len(centres)),
+            "down": rounds * len(active) * centres.size,
+        }
+        return self
+
+    def _start(self, clients: Clients, rng: np.random.Generator) -> FloatArray:
+        shape = (self.n_clusters, clients.n_features)
+        if self.init is not None:
+            centres = np.asarray(self.init, dtype=np.float64)
+            if centres.shape != shape or not np.isfinite(centres).all():
+                raise DataError(f"FFCM: expected finite init of shape {shape}.")
+            return centres
+        start = rng.uniform(size=shape)
+        if self.rule == "published":
+            return start
+        low, high = clients.points.min(axis=0), clients.points.max(axis=0)
+        return low + (high - low) * start
+
+    def _local_steps(
+        self, points: FloatArray, centres: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return a client's centres (K, d) and their support (K,)."""
+        published = self.rule == "published"
+        exponent = (2.0 if published else 1.0) / (self.fuzzifier - 1)
+        for _ in range(self.local_steps):
+            membership = memberships(points, centres, exponent)
+            power = membership**self.fuzzifier
+            weight, support = (membership, power) if published else (power, membership)
+            mass = weight.sum(axis=0)[:, None]
+            moved = weight.T @ points / np.where(mass > 0, mass, 1.0)
+            centres = np.where(mass > 0, moved, centres)
+        return centres, support.sum(axis=0)
+
+    def _aggregate(
+        self, local: list[tuple[FloatArray, FloatArray]], rng: np.random.Generator
+    ) -> FloatArray:
+        centres = np.stack([c for c, _ in local])
+        if self.aggregation == "kmeans":
+            return cluster_points(centres.reshape(-1, centres.shape[2]), self.n_clusters, rng)
+        support = np.stack([s for _, s in local])
+        share = support / np.maximum(support.sum(axis=0), np.finfo(np.float64).tiny)
+        return np.einsum("gk,gkd->kd", share, centres)
+
+    def _validate(self) -> None:
+        for name, least in (("n_clusters", 1), ("max_rounds", 1), ("local_steps", 1)):
+            check_count(self, name, least)
+        for name, valid in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in valid:
+                raise ConfigurationError(
+                    f"FFCM: unknown {name} {value!r}. {nearest_names(value, valid)}"
+                )
+        if not self.fuzzifier > 1:
+            raise ConfigurationError(f"FFCM: expected fuzzifier > 1, got {self.fuzzifier!r}.")
+
+
+def memberships(points: FloatArray, centres: FloatArray, exponent: float) -> FloatArray:
+    """Return fuzzy memberships, proportional to squared distance to the power -``exponent``.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    centres : ndarray of shape (K, d)
+    exponent : float
+        1 / (m - 1) for fuzzifier m.
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+        Rows add up to 1; a point on a centre belongs to it (or them) alone.
+    """
+    from scipy.spatial.distance import cdist
+
+    squared = cdist(points, centres, "sqeuclidean")
+    nearest = squared.min(axis=1, keepdims=True)
+    on_centre = nearest == 0
+    ratio = np.where(on_centre, squared == 0, nearest / np.where(squared > 0, squared, 1.0))
+    power = ratio**exponent
+    return power / power.sum(axis=1, keepdims=True)
