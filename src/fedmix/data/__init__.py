@@ -4,7 +4,13 @@
 """
 
 from fedmix.data.checks import check_dataset, constant_columns
-from fedmix.data.dataset import Dataset, content_sha256, load_dataset, save_dataset
+from fedmix.data.dataset import (
+    Dataset,
+    content_sha256,
+    load_dataset,
+    load_details,
+    save_dataset,
+)
 from fedmix.data.fetching import fetch, load
 from fedmix.data.registry import DatasetEntry, Source, SourceFile, read_registry
 
@@ -19,6 +25,7 @@ __all__ = [
     "fetch",
     "load",
     "load_dataset",
+    "load_details",
     "read_registry",
     "save_dataset",
 ]

@@ -112,6 +112,18 @@ class DatasetEntry:
     homepage: str = ""
     note: str = ""
 
+    @classmethod
+    def from_mapping(cls, name: str, values: Mapping[str, Any]) -> DatasetEntry:
+        """Build an entry from what the registry's file has under its name."""
+        counts = values.get("class_counts")
+        names = values.get("class_names") or range(len(counts or ()))
+        changed = {
+            "class_names": tuple(map(str, names)),
+            "class_counts": None if counts is None else tuple(counts),
+            "sources": tuple(_source(source) for source in values["sources"]),
+        }
+        return cls(name=name, **{**values, **changed})
+
 
 def read_registry(path: str | Path, schema: str | Path | None = None) -> dict[str, DatasetEntry]:
     """Read ``config/datasets.yaml``.
@@ -138,23 +150,9 @@ def read_registry(path: str | Path, schema: str | Path | None = None) -> dict[st
     schema = schema or path.resolve().parents[1] / "workflow" / "schemas" / "datasets.schema.yaml"
     document = read_yaml(path)
     validate(document, read_schema(Path(schema)), path.name)
-    entries = {name: _entry(name, values) for name, values in document.items()}
+    entries = {name: DatasetEntry.from_mapping(name, values) for name, values in document.items()}
     raise_all(f"{path.name}: {e}" for entry in entries.values() for e in _errors(entry))
     return entries
-
-
-def _entry(name: str, values: Mapping[str, Any]) -> DatasetEntry:
-    counts = values.get("class_counts")
-    names = values.get("class_names") or range(len(counts or ()))
-    return DatasetEntry(
-        name=name,
-        **{
-            **values,
-            "class_names": tuple(map(str, names)),
-            "class_counts": None if counts is None else tuple(counts),
-            "sources": tuple(_source(source) for source in values["sources"]),
-        },
-    )
 
 
 def _source(values: Mapping[str, Any]) -> Source:
