@@ -1,1 +1,25 @@
 """Component families: log densities, sufficient statistics, M-steps and gradients."""
+
+from __future__ import annotations
+
+from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.families.base import Family, Sample, Statistics
+from fedmix.families.gaussian import Gaussian
+from fedmix.families.regression import Regression
+
+FAMILIES: dict[str, Family] = {family.name: family for family in (Gaussian(), Regression())}
+
+__all__ = ["FAMILIES", "Family", "Gaussian", "Regression", "Sample", "Statistics", "get"]
+
+
+def get(name: str) -> Family:
+    """Return the family called ``name``.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is none; the valid names are listed.
+    """
+    if name not in FAMILIES:
+        raise ConfigurationError(f"Unknown family {name!r}. {nearest_names(name, FAMILIES)}")
+    return FAMILIES[name]

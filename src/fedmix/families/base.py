@@ -1,0 +1,166 @@
+"""What a family of components must offer to an EM-type method."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedmix.clients import Clients
+from fedmix.errors import ConfigurationError, DataError
+from fedmix.kernels.responsibilities import BELOW, NO_FLOOR, ZEROS
+
+FloatArray = NDArray[np.float64]
+
+DENSITY_FLOORS = {None: NO_FLOOR, "zeros": ZEROS, "below": BELOW}
+LARGEST_VALUE = 1e150  # squares of larger values, and their sums, may overflow
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Points in the layout of the kernels: one row a feature.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (d, n)
+        The points of all clients, one column a point.
+    offsets : ndarray of shape (K + 1,)
+        Client k owns columns ``offsets[k]`` to ``offsets[k + 1]``.
+    responses : ndarray of shape (n,)
+        The responses; empty without.
+    """
+
+    columns: FloatArray
+    offsets: NDArray[np.int64]
+    responses: FloatArray
+
+    @classmethod
+    def of(cls, clients: Clients) -> Sample:
+        """Transpose the clients' points once.
+
+        Raises
+        ------
+        DataError
+            If a value is so large that its square would overflow.
+        """
+        responses = np.empty(0) if clients.responses is None else clients.responses
+        for values in (clients.points, responses):
+            if len(values) and np.abs(values).max() > LARGEST_VALUE:
+                raise DataError(
+                    f"The data hold values beyond {LARGEST_VALUE:g}, whose squares overflow. "
+                    "Rescale them first."
+                )
+        return cls(np.ascontiguousarray(clients.points.T), clients.offsets, responses)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Points a client, of shape (K,)."""
+        return np.diff(self.offsets)
+
+    def take(self, rows: list[NDArray[np.int64]]) -> Sample:
+        """Keep the points at ``rows[k]`` (numbers over all clients) of each client k."""
+        offsets = np.concatenate([[0], np.cumsum([len(r) for r in rows])])
+        chosen = np.concatenate(rows)
+        responses = self.responses[chosen] if len(self.responses) else self.responses
+        return Sample(np.ascontiguousarray(self.columns[:, chosen]), offsets, responses)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What one E-step leaves of the data.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (K,)
+        Points a client.
+    responsibilities : ndarray of shape (K, R)
+        Sums of responsibilities.
+    scores : ndarray of shape (K, R, d)
+        Gradient of the expected complete log-likelihood (not divided by n_k) at the means of the
+        E-step.
+    log_likelihoods : ndarray of shape (K,)
+        Log-likelihood of each client at the parameters of the E-step.
+    normal : ndarray of shape (K, R, d, d), optional
+        Weighted normal matrices, for the M-step of a regression.
+    """
+
+    sizes: NDArray[np.int64]
+    responsibilities: FloatArray
+    scores: FloatArray
+    log_likelihoods: FloatArray
+    normal: FloatArray | None = None
+
+    def mixing_weights(self, previous: FloatArray) -> FloatArray:
+        """Return the M-step of the mixing weights, (K, R); empty clients keep theirs."""
+        sizes = self.sizes[:, None]
+        return np.where(sizes > 0, self.responsibilities / np.maximum(sizes, 1), previous)
+
+    def gradient(self) -> FloatArray:
+        """Return the gradient of Q-hat, (K, R, d): scores over n_k; 0 for empty clients."""
+        return self.scores / np.maximum(self.sizes, 1)[:, None, None]
+
+
+class Family(ABC):
+    """A family of component densities with one parameter vector ("mean") a component."""
+
+    #: Name under which methods and configurations ask for the family.
+    name: ClassVar[str]
+    #: Initialisation strategy of :mod:`fedmix.initialization` where none is named.
+    default_initialization: ClassVar[str]
+
+    @abstractmethod
+    def check(self, clients: Clients) -> None:
+        """Raise a DataError if the clients' data do not fit the family."""
+
+    @abstractmethod
+    def log_density(
+        self, points: FloatArray, responses: FloatArray | None, means: FloatArray
+    ) -> FloatArray:
+        """Return log p(x_i; theta_r) of points (n, d) under means (R, d), of shape (n, R)."""
+
+    @abstractmethod
+    def expectation(
+        self,
+        sample: Sample,
+        weights: FloatArray,
+        means: FloatArray,
+        density_floor: str | None = None,
+        for_gradient: bool = False,
+    ) -> Statistics:
+        """E-step: return the statistics at ``weights`` (K, R) and ``means`` (K, R, d).
+
+        With ``for_gradient`` what only a full M-step needs is left out.
+        """
+
+    @abstractmethod
+    def maximise(
+        self, statistics: Statistics, means: FloatArray, as_published: bool = False
+    ) -> FloatArray:
+        """M-step: return the maximising means, (K, R, d), from the ``means`` of the E-step.
+
+        A component without responsibility, and any direction that the data do not determine,
+        stays where it is; ``as_published`` instead guards the division as the published code does.
+        """
+
+    @abstractmethod
+    def curvature(self, statistics: Statistics) -> FloatArray:
+        """Return, as (K, R), the largest curvature of Q-hat in each component's mean."""
+
+
+def floor_code(density_floor: str | None) -> int:
+    """Return the kernels' code of a density floor.
+
+    Raises
+    ------
+    ConfigurationError
+        If it is none of ``None``, ``"zeros"``, ``"below"``.
+    """
+    if density_floor not in DENSITY_FLOORS:
+        raise ConfigurationError(
+            f'density_floor must be None, "zeros" or "below"; got {density_floor!r}.'
+        )
+    return DENSITY_FLOORS[density_floor]

@@ -1,0 +1,73 @@
+"""Gaussian components with identity covariance."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fedmix.clients import Clients
+from fedmix.families.base import Family, FloatArray, Sample, Statistics, floor_code
+from fedmix.kernels.em import gaussian_expectation
+
+SMALLEST_PUBLISHED_WEIGHT = 1e-10
+
+
+class Gaussian(Family):
+    """Components N(theta_r, I): Gaussian mixture models.
+
+    References
+    ----------
+    Tian, Weng and Feng (2024), Section 3.3, equation (4).
+    """
+
+    name = "gaussian"
+    default_initialization = "eee"
+
+    def check(self, clients: Clients) -> None:
+        """Accept all clients: responses, if any, are not used."""
+
+    def log_density(
+        self, points: FloatArray, responses: FloatArray | None, means: FloatArray
+    ) -> FloatArray:
+        """Return -|x - theta|^2 / 2 - d/2 log(2 pi), of shape (n, R)."""
+        squares = np.empty((len(points), len(means)))
+        for r, mean in enumerate(means):
+            squares[:, r] = np.square(points - mean).sum(axis=1)
+        return -0.5 * (squares + points.shape[1] * math.log(2 * math.pi))
+
+    def expectation(
+        self,
+        sample: Sample,
+        weights: FloatArray,
+        means: FloatArray,
+        density_floor: str | None = None,
+        for_gradient: bool = False,
+    ) -> Statistics:
+        """E-step; the statistics of a gradient step are those of the M-step."""
+        responsibilities, scores, log_kernels = gaussian_expectation(
+            sample.columns, sample.offsets, weights, means, floor_code(density_floor)
+        )
+        constant = 0.5 * means.shape[2] * math.log(2 * math.pi)
+        return Statistics(
+            sample.sizes, responsibilities, scores, log_kernels - sample.sizes * constant
+        )
+
+    def maximise(
+        self, statistics: Statistics, means: FloatArray, as_published: bool = False
+    ) -> FloatArray:
+        """Return the weighted averages of the points.
+
+        ``as_published`` divides by no less than 1e-10 n_k, which draws a component without points
+        to the origin.
+        """
+        mass = statistics.responsibilities[..., None]
+        if as_published:
+            least = SMALLEST_PUBLISHED_WEIGHT * np.maximum(statistics.sizes, 1)[:, None, None]
+            return (statistics.scores + mass * means) / np.maximum(mass, least)
+        shift = np.divide(statistics.scores, mass, out=np.zeros_like(means), where=mass > 0)
+        return means + shift
+
+    def curvature(self, statistics: Statistics) -> FloatArray:
+        """Return the mixing weights of this E-step: the Hessian of Q-hat is -w_r I."""
+        return statistics.mixing_weights(np.zeros_like(statistics.responsibilities))

@@ -1,0 +1,92 @@
+"""Linear regressions with standard normal noise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fedmix.clients import Clients
+from fedmix.errors import DataError
+from fedmix.families.base import Family, FloatArray, Sample, Statistics, floor_code
+from fedmix.kernels.regression import regression_expectation, solve_normal
+
+PUBLISHED_RIDGE = 1e-5
+
+
+class Regression(Family):
+    """Components y | x ~ N(x'theta_r, 1): mixtures of regressions.
+
+    The "means" of a component are its coefficients. There is no intercept: add a column of ones.
+
+    References
+    ----------
+    Tian, Weng and Feng (2024), Section 3.4, equation (5).
+    """
+
+    name = "regression"
+    default_initialization = "regression"
+
+    def check(self, clients: Clients) -> None:
+        """Raise a DataError where there are no responses."""
+        if clients.responses is None:
+            raise DataError(
+                'family="regression" needs responses: Clients.from_arrays(xs, responses).'
+            )
+
+    def log_density(
+        self, points: FloatArray, responses: FloatArray | None, means: FloatArray
+    ) -> FloatArray:
+        """Return -(y - x'theta)^2 / 2 - log(2 pi) / 2, of shape (n, R)."""
+        residuals = responses[:, None] - points @ means.T
+        return -0.5 * (np.square(residuals) + math.log(2 * math.pi))
+
+    def expectation(
+        self,
+        sample: Sample,
+        weights: FloatArray,
+        means: FloatArray,
+        density_floor: str | None = None,
+        for_gradient: bool = False,
+    ) -> Statistics:
+        """E-step; the normal matrices are left out for a gradient step."""
+        responsibilities, scores, normal, log_kernels = regression_expectation(
+            sample.columns,
+            sample.responses,
+            sample.offsets,
+            weights,
+            means,
+            floor_code(density_floor),
+            not for_gradient,
+        )
+        log_likelihoods = log_kernels - 0.5 * math.log(2 * math.pi) * sample.sizes
+        return Statistics(
+            sample.sizes,
+            responsibilities,
+            scores,
+            log_likelihoods,
+            None if for_gradient else normal,
+        )
+
+    def maximise(
+        self, statistics: Statistics, means: FloatArray, as_published: bool = False
+    ) -> FloatArray:
+        """Return the weighted least squares estimates, as a step from ``means``.
+
+        Q-hat is quadratic, so one Newton step from anywhere is its maximum. Where the normal matrix
+        is singular the step of least norm is taken. ``as_published`` adds 1e-5 to its diagonal.
+        """
+        ridge = PUBLISHED_RIDGE if as_published else 0.0
+        d = means.shape[2]
+        normal = statistics.normal.reshape(-1, d, d) + ridge * np.eye(d)
+        right = (statistics.scores - ridge * means).reshape(-1, d)
+        steps, singular = solve_normal(normal, right)
+        if singular.any():
+            inverses = np.linalg.pinv(normal[singular], rcond=1e-12, hermitian=True)
+            steps[singular] = np.einsum("rij,rj->ri", inverses, right[singular])
+        return means + steps.reshape(means.shape)
+
+    def curvature(self, statistics: Statistics) -> FloatArray:
+        """Return the largest eigenvalue of the weighted normal matrices over n_k."""
+        largest = np.linalg.eigvalsh(statistics.normal)[..., -1]
+        return largest / np.maximum(statistics.sizes, 1)[:, None]

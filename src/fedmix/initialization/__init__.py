@@ -1,0 +1,122 @@
+"""Initial values of the EM family: a local fit on each client, then labels aligned across clients.
+
+A strategy is a function under one name in :data:`INITIALIZATIONS`; it sees one client's data and a
+random generator of that client's own, so that no client's values depend on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedmix import families
+from fedmix.alignment import align
+from fedmix.clients import Clients
+from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.initialization import strategies
+
+FloatArray = NDArray[np.float64]
+
+#: Strategies by name, for each family.
+INITIALIZATIONS: dict[str, dict[str, Callable]] = {
+    "gaussian": {
+        "eee": strategies.shared_covariance,
+        "kmeans++": strategies.kmeans_plus_plus,
+        "kmeans++10": strategies.best_of_ten_kmeans_plus_plus,
+        "ward": strategies.ward,
+        "random": strategies.random_points,
+    },
+    "regression": {
+        "regression": strategies.regressions,
+        "regression10": strategies.best_of_ten_regressions,
+    },
+}
+
+
+def initialize(
+    clients: Clients,
+    n_components: int,
+    strategy: str | None = None,
+    family: str = "gaussian",
+    random_state: int = 0,
+) -> tuple[FloatArray, FloatArray]:
+    """Fit each client's own mixture, with labels not aligned.
+
+    A client with fewer points (or distinct ones) than components gets components on repeated
+    points; an empty client gets equal weights and means of zero.
+
+    Parameters
+    ----------
+    clients : Clients
+        The data.
+    n_components : int
+        Components R.
+    strategy : str, optional
+        A name of :data:`INITIALIZATIONS` for the family; by default the family's own.
+    family : {"gaussian", "regression"}, default="gaussian"
+        Family of the components.
+    random_state : int, default=0
+        Seed; client k's draws depend on it and on k alone.
+
+    Returns
+    -------
+    weights : ndarray of shape (K, R)
+        Mixing weights.
+    means : ndarray of shape (K, R, d)
+        Component means, or coefficients.
+
+    Raises
+    ------
+    ConfigurationError
+        If the family has no such strategy; the valid names are listed.
+    """
+    fit = _strategy(strategy, family)
+    families.get(family).check(clients)
+    weights = np.full((len(clients), n_components), 1.0 / n_components)
+    means = np.zeros((len(clients), n_components, clients.n_features))
+    for k in np.flatnonzero(clients.sizes):
+        generator = np.random.default_rng([random_state, k])
+        weights[k], means[k] = fit(clients.subset([k]), n_components, generator)
+    return weights, means
+
+
+def aligned_initial_values(
+    clients: Clients,
+    n_components: int,
+    strategy: str | None = None,
+    family: str = "gaussian",
+    random_state: int = 0,
+    n_orders: int = 50,
+) -> tuple[FloatArray, FloatArray]:
+    """Fit each client's own mixture, then align the labels across clients.
+
+    Parameters are those of :func:`initialize` and :func:`fedmix.align`. A client without points
+    takes no part in the alignment and gets the average of the others' values.
+
+    Returns
+    -------
+    weights : ndarray of shape (K, R)
+        Mixing weights.
+    means : ndarray of shape (K, R, d)
+        Component means, or coefficients.
+    """
+    weights, means = initialize(clients, n_components, strategy, family, random_state)
+    has_points = clients.sizes > 0
+    order = align(means[has_points], n_orders=n_orders, random_state=random_state)
+    weights[has_points] = np.take_along_axis(weights[has_points], order, axis=1)
+    means[has_points] = np.take_along_axis(means[has_points], order[..., None], axis=1)
+    weights[~has_points] = weights[has_points].mean(axis=0)
+    means[~has_points] = means[has_points].mean(axis=0)
+    return weights, means
+
+
+def _strategy(name: str | None, family: str) -> Callable:
+    known = INITIALIZATIONS[families.get(family).name]
+    name = families.get(family).default_initialization if name is None else name
+    if name not in known:
+        raise ConfigurationError(
+            f"Unknown initialisation {name!r} for family {family!r}. {nearest_names(name, known)}"
+        )
+    return known[name]

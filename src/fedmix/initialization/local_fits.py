@@ -1,0 +1,158 @@
+"""EM on one client's data with a scale that is estimated too, or not."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedmix import families
+from fedmix.clients import Clients
+from fedmix.families import Sample
+
+FloatArray = NDArray[np.float64]
+
+TOLERANCE = 1e-5  # relative change of the log-likelihood: the rule, and value, of mclust
+MAX_ITERATIONS = 300
+SMALLEST_SHARE = 1e-6  # of the mean variance, added to a shared covariance's diagonal
+
+
+def unit_scale_em(
+    client: Clients, family: str, weights: FloatArray, means: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """Run EM with the family's own fixed scale, from weights (1, R) and means (1, R, d).
+
+    Returns
+    -------
+    weights : ndarray of shape (1, R)
+    means : ndarray of shape (1, R, d)
+    log_likelihood : float
+        At the parameters before the last step.
+    """
+    kind = families.get(family)
+    sample = Sample.of(client)
+    previous = -np.inf
+    for _ in range(MAX_ITERATIONS):
+        statistics = kind.expectation(sample, weights, means)
+        weights = statistics.mixing_weights(weights)
+        means = kind.maximise(statistics, means)
+        log_likelihood = float(statistics.log_likelihoods[0])
+        if log_likelihood - previous <= TOLERANCE * abs(log_likelihood):
+            break
+        previous = log_likelihood
+    return weights, means, log_likelihood
+
+
+def shared_covariance_em(
+    points: FloatArray, labels: NDArray[np.int64], n_components: int
+) -> tuple[FloatArray, FloatArray]:
+    """Run EM for a Gaussian mixture with one full covariance, from a hard partition.
+
+    Whitened by the covariance the components have identity covariances, so the E-step is the
+    family's own. The covariance is (total scatter - scatter between components) / n, with
+    ``SMALLEST_SHARE`` of its mean variance added to the diagonal, so that it stays regular for tiny
+    clients and constant columns.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        The client's points.
+    labels : ndarray of shape (n,)
+        Partition to start from; a label that does not occur gets no weight until the E-step.
+    n_components : int
+        Components R.
+
+    Returns
+    -------
+    weights : ndarray of shape (R,)
+    means : ndarray of shape (R, d)
+    """
+    gaussian = families.get("gaussian")
+    n = len(points)
+    centre = points.mean(axis=0)
+    centred = points - centre
+    scatter = centred.T @ centred
+    masses, means = _partition_moments(centred, labels, n_components)
+    weights = np.maximum(masses, 1.0) / np.maximum(masses, 1.0).sum()
+    offsets = np.array([0, n])
+    previous = -np.inf
+    for _ in range(MAX_ITERATIONS):
+        factor = _covariance_factor(scatter, masses, means, n)
+        whitened = np.linalg.solve(factor, centred.T)
+        whitened_means = np.linalg.solve(factor, means.T).T
+        sample = Sample(np.ascontiguousarray(whitened), offsets, np.empty(0))
+        start = np.ascontiguousarray(whitened_means)[None]
+        statistics = gaussian.expectation(sample, weights[None], start)
+        masses = statistics.responsibilities[0]
+        weights = masses / n
+        means = (factor @ gaussian.maximise(statistics, start)[0].T).T
+        log_likelihood = statistics.log_likelihoods[0] - n * np.log(np.diag(factor)).sum()
+        if log_likelihood - previous <= TOLERANCE * abs(log_likelihood):
+            break
+        previous = log_likelihood
+    return weights, means + centre
+
+
+def _partition_moments(
+    points: FloatArray, labels: NDArray[np.int64], n_components: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return counts (R,) and means (R, d) of a partition; empty parts sit on points in turn."""
+    masses = np.bincount(labels, minlength=n_components).astype(np.float64)
+    means = points[np.arange(n_components) % len(points)].copy()
+    for r in np.flatnonzero(masses):
+        means[r] = points[labels == r].mean(axis=0)
+    return masses, means
+
+
+def _covariance_factor(
+    scatter: FloatArray, masses: FloatArray, means: FloatArray, n: int
+) -> FloatArray:
+    """Return the lower Cholesky factor of the shared covariance, (d, d)."""
+    d = len(scatter)
+    covariance = (scatter - (means.T * masses) @ means) / n
+    mean_variance = np.trace(scatter) / (n * d)
+    # All points in one place leave no scale: the family's own unit variance then.
+    covariance = covariance + (SMALLEST_SHARE * mean_variance or 1.0) * np.eye(d)
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    values = np.maximum(values, (SMALLEST_SHARE * mean_variance) or 1.0)
+    return np.linalg.cholesky((vectors * values) @ vectors.T)
+
+
+def shared_noise_em(
+    sample: Sample, coefficients: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """Run EM for regressions with one noise variance, estimated too, from coefficients (R, d).
+
+    Over the noise's standard deviation the responses have unit noise, so the E-step is the
+    family's own. The variance is (sum of squared responses - what the components explain) / n, kept
+    above ``SMALLEST_SHARE`` of the mean squared response.
+
+    Returns
+    -------
+    weights : ndarray of shape (R,)
+    coefficients : ndarray of shape (R, d)
+    log_likelihood : float
+        At the parameters before the last step.
+    """
+    regression = families.get("regression")
+    n, n_components = sample.sizes[0], len(coefficients)
+    total = np.square(sample.responses).sum()
+    smallest = SMALLEST_SHARE * total / n or 1.0
+    variance = max(total / n, smallest)
+    weights = np.full((1, n_components), 1.0 / n_components)
+    previous = -np.inf
+    for _ in range(MAX_ITERATIONS):
+        scale = np.sqrt(variance)
+        scaled = Sample(sample.columns, sample.offsets, sample.responses / scale)
+        start = coefficients[None] / scale
+        statistics = regression.expectation(scaled, weights, start)
+        weights = statistics.mixing_weights(weights)
+        fitted = regression.maximise(statistics, start)
+        covariances = statistics.scores + np.einsum("krij,krj->kri", statistics.normal, start)
+        explained = (fitted * covariances).sum() * variance
+        coefficients = fitted[0] * scale
+        variance = max((total - explained) / n, smallest)
+        log_likelihood = float(statistics.log_likelihoods[0] - n * np.log(scale))
+        if log_likelihood - previous <= TOLERANCE * abs(log_likelihood):
+            break
+        previous = log_likelihood
+    return weights[0], coefficients, log_likelihood

@@ -1,0 +1,140 @@
+"""Initialisation strategies: each fits one client's mixture on its own data.
+
+All take ``(client, n_components, generator)``, where ``client`` is a
+:class:`fedmix.clients.Clients` of one client with at least one point, and return ``weights`` (R,)
+and ``means`` (R, d).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedmix.clients import Clients
+from fedmix.families import Sample
+from fedmix.initialization.local_fits import (
+    shared_covariance_em,
+    shared_noise_em,
+    unit_scale_em,
+)
+
+FloatArray = NDArray[np.float64]
+Fit = tuple[FloatArray, FloatArray]
+
+MAX_WARD_POINTS = 2000  # hierarchical clustering needs memory of n^2; mclust's own limit
+
+
+def shared_covariance(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:
+    """EM with one full covariance shared by the components, from a hierarchical clustering.
+
+    The counterpart of model EEE of the R package mclust, the simulations' initial EM (Tian, Weng
+    and Feng 2024, Section B).
+    """
+    points = client[0]
+    return shared_covariance_em(points, _ward_labels(points, n_components, generator), n_components)
+
+
+def ward(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:
+    """Identity-covariance EM from Ward's hierarchical clustering."""
+    points = client[0]
+    labels = _ward_labels(points, n_components, generator)
+    centres = _spread_points(points, n_components)
+    for r in np.unique(labels):
+        centres[r] = points[labels == r].mean(axis=0)
+    return _identity_em(client, centres)[:2]
+
+
+def kmeans_plus_plus(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:
+    """Identity-covariance EM from one draw of k-means++ seeds."""
+    return _identity_em(client, _kmeans_plus_plus_seeds(client[0], n_components, generator))[:2]
+
+
+def best_of_ten_kmeans_plus_plus(
+    client: Clients, n_components: int, generator: np.random.Generator
+) -> Fit:
+    """Identity-covariance EM from ten draws of k-means++ seeds; the likeliest result counts."""
+    fits = [
+        _identity_em(client, _kmeans_plus_plus_seeds(client[0], n_components, generator))
+        for _ in range(10)
+    ]
+    return max(fits, key=lambda fit: fit[2])[:2]
+
+
+def random_points(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:
+    """Identity-covariance EM from points drawn at random without replacement."""
+    points = client[0]
+    order = generator.permutation(len(points))
+    return _identity_em(client, points[order[np.arange(n_components) % len(points)]])[:2]
+
+
+def regressions(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:
+    """EM for a mixture of regressions from one random start."""
+    return _regression_em(client, n_components, generator)[:2]
+
+
+def best_of_ten_regressions(
+    client: Clients, n_components: int, generator: np.random.Generator
+) -> Fit:
+    """EM for a mixture of regressions from ten random starts; the likeliest result counts."""
+    fits = [_regression_em(client, n_components, generator) for _ in range(10)]
+    return max(fits, key=lambda fit: fit[2])[:2]
+
+
+def _identity_em(client: Clients, centres: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Run identity-covariance EM from centres (R, d) with equal weights."""
+    equal = np.full((1, len(centres)), 1.0 / len(centres))
+    weights, means, log_likelihood = unit_scale_em(client, "gaussian", equal, centres[None].copy())
+    return weights[0], means[0], log_likelihood
+
+
+def _ward_labels(
+    points: FloatArray, n_components: int, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return labels below R of Ward's clustering, fewer where there are fewer distinct points.
+
+    Beyond ``MAX_WARD_POINTS`` a random subset is clustered, and each point gets the label of the
+    nearest centre.
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import cdist
+
+    if len(points) == 1:
+        return np.zeros(1, dtype=np.int64)
+    if len(points) > MAX_WARD_POINTS:
+        subset = points[np.sort(generator.choice(len(points), MAX_WARD_POINTS, replace=False))]
+        labels = _ward_labels(subset, n_components, generator)
+        centres = np.stack([subset[labels == r].mean(axis=0) for r in range(labels.max() + 1)])
+        return cdist(points, centres).argmin(axis=1)
+    tree = linkage(points, method="ward")
+    labels = fcluster(tree, n_components, criterion="maxclust")
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def _kmeans_plus_plus_seeds(
+    points: FloatArray, n_components: int, generator: np.random.Generator
+) -> FloatArray:
+    """Return R points drawn by k-means++; repeated ones where there are too few."""
+    from sklearn.cluster import kmeans_plusplus
+
+    n_seeds = min(n_components, len(np.unique(points, axis=0)))
+    seed = int(generator.integers(2**31))
+    seeds = kmeans_plusplus(points, n_seeds, random_state=seed)[0]
+    return seeds[np.arange(n_components) % n_seeds]
+
+
+def _spread_points(points: FloatArray, n_components: int) -> FloatArray:
+    """Return the first R points, repeated in turn where there are fewer."""
+    return points[np.arange(n_components) % len(points)].copy()
+
+
+def _regression_em(
+    client: Clients, n_components: int, generator: np.random.Generator
+) -> tuple[FloatArray, FloatArray, float]:
+    """Run EM for regressions, each started at least squares on a random part of the points."""
+    sample = Sample.of(client)
+    parts = np.array_split(generator.permutation(client.n_points), n_components)
+    starts = [
+        np.linalg.lstsq(client[0][part], client.responses_of(0)[part], rcond=None)[0]
+        for part in parts
+    ]
+    return shared_noise_em(sample, np.stack(starts))

@@ -1,0 +1,103 @@
+"""Huber-type location problems: the server's part of a penalised pooling."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from fedmix.kernels.regression import solve_normal
+
+MAX_ITERATIONS = 1000
+ROUNDING = 1e-3  # times a tolerance of 1e-12: a few units in the last place of the points
+
+
+@njit(cache=True)
+def huber_centres(points, weights, thresholds, tolerance):
+    """Minimise sum_k weights_k rho_k(|points_k - z|) over z, for each component.
+
+    rho_k is Huber's function: u^2 / 2 up to ``thresholds_k``, linear beyond. A Newton step is kept
+    where it halves the gradient, else a step of reweighted least squares is taken, which never
+    raises the objective.
+
+    Parameters
+    ----------
+    points : ndarray of shape (K, R, d)
+        What is pooled.
+    weights : ndarray of shape (K,)
+        Weights, not negative, not all zero.
+    thresholds : ndarray of shape (K,)
+        From 0 to infinity.
+    tolerance : float
+        The optimum is where sum_k g_k = 0 with g_k = weights_k min(1, thresholds_k / u_k)
+        (points_k - z), u_k = |points_k - z|. The iteration stops at
+        |sum_k g_k| <= tolerance * sum_k |g_k|, or at the rounding error of that sum.
+
+    Returns
+    -------
+    ndarray of shape (R, d)
+        The minimisers. Where they are not unique (all points beyond their thresholds, on a line)
+        the one that the iteration meets first from the weighted mean.
+    """
+    _, n_components, d = points.shape
+    centres = np.empty((n_components, d))
+    for r in range(n_components):
+        z = _weighted_mean(points, weights, r)
+        gradient, hessian, mass, size = _derivatives(points, weights, thresholds, r, z)
+        for _ in range(MAX_ITERATIONS):
+            if _norm(gradient) <= tolerance * size:
+                break
+            reweighted = z + gradient / mass
+            step, singular = solve_normal(hessian.reshape(1, d, d), gradient.reshape(1, d))
+            z_next = reweighted if singular[0] else z + step[0]
+            derivatives = _derivatives(points, weights, thresholds, r, z_next)
+            if not singular[0] and not _norm(derivatives[0]) <= 0.5 * _norm(gradient):
+                z_next = reweighted
+                derivatives = _derivatives(points, weights, thresholds, r, z_next)
+            z = z_next
+            gradient, hessian, mass, size = derivatives
+        centres[r] = z
+    return centres
+
+
+@njit(cache=True)
+def _weighted_mean(points, weights, r):
+    """Return the weighted mean of one component's points, (d,)."""
+    total = np.zeros(points.shape[2])
+    for k in range(len(weights)):
+        total += weights[k] * points[k, r]
+    return total / weights.sum()
+
+
+@njit(cache=True)
+def _norm(vector):
+    return math.sqrt(np.square(vector).sum())
+
+
+@njit(cache=True)
+def _derivatives(points, weights, thresholds, r, z):
+    """Return minus the gradient (d,), the Hessian (d, d), the sums of weights and of |g_k| at z.
+
+    The last is raised by what the rounding of the points amounts to.
+    """
+    n_clients, _, d = points.shape
+    gradient, hessian = np.zeros(d), np.zeros((d, d))
+    mass = size = 0.0
+    difference = np.empty(d)
+    for k in range(n_clients):
+        square = length = 0.0
+        for c in range(d):
+            difference[c] = points[k, r, c] - z[c]
+            square += difference[c] * difference[c]
+            length += abs(points[k, r, c])
+        distance = math.sqrt(square)
+        inside = distance <= thresholds[k]
+        weight = weights[k] if inside else weights[k] * thresholds[k] / distance
+        mass += weight
+        size += weight * (distance + ROUNDING * length)
+        bend = 0.0 if inside else weight / square
+        for c in range(d):
+            gradient[c] += weight * difference[c]
+            hessian[c, c] += weight
+            for e in range(c + 1):
+                hessian[c, e] -= bend * difference[c] * difference[e]
+    return gradient, hessian, mass, size

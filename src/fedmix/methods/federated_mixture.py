@@ -1,0 +1,218 @@
+"""What the methods of the EM family share: parameters, start, rounds, prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedmix import families
+from fedmix.clients import Clients
+from fedmix.errors import ConfigurationError, DataError, DivergenceError
+from fedmix.families import Sample, Statistics
+from fedmix.families.base import floor_code
+from fedmix.initialization import aligned_initial_values
+from fedmix.methods.base import FederatedEstimator
+
+FloatArray = NDArray[np.float64]
+
+
+class FederatedMixture(FederatedEstimator):
+    """Base of the EM family.
+
+    Parameters
+    ----------
+    n_components : int
+        Components R of every client's mixture.
+    family : {"gaussian", "regression"}, default="gaussian"
+        Identity-covariance Gaussians, or linear regressions with unit noise.
+    max_rounds : int, default=1000
+        Rounds at most, as in the simulations of the paper; 0 returns the initial values.
+    tol : float, default=0.0
+        Stop once no parameter moves by ``tol`` or more. With 0 the fit only stops early at a
+        fixed point, where further rounds would change nothing.
+    init : (weights, means) or str, optional
+        Initial values of shapes (K, R) and (K, R, d), used as they are; or the name of a strategy
+        of :data:`fedmix.initialization.INITIALIZATIONS`, whose labels are then aligned across
+        clients. By default the family's own ("eee", "regression").
+    density_floor : {None, "zeros", "below"}, default=None
+        The published code's floor on weight times kernel before normalising: exact zeros, or all
+        values up to 1e-8, become 1e-8 (and full M-steps divide as that code does, see
+        :meth:`fedmix.families.Family.maximise`). None is log-sum-exp without any floor.
+    random_state : int, default=0
+        Seed of everything random in the fit.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (K, R)
+        Mixing weights.
+    means_ : ndarray of shape (K, R, d)
+        Component means, or coefficients.
+    n_rounds_, converged_, communication_
+        See :class:`fedmix.methods.base.FederatedEstimator`.
+    """
+
+    families: ClassVar[tuple[str, ...]] = ("gaussian", "regression")
+    takes_initial_values: ClassVar[bool] = True
+
+    weights_: FloatArray
+    means_: FloatArray
+
+    def __init__(
+        self,
+        n_components: int,
+        family: str = "gaussian",
+        max_rounds: int = 1000,
+        tol: float = 0.0,
+        init: tuple[FloatArray, FloatArray] | str | None = None,
+        density_floor: str | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.family = family
+        self.max_rounds = max_rounds
+        self.tol = tol
+        self.init = init
+        self.density_floor = density_floor
+        self.random_state = random_state
+
+    def predict(self, clients: Clients) -> list[np.ndarray]:
+        """Return the component of largest responsibility of each point.
+
+        Parameters
+        ----------
+        clients : Clients
+            The clients of the fit, in the same order, with other points or the same.
+
+        Returns
+        -------
+        list of K ndarrays of shape (n_k,)
+            Component labels.
+        """
+        return [joint.argmax(axis=1) for joint in self._log_joint(clients)]
+
+    def score(self, clients: Clients) -> float:
+        """Return the mean log-likelihood a point under each client's own mixture."""
+        return float(np.concatenate([_log_sum(j) for j in self._log_joint(clients)]).mean())
+
+    def _log_joint(self, clients: Clients) -> list[FloatArray]:
+        """Return log(w_r p_r(x)) of each client's points: K arrays of shape (n_k, R)."""
+        family = families.get(self.family)
+        family.check(clients)
+        if len(clients) != len(self.weights_):
+            raise DataError(
+                f"Fitted on {len(self.weights_)} clients, asked for {len(clients)}: give the "
+                "same clients in the same order."
+            )
+        if clients.n_features != self.means_.shape[2]:
+            raise DataError(
+                f"Fitted on {self.means_.shape[2]} features, asked for {clients.n_features}."
+            )
+        with np.errstate(divide="ignore"):  # a weight of zero is a log weight of -infinity
+            log_weights = np.log(self.weights_)
+        joint = []
+        for k in range(len(clients)):
+            responses = None if clients.responses is None else clients.responses_of(k)
+            log_density = family.log_density(clients[k], responses, self.means_[k])
+            joint.append(log_density + log_weights[k])
+        return joint
+
+    def _start(self, clients: Clients) -> Sample:
+        """Validate, set the initial values, and lay the points out for the kernels."""
+        self._validate()
+        families.get(self.family).check(clients)
+        self.weights_, self.means_ = self._initial_values(clients)
+        self.n_rounds_ = 0
+        self.converged_ = False
+        return Sample.of(clients)
+
+    def _validate(self) -> None:
+        family = families.get(self.family).name
+        if family not in self.families:
+            raise ConfigurationError(
+                f"{type(self).__name__} takes family {' or '.join(map(repr, self.families))}; "
+                f"got {family!r}."
+            )
+        floor_code(self.density_floor)
+        require(is_count(self.n_components, 1), "n_components", "1, 2, ...", self.n_components)
+        require(is_count(self.max_rounds, 0), "max_rounds", "0, 1, ...", self.max_rounds)
+        require(self.tol >= 0, "tol", "0 or more", self.tol)
+
+    def _initial_values(self, clients: Clients) -> tuple[FloatArray, FloatArray]:
+        """Return copies of the initial weights (K, R) and means (K, R, d)."""
+        if self.init is None or isinstance(self.init, str):
+            return aligned_initial_values(
+                clients, self.n_components, self.init, self.family, self.random_state
+            )
+        weights, means = (np.array(values, dtype=np.float64, order="C") for values in self.init)
+        shape = (len(clients), self.n_components)
+        if weights.shape != shape or means.shape != (*shape, clients.n_features):
+            raise ConfigurationError(
+                f"init: expected weights of shape {shape} and means of shape "
+                f"{(*shape, clients.n_features)}; got {weights.shape} and {means.shape}."
+            )
+        if not (np.isfinite(weights).all() and np.isfinite(means).all()):
+            raise ConfigurationError("init: weights and means must be finite.")
+        if (weights < 0).any() or not np.allclose(weights.sum(axis=1), 1.0, atol=1e-6):
+            raise ConfigurationError(
+                "init: each client's weights must not be negative and add up to 1."
+            )
+        return weights, means
+
+    def _rounds(self) -> Iterator[int]:
+        """Yield the round numbers 1, 2, ... until ``max_rounds`` or convergence."""
+        while self.n_rounds_ < self.max_rounds and not self.converged_:
+            before = self._state()
+            yield self.n_rounds_ + 1
+            self.n_rounds_ += 1
+            self._check_finite(self.weights_, self.means_)
+            self.converged_ = self._has_settled(before)
+
+    def _state(self) -> list[FloatArray]:
+        """Return all that the next round depends on."""
+        return [self.weights_, self.means_]
+
+    def _has_settled(self, before: list[FloatArray]) -> bool:
+        moves = [np.abs(b - a).max() for b, a in zip(before, self._state(), strict=True)]
+        return max(moves) < self.tol or max(moves) == 0.0
+
+    def _check_finite(self, weights: FloatArray, means: FloatArray) -> None:
+        """Raise a DivergenceError where an iterate is no longer a number."""
+        if np.isfinite(means).all() and np.isfinite(weights).all():
+            return
+        bad = ~(np.isfinite(means).all(axis=2) & np.isfinite(weights))
+        k, r = np.argwhere(bad)[0]
+        raise DivergenceError(
+            f"{type(self).__name__} diverged in round {self.n_rounds_ + 1}: client {k}, component "
+            f"{r} is not finite ({np.count_nonzero(bad)} such components in all)."
+        )
+
+    def _expectation(self, sample: Sample, for_gradient: bool = False) -> Statistics:
+        """E-step at the current parameters."""
+        return families.get(self.family).expectation(
+            sample, self.weights_, self.means_, self.density_floor, for_gradient
+        )
+
+    def _maximise(self, statistics: Statistics) -> FloatArray:
+        """M-step of the means from the current ones, (K, R, d)."""
+        as_published = self.density_floor is not None
+        return families.get(self.family).maximise(statistics, self.means_, as_published)
+
+
+def is_count(value: object, lowest: int) -> bool:
+    """Whether ``value`` is an integer of at least ``lowest``."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= lowest
+
+
+def require(condition: bool, name: str, expected: str, value: object) -> None:
+    """Raise a ConfigurationError that says what parameter ``name`` must be, and what it was."""
+    if not condition:
+        raise ConfigurationError(f"{name} must be {expected}; got {value!r}.")
+
+
+def _log_sum(log_joint: FloatArray) -> FloatArray:
+    """Return log sum_r exp(log_joint), of shape (n,)."""
+    largest = log_joint.max(axis=1, initial=-np.inf)
+    return largest + np.log(np.exp(log_joint - largest[:, None]).sum(axis=1))

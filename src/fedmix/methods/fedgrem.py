@@ -1,0 +1,204 @@
+"""FedGrEM: gradient EM on the clients, penalised pooling at the server."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedmix.clients import Clients
+from fedmix.families import Sample, Statistics
+from fedmix.methods.base import register
+from fedmix.methods.central_update import pool_towards_centre
+from fedmix.methods.federated_mixture import FederatedMixture, FloatArray, is_count, require
+
+
+@register
+class FedGrEM(FederatedMixture):
+    """Federated gradient EM with penalised pooling.
+
+    Parameters
+    ----------
+    step_scale : float, default=0.95
+        C_eta: the step of component r on client k is C_eta over its initial mixing weight.
+    penalty_decay : float, default=0.1
+        kappa_0 of the penalty path, from the paper.
+    penalty_scale : float or "held-out", default=2.0
+        C of the penalty path, from the paper; or chosen by held-out log-likelihood, see
+        :func:`fedmix.methods.penalty_selection.select_penalty`.
+    central_steps : "exact" or int, default="exact"
+        Solve the central problem to a tolerance, or do that many passes of its alternating
+        minimisation from no deviation (the published code: 2).
+    safe_step : bool, default=True
+        Keep the step at most at 1 / w[t], where w[t] is the component's current mixing weight: a
+        longer one goes past the M-step, and diverges beyond 2 / w[t].
+    participation : float, default=1.0
+        Share of clients drawn in each round; the others keep their parameters.
+    batch_size : int, optional
+        Points drawn without replacement on each client in each round; by default all.
+    aggregate_weights : bool, default=False
+        Pool the mixing weights as well, by the same central update.
+    soft_threshold : float, default=0.0
+        Threshold on each coordinate of the local means before pooling, for sparse means.
+    **others
+        Those of :class:`fedmix.methods.federated_mixture.FederatedMixture`.
+
+    Attributes
+    ----------
+    penalty_ : float
+        lambda of the last round.
+    penalty_scale_ : float
+        C as used.
+
+    References
+    ----------
+    Tian, Weng and Feng (2024), Algorithm 1 and Section B.1; the options after ``safe_step`` from
+    Section D.
+    """
+
+    def __init__(
+        self,
+        n_components: int,
+        family: str = "gaussian",
+        step_scale: float = 0.95,
+        penalty_decay: float = 0.1,
+        penalty_scale: float | str = 2.0,
+        central_steps: int | str = "exact",
+        safe_step: bool = True,
+        participation: float = 1.0,
+        batch_size: int | None = None,
+        aggregate_weights: bool = False,
+        soft_threshold: float = 0.0,
+        max_rounds: int = 1000,
+        tol: float = 0.0,
+        init: tuple[FloatArray, FloatArray] | str | None = None,
+        density_floor: str | None = None,
+        random_state: int = 0,
+    ) -> None:
+        super().__init__(n_components, family, max_rounds, tol, init, density_floor, random_state)
+        self.step_scale = step_scale
+        self.penalty_decay = penalty_decay
+        self.penalty_scale = penalty_scale
+        self.central_steps = central_steps
+        self.safe_step = safe_step
+        self.participation = participation
+        self.batch_size = batch_size
+        self.aggregate_weights = aggregate_weights
+        self.soft_threshold = soft_threshold
+
+    def fit(self, clients: Clients) -> FedGrEM:
+        """Alternate local gradient steps and central updates; return the estimator itself."""
+        sample = self._start(clients)
+        self.penalty_scale_ = self._choose_penalty_scale(clients)
+        self.penalty_ = 1.0
+        step_sizes = self._initial_step_sizes()
+        generator = np.random.default_rng(self.random_state)
+        floats = 0
+        for _ in self._rounds():
+            active = self._draw_clients(len(clients), generator)
+            batch = self._draw_points(sample, active, generator)
+            statistics = self._expectation(batch, for_gradient=True)
+            weights = statistics.mixing_weights(self.weights_)
+            means = self._local_means(statistics, step_sizes)
+            self._check_finite(weights, means)
+            self.penalty_ = self._next_penalty(clients)
+            self.weights_, self.means_ = self._central_update(weights, means, sample, active)
+            floats += int(active.sum()) * self._floats_per_client()
+        self.communication_ = {"up": floats, "down": floats}
+        return self
+
+    def _initial_step_sizes(self) -> FloatArray:
+        """Return C_eta / w[0], (K, R); 0 where w[0] is 0, whose component gets no points."""
+        return np.divide(
+            self.step_scale,
+            self.weights_,
+            out=np.zeros_like(self.weights_),
+            where=self.weights_ > 0,
+        )
+
+    def _local_means(self, statistics: Statistics, step_sizes: FloatArray) -> FloatArray:
+        """Take one gradient step on each client: the local update of Algorithm 1, (K, R, d)."""
+        if self.safe_step:
+            weights = statistics.mixing_weights(self.weights_)
+            with np.errstate(divide="ignore", over="ignore"):
+                step_sizes = np.minimum(step_sizes, 1.0 / weights)
+        means = self.means_ + step_sizes[..., None] * statistics.gradient()
+        if self.soft_threshold == 0:
+            return means
+        return np.sign(means) * np.maximum(np.abs(means) - self.soft_threshold, 0.0)
+
+    def _next_penalty(self, clients: Clients) -> float:
+        """Return lambda[t] = kappa_0 lambda[t-1] + C sqrt(d + log K)."""
+        rate = np.sqrt(clients.n_features + np.log(len(clients)))
+        return float(self.penalty_decay * self.penalty_ + self.penalty_scale_ * rate)
+
+    def _central_update(
+        self, weights: FloatArray, means: FloatArray, sample: Sample, active: np.ndarray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Pool the active clients' means, and weights if asked; the others keep theirs."""
+        sizes = sample.sizes[active]
+        pooled = self.means_.copy()
+        pooled[active] = pool_towards_centre(
+            means[active], sizes, self.penalty_, self.central_steps
+        )
+        if self.aggregate_weights:
+            weights = weights.copy()
+            weights[active] = pool_towards_centre(
+                weights[active][:, None], sizes, self.penalty_, self.central_steps
+            )[:, 0]
+        return weights, pooled
+
+    def _draw_clients(self, n_clients: int, generator: np.random.Generator) -> np.ndarray:
+        """Return which clients take part in this round, of shape (K,)."""
+        active = np.ones(n_clients, dtype=bool)
+        if self.participation < 1:
+            n_active = max(1, round(self.participation * n_clients))
+            active[:] = False
+            active[generator.choice(n_clients, n_active, replace=False)] = True
+        return active
+
+    def _draw_points(
+        self, sample: Sample, active: np.ndarray, generator: np.random.Generator
+    ) -> Sample:
+        """Return this round's points: of the active clients, all or a batch."""
+        if active.all() and self.batch_size is None:
+            return sample
+        rows = []
+        for k, size in enumerate(sample.sizes):
+            own = np.arange(size if active[k] else 0)
+            if self.batch_size is not None and self.batch_size < len(own):
+                own = generator.choice(size, self.batch_size, replace=False)
+            rows.append(sample.offsets[k] + own)
+        return sample.take(rows)
+
+    def _choose_penalty_scale(self, clients: Clients) -> float:
+        if self.penalty_scale != "held-out":
+            return float(self.penalty_scale)
+        from fedmix.methods.penalty_selection import select_penalty
+
+        return select_penalty(self, clients, init=(self.weights_, self.means_))
+
+    def _floats_per_client(self) -> int:
+        """Count the floats that an active client sends, and gets back, in a round."""
+        return self.means_[0].size + (self.weights_[0].size if self.aggregate_weights else 0)
+
+    def _state(self) -> list[FloatArray]:
+        return [*super()._state(), np.array(self.penalty_)]
+
+    def _has_settled(self, before: list[FloatArray]) -> bool:
+        draws = self.participation < 1 or self.batch_size is not None
+        return not draws and super()._has_settled(before)
+
+    def _validate(self) -> None:
+        super()._validate()
+        for name in ("step_scale", "penalty_decay", "penalty_scale", "soft_threshold"):
+            value = getattr(self, name)
+            if name == "penalty_scale" and value == "held-out":
+                continue
+            valid = not isinstance(value, str) and np.isfinite(value) and value >= 0
+            require(valid, name, "0 or more", value)
+        require(self.step_scale > 0, "step_scale", "positive", self.step_scale)
+        valid = self.central_steps == "exact" or is_count(self.central_steps, 1)
+        require(valid, "central_steps", '"exact" or 1, 2, ...', self.central_steps)
+        valid = 0 < self.participation <= 1
+        require(valid, "participation", "above 0, at most 1", self.participation)
+        valid = self.batch_size is None or is_count(self.batch_size, 1)
+        require(valid, "batch_size", "None or 1, 2, ...", self.batch_size)

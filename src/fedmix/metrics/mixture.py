@@ -1,0 +1,123 @@
+"""Errors of mixtures, up to the order of the components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fedmix.errors import DataError
+
+
+def misclustering(labels: ArrayLike, predicted: ArrayLike) -> float:
+    """Return the share of wrong labels under the best one-to-one matching of label sets.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        True labels, of any kind.
+    predicted : array of shape (n,)
+        Predicted labels; their names, and number, need not agree with the true ones. A label
+        without a partner is wrong everywhere.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    DataError
+        If lengths differ or there is no label.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    labels, predicted = np.asarray(labels), np.asarray(predicted)
+    if labels.shape != predicted.shape or labels.ndim != 1:
+        raise DataError(
+            f"Expected two label vectors of one length; got {labels.shape}, {predicted.shape}."
+        )
+    if len(labels) == 0:
+        raise DataError("No labels: the mis-clustering error of no points is undefined.")
+    rows = np.unique(labels, return_inverse=True)[1]
+    columns = np.unique(predicted, return_inverse=True)[1]
+    counts = np.zeros((rows.max() + 1, columns.max() + 1), dtype=np.int64)
+    np.add.at(counts, (rows, columns), 1)
+    matched = counts[linear_sum_assignment(counts, maximize=True)].sum()
+    return float(1.0 - matched / len(labels))
+
+
+def estimation_error(
+    weights: ArrayLike,
+    means: ArrayLike,
+    true_weights: ArrayLike,
+    true_means: ArrayLike,
+    clients: Sequence[int] | None = None,
+) -> tuple[float, float]:
+    """Return the largest errors of mixing weights and means over clients and components.
+
+    For each client the order of components with the smallest maximal error counts, for weights and
+    means separately (as the published code does).
+
+    Parameters
+    ----------
+    weights : array of shape (K, R)
+        Estimated mixing weights.
+    means : array of shape (K, R, d)
+        Estimated means.
+    true_weights : array of shape (K, R)
+        True ones; clients beyond the last of the true arrays (outliers, which have none) are left
+        out.
+    true_means : array of shape (K, R, d)
+        True ones.
+    clients : sequence of int, optional
+        The clients to score, e.g. the good ones; by default all that have true values.
+
+    Returns
+    -------
+    weight_error : float
+        max_k min_pi max_r |w_pi(r) - w*_r|.
+    mean_error : float
+        max_k min_pi max_r |theta_pi(r) - theta*_r|.
+    """
+    weights, true_weights = _stack(weights, 2), _stack(true_weights, 2)
+    means, true_means = _stack(means, 3), _stack(true_means, 3)
+    if weights.shape[1:] != true_weights.shape[1:] or means.shape[1:] != true_means.shape[1:]:
+        raise DataError(
+            f"Estimates {weights.shape}, {means.shape} and true values {true_weights.shape}, "
+            f"{true_means.shape} differ in components or features."
+        )
+    known = min(len(weights), len(true_weights), len(true_means))
+    chosen = range(known) if clients is None else clients
+    weight_errors = [_bottleneck(np.abs(weights[k][:, None] - true_weights[k])) for k in chosen]
+    mean_errors = [
+        _bottleneck(np.linalg.norm(means[k][:, None] - true_means[k], axis=2)) for k in chosen
+    ]
+    return max(weight_errors), max(mean_errors)
+
+
+def _stack(values: ArrayLike, ndim: int) -> NDArray[np.float64]:
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != ndim:
+        raise DataError(f"Expected an array with {ndim} axes; got shape {values.shape}.")
+    return values
+
+
+def _bottleneck(costs: NDArray[np.float64]) -> float:
+    """Return min over permutations of the largest cost matched, of costs (R, R).
+
+    The answer is one of the costs: the smallest at which a full matching exists.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    candidates = np.unique(costs)
+    low, high = 0, len(candidates) - 1
+    while low < high:
+        middle = (low + high) // 2
+        above = costs > candidates[middle]
+        if above[linear_sum_assignment(above)].any():
+            low = middle + 1
+        else:
+            high = middle
+    return float(candidates[low])
