@@ -1,0 +1,275 @@
+"""What two-phase clustered federated learning is compared with (Su, Xu and Yang 2022, App. C)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from fedmix.clients import Clients
+from fedmix.errors import ConfigurationError, DataError
+from fedmix.kernels.regression_maps import RotatedClients, rotate
+from fedmix.methods.base import register
+from fedmix.methods.clustered_regression import ClusteredRegression, Start, starting_models
+
+
+@register
+class IFCA(ClusteredRegression):
+    """Iterative federated clustering: Phase 2 from a random start (Ghosh et al. 2020).
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters k.
+    local, local_steps, learning_rate, rounds, gamma, temperature, tol, random_state
+        As in :class:`~fedmix.methods.two_phase.TwoPhase`.
+    init : array-like of shape (k, d), optional
+        Start. By default random in the scale of the data.
+
+    References
+    ----------
+    Ghosh, Chung, Yin, Ramchandran (2020), An Efficient Framework for Clustered Federated Learning.
+    """
+
+    def __init__(
+        self,
+        n_clusters: int,
+        local: str = "fedavg",
+        local_steps: int = 5,
+        learning_rate: float | None = None,
+        rounds: int = 400,
+        init: ArrayLike | None = None,
+        gamma: float = 0.5,
+        temperature: float = 0.0,
+        tol: float = 0.0,
+        random_state: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.local = local
+        self.local_steps = local_steps
+        self.learning_rate = learning_rate
+        self.rounds = rounds
+        self.init = init
+        self.gamma = gamma
+        self.temperature = temperature
+        self.tol = tol
+        self.random_state = random_state
+
+    def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
+        shape = (self.n_clusters, clients.n_features)
+        return Start(starting_models(self.init, shape, clients, rng)[None])
+
+
+@register
+class FedAvg(ClusteredRegression):
+    """One model for all clients, whatever their clusters (McMahan et al. 2017).
+
+    Parameters
+    ----------
+    local, local_steps, learning_rate, rounds, gamma, tol, random_state
+        As in :class:`~fedmix.methods.two_phase.TwoPhase`.
+    init : array-like of shape (d,), optional
+        Start. By default random in the scale of the data.
+
+    Attributes
+    ----------
+    models_ : ndarray of shape (1, d)
+        The common model.
+
+    References
+    ----------
+    McMahan, Moore, Ramage, Hampson, Agüera y Arcas (2017), Communication-Efficient Learning of
+    Deep Networks from Decentralized Data.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    starts_from: ClassVar[str | None] = "model"
+
+    def __init__(
+        self,
+        local: str = "fedavg",
+        local_steps: int = 5,
+        learning_rate: float | None = None,
+        rounds: int = 400,
+        init: ArrayLike | None = None,
+        gamma: float = 0.5,
+        tol: float = 0.0,
+        random_state: int = 0,
+    ) -> None:
+        self.local = local
+        self.local_steps = local_steps
+        self.learning_rate = learning_rate
+        self.rounds = rounds
+        self.init = init
+        self.gamma = gamma
+        self.tol = tol
+        self.random_state = random_state
+
+    def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
+        return Start(starting_models(self.init, (clients.n_features,), clients, rng)[None, None])
+
+
+@register
+class OracleClustering(ClusteredRegression):
+    """Phase 2 from the true models: a benchmark, which nobody can run in practice.
+
+    Parameters
+    ----------
+    models : array-like of shape (k, d)
+        The true models.
+    local, local_steps, learning_rate, rounds, gamma, temperature, tol, random_state
+        As in :class:`~fedmix.methods.two_phase.TwoPhase`.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("models",)
+    starts_from: ClassVar[str | None] = None
+
+    def __init__(
+        self,
+        models: ArrayLike,
+        local: str = "fedavg",
+        local_steps: int = 5,
+        learning_rate: float | None = None,
+        rounds: int = 400,
+        gamma: float = 0.5,
+        temperature: float = 0.0,
+        tol: float = 0.0,
+        random_state: int = 0,
+    ) -> None:
+        self.models = models
+        self.local = local
+        self.local_steps = local_steps
+        self.learning_rate = learning_rate
+        self.rounds = rounds
+        self.gamma = gamma
+        self.temperature = temperature
+        self.tol = tol
+        self.random_state = random_state
+
+    def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
+        shape = (max(1, len(self.models)), clients.n_features)
+        return Start(starting_models(self.models, shape, clients, rng)[None])
+
+
+@register
+class OneShotClustering(ClusteredRegression):
+    """Cluster the clients' own estimates by k-means, once, then run FedAvg within each cluster.
+
+    FedAvg starts from the centres and weighs a client by its share of its cluster's points.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters k.
+    local, local_steps, learning_rate, rounds, gamma, tol
+        As in :class:`~fedmix.methods.two_phase.TwoPhase`.
+    ridge : float, default=0.0
+        Penalty of the local estimates ``argmin ||y - X theta||^2 / n_i + ridge ||theta||^2``; 0
+        gives least squares, of smallest norm where a client has fewer points than features.
+    n_init : int, default=10
+        Starts of k-means, of which the best counts.
+    random_state : int, default=0
+        Seed of k-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (M,)
+        The clusters of k-means, which are never revised; a client without points is in cluster 0.
+
+    References
+    ----------
+    Ghosh, Hong, Yin, Ramchandran (2019), Robust Federated Learning in a Heterogeneous Environment.
+    """
+
+    starts_from: ClassVar[str | None] = None
+
+    def __init__(
+        self,
+        n_clusters: int,
+        local: str = "fedavg",
+        local_steps: int = 5,
+        learning_rate: float | None = None,
+        rounds: int = 400,
+        ridge: float = 0.0,
+        n_init: int = 10,
+        gamma: float = 0.5,
+        tol: float = 0.0,
+        random_state: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.local = local
+        self.local_steps = local_steps
+        self.learning_rate = learning_rate
+        self.rounds = rounds
+        self.ridge = ridge
+        self.n_init = n_init
+        self.gamma = gamma
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, clients: Clients) -> OneShotClustering:
+        """Learn the clients' clusters, then a model for each; see the base class for errors."""
+        from sklearn.cluster import KMeans
+
+        self._validate(clients)
+        active = np.flatnonzero(clients.sizes > 0)
+        if len(active) < self.n_clusters:
+            raise DataError(
+                f"{len(active)} clients with points cannot form {self.n_clusters} clusters."
+            )
+        with threadpool_limits(limits=1):
+            rotated = rotate(clients)
+            self._choose_learning_rate(rotated)
+            estimates = local_estimates(rotated, self.ridge)
+            kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state)
+            kmeans.fit(estimates[active])
+        self.labels_ = np.zeros(len(clients), dtype=np.int64)
+        self.labels_[active] = kmeans.labels_
+        self._train_clusters(clients, active, kmeans.cluster_centers_)
+        return self
+
+    def _train_clusters(self, clients: Clients, active: NDArray, centres: NDArray) -> None:
+        """Run FedAvg in every cluster and gather what is learned."""
+        d = clients.n_features
+        fits = [
+            FedAvg(
+                self.local, self.local_steps, self.learning_rate_, self.rounds, c, tol=self.tol
+            ).fit(clients.subset(active[self.labels_[active] == j]))
+            for j, c in enumerate(centres)
+        ]
+        self.n_rounds_ = max(f.n_rounds_ for f in fits)
+        paths = [f.history_["models"][:, 0] for f in fits]
+        rest = [np.repeat(p[-1:], self.n_rounds_ + 1 - len(p), axis=0) for p in paths]
+        joined = [np.concatenate(pair) for pair in zip(paths, rest, strict=True)]
+        self.history_ = {"models": np.stack(joined, axis=1)}
+        self.models_ = self.history_["models"][-1].copy()
+        self.converged_ = all(f.converged_ for f in fits)
+        up, down = (sum(f.communication_[way] for f in fits) for way in ("up", "down"))
+        self.communication_ = {"up": up + len(active) * d, "down": down}
+
+    def _validate(self, clients: Clients) -> None:
+        super()._validate(clients)
+        if not 0 <= self.ridge < np.inf:
+            raise ConfigurationError(f"ridge is {self.ridge}: expected 0 or more")
+
+
+def local_estimates(rotated: RotatedClients, ridge: float) -> NDArray:
+    """Return every client's own ridge or least squares estimate, of shape (M, d).
+
+    Parameters
+    ----------
+    rotated : RotatedClients
+    ridge : float
+        Penalty; with 0, directions in which a client has no variation stay at 0.
+    """
+    largest = np.zeros(len(rotated.sizes))
+    owners = rotated.owners
+    np.maximum.at(largest, owners, rotated.curvatures)
+    counted = rotated.curvatures > np.finfo(float).eps * largest[owners]
+    scale = rotated.sizes[owners] * (rotated.curvatures + ridge)
+    pulls = np.divide(rotated.targets, scale, out=np.zeros(len(scale)), where=counted)
+    estimates = np.zeros((len(rotated.sizes), rotated.rows.shape[1]))
+    np.add.at(estimates, owners, pulls[:, None] * rotated.rows)
+    return estimates

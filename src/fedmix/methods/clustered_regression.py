@@ -1,0 +1,274 @@
+"""Phase 2 of two-phase clustered federated learning, which most methods for it share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from fedmix.clients import Clients
+from fedmix.errors import ConfigurationError, DataError, DivergenceError, nearest_names
+from fedmix.kernels.regression_maps import (
+    RotatedClients,
+    hard_round,
+    local_filter,
+    rotate,
+    soft_gradient,
+)
+from fedmix.methods.base import FederatedEstimator
+
+LOCAL_SOLVERS = ("fedavg", "fedprox")
+# Phase 1 multiplies four data values; beyond these bounds such products leave float64.
+_SMALLEST, _LARGEST = 1e-60, 1e60
+
+
+@dataclass
+class Start:
+    """Where Phase 2 starts, and what it took to get there.
+
+    Parameters
+    ----------
+    history : ndarray of shape (t + 1, k, d)
+        Models by round so far; the last ones start Phase 2.
+    up, down : int
+        Floats sent so far.
+    """
+
+    history: NDArray
+    up: int = 0
+    down: int = 0
+
+
+class ClusteredRegression(FederatedEstimator):
+    """Iterative clustering of clients with FedAvg or FedProx, on the square loss.
+
+    Each round every client picks the model with the smallest residual on its data (equation (8)),
+    trains it locally, and the server averages with weights n_i / N (Su, Xu and Yang 2022, Phase 2).
+    Local training is in closed form (Lemma 1). Subclasses say where the models start.
+
+    Attributes
+    ----------
+    models_ : ndarray of shape (k, d)
+        Regression coefficients of the clusters.
+    labels_ : ndarray of shape (M,)
+        Cluster of each client under ``models_``; a client without points is in cluster 0.
+    history_ : dict
+        ``{"models": (rounds + 1, k, d)}``, from round 0, the start.
+    learning_rate_ : float
+        The eta that was used.
+    gamma_ : float
+        ``eta max_i ||X_i||^2 / n_i``, the stability of local training.
+    """
+
+    families: ClassVar[tuple[str, ...]] = ("regression",)
+    level: ClassVar[str] = "client"
+    needs: ClassVar[tuple[str, ...]] = ("n_clusters",)
+    #: What ``init`` holds: "models" (k, d), "model" (d,), or None where a method takes no start.
+    starts_from: ClassVar[str | None] = "models"
+
+    # Where a subclass's constructor does not take these.
+    n_clusters: int = 1
+    temperature: float = 0.0
+
+    models_: NDArray
+    labels_: NDArray
+    history_: dict[str, NDArray]
+
+    def fit(self, clients: Clients) -> ClusteredRegression:
+        """Learn the models and the clients' clusters.
+
+        Parameters
+        ----------
+        clients : Clients
+            With responses.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or the data lack responses or leave float64's range.
+        DivergenceError
+            If a model leaves the finite numbers; it names the cluster and the round.
+        """
+        self._validate(clients)
+        with threadpool_limits(limits=1):  # sums in another order would differ in the last bits
+            rotated = rotate(clients)
+            self._choose_learning_rate(rotated)
+            start = self._start(clients, np.random.default_rng(self.random_state))
+            self._refine(rotated, start)
+        self.labels_ = assign(clients, self.models_)
+        return self
+
+    def predict(self, clients: Clients) -> list[NDArray]:
+        """Return the client's cluster for each of its points: a list of arrays of shape (n_i,)."""
+        return [
+            np.full(n, z) for n, z in zip(clients.sizes, self.predict_clients(clients), strict=True)
+        ]
+
+    def predict_clients(self, clients: Clients) -> NDArray:
+        """Return the cluster of each client, of shape (M,), by its residuals (equation (8))."""
+        return assign(clients, self.models_)
+
+    def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
+        """Return the models that Phase 2 starts from."""
+        raise NotImplementedError
+
+    def _choose_learning_rate(self, rotated: RotatedClients) -> None:
+        curvature = rotated.largest_curvature
+        if self.learning_rate is not None:
+            self.learning_rate_ = float(self.learning_rate)
+        else:
+            self.learning_rate_ = self.gamma / curvature if curvature > 0 else self.gamma
+        self.gamma_ = self.learning_rate_ * curvature
+
+    def _refine(self, rotated: RotatedClients, start: Start) -> None:
+        """Run Phase 2 and set everything that is learned but the labels."""
+        before = len(start.history) - 1
+        history = np.concatenate([start.history, np.empty((self.rounds, *start.history.shape[1:]))])
+        gradient = self._gradient_map(rotated)
+        step = self.learning_rate_ / rotated.sizes.sum()
+        t, self.converged_ = before, False
+        while t < before + self.rounds and not self.converged_:
+            t += 1
+            history[t] = history[t - 1] - step * gradient(history[t - 1])
+            _check_finite(history[t], t)
+            moved = np.linalg.norm(history[t] - history[t - 1], axis=1).max()
+            self.converged_ = bool(self.tol > 0 and moved <= self.tol)
+        self.n_rounds_, self.models_ = t, history[t].copy()
+        self.history_ = {"models": history[: t + 1]}
+        k, d = self.models_.shape
+        sent = (t - before) * len(rotated.sizes) * d
+        up = sent * (k if self.temperature > 0 else 1)
+        self.communication_ = {"up": start.up + up, "down": start.down + sent * k}
+
+    def _gradient_map(self, rotated: RotatedClients) -> Callable[[NDArray], NDArray]:
+        """Return the function from models (k, d) to summed local gradients (k, d)."""
+        local = {"local": self.local, "local_steps": self.local_steps}
+        eta, temperature = self.learning_rate_, self.temperature
+        if temperature > 0:
+            return lambda models: soft_gradient(rotated, models, temperature, eta, **local)
+        filters = local_filter(rotated.curvatures, eta, **local)
+        labels = np.empty(len(rotated.sizes), dtype=np.int64)
+
+        def gradient(models: NDArray) -> NDArray:
+            total = np.empty_like(models)
+            hard_round(
+                rotated.rows, rotated.targets, filters, rotated.offsets, models, labels, total
+            )
+            return total
+
+        return gradient
+
+    def _validate(self, clients: Clients) -> None:
+        require_count("n_clusters", self.n_clusters, 1)
+        require_count("local_steps", self.local_steps, 1)
+        require_count("rounds", self.rounds, 0)
+        if self.local not in LOCAL_SOLVERS:
+            raise ConfigurationError(
+                f"local is {self.local!r}. {nearest_names(self.local, LOCAL_SOLVERS)}"
+            )
+        if self.learning_rate is not None and not 0 < self.learning_rate < np.inf:
+            raise ConfigurationError(
+                f"learning_rate is {self.learning_rate}: expected a positive number, or None for "
+                "gamma / max_i ||X_i||^2 / n_i"
+            )
+        if not 0 < self.gamma < 1:
+            raise ConfigurationError(
+                f"gamma is {self.gamma}: expected a number between 0 and 1, so that local gradient "
+                "steps contract"
+            )
+        for name in ("tol", "temperature"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise ConfigurationError(f"{name} is {getattr(self, name)}: expected 0 or more")
+        check_regression(clients)
+
+
+def assign(clients: Clients, models: NDArray) -> NDArray:
+    """Return the model with the smallest residual for each client (equation (8)).
+
+    Parameters
+    ----------
+    clients : Clients
+        With responses.
+    models : ndarray of shape (k, d)
+
+    Returns
+    -------
+    ndarray of int of shape (M,)
+        Ties, and clients without points, go to the first model.
+    """
+    check_regression(clients)
+    if clients.n_features != models.shape[1]:
+        raise DataError(
+            f"The models have {models.shape[1]} features, the clients {clients.n_features}."
+        )
+    owners = np.repeat(np.arange(len(clients)), clients.sizes)
+    losses = np.zeros((len(clients), len(models)))
+    np.add.at(losses, owners, (clients.points @ models.T - clients.responses[:, None]) ** 2)
+    return losses.argmin(axis=1)
+
+
+def starting_models(
+    init: ArrayLike | None, shape: tuple[int, ...], clients: Clients, rng: np.random.Generator
+) -> NDArray:
+    """Return the given start, checked, or a random one in the scale of the data.
+
+    A random model is ``R / sqrt(d) N(0, I)`` with ``R^2 = d sum y^2 / sum ||x||^2``, an estimate of
+    the models' squared norm; in the paper's experiments R is 2 and known.
+
+    Parameters
+    ----------
+    init : array-like or None
+        The start, or None for a random one.
+    shape : tuple of int
+        What ``init`` must have: (k, d) or (d,).
+    clients : Clients
+        With responses.
+    rng : Generator
+        Draws the random start.
+    """
+    if init is None:
+        spread = np.sum(clients.points**2)
+        scale = np.sqrt(np.sum(clients.responses**2) / spread) if spread > 0 else 0.0
+        return scale * rng.standard_normal(shape)
+    start = np.array(init, dtype=np.float64)
+    if start.shape != shape or not np.isfinite(start).all():
+        raise ConfigurationError(
+            f"The start has shape {start.shape}: expected finite numbers of shape {shape}"
+        )
+    return start
+
+
+def require_count(name: str, value: object, least: int) -> None:
+    """Raise ConfigurationError unless a parameter is an integer of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ConfigurationError(f"{name} is {value!r}: expected an integer, {least} or more")
+
+
+def check_regression(clients: Clients) -> None:
+    """Raise DataError unless clients have responses and values whose products float64 can hold."""
+    if clients.responses is None:
+        raise DataError("These clients have no responses: pass them to Clients.from_arrays.")
+    for name, values in (("points", clients.points), ("responses", clients.responses)):
+        largest = np.abs(values).max()
+        if largest != 0 and not _SMALLEST <= largest <= _LARGEST:
+            raise DataError(
+                f"The largest of the {name} is {largest:.1e} in size: sums of products leave "
+                f"float64. Rescale them to between {_SMALLEST:.0e} and {_LARGEST:.0e}."
+            )
+
+
+def _check_finite(models: NDArray, t: int) -> None:
+    finite = np.isfinite(models).all(axis=1)
+    if not finite.all():
+        raise DivergenceError(
+            f"Cluster {int(np.argmin(finite))} left the finite numbers in round {t}: the learning "
+            "rate is too large for this data; leave it None or lower it."
+        )

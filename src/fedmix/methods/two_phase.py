@@ -1,0 +1,325 @@
+"""Two-phase clustered federated learning for mixed regression (Su, Xu and Yang 2022)."""
+
+from __future__ import annotations
+
+from math import ceil, log
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fedmix.clients import Clients
+from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.methods.base import register
+from fedmix.methods.clustered_regression import (
+    ClusteredRegression,
+    Start,
+    require_count,
+    starting_models,
+)
+from fedmix.methods.moment_descent import (
+    CrossMoment,
+    PairSource,
+    anchor_moment,
+    covariance_bounds,
+    group_anchors,
+    group_centres,
+    leading_subspace,
+    orthogonal_iteration,
+    power_iteration,
+    separation,
+)
+
+SUBSPACES = ("svd", "orthogonal_iteration")
+
+
+@register
+class TwoPhase(ClusteredRegression):
+    """Federated moment descent on anchor clients, then iterative clustering with FedAvg or FedProx.
+
+    Phase 1 needs no good start: a few anchor clients with enough points descend, each to the model
+    of its own cluster, along directions in a subspace that all clients estimate together. Their
+    groups give the models that Phase 2 refines on all clients.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters k.
+    local : {"fedavg", "fedprox"}, default="fedavg"
+        Local training in Phase 2: gradient steps, or the proximal solve.
+    local_steps : int, default=5
+        Local gradient steps s of FedAvg; the value of the paper's comparison.
+    learning_rate : float, optional
+        Step eta of Phase 2. By default ``gamma / max_i ||X_i||^2 / n_i``: the server asks every
+        client for its largest curvature.
+    rounds : int, default=400
+        Rounds T' of Phase 2, the paper's.
+    n_anchors : int, optional
+        Anchor clients; the paper's ``ceil(3 k log k)`` by default (at least k).
+    phase1_rounds : int, default=5
+        Rounds T of Phase 1, the paper's.
+    subspace : {"svd", "orthogonal_iteration"}, default="svd"
+        How the subspace is found: directly, as in the paper's experiments, with the anchors'
+        direction by a decomposition too; or by the algorithms as stated, federated orthogonal
+        iteration (Algorithm 3) and power iteration.
+    subspace_rounds : int, optional
+        T_1 exchanges of the orthogonal iteration; ``ceil(k log(N d))`` by default (Theorem 1).
+    fresh_clients : bool, default=False
+        Whether each round of Phase 1 uses clients, two points each, and points of the anchors that
+        no other round uses, as the algorithm states. The paper's experiments reuse all data.
+    alpha, beta : float, optional
+        Bounds on the eigenvalues of the features' second moment. Estimated by default from the
+        pooled, shrunk second moment.
+    separation : float, optional
+        Delta, the smallest distance of two models. By default the smallest distance between the
+        centres of the anchors' groups in the current round.
+    epsilon : float, default=0.05
+        An anchor stops when its residual error is below ``epsilon * separation``; the theory asks
+        for a small constant.
+    min_anchor_points : int, optional
+        Points that an anchor needs; ``4 k`` by default, two pairs of points for each dimension of
+        the subspace (at least two a round if clients are fresh).
+    anchor_noise : float, default=0.0
+        Standard deviation, a coordinate, of the two independent perturbations of an anchor's
+        model that every other client receives (Remark 2). 0 sends the model itself.
+    init : array-like of shape (d,), optional
+        Start of Phase 1. By default random in the scale of the data.
+    gamma : float, default=0.5
+        Sets the default learning rate; below 1 local gradient steps contract.
+    temperature : float, default=0.0
+        0 gives the hard labels of equation (8). A positive one gives soft clustering: weights
+        proportional to ``exp(-loss / temperature)``, loss in units of the squared responses.
+    tol : float, default=0.0
+        Phase 2 stops when no model moves by more; 0 runs all rounds.
+    random_state : int, default=0
+        Seed of the choice of anchors and of every random start.
+
+    Attributes
+    ----------
+    models_, labels_, history_, learning_rate_, gamma_
+        See :class:`~fedmix.methods.clustered_regression.ClusteredRegression`. ``history_`` begins
+        with Phase 1, where the models are the means of the anchors' final groups.
+    anchors_ : ndarray of shape (n_anchors,)
+        The anchor clients.
+    anchor_labels_ : ndarray of shape (n_anchors,)
+        Their groups.
+    n_rounds_ : int
+        Rounds of both phases; exchanges inside the orthogonal iteration are counted in
+        ``communication_`` only.
+
+    References
+    ----------
+    Su, Xu, Yang (2022), Global Convergence of Federated Learning for Mixed Regression, Phases 1
+    and 2, Algorithm 3, Appendix C.
+
+    Notes
+    -----
+    The paper leaves the sign of an anchor's direction open: it is the one that agrees with the mean
+    of the anchor's own projected gradients. When all data are reused, the moments take all pairs of
+    different points of a client, with weights n_i / N as in Algorithm 3.
+    """
+
+    starts_from: ClassVar[str | None] = "model"
+
+    anchors_: NDArray
+    anchor_labels_: NDArray
+
+    def __init__(
+        self,
+        n_clusters: int,
+        local: str = "fedavg",
+        local_steps: int = 5,
+        learning_rate: float | None = None,
+        rounds: int = 400,
+        n_anchors: int | None = None,
+        phase1_rounds: int = 5,
+        subspace: str = "svd",
+        subspace_rounds: int | None = None,
+        fresh_clients: bool = False,
+        alpha: float | None = None,
+        beta: float | None = None,
+        separation: float | None = None,
+        epsilon: float = 0.05,
+        min_anchor_points: int | None = None,
+        anchor_noise: float = 0.0,
+        init: ArrayLike | None = None,
+        gamma: float = 0.5,
+        temperature: float = 0.0,
+        tol: float = 0.0,
+        random_state: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.local = local
+        self.local_steps = local_steps
+        self.learning_rate = learning_rate
+        self.rounds = rounds
+        self.n_anchors = n_anchors
+        self.phase1_rounds = phase1_rounds
+        self.subspace = subspace
+        self.subspace_rounds = subspace_rounds
+        self.fresh_clients = fresh_clients
+        self.alpha = alpha
+        self.beta = beta
+        self.separation = separation
+        self.epsilon = epsilon
+        self.min_anchor_points = min_anchor_points
+        self.anchor_noise = anchor_noise
+        self.init = init
+        self.gamma = gamma
+        self.temperature = temperature
+        self.tol = tol
+        self.random_state = random_state
+
+    def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
+        """Run Phase 1."""
+        theta = starting_models(self.init, (clients.n_features,), clients, rng)
+        self.anchors_ = self._choose_anchors(clients, rng)
+        sources = self._sources(clients, rng)
+        step = self._step_scale(clients)
+        trail = [np.tile(theta, (len(self.anchors_), 1))]
+        for t, source in enumerate(sources):
+            trail.append(self._descend(clients, source, trail[-1], step, t, rng))
+        self.anchor_labels_ = group_anchors(trail[-1], self.n_clusters)
+        history = [group_centres(e, self.anchor_labels_, self.n_clusters) for e in trail]
+        return Start(np.stack(history), *self._phase1_floats(clients, sources))
+
+    def _descend(
+        self,
+        clients: Clients,
+        source: PairSource,
+        estimates: NDArray,
+        step: float,
+        t: int,
+        rng: np.random.Generator,
+    ) -> NDArray:
+        """Move every anchor's estimate (h, d) along its residual error (Steps 8 to 15)."""
+        k = min(self.n_clusters, clients.n_features)
+        threshold = self.epsilon * self._separation(estimates)
+        moved = estimates.copy()
+        for h, anchor in enumerate(self.anchors_):
+            moment = source.moment(estimates[h], self.anchor_noise, rng)
+            basis = self._subspace(moment, k, clients, rng)
+            points = self._anchor_points(clients, anchor, t)
+            small, mean = anchor_moment(*points, estimates[h], basis, self.fresh_clients)
+            direction, error = self._leading_direction(small, clients, rng)
+            if error > threshold:
+                sign = 1.0 if direction @ mean >= 0 else -1.0
+                moved[h] += sign * step * error * (basis @ direction)
+        return moved
+
+    def _choose_anchors(self, clients: Clients, rng: np.random.Generator) -> NDArray:
+        k = self.n_clusters
+        wanted = max(k, ceil(3 * k * log(k))) if self.n_anchors is None else self.n_anchors
+        least = 2 * self.phase1_rounds if self.fresh_clients else 2
+        least = max(4 * k, least) if self.min_anchor_points is None else self.min_anchor_points
+        eligible = np.flatnonzero(clients.sizes >= least)
+        if len(eligible) < wanted:
+            raise DataError(
+                f"Phase 1 needs {wanted} anchor clients with at least {least} points each, and "
+                f"{len(eligible)} of {len(clients)} clients have so many. Lower n_anchors (at "
+                f"least n_clusters = {k}) or min_anchor_points, or start from models by IFCA(init)."
+            )
+        return np.sort(rng.choice(eligible, size=wanted, replace=False))
+
+    def _step_scale(self, clients: Clients) -> float:
+        """Return ``alpha / (2 beta^2)``."""
+        alpha, beta = self.alpha, self.beta
+        if alpha is None or beta is None:
+            estimated = covariance_bounds(clients)
+            alpha = estimated[0] if alpha is None else alpha
+            beta = estimated[1] if beta is None else beta
+        return alpha / (2 * beta**2)
+
+    def _separation(self, estimates: NDArray) -> float:
+        if self.separation is not None:
+            return self.separation
+        labels = group_anchors(estimates, self.n_clusters)
+        return separation(group_centres(estimates, labels, self.n_clusters))
+
+    def _sources(self, clients: Clients, rng: np.random.Generator) -> list[PairSource]:
+        """Return the clients that estimate the subspace in each round."""
+        able = np.flatnonzero(clients.sizes >= 2)
+        if not self.fresh_clients:
+            if not len(able):
+                raise DataError("Phase 1 needs clients with at least two points; there is none.")
+            return [PairSource.gather(clients, able, fresh=False)] * self.phase1_rounds
+        others = rng.permutation(np.setdiff1d(able, self.anchors_))
+        m = len(others) // self.phase1_rounds
+        if m == 0:
+            raise DataError(
+                f"{self.phase1_rounds} rounds on fresh clients need as many clients with two "
+                f"points beside the anchors, and there are {len(others)}. Set fresh_clients=False."
+            )
+        parts = (np.sort(others[t * m : (t + 1) * m]) for t in range(self.phase1_rounds))
+        return [PairSource.gather(clients, part, fresh=True) for part in parts]
+
+    def _subspace(
+        self, moment: CrossMoment, k: int, clients: Clients, rng: np.random.Generator
+    ) -> NDArray:
+        """Return an orthonormal basis (d, k) of where residual errors lie (Step 9)."""
+        if self.subspace == "svd":
+            return leading_subspace(moment.dense(), k)
+        rounds = self._subspace_rounds(clients)
+        return orthogonal_iteration(
+            moment.times, moment.transposed_times, clients.n_features, k, rounds, rng
+        )
+
+    def _leading_direction(
+        self, moment: NDArray, clients: Clients, rng: np.random.Generator
+    ) -> tuple[NDArray, float]:
+        """Return direction (k,) and size of an anchor's residual error (Step 11)."""
+        if self.subspace == "svd":
+            left, values, _ = np.linalg.svd(moment)
+            return left[:, 0], float(np.sqrt(values[0]))
+        rounds = 2 * ceil(log(max(2, clients.points.size)))  # T_2, twice the order of Theorem 1
+        direction, value = power_iteration(moment, rounds, rng)
+        return direction, float(np.sqrt(value))
+
+    def _anchor_points(self, clients: Clients, anchor: int, t: int) -> tuple[NDArray, NDArray]:
+        """Return an anchor's points of a round: all of them, or a part no other round uses."""
+        x, y = clients[anchor], clients.responses_of(anchor)
+        if not self.fresh_clients:
+            return x, y
+        share = 2 * (len(x) // (2 * self.phase1_rounds))
+        part = slice(t * share, (t + 1) * share)
+        return x[part], y[part]
+
+    def _subspace_rounds(self, clients: Clients) -> int:
+        if self.subspace_rounds is not None:
+            return self.subspace_rounds
+        return ceil(self.n_clusters * log(max(2, clients.points.size)))
+
+    def _phase1_floats(self, clients: Clients, sources: list[PairSource]) -> tuple[int, int]:
+        """Count what Phase 1 sends: models and subspaces down, moments and estimates up."""
+        d, h = clients.n_features, len(self.anchors_)
+        k = min(self.n_clusters, d)
+        heard = sum(len(source.sizes) for source in sources) * h
+        copies = 2 if self.anchor_noise > 0 else 1
+        down = heard * d * copies + self.phase1_rounds * h * k * d
+        up = self.phase1_rounds * h * d
+        if self.subspace == "svd":
+            up += heard * d * d
+        else:
+            exchanges = 2 * ((self._subspace_rounds(clients) + 1) // 2)
+            up, down = up + heard * exchanges * k * d, down + heard * exchanges * k * d
+        if self.alpha is None or self.beta is None:
+            up += len(clients) * d * (d + 1) // 2
+        return up, down
+
+    def _validate(self, clients: Clients) -> None:
+        super()._validate(clients)
+        if self.subspace not in SUBSPACES:
+            raise ConfigurationError(
+                f"subspace is {self.subspace!r}. {nearest_names(self.subspace, SUBSPACES)}"
+            )
+        require_count("phase1_rounds", self.phase1_rounds, 1)
+        for name, least in (("n_anchors", self.n_clusters), ("min_anchor_points", 2)):
+            if getattr(self, name) is not None:
+                require_count(name, getattr(self, name), least)
+        if self.subspace_rounds is not None:
+            require_count("subspace_rounds", self.subspace_rounds, 1)
+        for name in ("alpha", "beta", "separation", "epsilon", "anchor_noise"):
+            value = getattr(self, name)
+            least = 0 if name in ("epsilon", "anchor_noise") else np.nextafter(0, 1)
+            if value is not None and not least <= value < np.inf:
+                raise ConfigurationError(f"{name} is {value}: expected a finite number above 0")

@@ -1,0 +1,113 @@
+"""How well a mixture of regressions over clients is recovered, whatever its labels' order."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fedmix.errors import DataError
+
+
+def model_error(models: ArrayLike, truth: ArrayLike) -> float:
+    """Return ``d(models, truth) = min_pi max_j ||models_pi(j) - truth_j||_2``.
+
+    Source: Su, Xu and Yang (2022), equation (6).
+
+    Parameters
+    ----------
+    models : array-like of shape (k, d)
+        Estimated models. A single model is compared with all true ones.
+    truth : array-like of shape (k, d)
+        True models.
+
+    Returns
+    -------
+    float
+        In units of the models.
+
+    Raises
+    ------
+    DataError
+        If the shapes do not agree or a value is not finite.
+    """
+    return float(model_errors(np.asarray(models, dtype=np.float64)[None], truth)[0])
+
+
+def model_errors(models: ArrayLike, truth: ArrayLike) -> NDArray:
+    """Return :func:`model_error` for a whole trajectory.
+
+    Parameters
+    ----------
+    models : array-like of shape (rounds + 1, k, d)
+        Estimated models by round.
+    truth : array-like of shape (k, d)
+        True models.
+
+    Returns
+    -------
+    ndarray of shape (rounds + 1,)
+    """
+    models, truth = np.asarray(models, dtype=np.float64), np.asarray(truth, dtype=np.float64)
+    if models.ndim != 3 or truth.ndim != 2 or models.shape[2] != truth.shape[1]:
+        raise DataError(
+            f"Expected models of shape (k, d) and the same for the truth; got {models.shape[1:]} "
+            f"and {truth.shape}."
+        )
+    if models.shape[1] not in (1, len(truth)):
+        raise DataError(
+            f"{models.shape[1]} models cannot be matched with {len(truth)} true ones: expected as "
+            "many, or a single common model."
+        )
+    if not (np.isfinite(models).all() and np.isfinite(truth).all()):
+        raise DataError("Models hold NaN or infinity: a diverged fit has no error.")
+    distances = np.linalg.norm(models[:, :, None] - truth, axis=-1)
+    if distances.shape[1] == 1:
+        return distances[:, 0].max(axis=1)
+    return np.array([_bottleneck(one) for one in distances])
+
+
+def clustering_accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
+    """Return the share of clients in their own cluster under the best matching of labels.
+
+    Parameters
+    ----------
+    labels, predicted : array-like of shape (M,)
+        True and estimated labels, integers from 0.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Raises
+    ------
+    DataError
+        If the shapes do not agree or there is no client.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    labels, predicted = np.asarray(labels), np.asarray(predicted)
+    if labels.shape != predicted.shape or labels.ndim != 1 or not len(labels):
+        raise DataError(
+            f"Expected one label a client in both arguments; got shapes {labels.shape} and "
+            f"{predicted.shape}."
+        )
+    counts = np.zeros((labels.max() + 1, predicted.max() + 1))
+    np.add.at(counts, (labels, predicted), 1)
+    return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / len(labels))
+
+
+def _bottleneck(distances: NDArray) -> float:
+    """Return the least achievable largest distance of a perfect matching of a (k, k) matrix."""
+    from scipy.optimize import linear_sum_assignment
+
+    candidates = np.unique(distances)
+    low, high = 0, len(candidates) - 1
+    while low < high:
+        middle = (low + high) // 2
+        blocked = distances > candidates[middle]
+        if blocked[linear_sum_assignment(blocked)].any():
+            low = middle + 1
+        else:
+            high = middle
+    return float(candidates[low])

@@ -1,0 +1,158 @@
+"""The simulated mixed regressions of Su, Xu and Yang (2022, Appendix C), and what goes beyond."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedmix.clients import Clients
+from fedmix.errors import ConfigurationError, nearest_names
+
+
+@dataclass(frozen=True)
+class MixedRegression:
+    """The truth about simulated clients, each of which belongs to one regression.
+
+    Parameters
+    ----------
+    models : ndarray of shape (k, d)
+        True regression coefficients.
+    labels : ndarray of shape (M,)
+        True cluster of each client.
+    sizes : ndarray of shape (M,)
+        Points a client.
+    contaminated : ndarray of bool of shape (M,)
+        Clients whose responses do not follow their model.
+    """
+
+    models: NDArray
+    labels: NDArray
+    sizes: NDArray
+    contaminated: NDArray
+
+
+def draw_truth(
+    rng: np.random.Generator,
+    sizes: Sequence[int],
+    n_clusters: int = 3,
+    n_features: int = 100,
+    weights: Sequence[float] | None = None,
+    model_norm: float = 2.0,
+    contaminated_share: float = 0.0,
+) -> MixedRegression:
+    """Draw true models ``model_norm / sqrt(d) N(0, I)`` and the clients' clusters.
+
+    Parameters
+    ----------
+    rng : Generator
+        Source of randomness.
+    sizes : sequence of M ints
+        Points a client.
+    n_clusters, n_features : int
+        k and d; the defaults are the paper's.
+    weights : sequence of k floats, optional
+        Probabilities of the clusters; equal by default.
+    model_norm : float, default=2.0
+        Typical norm of a model; models lie about sqrt(2) times as far apart. The paper's value.
+    contaminated_share : float, default=0.0
+        Share of clients, drawn at random and rounded down, that are contaminated.
+
+    Returns
+    -------
+    MixedRegression
+
+    Raises
+    ------
+    ConfigurationError
+        If the weights are not k probabilities or the share is not in [0, 1].
+    """
+    p = np.full(n_clusters, 1 / n_clusters) if weights is None else np.asarray(weights, float)
+    if p.shape != (n_clusters,) or np.any(p < 0) or not np.isclose(p.sum(), 1):
+        raise ConfigurationError(
+            f"weights are {weights}: expected {n_clusters} probabilities that sum to 1"
+        )
+    if not 0 <= contaminated_share <= 1:
+        raise ConfigurationError(f"contaminated_share is {contaminated_share}: expected 0 to 1")
+    models = model_norm / np.sqrt(n_features) * rng.standard_normal((n_clusters, n_features))
+    labels = rng.choice(n_clusters, size=len(sizes), p=p)
+    contaminated = np.zeros(len(sizes), dtype=bool)
+    chosen = rng.permutation(len(sizes))[: int(contaminated_share * len(sizes))]
+    contaminated[chosen] = True
+    return MixedRegression(models, labels, np.asarray(sizes, dtype=np.int64), contaminated)
+
+
+def draw_clients(
+    rng: np.random.Generator,
+    truth: MixedRegression,
+    noise: float = 0.2,
+    contamination: str = "outlier",
+) -> Clients:
+    """Draw the clients' points: ``x ~ N(0, I)``, ``y = x' theta + noise N(0, 1)``.
+
+    Parameters
+    ----------
+    rng : Generator
+        Source of randomness.
+    truth : MixedRegression
+        Of :func:`draw_truth`.
+    noise : float, default=0.2
+        Standard deviation of the noise, the paper's.
+    contamination : {"outlier", "shuffled", "shifted", "sign_flipped"}
+        What happens to the contaminated clients: they follow a far model of equal coefficients,
+        three times as long as the true ones; their responses are permuted, shifted by three
+        standard deviations, or change sign.
+
+    Returns
+    -------
+    Clients
+        With responses.
+    """
+    if contamination not in CONTAMINATIONS:
+        raise ConfigurationError(
+            f"Unknown contamination {contamination!r}. "
+            f"{nearest_names(contamination, CONTAMINATIONS)}"
+        )
+    d = truth.models.shape[1]
+    points = rng.standard_normal((truth.sizes.sum(), d))
+    errors = noise * rng.standard_normal(len(points))
+    offsets = np.concatenate([[0], np.cumsum(truth.sizes)])
+    owners = np.repeat(np.arange(len(truth.sizes)), truth.sizes)
+    responses = np.empty(len(points))
+    for j, model in enumerate(truth.models):
+        own = truth.labels[owners] == j
+        responses[own] = points[own] @ model
+    responses += errors
+    spoil = CONTAMINATIONS[contamination]
+    length = np.linalg.norm(truth.models, axis=1).mean()
+    for k in np.flatnonzero(truth.contaminated):
+        own = slice(offsets[k], offsets[k + 1])
+        responses[own] = spoil(points[own], responses[own], length, rng)
+    return Clients(points, offsets, responses)
+
+
+def _outlier(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
+    return x.sum(axis=1) * 3 * length / np.sqrt(x.shape[1])
+
+
+def _shuffled(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
+    return rng.permutation(y)
+
+
+def _shifted(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
+    return y + 3 * length  # x is standard normal: a response's standard deviation is the length
+
+
+def _sign_flipped(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
+    return -y
+
+
+#: What the contaminated clients' responses become, by name.
+CONTAMINATIONS: dict[str, Callable[[NDArray, NDArray, float, np.random.Generator], NDArray]] = {
+    "outlier": _outlier,
+    "shuffled": _shuffled,
+    "shifted": _shifted,
+    "sign_flipped": _sign_flipped,
+}
