@@ -12,7 +12,7 @@ from snakemake.utils import min_version
 min_version("9.9")
 
 
-configfile: workflow.source_path("config/config.yaml")
+configfile: f"{workflow.basedir}/config/config.yaml"
 
 
 # Jobs run in the environment that Snakemake itself runs in. With `--sdm conda` (or apptainer) they

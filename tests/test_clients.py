@@ -57,9 +57,17 @@ def test_read_only_input_is_taken():
     [
         ([], None, "No clients"),
         ([np.zeros(3)], None, r"Client 0: expected an array of shape \(n_k, d\)"),
-        ([np.zeros((1, 2)), np.zeros((1, 3))], None, r"differ in their number of features: \[2, 3\]"),
+        (
+            [np.zeros((1, 2)), np.zeros((1, 3))],
+            None,
+            r"differ in their number of features: \[2, 3\]",
+        ),
         ([np.zeros((0, 2))], None, "All clients are empty"),
-        ([np.zeros((2, 1)), [[np.nan]]], None, "Client 1: points hold NaN or infinity, first in row 0"),
+        (
+            [np.zeros((2, 1)), [[np.nan]]],
+            None,
+            "Client 1: points hold NaN or infinity, first in row 0",
+        ),
         ([[[np.inf]]], None, "Client 0"),
         ([[["a"]]], None, "Client 0: expected numbers"),
         ([np.zeros((2, 1))], [[1.0]], "one response a point"),

@@ -99,7 +99,7 @@ def test_validation_reports_all_errors_with_nearest_names():
 def test_a_key_given_twice_is_refused(tmp_path):
     path = tmp_path / "study.yaml"
     path.write_text("block: 1\nblock: 2\n")
-    with pytest.raises(ConfigurationError, match="study.yaml: key 'block' is given twice.*line 2"):
+    with pytest.raises(ConfigurationError, match=r"study.yaml: key 'block' is given twice.*line 2"):
         read_yaml(path)
 
 

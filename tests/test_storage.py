@@ -16,9 +16,14 @@ from fedmix.storage import (
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "table.csv"
     write_text(path, "old")
-    with pytest.raises(RuntimeError), atomic_path(path) as temporary:
-        temporary.write_text("half")
-        raise RuntimeError
+
+    def fail_half_way():
+        with atomic_path(path) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_half_way()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

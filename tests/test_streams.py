@@ -22,4 +22,8 @@ def test_any_part_of_the_key_changes_the_stream():
 
 def test_streams_are_the_same_on_every_machine():
     assert Streams("study", "setting", 0).integer("data") == 958396225
-    assert Streams("study", "setting", 0).generator("data").integers(1000, size=3).tolist() == [225, 531, 199]
+    assert Streams("study", "setting", 0).generator("data").integers(1000, size=3).tolist() == [
+        225,
+        531,
+        199,
+    ]

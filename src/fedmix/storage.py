@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,6 +46,12 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def sha256_of(path: str | os.PathLike) -> str:
+    """Return the sha256 of a file's content in hexadecimal."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

@@ -5,14 +5,17 @@ localrules:
     fetch_data,
 
 
+def dataset_sources(wildcards):
+    """A data set's registry entry without its embeddings, which do not change the raw data."""
+    entry = REQUEST.datasets[wildcards.dataset]
+    return {key: value for key, value in sorted(entry.items()) if key != "embeddings"}
+
+
 rule fetch_data:
     output:
         "data/raw/{dataset}.npz",
     params:
-        entry=lambda wildcards: REQUEST.datasets[wildcards.dataset],
-        mirror=config["mirror"],
-        timeout=config["download_timeout"],
-    retries: 0
+        entry=dataset_sources,
     log:
         "logs/fetch_data/{dataset}.log",
     script:

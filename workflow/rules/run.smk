@@ -20,7 +20,6 @@ rule run_method:
     params:
         cell=cell_parameters,
         method=method_parameters,
-        timeout=config["replication_timeout"],
         progress=PROGRESS,
         experiment=experiment_hash,
         source=method_hash,

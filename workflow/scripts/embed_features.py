@@ -3,9 +3,22 @@
 from fedmix.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.data import load_dataset, save_dataset
-    from fedmix.embed import embed_dataset
+    import json
+    import logging
 
-    data = load_dataset(snakemake.input[0])
-    embedded, details = embed_dataset(data, snakemake.params.spec, threads=snakemake.threads)
-    save_dataset(snakemake.output[0], embedded, details)
+    import numpy as np
+
+    from fedmix.embed import embed
+    from fedmix.storage import read_arrays, sha256_of, write_arrays
+
+    arrays = read_arrays(snakemake.input[0])
+    result = embed(
+        dict(snakemake.params.spec),
+        arrays["features"].astype(np.float64),
+        threads=snakemake.threads,
+        callback=logging.getLogger("fedmix.embed").info,
+    )
+    arrays["features"] = result.embedding
+    details = {**result.details, "input_sha256": sha256_of(snakemake.input[0])}
+    arrays["details"] = np.array(json.dumps(details, sort_keys=True))
+    write_arrays(snakemake.output[0], arrays)

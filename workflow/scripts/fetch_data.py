@@ -1,14 +1,16 @@
 """Obtain one raw data set from the first source that has it, checked."""
 
+from pathlib import Path
+
 from fedmix.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.data import fetch
+    from fedmix.data import fetch, read_registry
 
+    registry = read_registry(Path(snakemake.scriptdir).parents[1] / "config" / "datasets.yaml")
     fetch(
-        snakemake.wildcards.dataset,
-        snakemake.params.entry,
-        snakemake.output[0],
-        mirror=snakemake.params.mirror,
-        timeout=snakemake.params.timeout,
+        registry[snakemake.wildcards.dataset],
+        Path(snakemake.output[0]).parent,
+        mirror=snakemake.config["mirror"],
+        timeout=snakemake.config["download_timeout"],
     )

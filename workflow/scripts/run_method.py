@@ -15,7 +15,7 @@ with job(snakemake.log[0], snakemake.threads):
         read_arrays(snakemake.input.partition),
         read_arrays(snakemake.input.initial),
         replications_of(snakemake.wildcards.block),
-        timeout=snakemake.params.timeout,
+        timeout=snakemake.config["replication_timeout"],
     )
     write_table(snakemake.output.timings, timings)
     write_table(snakemake.output.results, results)

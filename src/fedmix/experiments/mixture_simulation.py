@@ -1,7 +1,7 @@
 """Estimation error on the FedGrEM paper's simulated mixtures: Figure 3, Tables 4 and 5.
 
 Settings: ``model``, ``h``, ``n_clients``, ``n_points``, ``outlier`` (a mapping by model),
-``initialization`` (a mapping by model).
+``initialization`` and ``density_floor`` (mappings by model).
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ def run(
         n_components=len(CENTRES),
         family=setting["model"],
         init=(initial["weights"], initial["means"]),
+        density_floor=setting["density_floor"][setting["model"]],
         random_state=streams.integer(f"method {method.estimator}"),
     ).fit(_clients(problem))
     good = len(problem["weights"])

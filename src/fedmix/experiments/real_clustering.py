@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError
+from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.base import Method, Outcome
 from fedmix.initialization import aligned_initial_values
 from fedmix.metrics.mixture import misclustering
@@ -20,7 +20,8 @@ from fedmix.partition import (
     by_group,
     choose_contaminated,
     contaminate,
-    scale_clients,
+    jitter_constant_columns,
+    standardize_clients,
     train_test_split,
     uniform,
 )
@@ -36,8 +37,7 @@ def make_problem(setting: Mapping[str, Any], data: Dataset, streams: Streams) ->
     """Choose every client's rows for training and testing, and the contaminated clients."""
     rng = streams.generator("partition")
     rows = _rows_of_clients(setting, data, rng)
-    splits = [train_test_split(r, setting["train_fraction"], rng) for r in rows]
-    train, test = zip(*splits, strict=True)
+    train, test = train_test_split(rows, setting["train_fraction"], rng)
     contaminated = choose_contaminated(
         len(rows), setting["n_contaminated"], streams.generator("contaminated clients")
     )
@@ -89,17 +89,35 @@ def run(
 def clients_of(
     setting: Mapping[str, Any], problem: Arrays, data: Dataset, streams: Streams
 ) -> tuple[Clients, Clients]:
-    """Return the clients' training data, some contaminated, and their clean test data."""
+    """Return the clients' training data, some contaminated, and their clean test data.
+
+    Clients are scaled first: a contaminated client would otherwise undo its contamination by
+    standardising itself.
+    """
     train = Clients(data.features[problem["train"]], problem["train_offsets"])
     test = Clients(data.features[problem["test"]], problem["test_offsets"])
-    train = contaminate(
+    train, test = _scale(train, test, setting["scaling"], streams)
+    contaminated = contaminate(
         train,
         problem["contaminated"],
         setting["contamination"],
         streams.generator("contamination"),
-        labels=train.split(data.labels[problem["train"]]),
+        labels=data.labels[problem["train"]],
     )
-    return scale_clients(train, test, setting["scaling"], streams.generator("jitter"))
+    return contaminated, test
+
+
+def _scale(
+    train: Clients, test: Clients, scaling: str, streams: Streams
+) -> tuple[Clients, Clients]:
+    if scaling == "none":
+        return train, test
+    if scaling == "per_client":
+        jittered = jitter_constant_columns(train, streams.generator("jitter"))
+        return standardize_clients(jittered, test)
+    raise ConfigurationError(
+        f"Unknown scaling {scaling!r}. {nearest_names(scaling, ['none', 'per_client'])}"
+    )
 
 
 def _rows_of_clients(
@@ -121,5 +139,5 @@ def _rows_of_clients(
     return rows
 
 
-def _offsets(parts: tuple[np.ndarray, ...]) -> np.ndarray:
+def _offsets(parts: list[np.ndarray]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum([len(p) for p in parts])])

@@ -1,0 +1,32 @@
+from fedmix import provenance
+
+
+def test_a_method_depends_on_its_own_module_and_what_it_imports():
+    files = {
+        p.relative_to(provenance.ROOT).as_posix()
+        for p in provenance._closure("fedmix.methods.fedem")
+    }
+    assert {"methods/fedem.py", "methods/federated_mixture.py", "kernels/em.py"} <= files
+    assert "methods/fedgrem.py" not in files
+
+
+def test_changed_code_changes_the_hash_of_what_imports_it_and_of_nothing_else(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "methods").mkdir()
+    (tmp_path / "kernel.py").write_text("x = 1\n")
+    (tmp_path / "methods" / "a.py").write_text("from fedmix.kernel import x\n")
+    (tmp_path / "methods" / "b.py").write_text("import fedmix.other\n")
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+
+    def hashes():
+        for function in (provenance.source_hash, provenance._closure, provenance._imports):
+            function.cache_clear()
+        return [provenance.source_hash(f"fedmix.methods.{m}") for m in "ab"]
+
+    before = hashes()
+    (tmp_path / "kernel.py").write_text("x = 2\n")
+    after = hashes()
+    assert before[0] != after[0]
+    assert before[1] == after[1]
+    hashes()

@@ -1,0 +1,109 @@
+import sys
+import time
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from fedmix.errors import DivergenceError
+from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.runner import Cell, make_initial_values, make_problems, run_block
+
+
+@pytest.fixture
+def cell(monkeypatch):
+    """A study whose "method" is named after what it does to the runner."""
+    module = ModuleType("fedmix.experiments.toy")
+
+    def make_problem(setting, data, streams):
+        return {"points": streams.generator("data").random(setting["n"])}
+
+    def initial_values(setting, problem, data, streams):
+        return {"mean": problem["points"].mean(keepdims=True)}
+
+    def run(method, setting, problem, initial, data, streams):
+        behaviour = {
+            "diverge": lambda: _raise(DivergenceError("client 3 in round 7")),
+            "fail": lambda: _raise(RuntimeError("first line\nsecond line")),
+            "exhaust": lambda: _raise(MemoryError()),
+            "sleep": lambda: time.sleep(30),
+        }
+        if streams.replication == 1:
+            behaviour.get(method.name, lambda: None)()
+        score = np.nan if method.name == "undefined" else float(initial["mean"][0])
+        return Outcome(
+            metrics={"error": score},
+            trajectories={"error": np.array([2.0, score])},
+            rounds=1,
+            converged=True,
+            floats_up=3,
+            floats_down=4,
+        )
+
+    module.make_problem, module.initial_values, module.run = make_problem, initial_values, run
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return Cell("study", "as_written", "n5", "toy", {"n": 5, "outlier": {"mean": 2}})
+
+
+def _raise(error):
+    raise error
+
+
+def run_all(cell, name="good", replications=range(3), **options):
+    problems = make_problems(cell, replications)
+    initial = make_initial_values(cell, problems, replications)
+    return run_block(cell, Method(name, "Toy"), problems, initial, replications, **options)
+
+
+def test_rows_are_tidy_and_carry_the_setting(cell):
+    results, timings = run_all(cell)
+    final = results[results["round"].isna()]
+    assert len(final) == 3
+    assert set(final["metric"]) == {"error"}
+    assert (results["n"] == 5).all()
+    assert "outlier" not in results
+    assert results.loc[results["round"].notna(), "round"].tolist() == [0, 1] * 3
+    assert {"seconds", "cpu_seconds"} <= set(timings)
+    assert "seconds" not in results
+
+
+def test_results_do_not_depend_on_the_blocks(cell):
+    together, _ = run_all(cell, replications=range(4))
+    apart = [run_all(cell, replications=range(a, a + 2))[0] for a in (2, 0)]
+    for half, first in zip(apart, (2, 0), strict=True):
+        same = together[together["replication"].between(first, first + 1)].reset_index(drop=True)
+        assert half.equals(same)
+
+
+def test_variants_share_their_data(cell):
+    other = Cell(cell.study, "as_coded", cell.setting, cell.experiment, cell.values)
+    first, second = make_problems(cell, range(2)), make_problems(other, range(2))
+    for name, value in first.items():
+        np.testing.assert_array_equal(value, second[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "message"),
+    [
+        ("diverge", "diverged", "DivergenceError: client 3 in round 7"),
+        ("fail", "error", "RuntimeError: first line"),
+        ("sleep", "timeout", "ReplicationTimeout: took longer than the 0.2 s"),
+    ],
+)
+def test_a_failed_replication_is_a_row_and_the_others_go_on(cell, name, status, message):
+    results, timings = run_all(cell, name, timeout=0.2)
+    by_replication = results.drop_duplicates("replication").set_index("replication")
+    assert by_replication["status"].tolist() == ["ok", status, "ok"]
+    assert by_replication.loc[1, "message"].startswith(message)
+    assert timings["status"].tolist() == ["ok", status, "ok"]
+
+
+def test_an_undefined_score_is_an_error_and_never_a_nan_in_a_mean(cell):
+    results, _ = run_all(cell, "undefined")
+    assert set(results["status"]) == {"error"}
+    assert "undefined scores must be left out" in results["message"][0]
+
+
+def test_running_out_of_memory_ends_the_job(cell):
+    with pytest.raises(MemoryError):
+        run_all(cell, "exhaust")
