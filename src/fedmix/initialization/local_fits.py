@@ -13,7 +13,7 @@ FloatArray = NDArray[np.float64]
 
 TOLERANCE = 1e-5  # relative change of the log-likelihood: the rule, and value, of mclust
 MAX_ITERATIONS = 300
-SMALLEST_SHARE = 1e-6  # of the mean variance, added to a shared covariance's diagonal
+SMALLEST_SHARE = 1e-6  # of the mean variance: no estimated variance is smaller
 
 
 def unit_scale_em(
@@ -44,27 +44,27 @@ def unit_scale_em(
 
 def shared_covariance_em(
     points: FloatArray, labels: NDArray[np.int64], n_components: int
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Run EM for a Gaussian mixture with one full covariance, from a hard partition.
 
     Whitened by the covariance the components have identity covariances, so the E-step is the
-    family's own. The covariance is (total scatter - scatter between components) / n, with
-    ``SMALLEST_SHARE`` of its mean variance added to the diagonal, so that it stays regular for tiny
-    clients and constant columns.
+    family's own. The covariance is (total scatter - scatter between components) / n, kept regular
+    by :func:`regular_factor`.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
         The client's points.
     labels : ndarray of shape (n,)
-        Partition to start from; a label that does not occur gets no weight until the E-step.
+        Partition to start from.
     n_components : int
-        Components R.
+        Components R; those whose label does not occur start on points, with the weight of one.
 
     Returns
     -------
     weights : ndarray of shape (R,)
     means : ndarray of shape (R, d)
+    covariance : ndarray of shape (d, d)
     """
     gaussian = families.get("gaussian")
     n = len(points)
@@ -73,23 +73,37 @@ def shared_covariance_em(
     scatter = centred.T @ centred
     masses, means = _partition_moments(centred, labels, n_components)
     weights = np.maximum(masses, 1.0) / np.maximum(masses, 1.0).sum()
-    offsets = np.array([0, n])
+    factor = regular_factor((scatter - (means.T * masses) @ means) / n)
     previous = -np.inf
     for _ in range(MAX_ITERATIONS):
-        factor = _covariance_factor(scatter, masses, means, n)
-        whitened = np.linalg.solve(factor, centred.T)
-        whitened_means = np.linalg.solve(factor, means.T).T
-        sample = Sample(np.ascontiguousarray(whitened), offsets, np.empty(0))
-        start = np.ascontiguousarray(whitened_means)[None]
+        whitened = np.linalg.solve(factor, np.vstack([centred, means]).T)
+        sample = Sample(np.ascontiguousarray(whitened[:, :n]), np.array([0, n]), np.empty(0))
+        start = np.ascontiguousarray(whitened[:, n:].T)[None]
         statistics = gaussian.expectation(sample, weights[None], start)
         masses = statistics.responsibilities[0]
         weights = masses / n
-        means = (factor @ gaussian.maximise(statistics, start)[0].T).T
+        means = gaussian.maximise(statistics, start)[0] @ factor.T
         log_likelihood = statistics.log_likelihoods[0] - n * np.log(np.diag(factor)).sum()
+        factor = regular_factor((scatter - (means.T * masses) @ means) / n)
         if log_likelihood - previous <= TOLERANCE * abs(log_likelihood):
             break
         previous = log_likelihood
-    return weights, means + centre
+    return weights, means + centre, factor @ factor.T
+
+
+def regular_factor(covariance: FloatArray) -> FloatArray:
+    """Return the lower Cholesky factor of a covariance whose smallest eigenvalues are raised.
+
+    None stays below ``SMALLEST_SHARE`` of their mean, so that tiny clients and constant columns
+    leave a regular matrix. Of a covariance of zero (all points in one place) nothing is known but
+    the family's own unit variance: that is taken.
+    """
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    mean_variance = values.mean()
+    if not mean_variance > 0:
+        return np.eye(len(covariance))
+    values = np.maximum(values, SMALLEST_SHARE * mean_variance)
+    return np.linalg.cholesky((vectors * values) @ vectors.T)
 
 
 def _partition_moments(
@@ -101,20 +115,6 @@ def _partition_moments(
     for r in np.flatnonzero(masses):
         means[r] = points[labels == r].mean(axis=0)
     return masses, means
-
-
-def _covariance_factor(
-    scatter: FloatArray, masses: FloatArray, means: FloatArray, n: int
-) -> FloatArray:
-    """Return the lower Cholesky factor of the shared covariance, (d, d)."""
-    d = len(scatter)
-    covariance = (scatter - (means.T * masses) @ means) / n
-    mean_variance = np.trace(scatter) / (n * d)
-    # All points in one place leave no scale: the family's own unit variance then.
-    covariance = covariance + (SMALLEST_SHARE * mean_variance or 1.0) * np.eye(d)
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    values = np.maximum(values, (SMALLEST_SHARE * mean_variance) or 1.0)
-    return np.linalg.cholesky((vectors * values) @ vectors.T)
 
 
 def shared_noise_em(

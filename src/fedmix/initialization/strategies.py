@@ -30,14 +30,14 @@ def shared_covariance(client: Clients, n_components: int, generator: np.random.G
     The counterpart of model EEE of the R package mclust, the simulations' initial EM (Tian, Weng
     and Feng 2024, Section B).
     """
-    points = client[0]
-    return shared_covariance_em(points, _ward_labels(points, n_components, generator), n_components)
+    labels = ward_labels(client[0], n_components, generator)
+    return shared_covariance_em(client[0], labels, n_components)[:2]
 
 
 def ward(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:
     """Identity-covariance EM from Ward's hierarchical clustering."""
     points = client[0]
-    labels = _ward_labels(points, n_components, generator)
+    labels = ward_labels(points, n_components, generator)
     centres = _spread_points(points, n_components)
     for r in np.unique(labels):
         centres[r] = points[labels == r].mean(axis=0)
@@ -87,7 +87,7 @@ def _identity_em(client: Clients, centres: FloatArray) -> tuple[FloatArray, Floa
     return weights[0], means[0], log_likelihood
 
 
-def _ward_labels(
+def ward_labels(
     points: FloatArray, n_components: int, generator: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return labels below R of Ward's clustering, fewer where there are fewer distinct points.
@@ -102,7 +102,7 @@ def _ward_labels(
         return np.zeros(1, dtype=np.int64)
     if len(points) > MAX_WARD_POINTS:
         subset = points[np.sort(generator.choice(len(points), MAX_WARD_POINTS, replace=False))]
-        labels = _ward_labels(subset, n_components, generator)
+        labels = ward_labels(subset, n_components, generator)
         centres = np.stack([subset[labels == r].mean(axis=0) for r in range(labels.max() + 1)])
         return cdist(points, centres).argmin(axis=1)
     tree = linkage(points, method="ward")

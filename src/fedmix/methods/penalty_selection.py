@@ -1,0 +1,82 @@
+"""Choosing FedGrEM's penalty without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from fedmix.clients import Clients
+from fedmix.errors import DivergenceError
+
+if TYPE_CHECKING:
+    from fedmix.methods.fedgrem import FedGrEM
+
+CANDIDATES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+
+
+def select_penalty(
+    method: FedGrEM,
+    clients: Clients,
+    init: tuple[NDArray, NDArray] | str | None = None,
+    candidates: Sequence[float] = CANDIDATES,
+    held_out: float = 0.2,
+) -> float:
+    """Return the penalty scale whose fit gives held-out points the largest likelihood.
+
+    Each client's points are split once at random; each candidate is fitted on one part and scored
+    by the mean log-likelihood of the other.
+
+    Parameters
+    ----------
+    method : FedGrEM
+        The method to choose for; all its other parameters are kept.
+    clients : Clients
+        The training data.
+    init : (weights, means) or str, optional
+        Initial values of all fits; by default the method's.
+    candidates : sequence of float
+        Penalty scales C; by default powers of two from 1/2 to 32.
+    held_out : float, default=0.2
+        Share of each client's points that is held out, rounded down.
+
+    Returns
+    -------
+    float
+        The best candidate; the smallest of those that tie, and of all if nothing is held out.
+    """
+    training, validation = _split(clients, held_out, method.random_state)
+    if validation is None:
+        return float(min(candidates))
+    scores = {}
+    for scale in sorted(candidates):
+        fitted = clone(method).set_params(penalty_scale=scale)
+        fitted.init = method.init if init is None else init
+        try:
+            scores[scale] = fitted.fit(training).score(validation)
+        except DivergenceError:
+            scores[scale] = -np.inf
+    return float(max(scores, key=scores.get))
+
+
+def _split(clients: Clients, held_out: float, random_state: int) -> tuple[Clients, Clients | None]:
+    """Split each client's points at random; the second part is None where it has no point."""
+    parts: list[list[NDArray[np.int64]]] = [[], []]
+    for k, size in enumerate(clients.sizes):
+        order = np.random.default_rng([random_state, k]).permutation(size)
+        n_held_out = int(held_out * size)
+        parts[0].append(np.sort(order[n_held_out:]))
+        parts[1].append(np.sort(order[:n_held_out]))
+    if not sum(map(len, parts[1])):
+        return clients, None
+    return _rows(clients, parts[0]), _rows(clients, parts[1])
+
+
+def _rows(clients: Clients, rows: list[NDArray[np.int64]]) -> Clients:
+    responses = None
+    if clients.responses is not None:
+        responses = [clients.responses_of(k)[own] for k, own in enumerate(rows)]
+    return Clients.from_arrays([clients[k][own] for k, own in enumerate(rows)], responses)
