@@ -1,0 +1,102 @@
+"""Differences with their uncertainty, and what may be said of them.
+
+Intervals are two-sided 95 % Student intervals. Methods that saw the same data are compared
+replication by replication (paired).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+YES, NO, UNCLEAR = "yes", "no", "unclear"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """An estimated mean and its Monte-Carlo standard error.
+
+    Parameters
+    ----------
+    mean, se : float
+        ``se`` is infinite where one replication only leaves it unknown.
+    n : int
+        Replications behind it (the smaller number of an unpaired difference).
+    """
+
+    mean: float
+    se: float
+    n: int
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the 95 % interval."""
+        from scipy.stats import t
+
+        return self.se if self.se in (0.0, inf) else float(t.ppf(0.975, self.n - 1)) * self.se
+
+    def below(self, bound: float = 0.0) -> str:
+        """Return whether the effect is below ``bound``: yes, no or unclear."""
+        if self.mean + self.half_width < bound:
+            return YES
+        return NO if self.mean - self.half_width >= bound else UNCLEAR
+
+    def above(self, bound: float = 0.0) -> str:
+        """Return whether the effect is above ``bound``: yes, no or unclear."""
+        return Effect(-self.mean, self.se, self.n).below(-bound)
+
+    def within(self, bound: float) -> str:
+        """Return whether the effect lies in ``[-bound, bound]``: yes, no or unclear."""
+        low, high = self.mean - self.half_width, self.mean + self.half_width
+        if -bound <= low and high <= bound:
+            return YES
+        return NO if low > bound or high < -bound else UNCLEAR
+
+    def __str__(self) -> str:
+        spread = "" if self.se == inf else f" ± {self.half_width:.2g}"
+        return f"{self.mean:+.3g}{spread} (n={self.n})"
+
+
+def mean_effect(values: pd.Series | np.ndarray) -> Effect:
+    """Return the mean of replications with its standard error."""
+    values = np.asarray(values, dtype=float)
+    n = len(values)
+    se = float(values.std(ddof=1)) / sqrt(n) if n > 1 else inf
+    return Effect(float(values.mean()), se, n)
+
+
+def paired_effect(a: pd.Series, b: pd.Series) -> Effect | None:
+    """Return the mean of ``a - b`` over the replications both have; None if they share none."""
+    shared = a.index.intersection(b.index)
+    return mean_effect(a[shared] - b[shared]) if len(shared) else None
+
+
+def unpaired_effect(a: pd.Series, b: pd.Series) -> Effect | None:
+    """Return the difference of two means of different data; None if one has no replication.
+
+    The smaller number of replications gives the degrees of freedom, which errs on the safe side.
+    """
+    if not len(a) or not len(b):
+        return None
+    one, other = mean_effect(a), mean_effect(b)
+    return Effect(one.mean - other.mean, sqrt(one.se**2 + other.se**2), min(one.n, other.n))
+
+
+def all_of(answers: list[str]) -> str:
+    """Return yes if every answer is yes, no if any is no, unclear otherwise."""
+    if NO in answers:
+        return NO
+    return UNCLEAR if UNCLEAR in answers else YES
+
+
+def any_of(answers: list[str]) -> str:
+    """Return yes if any answer is yes, no if every one is no, unclear otherwise."""
+    if YES in answers:
+        return YES
+    return UNCLEAR if UNCLEAR in answers else NO

@@ -1,0 +1,86 @@
+"""The register is complete, and its effects are measured, not typed."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fedmix.audit import measure_discrepancies, read_discrepancies
+from fedmix.audit.discrepancies import NOT_MEASURED, to_markdown
+from fedmix.errors import ConfigurationError
+from synthetic_results import results_and_timings
+
+ROOT = Path(__file__).parents[1]
+SCHEMA = ROOT / "workflow/schemas/discrepancies.schema.yaml"
+
+
+@pytest.fixture(scope="module")
+def entries() -> list[dict]:
+    return read_discrepancies(ROOT / "config/discrepancies.yaml", SCHEMA)
+
+
+def entry(**effect) -> dict:
+    spec = {"label": "x", "study": "fedgem_benchmark", **effect}
+    text = {"where": "here", "what": "something is written twice", "choice": "the first one"}
+    return {"id": "e", "paper": "fedgem", "kind": "slip", **text, "effects": [spec]}
+
+
+def test_every_paper_has_entries_and_every_entry_has_a_choice(entries):
+    papers = [e["paper"] for e in entries]
+    assert {p: papers.count(p) >= 4 for p in set(papers)} == dict.fromkeys(
+        ["fedgrem", "mixed_regression", "fedgem"], True
+    )
+    assert all(e["choice"] for e in entries)
+
+
+def test_without_results_effects_are_not_measured_yet(entries):
+    table = measure_discrepancies(entries).set_index("id")
+    assert table.effect["fedgem-metric"] == NOT_MEASURED
+    assert "Nothing" in table.effect["fedgrem-footnote"]
+
+
+def test_effects_between_variants_metrics_and_methods_are_measured(entries):
+    table = measure_discrepancies(entries, *results_and_timings()).set_index("id")
+    assert "over 8 settings" in table.effect["fedgrem-table5-sample-size"]
+    assert "per client (as printed) to pooled" in table.effect["fedgem-metric"]
+    assert table.effect["fedgrem-local-lead"].count("change") == 2
+
+
+def test_an_effect_is_the_paired_difference_of_the_two_readings():
+    results, _ = results_and_timings()
+    spec = {"method": "FedGEM", "where": {"dataset": "mnist", "variant": "as_coded"}}
+    spec |= {"from": {"metric": "ari_per_client"}, "to": {"metric": "ari_pooled"}}
+    text = measure_discrepancies([entry(**spec)], results).effect[0]
+    chosen = results[(results.dataset == "mnist") & (results.variant == "as_coded")]
+    means = chosen[chosen.method == "FedGEM"].groupby("metric").value.mean()
+    expected = means["ari_pooled"] - means["ari_per_client"]
+    assert f"change {expected:+.3g}" in text
+    assert "(n=12)" in text
+
+
+def test_readings_that_vary_a_setting_are_matched_by_the_rest():
+    results, _ = results_and_timings()
+    spec = {"study": "fedgrem_real", "metric": "misclustering", "method": "FedEM"}
+    spec |= {"where": {"dataset": "pendigits"}}
+    spec |= {"from": {"n_contaminated": 0}, "to": {"n_contaminated": 9}}
+    text = measure_discrepancies([entry(**spec)], results).effect[0]
+    assert "over 2 settings" in text  # one for each variant
+
+
+def test_the_page_of_the_register_is_up_to_date(entries):
+    text = to_markdown(measure_discrepancies(entries))
+    assert all(f"### {e['id']}" in text for e in entries)
+    page = (ROOT / "docs/discrepancies.md").read_text()
+    # Effects change with the runs; ids, places, descriptions and choices must be the register's.
+    for e in entries:
+        for part in (e["id"], e["where"], e["what"], e["choice"]):
+            assert part in page
+
+
+def test_a_malformed_register_is_refused_with_all_errors(tmp_path):
+    path = tmp_path / "d.yaml"
+    path.write_text(yaml.safe_dump([{**entry(), "kind": "typo", "colour": 1}]))
+    with pytest.raises(ConfigurationError) as error:
+        read_discrepancies(path, SCHEMA)
+    assert "colour" in str(error.value)
+    assert "'typo' is not valid" in str(error.value)
