@@ -85,7 +85,7 @@ class Statistics:
     log_likelihoods : ndarray of shape (K,)
         Log-likelihood of each client at the parameters of the E-step.
     normal : ndarray of shape (K, R, d, d), optional
-        Weighted normal matrices, for the M-step of a regression.
+        Weighted normal matrices (upper triangles), for the M-step of a regression.
     """
 
     sizes: NDArray[np.int64]
@@ -148,7 +148,10 @@ class Family(ABC):
 
     @abstractmethod
     def curvature(self, statistics: Statistics) -> FloatArray:
-        """Return, as (K, R), the largest curvature of Q-hat in each component's mean."""
+        """Return, as (K, R), the largest curvature of Q-hat in each component's mean.
+
+        It needs the statistics of a full M-step.
+        """
 
 
 def floor_code(density_floor: str | None) -> int:

@@ -11,7 +11,7 @@ from fedmix.errors import DataError
 from fedmix.families.base import Family, FloatArray, Sample, Statistics, floor_code
 from fedmix.kernels.regression import regression_expectation, solve_normal
 
-PUBLISHED_RIDGE = 1e-5
+PUBLISHED_RIDGE = 1e-5  # what the published code adds to the diagonal of normal matrices
 
 
 class Regression(Family):
@@ -77,16 +77,35 @@ class Regression(Family):
         is singular the step of least norm is taken. ``as_published`` adds 1e-5 to its diagonal.
         """
         ridge = PUBLISHED_RIDGE if as_published else 0.0
-        d = means.shape[2]
-        normal = statistics.normal.reshape(-1, d, d) + ridge * np.eye(d)
-        right = (statistics.scores - ridge * means).reshape(-1, d)
-        steps, singular = solve_normal(normal, right)
-        if singular.any():
-            inverses = np.linalg.pinv(normal[singular], rcond=1e-12, hermitian=True)
-            steps[singular] = np.einsum("rij,rj->ri", inverses, right[singular])
-        return means + steps.reshape(means.shape)
+        return means + normal_step(statistics.normal, statistics.scores, means, ridge)
 
     def curvature(self, statistics: Statistics) -> FloatArray:
         """Return the largest eigenvalue of the weighted normal matrices over n_k."""
-        largest = np.linalg.eigvalsh(statistics.normal)[..., -1]
+        largest = np.linalg.eigvalsh(statistics.normal, UPLO="U")[..., -1]
         return largest / np.maximum(statistics.sizes, 1)[:, None]
+
+
+def normal_step(
+    normal: FloatArray, scores: FloatArray, means: FloatArray, ridge: float = 0.0
+) -> FloatArray:
+    """Return the step to the (ridge) least squares estimate from ``means``, (..., d).
+
+    Parameters
+    ----------
+    normal : ndarray of shape (..., d, d)
+        Weighted normal matrices, in their upper triangles.
+    scores : ndarray of shape (..., d)
+        Weighted sums of residual times covariates at ``means``.
+    means : ndarray of shape (..., d)
+        Coefficients.
+    ridge : float
+        Added to the diagonals.
+    """
+    d = means.shape[-1]
+    matrices = normal.reshape(-1, d, d) + ridge * np.eye(d)
+    right = (scores - ridge * means).reshape(-1, d)
+    steps, singular = solve_normal(matrices, right)
+    for r in np.flatnonzero(singular):
+        full = np.triu(matrices[r]) + np.triu(matrices[r], 1).T
+        steps[r] = np.linalg.pinv(full, rcond=1e-12, hermitian=True) @ right[r]
+    return steps.reshape(means.shape)

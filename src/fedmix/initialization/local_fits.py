@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fedmix import families
 from fedmix.clients import Clients
-from fedmix.families import Sample
+from fedmix.families import Sample, Statistics
 
 FloatArray = NDArray[np.float64]
 
@@ -147,8 +147,7 @@ def shared_noise_em(
         statistics = regression.expectation(scaled, weights, start)
         weights = statistics.mixing_weights(weights)
         fitted = regression.maximise(statistics, start)
-        covariances = statistics.scores + np.einsum("krij,krj->kri", statistics.normal, start)
-        explained = (fitted * covariances).sum() * variance
+        explained = _explained(statistics, start, fitted) * variance
         coefficients = fitted[0] * scale
         variance = max((total - explained) / n, smallest)
         log_likelihood = float(statistics.log_likelihoods[0] - n * np.log(scale))
@@ -156,3 +155,11 @@ def shared_noise_em(
             break
         previous = log_likelihood
     return weights[0], coefficients, log_likelihood
+
+
+def _explained(statistics: Statistics, start: FloatArray, fitted: FloatArray) -> float:
+    """Return sum_r theta_r' X'G_r y at the M-step theta = ``fitted`` of an E-step at ``start``."""
+    upper = statistics.normal
+    full = np.triu(upper) + np.triu(upper, 1).swapaxes(2, 3)
+    cross_products = statistics.scores + np.einsum("krij,krj->kri", full, start)
+    return float((fitted * cross_products).sum())

@@ -75,9 +75,10 @@ def _norm(vector):
 
 @njit(cache=True)
 def _derivatives(points, weights, thresholds, r, z):
-    """Return minus the gradient (d,), the Hessian (d, d), the sums of weights and of |g_k| at z.
+    """Return minus the gradient (d,), the Hessian (d, d) and the sums of weights and |g_k| at z.
 
-    The last is raised by what the rounding of the points amounts to.
+    Of the Hessian the upper triangle is set. The last sum is raised by what the rounding of the
+    points amounts to.
     """
     n_clients, _, d = points.shape
     gradient, hessian = np.zeros(d), np.zeros((d, d))
@@ -98,6 +99,6 @@ def _derivatives(points, weights, thresholds, r, z):
         for c in range(d):
             gradient[c] += weight * difference[c]
             hessian[c, c] += weight
-            for e in range(c + 1):
+            for e in range(c, d):
                 hessian[c, e] -= bend * difference[c] * difference[e]
     return gradient, hessian, mass, size

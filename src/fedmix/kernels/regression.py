@@ -36,7 +36,8 @@ def regression_expectation(columns, responses, offsets, weights, coefficients, f
     scores : ndarray of shape (K, R, d)
         Sums of responsibility times (y - x'theta) x.
     normal : ndarray of shape (K, R, d, d)
-        Sums of responsibility times x x'; of shape (0, R, d, d) where not asked for.
+        Sums of responsibility times x x', in the upper triangle; of shape (0, R, d, d) where not
+        asked for.
     log_likelihoods : ndarray of shape (K,)
         Up to the density's constant.
     """
@@ -54,7 +55,7 @@ def regression_expectation(columns, responses, offsets, weights, coefficients, f
         for start in range(offsets[k], offsets[k + 1], BLOCK):
             stop = min(start + BLOCK, offsets[k + 1])
             n = stop - start
-            _residuals(columns, responses, start, stop, coefficients[k], residuals, squares)
+            residuals_of(columns, responses, start, stop, coefficients[k], residuals, squares)
             log_likelihoods[k] += normalise(squares, weights[k], floor, largest[:n], total[:n])
             for r in range(n_components):
                 row, residual = squares[r, :n], residuals[r, :n]
@@ -70,17 +71,12 @@ def regression_expectation(columns, responses, offsets, weights, coefficients, f
                         summed += residual[i] * x[i]
                     scores[k, r, c] += summed
                 if with_normal:
-                    _add_normal(columns, start, stop, row, total, normal[k, r])
-    for k in range(n_normal):
-        for r in range(n_components):
-            for c in range(n_features):
-                for e in range(c):
-                    normal[k, r, c, e] = normal[k, r, e, c]
+                    add_normal(columns, start, stop, row, total, normal[k, r])
     return responsibilities, scores, normal, log_likelihoods
 
 
 @njit(cache=True, fastmath=REORDER)
-def _residuals(columns, responses, start, stop, coefficients, residuals, squares):
+def residuals_of(columns, responses, start, stop, coefficients, residuals, squares):
     """Fill ``residuals`` and ``squares`` (R, BLOCK) with y - x'theta and its square."""
     n_components, n_features = coefficients.shape
     n = stop - start
@@ -99,7 +95,7 @@ def _residuals(columns, responses, start, stop, coefficients, residuals, squares
 
 
 @njit(cache=True, fastmath=REORDER)
-def _add_normal(columns, start, stop, responsibilities, scratch, normal):
+def add_normal(columns, start, stop, responsibilities, scratch, normal):
     """Add responsibility times x x' of a block to the upper triangle of ``normal`` (d, d)."""
     n_features = columns.shape[0]
     n = stop - start
@@ -122,7 +118,7 @@ def solve_normal(normal, right):
     Parameters
     ----------
     normal : ndarray of shape (m, d, d)
-        The matrices.
+        The matrices; only their upper triangles are read.
     right : ndarray of shape (m, d)
         The right-hand sides.
 
@@ -140,7 +136,7 @@ def solve_normal(normal, right):
     for a in range(m):
         for c in range(d):
             for e in range(c + 1):
-                value = normal[a, c, e]
+                value = normal[a, e, c]
                 for f in range(e):
                     value -= factor[c, f] * factor[e, f]
                 if e < c:

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from fedmix import families
 from fedmix.alignment import align
 from fedmix.clients import Clients
+from fedmix.families import Sample
+from fedmix.families.base import floor_code
+from fedmix.families.regression import PUBLISHED_RIDGE, normal_step
 from fedmix.initialization.local_fits import regular_factor, shared_covariance_em
 from fedmix.initialization.strategies import ward_labels
-from fedmix.kernels.regression import solve_normal
+from fedmix.kernels.joint import joint_expectation
 from fedmix.methods.base import register
 from fedmix.methods.federated_mixture import FederatedMixture, FloatArray, is_count, require
 
-PUBLISHED_FLOOR = 1e-8
-PUBLISHED_RIDGE = 1e-5
 
+class JointStatistics(NamedTuple):
+    """What the E-step of the joint mixture returns, see its kernel."""
 
-@dataclass(frozen=True)
-class _LocalFit:
-    """One client's M-step: joint weights (M, R), covariate means, covariances, coefficients."""
-
-    weights: FloatArray
-    covariate_means: FloatArray
-    covariances: FloatArray
-    coefficients: FloatArray
+    masses: FloatArray
+    deviations: FloatArray
+    scatters: FloatArray
+    scores: FloatArray
+    normal: FloatArray
 
 
 @register
@@ -82,19 +81,17 @@ class FedGMM(FederatedMixture):
 
     def fit(self, clients: Clients) -> FedGMM:
         """Alternate local EM steps on the joint mixture and averages; return the estimator."""
-        self._start(clients)
+        sample = self._start(clients)
         self._start_covariates(clients)
-        non_empty = np.flatnonzero(clients.sizes)
         for _ in self._rounds():
-            fits = [self._local_step(clients, k) for k in non_empty]
-            self.joint_weights_ = self.joint_weights_.copy()
-            self.joint_weights_[non_empty] = [fit.weights for fit in fits]
+            statistics = self._joint_expectation(sample)
+            self.joint_weights_ = self._joint_weights(statistics, sample)
             self.weights_ = self.joint_weights_.sum(axis=1)
-            self._average(fits)
-        sent = self.means_[0].size + self.covariate_means_[0].size + self.covariances_[0].size
-        floats = self.n_rounds_ * len(clients) * sent
-        masses = self.n_rounds_ * len(clients) * self.n_covariate_components
-        self.communication_ = {"up": floats + masses, "down": floats}
+            covariate_means, covariances = self._covariate_step(statistics)
+            coefficients = self._regression_step(statistics)
+            self._check_finite(self.weights_, coefficients)
+            self._average(sample.sizes > 0, covariate_means, covariances, coefficients)
+        self.communication_ = self._count_floats(len(clients))
         return self
 
     def _start_covariates(self, clients: Clients) -> None:
@@ -111,80 +108,102 @@ class FedGMM(FederatedMixture):
         self.covariances_ = covariances
         self.joint_weights_ = np.repeat(self.weights_[:, None] / m, m, axis=1)
 
-    def _local_step(self, clients: Clients, k: int) -> _LocalFit:
-        """One EM step of the joint mixture on client k."""
-        x, y = clients[k], clients.responses_of(k)
-        log_joint = self._joint_log_densities(x, y, k)
-        log_joint -= log_joint.max(axis=(1, 2), keepdims=True)
-        joint = np.exp(log_joint)
-        joint /= joint.sum(axis=(1, 2), keepdims=True)
-        if self.density_floor is not None:
-            highest_raised = 0.0 if self.density_floor == "zeros" else PUBLISHED_FLOOR
-            joint[joint <= highest_raised] = PUBLISHED_FLOOR
-        covariate_means, covariances = self._covariate_step(x, joint.sum(axis=2), k)
-        coefficients = self._regression_step(x, y, joint.sum(axis=1), k)
-        return _LocalFit(joint.mean(axis=0), covariate_means, covariances, coefficients)
+    def _joint_expectation(self, sample: Sample) -> JointStatistics:
+        """E-step of the joint mixture, for all clients."""
+        factors = self._factors()
+        roots = np.prod(np.diagonal(factors, axis1=2, axis2=3), axis=2)
+        return JointStatistics(
+            *joint_expectation(
+                sample.columns,
+                sample.responses,
+                sample.offsets,
+                self.joint_weights_ / roots[..., None],
+                self.covariate_means_,
+                np.linalg.inv(factors),
+                self.means_,
+                floor_code(self.density_floor),
+            )
+        )
 
-    def _joint_log_densities(self, x: FloatArray, y: FloatArray, k: int) -> FloatArray:
-        """Return log(pi_mr N(x; mu_m, Sigma_m) N(y; x'theta_r, 1)), of shape (n, M, R)."""
+    def _factors(self) -> FloatArray:
+        """Return Cholesky factors of the covariances, (K, M, d, d); alike for all after a round."""
+        shared = self.n_rounds_ > 0
+        covariances = self.covariances_[:1] if shared else self.covariances_
+        factors = np.array([[regular_factor(c) for c in own] for own in covariances])
+        return np.repeat(factors, len(self.weights_), axis=0) if shared else factors
+
+    def _joint_weights(self, statistics: JointStatistics, sample: Sample) -> FloatArray:
+        """M-step of the joint weights, (K, M, R); empty clients keep theirs."""
+        sizes = sample.sizes[:, None, None]
+        return np.where(sizes > 0, statistics.masses / np.maximum(sizes, 1), self.joint_weights_)
+
+    def _covariate_step(self, statistics: JointStatistics) -> tuple[FloatArray, FloatArray]:
+        """M-step of mu (K, M, d) and Sigma (K, M, d, d); a component without mass keeps its own."""
+        mass = statistics.masses.sum(axis=2)[..., None]
+        safe = np.where(mass > 0, mass, 1.0)
+        shift = statistics.deviations / safe
+        upper = np.triu(statistics.scatters)
+        scatters = upper + np.triu(upper, 1).swapaxes(2, 3)
+        updated = scatters / safe[..., None] - shift[..., :, None] * shift[..., None, :]
+        return (
+            self.covariate_means_ + shift,
+            np.where(mass[..., None] > 0, updated, self.covariances_),
+        )
+
+    def _regression_step(self, statistics: JointStatistics) -> FloatArray:
+        """M-step of theta, (K, R, d)."""
+        ridge = 0.0 if self.density_floor is None else PUBLISHED_RIDGE
+        return self.means_ + normal_step(statistics.normal, statistics.scores, self.means_, ridge)
+
+    def _average(
+        self,
+        has_points: np.ndarray,
+        covariate_means: FloatArray,
+        covariances: FloatArray,
+        coefficients: FloatArray,
+    ) -> None:
+        """Give all clients the averages over those that have points."""
+        masses = self.joint_weights_[has_points].sum(axis=2)[..., None]
+        total = masses.sum(axis=0)
+        weighted = (masses * covariate_means[has_points]).sum(axis=0)
+        centre = np.where(total > 0, weighted / np.where(total > 0, total, 1.0), covariate_means[0])
+        n_clients = len(self.weights_)
+        self.covariate_means_ = np.repeat(centre[None], n_clients, axis=0)
+        covariance = covariances[has_points].mean(axis=0)
+        self.covariances_ = np.repeat(covariance[None], n_clients, axis=0)
+        coefficient = coefficients[has_points].mean(axis=0)
+        self.means_ = np.repeat(coefficient[None], n_clients, axis=0)
+
+    def _log_joint(self, clients: Clients) -> list[FloatArray]:
+        """Return log sum_m pi_mr N(x; mu_m, Sigma_m) N(y; x'theta_r, 1): K arrays (n_k, R)."""
+        super()._log_joint(clients)  # for its checks
+        joint = []
+        for k, x in enumerate(clients):
+            response = families.get("regression").log_density(
+                x, clients.responses_of(k), self.means_[k]
+            )
+            with np.errstate(divide="ignore"):
+                log_weights = np.log(self.joint_weights_[k])
+            covariate = log_weights + self._covariate_log_densities(x, k)[:, :, None]
+            joint.append(np.logaddexp.reduce(covariate, axis=1) + response)
+        return joint
+
+    def _covariate_log_densities(self, x: FloatArray, k: int) -> FloatArray:
+        """Return log N(x; mu_m, Sigma_m), of shape (n, M)."""
         d = x.shape[1]
-        covariate = np.empty((len(x), self.n_covariate_components))
+        densities = np.empty((len(x), self.n_covariate_components))
         for m in range(self.n_covariate_components):
             factor = regular_factor(self.covariances_[k, m])
             whitened = np.linalg.solve(factor, (x - self.covariate_means_[k, m]).T)
-            covariate[:, m] = -0.5 * np.square(whitened).sum(axis=0)
-            covariate[:, m] -= np.log(np.diag(factor)).sum() + 0.5 * d * math.log(2 * math.pi)
-        response = families.get("regression").log_density(x, y, self.means_[k])
-        with np.errstate(divide="ignore"):
-            log_weights = np.log(self.joint_weights_[k])
-        return log_weights + covariate[:, :, None] + response[:, None, :]
+            densities[:, m] = -0.5 * np.square(whitened).sum(axis=0)
+            densities[:, m] -= np.log(np.diag(factor)).sum() + 0.5 * d * math.log(2 * math.pi)
+        return densities
 
-    def _covariate_step(
-        self, x: FloatArray, responsibilities: FloatArray, k: int
-    ) -> tuple[FloatArray, FloatArray]:
-        """M-step of mu (M, d) and Sigma (M, d, d); a component without mass keeps its own."""
-        means, covariances = self.covariate_means_[k].copy(), self.covariances_[k].copy()
-        for m, share in enumerate(responsibilities.T):
-            if share.sum() > 0:
-                means[m] = share @ x / share.sum()
-                deviations = x - means[m]
-                covariances[m] = (deviations.T * share) @ deviations / share.sum()
-        return means, covariances
-
-    def _regression_step(
-        self, x: FloatArray, y: FloatArray, responsibilities: FloatArray, k: int
-    ) -> FloatArray:
-        """M-step of theta (R, d), as one Newton step; singular directions stay."""
-        ridge = 0.0 if self.density_floor is None else PUBLISHED_RIDGE
-        weighted = x.T[None] * responsibilities.T[:, None]
-        normal = weighted @ x + ridge * np.eye(x.shape[1])
-        residuals = y[:, None] - x @ self.means_[k].T
-        right = (responsibilities * residuals).T @ x - ridge * self.means_[k]
-        steps, singular = solve_normal(normal, right)
-        for r in np.flatnonzero(singular):
-            steps[r] = np.linalg.pinv(normal[r], hermitian=True) @ right[r]
-        return self.means_[k] + steps
-
-    def _average(self, fits: list[_LocalFit]) -> None:
-        """Give all clients the averages of the local estimates."""
-        masses = np.stack([fit.weights.sum(axis=1) for fit in fits])
-        covariate_means = np.stack([fit.covariate_means for fit in fits])
-        total = np.maximum(masses.sum(axis=0), np.finfo(float).tiny)
-        centre = (masses[..., None] * covariate_means).sum(axis=0) / total[:, None]
-        n_clients = len(self.weights_)
-        self.covariate_means_ = np.repeat(centre[None], n_clients, axis=0)
-        covariance = np.mean([fit.covariances for fit in fits], axis=0)
-        self.covariances_ = np.repeat(covariance[None], n_clients, axis=0)
-        coefficients = np.mean([fit.coefficients for fit in fits], axis=0)
-        self.means_ = np.repeat(coefficients[None], n_clients, axis=0)
-
-    def _log_joint(self, clients: Clients) -> list[FloatArray]:
-        super()._log_joint(clients)  # for its checks
-        joint = []
-        for k in range(len(clients)):
-            density = self._joint_log_densities(clients[k], clients.responses_of(k), k)
-            joint.append(np.logaddexp.reduce(density, axis=1))
-        return joint
+    def _count_floats(self, n_clients: int) -> dict[str, int]:
+        """Up: mu, Sigma, theta and the masses that weigh mu. Down: mu, Sigma, theta."""
+        down = self.means_[0].size + self.covariate_means_[0].size + self.covariances_[0].size
+        times = self.n_rounds_ * n_clients
+        return {"up": times * (down + self.n_covariate_components), "down": times * down}
 
     def _state(self) -> list[FloatArray]:
         return [*super()._state(), self.joint_weights_, self.covariate_means_, self.covariances_]

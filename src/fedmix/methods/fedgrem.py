@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedmix import families
 from fedmix.clients import Clients
 from fedmix.families import Sample, Statistics
 from fedmix.methods.base import register
@@ -27,9 +28,11 @@ class FedGrEM(FederatedMixture):
     central_steps : "exact" or int, default="exact"
         Solve the central problem to a tolerance, or do that many passes of its alternating
         minimisation from no deviation (the published code: 2).
-    safe_step : bool, default=True
-        Keep the step at most at 1 / w[t], where w[t] is the component's current mixing weight: a
-        longer one goes past the M-step, and diverges beyond 2 / w[t].
+    safe_step : bool or "curvature", default=True
+        Keep the step at most at 1 / w[t], where w[t] is the component's current mixing weight: for
+        Gaussians a longer one goes past the M-step, and diverges beyond 2 / w[t]. For regressions
+        that holds on average over the covariates only; "curvature" keeps it at most at one over
+        the largest eigenvalue of the component's normal matrix over n_k (for Gaussians the same).
     participation : float, default=1.0
         Share of clients drawn in each round; the others keep their parameters.
     batch_size : int, optional
@@ -62,7 +65,7 @@ class FedGrEM(FederatedMixture):
         penalty_decay: float = 0.1,
         penalty_scale: float | str = 2.0,
         central_steps: int | str = "exact",
-        safe_step: bool = True,
+        safe_step: bool | str = True,
         participation: float = 1.0,
         batch_size: int | None = None,
         aggregate_weights: bool = False,
@@ -95,7 +98,7 @@ class FedGrEM(FederatedMixture):
         for _ in self._rounds():
             active = self._draw_clients(len(clients), generator)
             batch = self._draw_points(sample, active, generator)
-            statistics = self._expectation(batch, for_gradient=True)
+            statistics = self._expectation(batch, for_gradient=self.safe_step != "curvature")
             weights = statistics.mixing_weights(self.weights_)
             means = self._local_means(statistics, step_sizes)
             self._check_finite(weights, means)
@@ -117,13 +120,19 @@ class FedGrEM(FederatedMixture):
     def _local_means(self, statistics: Statistics, step_sizes: FloatArray) -> FloatArray:
         """Take one gradient step on each client: the local update of Algorithm 1, (K, R, d)."""
         if self.safe_step:
-            weights = statistics.mixing_weights(self.weights_)
             with np.errstate(divide="ignore", over="ignore"):
-                step_sizes = np.minimum(step_sizes, 1.0 / weights)
+                step_sizes = np.minimum(step_sizes, 1.0 / self._curvature(statistics))
         means = self.means_ + step_sizes[..., None] * statistics.gradient()
         if self.soft_threshold == 0:
             return means
         return np.sign(means) * np.maximum(np.abs(means) - self.soft_threshold, 0.0)
+
+    def _curvature(self, statistics: Statistics) -> FloatArray:
+        """Return the curvature that limits the steps, (K, R)."""
+        weights = statistics.mixing_weights(self.weights_)
+        if self.safe_step != "curvature":
+            return weights
+        return np.maximum(weights, families.get(self.family).curvature(statistics))
 
     def _next_penalty(self, clients: Clients) -> float:
         """Return lambda[t] = kappa_0 lambda[t-1] + C sqrt(d + log K)."""
@@ -196,6 +205,8 @@ class FedGrEM(FederatedMixture):
             valid = not isinstance(value, str) and np.isfinite(value) and value >= 0
             require(valid, name, "0 or more", value)
         require(self.step_scale > 0, "step_scale", "positive", self.step_scale)
+        valid = self.safe_step in (True, False, "curvature")
+        require(valid, "safe_step", 'True, False or "curvature"', self.safe_step)
         valid = self.central_steps == "exact" or is_count(self.central_steps, 1)
         require(valid, "central_steps", '"exact" or 1, 2, ...', self.central_steps)
         valid = 0 < self.participation <= 1
