@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import requests
 
 _ATTEMPTS = 2
+_PAUSE = 1.0  # seconds before the second attempt
 _CHUNK = 1 << 16
 
 
@@ -93,7 +94,7 @@ class Downloads:
                 target.unlink(missing_ok=True)
                 if attempt == _ATTEMPTS or isinstance(error, DownloadError):
                     raise DownloadError(f"{url}: {_first_line(error)}") from error
-                time.sleep(1.0)
+                time.sleep(_PAUSE)
 
     def _store(self, response: requests.Response, target: Path) -> None:
         end = time.monotonic() + self.deadline

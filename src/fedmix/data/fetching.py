@@ -124,14 +124,14 @@ def _obtain(
             log(
                 f"{entry.name}: reading {', '.join(map(str, paths)) or 'bundled or generated data'}"
             )
-            return _read(entry, source, paths)
+            return _read_at_hand(entry, source, paths)
     raw_folder.mkdir(parents=True, exist_ok=True)
     failures = []
     with TemporaryDirectory(prefix=f".{entry.name}-", dir=raw_folder) as temporary:
         downloads = Downloads(Path(temporary), timeout, log)
         for source in filter(lambda s: s.downloadable, entry.sources):
             try:
-                return _read(entry, source, _from_network(source, downloads))
+                return _download(entry, source, downloads)
             except (DownloadError, DataError) as error:
                 log(f"{entry.name}: {error}")
                 failures.append(str(error))
@@ -149,22 +149,34 @@ def _at_hand(source: Source, folders: Sequence[Path]) -> list[Path] | None:
     return None
 
 
-def _from_network(source: Source, downloads: Downloads) -> list[Path]:
-    if source.openml is not None:
-        return [fetch_table(source.openml, downloads.folder, downloads.timeout, downloads.log)]
-    return [downloads.get(file) for file in source.files]
+def _read_at_hand(entry: DatasetEntry, source: Source, paths: Sequence[Path]) -> Dataset:
+    names = [str(path) for path in paths]
+    try:
+        for file, path, name in zip(source.files, paths, names, strict=True):
+            _check_sum(file, path, name)
+        where = ", ".join(names) or f"{source.reader} (bundled or generated)"
+        return to_dataset(entry, read(source.reader, paths, source.options), where)
+    except DataError as error:
+        if not paths:
+            raise
+        raise DataError(
+            f"{error}\nReplace the file, or remove it to let fedmix try its other sources."
+        ) from error
 
 
-def _read(entry: DatasetEntry, source: Source, paths: Sequence[Path]) -> Dataset:
-    for file, path in zip(source.files, paths, strict=False):
-        _check_sum(file, path)
-    where = ", ".join(map(str, paths)) or f"{source.reader} (bundled or generated)"
+def _download(entry: DatasetEntry, source: Source, downloads: Downloads) -> Dataset:
     if source.openml is not None:
         where = f"OpenML data set {source.openml}"
+        paths = [fetch_table(source.openml, downloads.folder, downloads.timeout, downloads.log)]
+    else:
+        where = ", ".join(dict.fromkeys(file.url for file in source.files))
+        paths = [downloads.get(file) for file in source.files]
+        for file, path in zip(source.files, paths, strict=True):
+            _check_sum(file, path, f"{file.name} from {file.url}")
     return to_dataset(entry, read(source.reader, paths, source.options), where)
 
 
-def _check_sum(file: SourceFile, path: Path) -> None:
+def _check_sum(file: SourceFile, path: Path, where: str) -> None:
     for kind, expected in (("sha256", file.sha256), ("md5", file.md5)):
         if expected is None:
             continue
@@ -172,20 +184,20 @@ def _check_sum(file: SourceFile, path: Path) -> None:
             found = hashlib.file_digest(stream, kind).hexdigest()
         if found != expected:
             raise DataError(
-                f"{path} has {kind} {found}; expected {expected}. It is truncated, damaged or "
-                "another version: replace it, or remove it to let fedmix try its other sources."
+                f"{where} has {kind} {found}; expected {expected}. It is truncated, damaged or "
+                "another version."
             )
 
 
 def _nothing_worked(entry: DatasetEntry, folders: Sequence[Path], failures: Sequence[str]) -> str:
-    searched = " and ".join(map(str, folders))
     lines = [f"No source delivered the data set {entry.name!r}."]
-    lines += [f"  - not all of its files are in {searched}"]
     lines += [f"  - {failure}" for failure in failures]
-    lines += [f"To place it by hand, put the files of one of these lines into {folders[0]}:"]
-    for source in entry.sources:
-        if source.files:
-            lines.append("  - " + "; ".join(map(_describe, source.files)))
+    by_hand = [source.files for source in entry.sources if source.files]
+    if by_hand:
+        searched = " and ".join(map(str, folders))
+        lines += [f"  - no source has all of its files in {searched}"]
+        lines += [f"To place it by hand, put all files of one of these lines into {folders[0]}:"]
+        lines += ["  - " + "; ".join(map(_describe, files)) for files in by_hand]
     return "\n".join(lines)
 
 

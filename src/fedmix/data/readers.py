@@ -238,10 +238,7 @@ def _read_tables(paths: Sequence[Path], names: Sequence[str] | None) -> pd.DataF
         if path.suffix == ".parquet":
             return read_table(path)
         header = "infer" if names is None else None
-        # round_trip: the same digits give the same float with every version of pandas
-        return pd.read_csv(
-            path, header=header, names=names, skipinitialspace=True, float_precision="round_trip"
-        )
+        return pd.read_csv(path, header=header, names=names, skipinitialspace=True)
 
     return pd.concat([read_one(path) for path in paths], ignore_index=True)
 

@@ -165,8 +165,10 @@ def shuffled_coordinates(
     """Reorder the client's coordinates by one random permutation, the same for all its points.
 
     Each coordinate moves to another place (a cyclic shift of a random order), so that the client
-    has clusters, in the wrong places.
+    has clusters, in the wrong places. A single coordinate cannot be shuffled: that is an error.
     """
+    if points.shape[1] < 2:
+        raise DataError("Contamination 'shuffled_coordinates' needs two features or more.")
     order = rng.permutation(points.shape[1])
     shuffled = np.empty_like(points)
     shuffled[:, order] = points[:, np.roll(order, 1)]

@@ -1,0 +1,144 @@
+"""Downloads end in a whole, checked file or in a clear error, whatever the server does."""
+
+import gzip
+import hashlib
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from fake_openml import Answer, FakeServer
+from fedmix.data import DatasetEntry, SourceFile, fetch, load
+from fedmix.data.download import Downloads
+from fedmix.errors import DownloadError
+
+CSV = b"a,b,y\n1,2.5,u\n3,4.5,v\n5,6.5,v\n"
+# Unix compress with nine bits a code and nothing compressed: enough for a short text.
+LZW_HEADER = b"\x1f\x9d\x90"
+
+
+@pytest.fixture(autouse=True)
+def _no_mirror_and_no_pause(monkeypatch):
+    monkeypatch.delenv("FEDMIX_MIRROR", raising=False)
+    monkeypatch.setattr("fedmix.data.download._PAUSE", 0.0)
+
+
+def entry(*sources, content=CSV):
+    """The entry of a csv file with one source for each (url, member)."""
+    sha256 = hashlib.sha256(content).hexdigest()
+    listed = []
+    for url, member in sources:
+        file = {"name": "tiny.csv", "sha256": sha256, "url": url}
+        file |= {"member": member} if member else {}
+        listed.append({"reader": "table", "options": {"label": "y"}, "files": [file]})
+    values = {
+        "title": "Tiny",
+        "n_points": 3,
+        "n_features": 2,
+        "class_names": ["u", "v"],
+        "class_counts": [1, 2],
+        "sources": listed,
+        "embeddings": {"raw": {"kind": "identity"}},
+    }
+    return DatasetEntry.from_mapping("tiny", values)
+
+
+def zipped(**members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("_", "."), content)
+    return buffer.getvalue()
+
+
+def compressed(text):
+    """Pack bytes as Unix compress does, nine bits each, lowest bit first."""
+    bits = "".join(format(byte, "09b")[::-1] for byte in text)
+    bits += "0" * (-len(bits) % 8)
+    return LZW_HEADER + bytes(int(bits[i : i + 8][::-1], 2) for i in range(0, len(bits), 8))
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "member"),
+    [
+        ("/tiny.csv", CSV, None),
+        ("/tiny.csv.gz", gzip.compress(CSV), None),
+        ("/tiny.csv.Z", compressed(CSV), None),
+        ("/all.zip", zipped(tiny_csv=CSV), "tiny.csv"),
+        ("/all.zip", zipped(tiny_csv_Z=compressed(CSV)), "tiny.csv.Z"),
+    ],
+)
+def test_file_is_downloaded_unpacked_checked_and_kept(tmp_path, path, content, member):
+    with FakeServer({path: Answer(content)}) as server:
+        one = entry((server.base + path, member))
+        fetch(one, tmp_path)
+    np.testing.assert_array_equal(load(one, tmp_path).labels, [0, 1, 1])
+    assert [p.name for p in tmp_path.glob("*")] == ["tiny.npz"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (Answer(CSV, fault="hang"), "ReadTimeout"),
+        (Answer(CSV, fault="drop"), "ConnectionError"),
+        (Answer(CSV, fault="truncate"), "IncompleteRead|broke off"),
+        (Answer(CSV[:-4]), "expected .*truncated, damaged or another version"),
+        (Answer(status=404), "404"),
+    ],
+)
+def test_bad_server_is_a_clear_error_and_leaves_nothing(tmp_path, answer, expected):
+    with FakeServer({"/tiny.csv": answer}) as server:
+        url = f"{server.base}/tiny.csv"
+        with pytest.raises(DownloadError, match=expected) as caught:
+            fetch(entry((url, None)), tmp_path, timeout=0.3)
+    assert url in str(caught.value)
+    assert "To place it by hand" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_dead_server_is_a_clear_error(tmp_path):
+    with pytest.raises(DownloadError, match="ConnectionError"):
+        fetch(entry(("http://127.0.0.1:1/tiny.csv", None)), tmp_path, timeout=0.3)
+
+
+def test_dripping_server_meets_the_deadline(tmp_path):
+    with FakeServer({"/tiny.csv": Answer(CSV, fault="drip")}) as server:
+        downloads = Downloads(tmp_path, timeout=5.0, log=print, deadline=0.3)
+        with pytest.raises(DownloadError, match="not complete after"):
+            downloads.get(SourceFile("tiny.csv", url=f"{server.base}/tiny.csv"))
+
+
+def test_next_source_is_tried_after_a_bad_one(tmp_path):
+    answers = {"/bad.csv": Answer(CSV[:-4]), "/good.csv": Answer(CSV)}
+    lines = []
+    with FakeServer(answers) as server:
+        one = entry((f"{server.base}/bad.csv", None), (f"{server.base}/good.csv", None))
+        fetch(one, tmp_path, log=lines.append)
+    assert load(one, tmp_path).n_points == 3
+    assert any("bad.csv has sha256" in line for line in lines)
+
+
+def test_archive_of_several_files_is_downloaded_once(tmp_path):
+    with FakeServer({"/all.zip": Answer(zipped(a=b"1", b=b"2"))}) as server:
+        downloads = Downloads(tmp_path, timeout=5.0, log=print)
+        for name in "ab":
+            downloads.get(SourceFile(name, url=f"{server.base}/all.zip", member=name))
+        assert server.hits == ["/all.zip"]
+
+
+@pytest.mark.parametrize(
+    ("content", "member", "name"),
+    [
+        (b"no archive", "tiny.csv", "/all.zip"),
+        (zipped(other=b""), "tiny.csv", "/all.zip"),
+        (b"no gzip", None, "/tiny.csv.gz"),
+        (b"no compress", None, "/tiny.csv.Z"),
+    ],
+)
+def test_what_is_not_the_promised_archive_is_an_error(tmp_path, content, member, name):
+    with (
+        FakeServer({name: Answer(content)}) as server,
+        pytest.raises(DownloadError, match="not the archive that was expected"),
+    ):
+        fetch(entry((server.base + name, member)), tmp_path)

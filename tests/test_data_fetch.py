@@ -1,0 +1,251 @@
+"""Fetching keeps what passed all checks, and nothing else."""
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedmix.data import (
+    Dataset,
+    DatasetEntry,
+    content_sha256,
+    fetch,
+    load,
+    load_dataset,
+    load_details,
+    read_registry,
+    save_dataset,
+)
+from fedmix.errors import ConfigurationError, DataError, DownloadError
+
+REGISTRY = read_registry(Path(__file__).parents[1] / "config" / "datasets.yaml")
+CSV = "a,b,y\n1,2.5,u\n3,4.5,v\n5,6.5,v\n"
+
+
+@pytest.fixture(autouse=True)
+def _no_mirror(monkeypatch):
+    monkeypatch.delenv("FEDMIX_MIRROR", raising=False)
+
+
+def entry(text=CSV, **changes):
+    """The entry of a csv file with the given text."""
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    values = {
+        "title": "Tiny",
+        "n_points": 3,
+        "n_features": 2,
+        "class_names": ["u", "v"],
+        "class_counts": [1, 2],
+        "sources": [
+            {
+                "reader": "table",
+                "options": {"label": "y"},
+                "files": [{"name": "tiny.csv", "sha256": sha256}],
+            }
+        ],
+        "embeddings": {"raw": {"kind": "identity"}},
+    }
+    return DatasetEntry.from_mapping("tiny", values | changes)
+
+
+def place(folder, text=CSV):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tiny.csv").write_text(text)
+    return folder
+
+
+def kept(raw):
+    return sorted(p.name for p in raw.glob("*")) if raw.exists() else []
+
+
+def test_file_in_the_mirror_becomes_one_checked_npz(tmp_path):
+    path = fetch(entry(), tmp_path / "raw", mirror=place(tmp_path / "mirror"))
+    assert path == tmp_path / "raw" / "tiny.npz"
+    data = load(entry(), tmp_path / "raw")
+    np.testing.assert_array_equal(data.features, [[1, 2.5], [3, 4.5], [5, 6.5]])
+    np.testing.assert_array_equal(data.labels, [0, 1, 1])
+    assert data.features.dtype == np.float64
+    assert data.labels.dtype == np.int64
+    assert data.groups is None
+
+
+def test_mirror_is_found_by_its_environment_variable(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEDMIX_MIRROR", str(place(tmp_path / "mirror")))
+    assert fetch(entry(), tmp_path / "raw").exists()
+
+
+def test_file_placed_by_hand_comes_before_the_mirror(tmp_path):
+    place(tmp_path / "raw" / "originals")
+    place(tmp_path / "mirror", "damaged")
+    assert fetch(entry(), tmp_path / "raw", mirror=tmp_path / "mirror").exists()
+
+
+def test_what_is_already_there_is_not_read_again(tmp_path):
+    mirror = place(tmp_path / "mirror")
+    fetch(entry(), tmp_path / "raw", mirror=mirror)
+    (mirror / "tiny.csv").unlink()
+    assert fetch(entry(), tmp_path / "raw").exists()
+
+
+def test_truncated_npz_is_an_error_on_loading_and_replaced_on_fetching(tmp_path):
+    mirror = place(tmp_path / "mirror")
+    path = fetch(entry(), tmp_path / "raw", mirror=mirror)
+    good = path.read_bytes()
+    path.write_bytes(good[: len(good) // 2])
+    with pytest.raises(DataError, match=r"tiny\.npz is damaged or truncated"):
+        load(entry(), tmp_path / "raw")
+    fetch(entry(), tmp_path / "raw", mirror=mirror)
+    assert path.read_bytes() == good
+
+
+def test_npz_with_other_values_is_an_error_on_loading_and_replaced_on_fetching(tmp_path):
+    mirror = place(tmp_path / "mirror")
+    path = fetch(entry(), tmp_path / "raw", mirror=mirror)
+    good = path.read_bytes()
+    save_dataset(path, Dataset("tiny", np.eye(3, 2), np.array([0, 0, 1])))
+    with pytest.raises(DataError, match="points a class"):
+        load(entry(), tmp_path / "raw")
+    fetch(entry(), tmp_path / "raw", mirror=mirror)
+    assert path.read_bytes() == good
+
+
+def test_truncated_raw_file_names_file_checksums_and_remedy(tmp_path):
+    mirror = place(tmp_path / "mirror", CSV[:-5])
+    with pytest.raises(DataError) as caught:
+        fetch(entry(), tmp_path / "raw", mirror=mirror)
+    message = str(caught.value)
+    assert str(mirror / "tiny.csv") in message
+    assert hashlib.sha256(CSV.encode()).hexdigest() in message
+    assert hashlib.sha256(CSV[:-5].encode()).hexdigest() in message
+    assert "Replace the file" in message
+    assert kept(tmp_path / "raw") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (CSV + "7,8,v\n", r"shape is \(4, 2\); expected \(3, 2\)"),
+        ("a,b,y\n1,2,u\n3,4,v\n", r"shape is \(2, 2\); expected \(3, 2\)"),
+        (CSV.replace("v", "u"), r"points a class is \(3, 0\); expected \(1, 2\)"),
+        (CSV.replace("u", "w"), "class 'w' is not expected"),
+        (CSV.replace("4.5", ""), "column 'b' has 1 values that are not finite numbers.*row 1"),
+        (CSV.replace("4.5", "abc"), "column 'b' .*'abc' in row 1"),
+        ("a,b,y\n1,2.5,u\n3,2.5,v\n5,2.5,v\n", r"1 columns hold one value only.*\[1\]"),
+        ("a,c\n1,2\n", "lacks columns"),
+        ("", "reader 'table' failed"),
+    ],
+)
+def test_bad_content_is_an_error_and_not_kept(tmp_path, text, expected):
+    mirror = place(tmp_path / "mirror", text)
+    with pytest.raises(DataError, match=expected):
+        fetch(entry(text), tmp_path / "raw", mirror=mirror)
+    assert kept(tmp_path / "raw") == []
+
+
+def test_expected_constant_columns_are_reported_and_allowed(tmp_path):
+    text = "a,b,y\n1,2.5,u\n3,2.5,v\n5,2.5,v\n"
+    lines = []
+    fetch(
+        entry(text, constant_columns=1),
+        tmp_path / "raw",
+        mirror=place(tmp_path / "mirror", text),
+        log=lines.append,
+    )
+    assert "1 columns hold one value only" in lines[-1]
+
+
+def test_wrong_content_hash_is_an_error(tmp_path):
+    with pytest.raises(DataError, match="sha256 of the values"):
+        fetch(entry(content_sha256="0" * 64), tmp_path, mirror=place(tmp_path / "mirror"))
+
+
+def test_missing_groups_are_an_error(tmp_path):
+    with pytest.raises(DataError, match="number of groups is None; expected 2"):
+        fetch(entry(n_groups=2), tmp_path, mirror=place(tmp_path / "mirror"))
+
+
+def test_no_source_at_all_tells_how_to_place_the_file(tmp_path):
+    with pytest.raises(DownloadError) as caught:
+        fetch(entry(), tmp_path / "raw")
+    message = str(caught.value)
+    assert "tiny.csv (sha256 " in message
+    assert str(tmp_path / "raw" / "originals") in message
+    assert kept(tmp_path / "raw") == []
+
+
+def test_mirror_that_is_no_folder_is_an_error(tmp_path):
+    with pytest.raises(ConfigurationError, match="not a folder"):
+        fetch(entry(), tmp_path / "raw", mirror=tmp_path / "nowhere")
+
+
+def test_two_at_once_do_no_harm(tmp_path):
+    mirror = place(tmp_path / "mirror")
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(fetch, entry(), tmp_path / "raw", mirror) for _ in range(8)]
+        assert len({job.result() for job in jobs}) == 1
+    assert kept(tmp_path / "raw") == ["tiny.npz"]
+
+
+@pytest.mark.parametrize("name", ["digits", "waveform_generated"])
+def test_offline_data_sets_need_neither_mirror_nor_network(tmp_path, name):
+    fetch(REGISTRY[name], tmp_path)
+    data = load(REGISTRY[name], tmp_path)
+    assert data.features.shape == (REGISTRY[name].n_points, REGISTRY[name].n_features)
+
+
+def test_the_same_data_give_the_same_bytes(tmp_path):
+    one = fetch(REGISTRY["digits"], tmp_path / "one").read_bytes()
+    other = fetch(REGISTRY["digits"], tmp_path / "other").read_bytes()
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("features", "stored"),
+    [
+        (np.array([[0.0, 255.0]]), np.uint8),
+        (np.array([[-1.0, 0.5]]), np.float32),
+        (np.array([[0.1, 1e300]]), np.float64),
+        (np.array([[1e-150, 1e150]]), np.float64),
+    ],
+)
+def test_saving_keeps_every_value_in_the_smallest_type(tmp_path, features, stored):
+    path = tmp_path / "x.npz"
+    save_dataset(path, Dataset("x", features, np.array([3]), np.array([1])), {"kl": 0.5})
+    with np.load(path) as archive:
+        assert archive["features"].dtype == stored
+    data = load_dataset(path)
+    np.testing.assert_array_equal(data.features, features)
+    assert data.name == "x"
+    assert data.groups.tolist() == [1]
+    assert load_details(path) == {"kl": 0.5}
+
+
+def test_content_hash_depends_on_values_alone():
+    features, labels = np.arange(6.0).reshape(3, 2), np.array([0, 1, 1])
+    one = content_sha256(Dataset("a", features, labels))
+    same = Dataset("b", np.asfortranarray(features.astype(np.float32)), labels.astype(np.uint8))
+    assert content_sha256(same) == one
+    assert content_sha256(Dataset("a", features, labels, labels)) != one
+    assert content_sha256(Dataset("a", features + 1, labels)) != one
+
+
+@pytest.mark.parametrize(
+    ("features", "labels"),
+    [
+        (np.ones(3), np.zeros(3, int)),
+        (np.ones((0, 2)), np.zeros(0, int)),
+        (np.ones((3, 2)), np.zeros(2, int)),
+        (np.ones((3, 2)), np.zeros(3)),
+    ],
+)
+def test_data_set_of_wrong_shape_is_an_error(features, labels):
+    with pytest.raises(DataError):
+        Dataset("x", features, labels)
+
+
+def test_someone_elses_npz_is_not_taken_for_ours(tmp_path):
+    np.savez(tmp_path / "x.npz", images=np.ones((2, 2)))
+    with pytest.raises(DataError, match="not a file that fedmix wrote"):
+        load_dataset(tmp_path / "x.npz")

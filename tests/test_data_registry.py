@@ -1,0 +1,101 @@
+"""The registry of data sets is strict and says everything that is wrong at once."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fedmix.data import read_registry
+from fedmix.errors import ConfigurationError
+
+ROOT = Path(__file__).parents[1]
+REGISTRY = ROOT / "config" / "datasets.yaml"
+SCHEMA = ROOT / "workflow" / "schemas" / "datasets.schema.yaml"
+
+GOOD = {
+    "tiny": {
+        "title": "Tiny",
+        "n_points": 5,
+        "n_features": 2,
+        "class_counts": [2, 3],
+        "licence": "none",
+        "citation": "nobody",
+        "sources": [{"reader": "table", "options": {"label": "y"}, "files": [{"name": "t.csv"}]}],
+        "embeddings": {"raw": {"kind": "identity"}},
+    }
+}
+
+
+def read(tmp_path, **changes):
+    document = copy.deepcopy(GOOD)
+    document["tiny"] |= changes
+    path = tmp_path / "datasets.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return read_registry(path, SCHEMA)["tiny"]
+
+
+def test_every_entry_is_complete():
+    for name, entry in read_registry(REGISTRY).items():
+        assert entry.name == name
+        assert entry.title
+        assert entry.licence
+        assert entry.citation
+        assert entry.embeddings
+
+
+def test_offline_defaults_need_nothing():
+    registry = read_registry(REGISTRY)
+    for name in ("digits", "waveform_generated"):
+        assert registry[name].sources[0].needs_nothing
+
+
+def test_every_downloaded_file_is_checked_by_a_checksum_or_by_its_content():
+    unchecked = {
+        entry.name
+        for entry in read_registry(REGISTRY).values()
+        for source in entry.sources
+        for file in source.files
+        if not (file.sha256 or file.md5 or entry.content_sha256)
+    }
+    assert unchecked == {"cifar10_barlow"}  # its publishers give no checksum
+
+
+def test_classes_are_numbered_in_order_by_default(tmp_path):
+    assert read(tmp_path).class_names == ("0", "1")
+
+
+def test_all_errors_are_listed_at_once(tmp_path):
+    with pytest.raises(ConfigurationError) as caught:
+        read(
+            tmp_path,
+            class_counts=[2, 2],
+            class_names=["a", "b", "c"],
+            sources=[{"reader": "tabel"}],
+        )
+    message = str(caught.value)
+    assert "3 errors" in message
+    assert "2 class counts for 3 classes" in message
+    assert "add up to 4, not to 5" in message
+    assert "Did you mean 'table'?" in message
+
+
+def test_unknown_key_names_the_nearest(tmp_path):
+    with pytest.raises(ConfigurationError, match="'licence'"):
+        read(tmp_path, license="MIT")
+
+
+def test_unknown_embedding_kind_names_the_valid_ones(tmp_path):
+    with pytest.raises(ConfigurationError, match="Did you mean 'tsne'"):
+        read(tmp_path, embeddings={"small": {"kind": "tsn"}})
+
+
+def test_checksum_of_wrong_length_is_an_error(tmp_path):
+    with pytest.raises(ConfigurationError, match="sha256"):
+        read(tmp_path, sources=[{"reader": "npz", "files": [{"name": "a", "sha256": "12"}]}])
+
+
+def test_source_has_files_or_openml_not_both(tmp_path):
+    source = {"reader": "table", "openml": 3, "files": [{"name": "a"}]}
+    with pytest.raises(ConfigurationError, match="not both"):
+        read(tmp_path, sources=[source])

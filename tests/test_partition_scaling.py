@@ -1,0 +1,98 @@
+"""Every client is standardised by its own training data."""
+
+import numpy as np
+import pytest
+
+from fedmix import Clients
+from fedmix.errors import ConfigurationError, DataError
+from fedmix.partition import jitter_constant_columns, scale_clients, standardize_clients
+
+RNG = np.random.default_rng(0)
+
+
+def clients(*sizes, d=3, scale=1.0):
+    return Clients.from_arrays(
+        [scale * (RNG.normal(k, 1 + k, (n, d))) for k, n in enumerate(sizes)]
+    )
+
+
+def test_training_data_get_mean_zero_and_sd_one_in_each_client():
+    train, _ = standardize_clients(clients(20, 30), clients(2, 2))
+    for own in train:
+        np.testing.assert_allclose(own.mean(axis=0), 0, atol=1e-12)
+        np.testing.assert_allclose(own.std(axis=0, ddof=1), 1)
+
+
+def test_test_data_are_transformed_by_the_training_datas_numbers():
+    train = clients(20, 30)
+    scaled_train, scaled_test = standardize_clients(train, train)
+    np.testing.assert_array_equal(scaled_train.points, scaled_test.points)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+def test_scale_of_the_data_does_not_matter(scale):
+    train = clients(20, 30)
+    expected, _ = standardize_clients(train, train)
+    scaled = Clients(train.points * scale, train.offsets)
+    got, _ = standardize_clients(scaled, scaled)
+    np.testing.assert_allclose(got.points, expected.points, rtol=1e-10)
+
+
+def test_values_too_large_to_standardise_are_an_error():
+    huge = Clients.from_arrays([np.array([[1.7e308], [-1.7e308], [1.7e308]])])
+    with pytest.raises(DataError, match="Client 0: values are too large"):
+        standardize_clients(huge, huge)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e10])
+def test_constant_column_is_centred_and_not_scaled(value):
+    points = np.column_stack([np.full(7, value), np.arange(7.0)])
+    train, test = standardize_clients(
+        Clients.from_arrays([points]), Clients.from_arrays([points[:1] + np.array([3.0, 0.0])])
+    )
+    np.testing.assert_allclose(train[0][:, 0], 0, atol=1e-5)
+    np.testing.assert_allclose(test[0][0, 0], 3.0, atol=1e-5)
+
+
+def test_client_with_one_point_or_none_is_left_finite():
+    train, test = standardize_clients(clients(1, 0, 5), clients(2, 2, 2))
+    assert train.sizes.tolist() == [1, 0, 5]
+    assert np.isfinite(test.points).all()
+
+
+def test_jitter_touches_near_constant_columns_of_a_client_alone():
+    flat = np.column_stack([np.full(2000, 100.0), RNG.normal(size=2000)])
+    varied = RNG.normal(size=(50, 2))
+    before = Clients.from_arrays([flat, varied])
+    after = jitter_constant_columns(before, np.random.default_rng(1))
+    np.testing.assert_array_equal(after[1], varied)
+    np.testing.assert_array_equal(after[0][:, 1], flat[:, 1])
+    assert np.std(after[0][:, 0]) == pytest.approx(0.01, rel=0.1)
+
+
+def test_jitter_needs_a_positive_scale():
+    with pytest.raises(ConfigurationError, match="positive"):
+        jitter_constant_columns(clients(3), RNG, scale=0.0)
+
+
+def test_scaling_none_changes_nothing():
+    train, test = clients(3, 4), clients(1, 1)
+    assert scale_clients(train, test, "none", np.random.default_rng(0)) == (train, test)
+
+
+def test_per_client_scaling_jitters_only_with_a_generator():
+    flat = Clients.from_arrays([np.column_stack([np.full(9, 4.0), np.arange(9.0)])])
+    plain, _ = scale_clients(flat, flat, "per_client")
+    jittered, _ = scale_clients(flat, flat, "per_client", np.random.default_rng(0))
+    assert np.ptp(plain[0][:, 0]) == 0
+    np.testing.assert_allclose(jittered[0].std(axis=0, ddof=1), 1)
+
+
+def test_unknown_scaling_names_the_valid_ones():
+    with pytest.raises(ConfigurationError, match="Did you mean 'per_client'"):
+        scale_clients(clients(3), clients(3), "per_clients")
+
+
+def test_different_clients_are_an_error():
+    with pytest.raises(DataError, match="not of the same clients"):
+        standardize_clients(clients(3, 3), clients(3))
