@@ -5,7 +5,7 @@ import pytest
 
 from fedmix import Clients
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.partition import jitter_constant_columns, scale_clients, standardize_clients
+from fedmix.partition import jitter_constant_columns, standardize_clients
 
 RNG = np.random.default_rng(0)
 
@@ -73,24 +73,6 @@ def test_jitter_touches_near_constant_columns_of_a_client_alone():
 def test_jitter_needs_a_positive_scale():
     with pytest.raises(ConfigurationError, match="positive"):
         jitter_constant_columns(clients(3), RNG, scale=0.0)
-
-
-def test_scaling_none_changes_nothing():
-    train, test = clients(3, 4), clients(1, 1)
-    assert scale_clients(train, test, "none", np.random.default_rng(0)) == (train, test)
-
-
-def test_per_client_scaling_jitters_only_with_a_generator():
-    flat = Clients.from_arrays([np.column_stack([np.full(9, 4.0), np.arange(9.0)])])
-    plain, _ = scale_clients(flat, flat, "per_client")
-    jittered, _ = scale_clients(flat, flat, "per_client", np.random.default_rng(0))
-    assert np.ptp(plain[0][:, 0]) == 0
-    np.testing.assert_allclose(jittered[0].std(axis=0, ddof=1), 1)
-
-
-def test_unknown_scaling_names_the_valid_ones():
-    with pytest.raises(ConfigurationError, match="Did you mean 'per_client'"):
-        scale_clients(clients(3), clients(3), "per_clients")
 
 
 def test_different_clients_are_an_error():

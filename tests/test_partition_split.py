@@ -51,20 +51,28 @@ def test_seed_decides_the_partition():
 )
 def test_split_takes_the_rounded_share_and_loses_nothing(n_points, n_train):
     rows = np.arange(n_points) * 3
-    train, test = train_test_split(rows, 0.8, rng())
+    [train], [test] = train_test_split([rows], 0.8, rng())
     assert len(train) == n_train
     np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), rows)
 
 
 def test_client_keeps_a_point_for_training():
-    train, test = train_test_split(np.array([4, 9]), 0.1, rng())
+    [train], [test] = train_test_split([np.array([4, 9])], 0.1, rng())
     assert (len(train), len(test)) == (1, 1)
+
+
+def test_every_client_is_split_on_its_own():
+    rows = uniform(1000, 5, rng())
+    train, test = train_test_split(rows, 0.8, rng())
+    for own, own_train, own_test in zip(rows, train, test, strict=True):
+        np.testing.assert_array_equal(np.sort(np.concatenate([own_train, own_test])), own)
+        assert len(own_train) == round(0.8 * len(own))
 
 
 @pytest.mark.parametrize("share", [0.0, -0.5, 1.2, float("nan")])
 def test_impossible_share_is_an_error(share):
     with pytest.raises(ConfigurationError, match="train_fraction"):
-        train_test_split(np.arange(3), share, rng())
+        train_test_split([np.arange(3)], share, rng())
 
 
 def test_clients_take_their_rows():

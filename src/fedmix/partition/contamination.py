@@ -89,7 +89,7 @@ def contaminate(
     contaminated: Sequence[int],
     kind: str,
     rng: np.random.Generator,
-    labels: Sequence[ArrayLike] | None = None,
+    labels: ArrayLike | None = None,
 ) -> Clients:
     """Replace the data of the contaminated clients.
 
@@ -103,8 +103,8 @@ def contaminate(
         A name in :data:`CONTAMINATIONS`.
     rng : numpy.random.Generator
         Source of randomness.
-    labels : sequence of K arrays of shape (n_k,), optional
-        Classes of each client's points; only ``single_class`` needs them.
+    labels : array-like of shape (n,), optional
+        Classes of all clients' points; only ``single_class`` needs them.
 
     Returns
     -------
@@ -129,8 +129,10 @@ def contaminate(
     if len(bad) == 0:
         return clients
     good = np.setdiff1d(np.arange(len(clients)), bad)
-    good_labels = None if labels is None else np.concatenate([labels[k] for k in good])
-    reference = Reference(clients.subset(good), good_labels)
+    reference = Reference(clients.subset(good))
+    if labels is not None:
+        own_labels = clients.split(np.asarray(labels))
+        reference = Reference(reference.clients, np.concatenate([own_labels[k] for k in good]))
     arrays = list(clients)
     for k in bad:
         arrays[k] = CONTAMINATIONS[kind](clients[k], rng, reference)

@@ -1,4 +1,4 @@
-"""The scale in which methods see a client's data."""
+"""Every client's own standardisation, as the pen digits' study by FedGrEM's authors does it."""
 
 from __future__ import annotations
 
@@ -6,45 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.errors import ConfigurationError, DataError
 
 JITTER = 0.01
-SCALINGS = ("none", "per_client")
-
-
-def scale_clients(
-    train: Clients, test: Clients, scaling: str, rng: np.random.Generator | None = None
-) -> tuple[Clients, Clients]:
-    """Bring clients to the scale that a study names.
-
-    Parameters
-    ----------
-    train, test : Clients
-        The same K clients.
-    scaling : {"none", "per_client"}
-        ``"per_client"`` standardises each client by its own training data, as FedGrEM's authors do
-        in their public program of an earlier study of the pen digits.
-    rng : numpy.random.Generator, optional
-        With it, near-constant columns of a client's training data are jittered first, as there.
-
-    Returns
-    -------
-    train, test : Clients
-
-    Raises
-    ------
-    ConfigurationError
-        If the scaling is unknown.
-    DataError
-        As :func:`standardize_clients`.
-    """
-    if scaling not in SCALINGS:
-        raise ConfigurationError(f"Unknown scaling {scaling!r}. {nearest_names(scaling, SCALINGS)}")
-    if scaling == "none":
-        return train, test
-    if rng is not None:
-        train = jitter_constant_columns(train, rng)
-    return standardize_clients(train, test)
 
 
 def standardize_clients(train: Clients, test: Clients) -> tuple[Clients, Clients]:

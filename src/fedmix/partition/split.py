@@ -75,24 +75,24 @@ def uniform(n_points: int, n_clients: int, rng: np.random.Generator) -> Rows:
 
 
 def train_test_split(
-    rows: NDArray[np.int64], train_fraction: float, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split one client's rows at random into a training and a test part.
+    rows: Sequence[NDArray[np.int64]], train_fraction: float, rng: np.random.Generator
+) -> tuple[Rows, Rows]:
+    """Split every client's rows at random into a training and a test part.
 
     Parameters
     ----------
-    rows : ndarray of shape (n_k,)
-        The client's rows.
+    rows : sequence of ndarray
+        The rows of each client.
     train_fraction : float
-        Share for training, above 0 and at most 1; FedGrEM's paper has 0.8. The count is rounded,
-        and a client with any point keeps at least one for training.
+        Share of a client's points for training, above 0 and at most 1; FedGrEM's paper has 0.8.
+        A client's count is rounded, and a client with any point keeps at least one for training.
     rng : numpy.random.Generator
         Source of randomness.
 
     Returns
     -------
-    train, test : ndarray
-        Rows, ascending; the test part may be empty.
+    train, test : list of ndarray
+        Rows of each client; rows ascend and a test part may be empty.
 
     Raises
     ------
@@ -103,9 +103,13 @@ def train_test_split(
         raise ConfigurationError(
             f"train_fraction={train_fraction}: expected a share above 0 and at most 1."
         )
-    shuffled = rng.permutation(rows)
-    n_train = max(round(train_fraction * len(rows)), min(1, len(rows)))
-    return np.sort(shuffled[:n_train]), np.sort(shuffled[n_train:])
+    train, test = [], []
+    for own in rows:
+        shuffled = rng.permutation(own)
+        n_train = max(round(train_fraction * len(own)), min(1, len(own)))
+        train.append(np.sort(shuffled[:n_train]))
+        test.append(np.sort(shuffled[n_train:]))
+    return train, test
 
 
 def take(points: ArrayLike, rows: Sequence[NDArray[np.int64]]) -> Clients:
