@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError, nearest_names
 
+# Of the FedGrEM simulation's outlier client.
+_SHIFT, _SPREAD = 2.5, 2.0
+
 
 @dataclass(frozen=True)
 class MixedRegression:
@@ -100,10 +103,11 @@ def draw_clients(
         Of :func:`draw_truth`.
     noise : float, default=0.2
         Standard deviation of the noise, the paper's.
-    contamination : {"outlier", "shuffled", "shifted", "sign_flipped"}
-        What happens to the contaminated clients: they follow a far model of equal coefficients,
-        three times as long as the true ones; their responses are permuted, shifted by three
-        standard deviations, or change sign.
+    contamination : {"outlier", "gaussian", "shuffled", "shift", "sign_flip"}
+        What happens to the contaminated clients' responses, in the kinds of the FedGrEM study: they
+        follow one far model of equal coefficients, three times as long as the true ones; they are
+        N(2.5, 4) in units of their standard deviation, whatever the points; they are permuted;
+        moved by 2.5 standard deviations; or of the other sign.
 
     Returns
     -------
@@ -137,22 +141,28 @@ def _outlier(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) ->
     return x.sum(axis=1) * 3 * length / np.sqrt(x.shape[1])
 
 
+def _gaussian(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
+    return length * (_SHIFT + _SPREAD * rng.standard_normal(len(y)))
+
+
 def _shuffled(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
     return rng.permutation(y)
 
 
-def _shifted(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
-    return y + 3 * length  # x is standard normal: a response's standard deviation is the length
+def _shift(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
+    return y + _SHIFT * length
 
 
-def _sign_flipped(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
+def _sign_flip(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
     return -y
 
 
-#: What the contaminated clients' responses become, by name.
+#: What the contaminated clients' responses become, by name; ``length`` is the true models' mean
+#: norm, and so a response's standard deviation.
 CONTAMINATIONS: dict[str, Callable[[NDArray, NDArray, float, np.random.Generator], NDArray]] = {
     "outlier": _outlier,
+    "gaussian": _gaussian,
     "shuffled": _shuffled,
-    "shifted": _shifted,
-    "sign_flipped": _sign_flipped,
+    "shift": _shift,
+    "sign_flip": _sign_flip,
 }

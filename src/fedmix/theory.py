@@ -1,0 +1,152 @@
+"""The quantities of the convergence theorem for clustered federated regression.
+
+Source: Su, Xu and Yang (2022), Section 4.2 and Theorem 2. The theorem's absolute constants are not
+known; here they are all 1, so that rates and floors can be compared between settings, not read off.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class Theorem2:
+    """What Theorem 2 says of a setting.
+
+    Parameters
+    ----------
+    gamma : float
+        ``eta max_i ||X_i||^2 / n_i``; the theorem wants it below 1.
+    kappa : float
+        Stability of local training, at least 1.
+    rho : float
+        Share of the points in the smallest cluster.
+    chi2 : float
+        Imbalance of the clients' sizes.
+    clustering_error : float
+        First part of nu: the expected share of points in clients with a wrong label.
+    deviation : float
+        Second part of nu: how far that share may stray, uniformly over all models.
+    rate : float
+        ``s eta rho / kappa``, by which the distance to the truth contracts each round.
+    """
+
+    gamma: float
+    kappa: float
+    rho: float
+    chi2: float
+    clustering_error: float
+    deviation: float
+    rate: float
+
+    @property
+    def nu(self) -> float:
+        """The clustering error that enters each round, equation (10)."""
+        return self.clustering_error + self.deviation
+
+    @property
+    def holds(self) -> bool:
+        """Whether ``nu log(e / nu) <= rho / kappa``, the theorem's condition with constants 1."""
+        return self.nu < 1 and self.nu * np.log(np.e / self.nu) <= self.rho / self.kappa
+
+
+def theorem2(
+    sizes: ArrayLike,
+    labels: ArrayLike,
+    models: ArrayLike,
+    noise: float,
+    learning_rate: float,
+    gamma: float,
+    local: str = "fedavg",
+    local_steps: int = 5,
+) -> Theorem2:
+    """Return the quantities of Theorem 2.
+
+    Parameters
+    ----------
+    sizes : array-like of shape (M,)
+        Points a client.
+    labels : array-like of shape (M,)
+        True clusters.
+    models : array-like of shape (k, d)
+        True models.
+    noise : float
+        Standard deviation sigma of the noise.
+    learning_rate, gamma : float
+        eta and ``eta max_i ||X_i||^2 / n_i``.
+    local : {"fedavg", "fedprox"}
+        Local training.
+    local_steps : int
+        s; 1 for the proximal solve, whatever is given.
+
+    Returns
+    -------
+    Theorem2
+    """
+    sizes, labels, models = np.asarray(sizes), np.asarray(labels), np.asarray(models)
+    n_clusters, n_features = models.shape
+    steps = local_steps if local == "fedavg" else 1
+    kappa = stability(gamma, local, local_steps)
+    in_cluster = np.bincount(labels, weights=sizes, minlength=n_clusters)
+    rho = float(in_cluster.min() / sizes.sum())
+    chi2 = size_imbalance(sizes)
+    wrong = _wrong_label_bound(sizes, models, noise)
+    spread = n_features * n_clusters * np.log(n_clusters) / len(sizes) * (chi2 + 1)
+    return Theorem2(
+        gamma=gamma,
+        kappa=kappa,
+        rho=rho,
+        chi2=chi2,
+        clustering_error=float(sizes @ wrong / sizes.sum()),
+        deviation=float(np.sqrt(spread)),
+        rate=steps * learning_rate * rho / kappa,
+    )
+
+
+def stability(gamma: float, local: str, local_steps: int) -> float:
+    """Return kappa: ``gamma s / (1 - (1 - gamma)^s)`` for FedAvg, ``1 + gamma`` for FedProx."""
+    if local == "fedprox":
+        return 1.0 + gamma
+    return gamma * local_steps / (1.0 - (1.0 - gamma) ** local_steps)
+
+
+def size_imbalance(sizes: ArrayLike) -> float:
+    """Return ``chi^2(n) = M sum_i (n_i / N - 1 / M)^2``; 0 if all clients are of one size."""
+    sizes = np.asarray(sizes, dtype=np.float64)
+    return float(np.mean((sizes / sizes.mean() - 1.0) ** 2))
+
+
+def observed_rate(errors: ArrayLike) -> float:
+    """Return how fast a trajectory contracts towards its last value.
+
+    Parameters
+    ----------
+    errors : array-like of shape (rounds + 1,)
+        Distance to the truth by round.
+
+    Returns
+    -------
+    float
+        r of ``(1 - r)^t``, fitted to the excess over the last value between one half and one
+        hundredth of the first excess; NaN if fewer than three rounds lie there.
+    """
+    errors = np.asarray(errors, dtype=np.float64)
+    excess = errors - errors[-1]
+    used = np.flatnonzero((excess < 0.5 * excess[0]) & (excess > 0.01 * excess[0]))
+    if len(used) < 3:
+        return float("nan")
+    return float(-np.expm1(np.polyfit(used, np.log(excess[used]), 1)[0]))
+
+
+def _wrong_label_bound(sizes: NDArray, models: NDArray, noise: float) -> NDArray:
+    """Return ``p_e(n_i) = 4 k exp(-n_i (1 and Delta^2 / sigma^2)^2)``; it may exceed 1."""
+    from scipy.spatial.distance import pdist
+
+    if len(models) == 1:
+        return np.zeros(len(sizes))
+    separation = pdist(models).min()
+    ratio = 1.0 if noise == 0 else min(1.0, (separation / noise) ** 2)
+    return 4 * len(models) * np.exp(-sizes * ratio**2)
