@@ -1,0 +1,7 @@
+"""Embeddings: from raw features to the few dimensions in which mixtures are fitted."""
+
+from fedmix.embed.registry import EMBEDDINGS, embed
+from fedmix.embed.result import EmbeddingResult
+from fedmix.embed.tsne import Progress, tsne
+
+__all__ = ["EMBEDDINGS", "EmbeddingResult", "Progress", "embed", "tsne"]

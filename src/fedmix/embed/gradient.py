@@ -1,0 +1,156 @@
+"""The t-SNE objective: KL divergence and gradient, with exact or sampled repulsion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from fedmix.kernels.tsne import BLOCK, aligned_empty, attraction, repulsion
+
+_CHUNK = 2048  # points a task: enough tasks to keep threads busy to the end
+
+
+class Evaluation(NamedTuple):
+    """The gradient of the KL divergence at one embedding, and its value where asked for.
+
+    Attributes
+    ----------
+    gradient : ndarray of shape (n, d)
+        With P multiplied by the exaggeration.
+    kl : float
+        KL(P || Q) without exaggeration; an estimate where the repulsion is sampled. NaN where it
+        was not asked for.
+    """
+
+    gradient: np.ndarray
+    kl: float
+
+
+class Objective:
+    """KL divergence between fixed affinities P and an embedding's Student affinities Q.
+
+    The gradient is 2 (a + 1) / a * (A_i - R_i / Z), where a is the degrees of freedom,
+    A_i = sum_j p_ij u_ij (y_i - y_j), R_i = sum_j v_ij u_ij (y_i - y_j), Z = sum_ij v_ij,
+    u_ij = 1 / (1 + ||y_i - y_j||^2 / a) and v_ij = u_ij^((a + 1) / 2).
+
+    R and Z are summed over all points, or over a sample S of them and scaled by n / |S|. In the
+    second case the neighbours under P, which repel most, are all counted, each with the weight
+    1 - n / |S| where it is in S: the estimates stay unbiased and lose much of their variance.
+
+    Parameters
+    ----------
+    affinities : scipy.sparse.csr_array of shape (n, n)
+        Symmetric, summing to 1.
+    degrees_of_freedom : float, default=1
+        Of the Student kernel; 1 is van der Maaten and Hinton's choice in any dimension.
+    dtype : dtype, default=float32
+        Precision of the kernels.
+    pool : ThreadPoolExecutor, optional
+        Threads that share the work; the sums do not depend on them.
+
+    References
+    ----------
+    van der Maaten and Hinton, Visualizing data using t-SNE, JMLR 9 (2008), Section 3 and
+    Appendix A; van der Maaten, Learning a parametric embedding by preserving local structure,
+    AISTATS 2009, Equations 5 and 6 for general degrees of freedom.
+    """
+
+    def __init__(
+        self,
+        affinities: sparse.csr_array,
+        degrees_of_freedom: float = 1.0,
+        dtype: type = np.float32,
+        pool: ThreadPoolExecutor | None = None,
+    ) -> None:
+        self.degrees = float(degrees_of_freedom)
+        self._indptr, self._indices = affinities.indptr, affinities.indices
+        self._affinities = affinities.data.astype(dtype)
+        present = affinities.data[affinities.data > 0]
+        self._negative_entropy = float(present @ np.log(present))
+        self._pool = pool
+
+    def __call__(
+        self,
+        embedding: np.ndarray,
+        exaggeration: float = 1.0,
+        sample: np.ndarray | None = None,
+        with_kl: bool = True,
+    ) -> Evaluation:
+        """Evaluate at an embedding.
+
+        Parameters
+        ----------
+        embedding : ndarray of shape (n, d)
+            C-contiguous, of the objective's precision.
+        exaggeration : float, default=1
+            Factor of the attraction in the gradient.
+        sample : ndarray of int, optional
+            Distinct points that repel, a uniform draw from all; None takes all.
+        with_kl : bool, default=True
+            Whether to compute the KL divergence: its logarithms take time.
+
+        Returns
+        -------
+        Evaluation
+        """
+        weight = 1.0 if sample is None else len(embedding) / len(sample)
+        scaled = embedding / embedding.dtype.type(np.sqrt(self.degrees))
+        forces, totals = self._repulsion(scaled, sample)
+        pull, near, logs = self._attraction(scaled, sample, weight, with_kl)
+        normaliser = float((weight * totals + near[:, -1]).sum())
+        gradient = exaggeration * pull
+        gradient -= (weight * forces + near[:, :-1]) / normaliser
+        gradient *= 2 * (self.degrees + 1) / np.sqrt(self.degrees)  # the root undoes the scaling
+        kl = self._negative_entropy - logs.sum() + np.log(normaliser) if with_kl else np.nan
+        return Evaluation(gradient, float(kl))
+
+    def _repulsion(
+        self, scaled: np.ndarray, sample: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sum the repulsion of the references on all points: (n, d) forces, (n,) densities."""
+        n, d = scaled.shape
+        sources = scaled if sample is None else scaled[sample]
+        m = len(sources)
+        references = aligned_empty((d, m), scaled.dtype)
+        references[:, :m] = sources.T
+        forces, totals = np.empty_like(scaled), np.empty(n)
+
+        def run(start: int, stop: int) -> None:
+            space = aligned_empty((4, BLOCK), scaled.dtype)
+            repulsion(references, m, scaled, self.degrees, start, stop, space, forces, totals)
+
+        self._share(run, n)
+        totals[slice(None) if sample is None else sample] -= 1  # a point does not repel itself
+        return forces, totals
+
+    def _attraction(
+        self, scaled: np.ndarray, sample: np.ndarray | None, weight: float, with_logs: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sum over the neighbours: (n, d) pull, (n, d + 1) repulsion due, (n,) p log density."""
+        n, d = scaled.shape
+        correction = np.zeros(0 if sample is None else n, scaled.dtype)
+        if sample is not None:
+            correction += 1
+            correction[sample] -= weight
+        pull, near = np.empty_like(scaled), np.empty((n, d + 1), scaled.dtype)
+        logs = np.empty(n)
+        graph = self._indptr, self._indices, self._affinities
+
+        def run(start: int, stop: int) -> None:
+            space = aligned_empty((d + 3, BLOCK), scaled.dtype)
+            given = scaled, self.degrees, correction, with_logs, start, stop, space
+            attraction(*graph, *given, pull, near, logs)
+
+        self._share(run, n)
+        return pull, near, logs
+
+    def _share(self, run: Callable[[int, int], None], n: int) -> None:
+        """Call ``run(start, stop)`` over chunks of n points, on the pool's threads if any."""
+        starts = range(0, n, _CHUNK)
+        stops = [min(start + _CHUNK, n) for start in starts]
+        mapped = map if self._pool is None else self._pool.map
+        list(mapped(run, starts, stops))

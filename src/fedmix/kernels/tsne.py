@@ -1,0 +1,193 @@
+"""The two sums of the t-SNE gradient, over a range of points so that threads can share the work.
+
+The kernels keep the precision of the embedding they are given (float32 in use, float64 in the
+tests), release the interpreter lock, and add up in an order that does not depend on the threads.
+"""
+
+import numpy as np
+from numba import njit
+
+#: Points in a block of the repulsion: its few rows stay in the first-level cache.
+BLOCK = 512
+
+_CACHE_LINE = 64
+_REORDER = {"reassoc", "contract", "nsz", "arcp"}  # lets sums be vectorised; NaN stays NaN
+
+
+def aligned_empty(shape, dtype):
+    """Return an uninitialised array whose rows all start on a cache line.
+
+    Rows that straddle cache lines cost the repulsion a third of its speed. Rows are padded, so
+    the last axis may come out longer than asked for.
+    """
+    per_line = _CACHE_LINE // np.dtype(dtype).itemsize
+    shape = (*shape[:-1], -(-shape[-1] // per_line) * per_line)
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.empty(size + _CACHE_LINE, np.uint8)
+    start = -raw.ctypes.data % _CACHE_LINE
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER, error_model="numpy")
+def _student(spread, degrees, force):
+    """Return the sum of the Student densities; turn ``spread`` into u, ``force`` into density * u.
+
+    ``spread`` holds 1 + distance^2; u = 1 / spread, density = u^((degrees + 1) / 2). Whole
+    degrees of freedom need no power function, so that the loops vectorise.
+    """
+    one, total = np.ones(1, spread.dtype)[0], np.zeros(1, spread.dtype)[0]
+    if degrees == 1.0:
+        for j in range(spread.shape[0]):
+            u = one / spread[j]
+            total += u
+            spread[j] = u
+            force[j] = u * u
+        return total
+    for j in range(spread.shape[0]):
+        spread[j] = one / spread[j]
+    half_powers = int(degrees) + 1
+    if half_powers == degrees + 1.0:
+        for j in range(spread.shape[0]):
+            force[j] = np.sqrt(spread[j]) if half_powers % 2 else one
+        for _ in range(half_powers // 2):
+            for j in range(spread.shape[0]):
+                force[j] *= spread[j]
+    else:
+        for j in range(spread.shape[0]):
+            force[j] = spread[j] ** ((degrees + 1.0) / 2.0)
+    for j in range(spread.shape[0]):
+        total += force[j]
+        force[j] *= spread[j]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER, error_model="numpy")
+def repulsion(references, n_references, points, degrees, start, stop, workspace, forces, totals):
+    """Sum the repulsion of the reference points on the points ``start:stop``.
+
+    Two points are done at a time, so that each load of the references serves both.
+
+    Parameters
+    ----------
+    references : (d, >= n_references) array
+        Coordinates of the reference points in rows, divided by sqrt(degrees), from
+        ``aligned_empty``.
+    n_references : int
+        Number of reference points.
+    points : (n, d) array
+        The embedding, divided by sqrt(degrees).
+    degrees : float
+        Degrees of freedom of the Student kernel.
+    start, stop : int
+        The points to do.
+    workspace : (4, BLOCK) array
+        Scratch space of this thread, from ``aligned_empty``.
+    forces : (n, d) array
+        Receives sum_j density_ij u_ij (y_i - y_j).
+    totals : (n,) float64 array
+        Receives sum_j density_ij; a reference that is the point itself counts 1.
+    """
+    d = references.shape[0]
+    zero = np.zeros(1, points.dtype)[0]
+    for i in range(start, stop, 2):
+        other = min(i + 1, stop - 1)
+        first_forces, other_forces = np.zeros(d), np.zeros(d)
+        first_total, other_total = 0.0, 0.0
+        for a in range(0, n_references, BLOCK):
+            size = min(BLOCK, n_references - a)
+            first, first_force = workspace[0, :size], workspace[1, :size]
+            second, second_force = workspace[2, :size], workspace[3, :size]
+            first[:] = 1
+            second[:] = 1
+            for k in range(d):
+                row = references[k, a : a + size]
+                y, z = points[i, k], points[other, k]
+                for j in range(size):
+                    difference = y - row[j]
+                    first[j] += difference * difference
+                    difference = z - row[j]
+                    second[j] += difference * difference
+            first_total += _student(first, degrees, first_force)
+            other_total += _student(second, degrees, second_force)
+            for k in range(d):
+                row = references[k, a : a + size]
+                y, z = points[i, k], points[other, k]
+                push, other_push = zero, zero
+                for j in range(size):
+                    push += first_force[j] * (y - row[j])
+                    other_push += second_force[j] * (z - row[j])
+                first_forces[k] += push
+                other_forces[k] += other_push
+        for k in range(d):
+            forces[i, k] = first_forces[k]
+            forces[other, k] = other_forces[k]
+        totals[i], totals[other] = first_total, other_total
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER, error_model="numpy")
+def attraction(
+    indptr, indices, affinities, points, degrees, correction, with_logs, start, stop, workspace,
+    forces, near, logs,
+):  # fmt: skip
+    """Sum the attraction of the neighbours of the points ``start:stop``.
+
+    Parameters
+    ----------
+    indptr, indices, affinities : arrays
+        The symmetric affinities p_ij in compressed rows.
+    points : (n, d) array
+        The embedding, divided by sqrt(degrees).
+    degrees : float
+        Degrees of freedom of the Student kernel.
+    correction : (n,) array, or empty
+        Factor of each point's repulsion when met as a neighbour; empty leaves ``near`` alone.
+    with_logs : bool
+        Whether to fill ``logs``.
+    start, stop : int
+        The points to do.
+    workspace : (d + 3, BLOCK) array
+        Scratch space of this thread, from ``aligned_empty``.
+    forces : (n, d) array
+        Receives sum_j p_ij u_ij (y_i - y_j).
+    near : (n, d + 1) array
+        Receives the neighbours' repulsion times their factor and, last, their density likewise.
+    logs : (n,) float64 array
+        Receives sum_j p_ij log density_ij.
+    """
+    d = points.shape[1]
+    zero = np.zeros(1, points.dtype)[0]
+    corrected = correction.shape[0] > 0
+    for i in range(start, stop):
+        forces[i] = 0
+        near[i] = 0
+        logs[i] = 0.0
+        for a in range(indptr[i], indptr[i + 1], BLOCK):
+            size = min(BLOCK, indptr[i + 1] - a)
+            spread, force = workspace[d, :size], workspace[d + 1, :size]
+            factor = workspace[d + 2, :size]
+            for e in range(size):
+                j = indices[a + e]
+                factor[e] = correction[j] if corrected else zero
+                for k in range(d):
+                    workspace[k, e] = points[i, k] - points[j, k]
+            spread[:] = 1
+            for k in range(d):
+                differences = workspace[k, :size]
+                for e in range(size):
+                    spread[e] += differences[e] * differences[e]
+            if with_logs:
+                for e in range(size):
+                    logs[i] -= (degrees + 1.0) / 2.0 * affinities[a + e] * np.log(spread[e])
+            _student(spread, degrees, force)
+            for e in range(size):
+                near[i, d] += factor[e] * force[e] / spread[e]
+                factor[e] *= force[e]
+                force[e] = affinities[a + e] * spread[e]
+            for k in range(d):
+                differences = workspace[k, :size]
+                pull, push = zero, zero
+                for e in range(size):
+                    pull += force[e] * differences[e]
+                    push += factor[e] * differences[e]
+                forces[i, k] += pull
+                near[i, k] += push
