@@ -14,7 +14,6 @@ from fedmix.data import (
     fetch,
     load,
     load_dataset,
-    load_details,
     read_registry,
     save_dataset,
 )
@@ -212,14 +211,13 @@ def test_the_same_data_give_the_same_bytes(tmp_path):
 )
 def test_saving_keeps_every_value_in_the_smallest_type(tmp_path, features, stored):
     path = tmp_path / "x.npz"
-    save_dataset(path, Dataset("x", features, np.array([3]), np.array([1])), {"kl": 0.5})
+    save_dataset(path, Dataset("x", features, np.array([3]), np.array([1])))
     with np.load(path) as archive:
         assert archive["features"].dtype == stored
     data = load_dataset(path)
     np.testing.assert_array_equal(data.features, features)
     assert data.name == "x"
     assert data.groups.tolist() == [1]
-    assert load_details(path) == {"kl": 0.5}
 
 
 def test_content_hash_depends_on_values_alone():

@@ -1,12 +1,14 @@
 """The registry of data sets is strict and says everything that is wrong at once."""
 
 import copy
+import inspect
 from pathlib import Path
 
 import pytest
 import yaml
 
 from fedmix.data import read_registry
+from fedmix.embed import EMBEDDINGS
 from fedmix.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[1]
@@ -59,6 +61,13 @@ def test_every_downloaded_file_is_checked_by_a_checksum_or_by_its_content():
         if not (file.sha256 or file.md5 or entry.content_sha256)
     }
     assert unchecked == {"cifar10_barlow"}  # its publishers give no checksum
+
+
+def test_every_embedding_is_one_that_exists():
+    for entry in read_registry(REGISTRY).values():
+        for spec in entry.embeddings.values():
+            known = inspect.signature(EMBEDDINGS[spec["kind"]]).parameters
+            assert set(spec) - {"kind"} <= set(known)
 
 
 def test_classes_are_numbered_in_order_by_default(tmp_path):

@@ -8,7 +8,6 @@ from fedmix.data.dataset import (
     Dataset,
     content_sha256,
     load_dataset,
-    load_details,
     save_dataset,
 )
 from fedmix.data.fetching import fetch, load
@@ -25,7 +24,6 @@ __all__ = [
     "fetch",
     "load",
     "load_dataset",
-    "load_details",
     "read_registry",
     "save_dataset",
 ]

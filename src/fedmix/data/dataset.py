@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,30 +94,16 @@ def content_sha256(dataset: Dataset) -> str:
     return digest.hexdigest()
 
 
-def save_dataset(
-    path: str | os.PathLike, dataset: Dataset, details: Mapping[str, Any] | None = None
-) -> None:
-    """Write a data set as an npz, atomically and in the smallest types that lose nothing.
-
-    Parameters
-    ----------
-    path : path-like
-        The npz.
-    dataset : Dataset
-        What to write; its name is not stored.
-    details : mapping, optional
-        How it was made, as plain values (numbers, words, lists); see :func:`load_details`.
-    """
+def save_dataset(path: str | os.PathLike, dataset: Dataset) -> None:
+    """Write a data set as an npz, atomically and in the smallest type that loses nothing."""
     arrays = {"features": _compact(dataset.features), "labels": dataset.labels}
     if dataset.groups is not None:
         arrays["groups"] = dataset.groups
-    if details is not None:
-        arrays["details"] = np.array(json.dumps(details, sort_keys=True))
     write_arrays(path, arrays)
 
 
 def load_dataset(path: str | os.PathLike, name: str | None = None) -> Dataset:
-    """Read a data set that :func:`save_dataset` wrote.
+    """Read a data set that :func:`save_dataset` wrote; further arrays in the file do not matter.
 
     Parameters
     ----------
@@ -142,11 +125,6 @@ def load_dataset(path: str | os.PathLike, name: str | None = None) -> Dataset:
         )
     name = name or os.path.splitext(os.path.basename(path))[0]
     return Dataset(name, arrays["features"], arrays["labels"], arrays.get("groups"))
-
-
-def load_details(path: str | os.PathLike) -> dict[str, Any]:
-    """Read how a data set was made; empty if :func:`save_dataset` was told nothing."""
-    return json.loads(str(read_arrays(path).get("details", "{}")))
 
 
 def _compact(values: NDArray[np.float64]) -> NDArray:
