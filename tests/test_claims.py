@@ -140,7 +140,7 @@ def test_a_trend_is_told_by_its_slope(sign, verdict):
 def test_effects_know_their_interval():
     effect = mean_effect([1.0, 2.0, 3.0])
     assert effect.se == pytest.approx(1 / np.sqrt(3))
-    assert effect.half_width == pytest.approx(4.302653 * effect.se, rel=1e-6)
+    assert effect.half_width == pytest.approx(9.924843 * effect.se, rel=1e-6)
     assert (effect.above(), effect.below(), effect.below(10)) == ("unclear", "unclear", "yes")
     assert Effect(0.0, 0.0, 5).below() == "no"
     assert Effect(0.0, 0.0, 5).within(0.0) == "yes"

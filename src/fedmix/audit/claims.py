@@ -57,7 +57,7 @@ def evaluate_claims(
 ) -> pd.DataFrame:
     """Put every claim to the results, in every variant that was run.
 
-    A place (setting and variant) says yes, no or unclear, each beyond Monte-Carlo noise at 95 %;
+    A place (setting and variant) says yes, no or unclear, each beyond Monte-Carlo noise at 99 %;
     the claim
 
     - holds if every place says yes,

@@ -1,6 +1,7 @@
 """Differences with their uncertainty, and what may be said of them.
 
-Intervals are two-sided 95 % Student intervals. Methods that saw the same data are compared
+Intervals are two-sided 99 % Student intervals: many comparisons stand behind one claim, and a
+single false alarm among them would decide it. Methods that saw the same data are compared
 replication by replication (paired).
 """
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 YES, NO, UNCLEAR = "yes", "no", "unclear"
+_CONFIDENCE = 0.99
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,14 @@ class Effect:
 
     @property
     def half_width(self) -> float:
-        """Half the width of the 95 % interval."""
+        """Half the width of the interval."""
         from scipy.stats import t
 
-        return self.se if self.se in (0.0, inf) else float(t.ppf(0.975, self.n - 1)) * self.se
+        return (
+            self.se
+            if self.se in (0.0, inf)
+            else float(t.ppf((1 + _CONFIDENCE) / 2, self.n - 1)) * self.se
+        )
 
     def below(self, bound: float = 0.0) -> str:
         """Return whether the effect is below ``bound``: yes, no or unclear."""

@@ -118,7 +118,7 @@ def _translate(row: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, An
     cell = {
         "paper": entry["paper"],
         "table": f"{row['table']}",
-        "title": entry["title"],
+        "title": entry["title"].format(**row),
         "row": entry["row"].format(**row),
         "column": entry["column"].format(**row),
         "printed_method": str(printed_method),

@@ -1,0 +1,56 @@
+"use strict";
+// Without this script the page shows everything, one variant below the other.
+document.documentElement.classList.add("js");
+
+// Click a column's head to sort by it, again to turn the order round.
+for (const table of document.querySelectorAll("table.sortable")) {
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, column) => {
+    head.tabIndex = 0;
+    const key = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent.trim();
+    const compare = (a, b) => {
+      if (a === "" || b === "") return (a === "") - (b === "");
+      const difference = Number(a) - Number(b);
+      return Number.isNaN(difference) ? a.localeCompare(b, "en", { numeric: true }) : difference;
+    };
+    const sort = () => {
+      const ascending = head.getAttribute("aria-sort") !== "ascending";
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
+      const body = table.tBodies[0];
+      const keyed = [...body.rows].map((row) => [key(row), row]);
+      // Empty cells stay last either way.
+      keyed.sort(([a], [b]) => compare(a, b) * (ascending || a === "" || b === "" ? 1 : -1));
+      body.append(...keyed.map(([, row]) => row));
+    };
+    head.addEventListener("click", sort);
+    head.addEventListener("keydown", (event) => event.key === "Enter" && sort());
+  });
+}
+
+// One variant of a table at a time.
+for (const tabs of document.querySelectorAll(".tabs")) {
+  const buttons = [...tabs.querySelectorAll("button")];
+  const variants = [...tabs.parentElement.querySelectorAll(".variant")];
+  const show = (chosen) => {
+    buttons.forEach((button, i) => button.setAttribute("aria-selected", String(i === chosen)));
+    variants.forEach((variant, i) => { variant.hidden = i !== chosen; });
+  };
+  buttons.forEach((button, i) => button.addEventListener("click", () => show(i)));
+  tabs.hidden = false;
+  show(0);
+}
+
+// Claims of one verdict.
+const filter = document.querySelector(".filter");
+filter.hidden = false;
+filter.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  for (const other of filter.querySelectorAll("button")) {
+    other.setAttribute("aria-pressed", String(other === button));
+  }
+  for (const row of document.querySelectorAll(".claims tbody tr")) {
+    row.hidden = button.dataset.show !== "" && row.dataset.verdict !== button.dataset.show;
+  }
+});

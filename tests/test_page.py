@@ -1,0 +1,214 @@
+"""The page is one file, says what the frames say, and works in a real browser."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from fedmix.audit import (
+    audit_cells,
+    evaluate_claims,
+    measure_discrepancies,
+    rank_agreement,
+    read_claims,
+    read_discrepancies,
+)
+from fedmix.errors import DataError
+from fedmix.report import Figure, PageContext, build_page
+from fedmix.report.images import inline_image
+from fedmix.report.views import items_named
+from synthetic_results import ROOT, published_cells, results_and_timings
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+PIXEL = (
+    b'<svg xmlns="http://www.w3.org/2000/svg" width="600" height="200">'
+    b'<rect width="600" height="200" fill="#0072b2"/></svg>'
+)
+
+
+def context(folder, preset="quick") -> PageContext:
+    results, timings = results_and_timings()
+    cells = audit_cells(results, timings, published_cells())
+    schemas = ROOT / "workflow/schemas"
+    claims = read_claims(ROOT / "config/claims.yaml", schemas / "claims.schema.yaml")
+    entries = read_discrepancies(
+        ROOT / "config/discrepancies.yaml", schemas / "discrepancies.schema.yaml"
+    )
+    (folder / "figure.svg").write_bytes(PIXEL)
+    return PageContext(
+        cells=cells,
+        ranks=rank_agreement(cells),
+        claims=evaluate_claims(claims, results, timings),
+        discrepancies=measure_discrepancies(entries, results, timings),
+        figures=[Figure("fedgrem", "Figure 3", "Figure 3", "Bands.", folder / "figure.svg")],
+        provenance={"commit": "abc1234", "machine": "<2 cores>"},
+        preset=preset,
+        failures=pd.DataFrame(
+            [{"study": "s", "variant": "v", "method": "M", "status": "diverged", "n": 2}]
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    return build_page(context(folder), folder / "index.html")
+
+
+@pytest.fixture(scope="module")
+def html(page) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+class Tags(HTMLParser):
+    """Checks that every tag is closed, and collects ids and addresses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open, self.ids, self.addresses = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.ids += [values["id"]] if "id" in values else []
+        self.addresses += [values[k] for k in ("src", "href") if k in values]
+        if tag not in {"meta", "img", "br", "link"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def tags(html) -> Tags:
+    parser = Tags()
+    parser.feed(html)
+    return parser
+
+
+def test_the_page_is_well_formed_and_every_link_leads_somewhere(tags):
+    assert tags.open == []
+    assert len(tags.ids) == len(set(tags.ids))
+    inner = {a[1:] for a in tags.addresses if a.startswith("#")}
+    assert inner <= set(tags.ids)
+
+
+def test_the_page_needs_no_network_and_no_file_beside_it(tags, html):
+    assert all(a.startswith(("#", "data:image/")) for a in tags.addresses)
+    assert "@import" not in html
+    assert "url(" not in html
+
+
+def test_all_printed_numbers_claims_and_discrepancies_are_there(html, tags):
+    assert "13.30 (1.17)" in html
+    for table in published_cells()[["paper", "table"]].drop_duplicates().itertuples():
+        assert f"{table.paper}-table-{table.table}" in tags.ids
+    assert sum(i.startswith("claim-") for i in tags.ids) >= 35
+    assert "fedgem-metric" in tags.ids
+
+
+def test_verdicts_are_told_by_sign_and_word_beside_colour(html):
+    cell = re.search(r'<td class="v-differs"[^>]*title="differs[^"]*"[^>]*>(.*?)</td>', html)
+    assert '<span class="sign">○</span>' in cell.group(1)
+
+
+def test_a_quick_run_is_announced_and_a_full_one_is_not(html, tmp_path):
+    assert "A quick run." in html
+    full = build_page(context(tmp_path, preset="paper"), tmp_path / "full.html").read_text()
+    assert "run.</strong> Its sizes" not in full
+
+
+def test_what_comes_from_outside_is_escaped(html):
+    assert "&lt;2 cores&gt;" in html
+    assert "<2 cores>" not in html
+
+
+def test_a_page_without_any_result_is_still_a_page(tmp_path):
+    results, _ = results_and_timings()
+    nothing = results.iloc[:0]
+    cells = audit_cells(nothing, None, published_cells())
+    schema = ROOT / "workflow/schemas/claims.schema.yaml"
+    claims = evaluate_claims(read_claims(ROOT / "config/claims.yaml", schema), nothing)
+    schema = ROOT / "workflow/schemas/discrepancies.schema.yaml"
+    entries = read_discrepancies(ROOT / "config/discrepancies.yaml", schema)
+    empty = PageContext(cells, rank_agreement(cells), claims, measure_discrepancies(entries))
+    html = build_page(empty, tmp_path / "index.html").read_text()
+    assert "not run" in html
+    assert "not measured yet" in html
+
+
+def test_equal_results_give_equal_bytes(page, tmp_path):
+    again = build_page(context(tmp_path), tmp_path / "index.html")
+    assert again.read_bytes() == page.read_bytes()
+
+
+def test_a_heavy_vector_figure_gives_way_to_its_picture(tmp_path):
+    (tmp_path / "a-h0.5.svg").write_bytes(PIXEL)
+    (tmp_path / "a-h0.5.png").write_bytes(b"\x89PNG")
+    assert inline_image(tmp_path / "a-h0.5.svg").startswith("data:image/svg+xml")
+    assert inline_image(tmp_path / "a-h0.5.svg", limit=10).startswith("data:image/png")
+    with pytest.raises(DataError, match="no such figure"):
+        inline_image(tmp_path / "b.svg")
+
+
+def test_references_to_tables_and_figures_are_understood():
+    assert items_named("B.2, Tables 6-8") == {"Table 6", "Table 7", "Table 8"}
+    assert items_named("C.1, C.3, Figures 1 and 3 right") == {"Figure 1", "Figure 3"}
+    assert items_named("6.2, Figure 1a") == {"Figure 1"}
+    assert items_named("Abstract") == set()
+
+
+PROBE = """
+<script>
+window.addEventListener("load", () => {
+  const table = document.querySelector(".printed table.sortable");
+  const first = () => [...table.tBodies[0].rows].map((row) => Number(row.cells[1].dataset.value));
+  table.tHead.rows[0].cells[1].click(); const up = first();
+  table.tHead.rows[0].cells[1].click(); const down = first();
+  const article = document.querySelector(".printed");
+  const shown = () => [...article.querySelectorAll(".variant")].map((v) => v.checkVisibility());
+  const before = shown();
+  article.querySelectorAll(".tabs button")[1].click();
+  document.querySelector('.filter button[data-show="holds"]').click();
+  const claims = [...document.querySelectorAll(".claims tbody tr")].filter((r) => !r.hidden);
+  const result = { up, down, before, after: shown(),
+    verdicts: [...new Set(claims.map((r) => r.dataset.verdict))],
+    overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    image: document.querySelector("figure img").naturalWidth, errors: window.problems };
+  document.body.innerHTML = "<pre id=probe></pre>";
+  document.getElementById("probe").textContent = JSON.stringify(result);
+});
+</script>
+"""
+
+
+def browse(folder, *arguments: str, width: int) -> str:
+    """Run headless Chromium without network use on ``folder/probe.html``."""
+    command = [
+        *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"),
+        *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
+        *("--disable-sync", "--hide-scrollbars", f"--window-size={width},1200"),
+        *(f"--user-data-dir={folder / f'profile{width}'}", *arguments),
+        (folder / "probe.html").as_uri(),
+    ]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+@pytest.mark.parametrize("width", [1280, 500])
+def test_the_page_works_in_a_browser_at_desktop_and_phone_width(html, tmp_path, width):
+    catch = "<script>window.problems = []; onerror = (e) => { problems.push(String(e)); };</script>"
+    probe = html.replace("<head>", f"<head>{catch}").replace("</body>", f"{PROBE}</body>")
+    (tmp_path / "probe.html").write_text(probe, encoding="utf-8")
+    dom = browse(tmp_path, "--dump-dom", width=width)
+    found = json.loads(re.search(r'<pre id="probe">(.*?)</pre>', dom, re.DOTALL).group(1))
+    assert found["errors"] == []
+    assert found["up"] == sorted(found["up"])
+    assert found["down"] == sorted(found["up"], reverse=True)
+    assert (found["before"], found["after"]) == ([True, False], [False, True])
+    assert found["verdicts"] == ["holds"]
+    assert found["overflow"] == 0
+    assert found["image"] == 600
