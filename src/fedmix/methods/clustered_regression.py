@@ -139,8 +139,7 @@ class ClusteredRegression(FederatedEstimator):
             t += 1
             history[t] = history[t - 1] - step * gradient(history[t - 1])
             _check_finite(history[t], t)
-            moved = np.linalg.norm(history[t] - history[t - 1], axis=1).max()
-            self.converged_ = bool(self.tol > 0 and moved <= self.tol)
+            self.converged_ = self.tol > 0 and _largest_move(history[t - 1 : t + 1]) <= self.tol
         self.n_rounds_, self.models_ = t, history[t].copy()
         self.history_ = {"models": history[: t + 1]}
         k, d = self.models_.shape
@@ -263,6 +262,11 @@ def check_regression(clients: Clients) -> None:
                 f"The largest of the {name} is {largest:.1e} in size: sums of products leave "
                 f"float64. Rescale them to between {_SMALLEST:.0e} and {_LARGEST:.0e}."
             )
+
+
+def _largest_move(models: NDArray) -> float:
+    """Return how far the models of two rounds, of shape (2, k, d), lie apart at most."""
+    return float(np.linalg.norm(models[1] - models[0], axis=1).max())
 
 
 def _check_finite(models: NDArray, t: int) -> None:

@@ -1,0 +1,161 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedmix.errors import ConfigurationError
+from fedmix.experiments import mixed_regression
+from fedmix.experiments.base import Method
+from fedmix.experiments.runner import Cell, make_initial_values, make_problems, run_block
+from fedmix.figures.mixed_regression import convergence, final_error
+from fedmix.simulate.mixed_regression import CONTAMINATIONS, draw_clients, draw_truth
+from fedmix.tables.mixed_regression import recovery, theory
+
+SETTING = {
+    "n_clients": 60,
+    "points": 8,
+    "n_large_clients": 12,
+    "large_points": 30,
+    "n_clusters": 3,
+    "n_features": 10,
+    "weights": None,
+    "model_norm": 2.0,
+    "noise": 0.2,
+    "contamination": "outlier",
+    "contaminated_share": 0.0,
+    "rounds": 120,
+    "learning_rate": None,
+    "n_anchors": None,
+}
+METHODS = [
+    Method("TwoPhase-FedAvg-s1", "TwoPhase", {"local_steps": 1}),
+    Method("TwoPhase-FedAvg-s5", "TwoPhase", {"local_steps": 5}),
+    Method("IFCA", "IFCA"),
+    Method("FedAvg", "FedAvg"),
+    Method("OneShotClustering", "OneShotClustering"),
+    Method("OracleClustering", "OracleClustering"),
+]
+LABELS = {m.name: m.name for m in METHODS}
+
+
+def run(values, replications=range(2), chosen=METHODS):
+    cell = Cell("study", "as_written", "C1", "mixed_regression", {**SETTING, **values})
+    problems = make_problems(cell, replications)
+    initial = make_initial_values(cell, problems, replications)
+    return pd.concat([run_block(cell, m, problems, initial, replications)[0] for m in chosen])
+
+
+@pytest.fixture(scope="module")
+def results():
+    return run({})
+
+
+def final(results, method, metric):
+    rows = results[results["round"].isna() & (results["metric"] == metric)]
+    return rows.loc[rows["method"] == method, "value"].to_numpy()
+
+
+def test_every_method_runs_and_keeps_its_trajectory(results):
+    assert (results["status"] == "ok").all()
+    rounds = results[results["round"].notna()].groupby("method")["round"].max()
+    assert rounds["IFCA"] == 120
+    assert rounds["TwoPhase-FedAvg-s5"] == 125
+
+
+def test_two_phase_equals_the_oracle_at_the_end(results):
+    ours = final(results, "TwoPhase-FedAvg-s5", "model_error")
+    np.testing.assert_allclose(ours, final(results, "OracleClustering", "model_error"), rtol=1e-3)
+
+
+def test_aliases_share_phase_1(results):
+    paths = results[results["round"].notna() & (results["round"] <= 5)]
+    one, five = (
+        paths.loc[paths["method"] == f"TwoPhase-FedAvg-s{s}", "value"].to_numpy() for s in (1, 5)
+    )
+    np.testing.assert_array_equal(one, five)
+
+
+def test_blocks_do_not_change_results(results):
+    alone = run({}, range(1, 2), METHODS[1:2])
+    wanted = (results["replication"] == 1) & (results["method"] == METHODS[1].name)
+    together = results[wanted].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alone.reset_index(drop=True), together)
+
+
+def test_theory_stands_beside_what_is_seen(results):
+    assert final(results, "IFCA", "theory_chi2")[0] > 0
+    table = theory(results, None, LABELS)
+    five = table.cells.set_index("method").loc["TwoPhase-FedAvg-s5"]
+    assert five["kappa"] > 1
+    assert five["observed_rate_ratio"] > 1
+    assert list(table.layout.index) == ["C1 TwoPhase-FedAvg-s1", "C1 TwoPhase-FedAvg-s5"]
+
+
+def test_table_says_when_the_oracle_is_reached(results):
+    table = recovery(results, None, LABELS)
+    cells = table.cells.set_index("method")
+    assert cells.loc["OracleClustering", "rounds_to_oracle"] == 0
+    assert cells.loc["TwoPhase-FedAvg-s5", "reached_oracle"] == 1
+    assert cells.loc["FedAvg", "reached_oracle"] == 0
+    assert "never" in table.layout.loc["C1 FedAvg", "rounds to 1.1 oracle (share)"]
+    assert (cells["n"] == 2).all()
+
+
+def test_table_counts_failures(results):
+    bad = results[results["method"] == "FedAvg"].head(1)
+    bad = bad.assign(method="IFCA", replication=7, status="diverged", metric="", value=np.nan)
+    table = recovery(pd.concat([results, bad]), None, LABELS)
+    assert table.layout.loc["C1 IFCA", "n (failed)"] == "2 (1)"
+
+
+def test_figures_are_drawn(results):
+    left, right = ["TwoPhase-FedAvg-s1", "TwoPhase-FedAvg-s5"], list(LABELS)[1:]
+    figure = convergence(results, None, LABELS, left, right)
+    assert len(figure.axes[0].lines) == 3
+    assert figure.axes[1].get_yscale() == "log"
+    several = pd.concat([results.assign(noise=noise) for noise in (0.1, 0.2)])
+    figure = final_error(several, None, LABELS, "noise", "noise", panel="contamination")
+    assert len(figure.axes) == 1
+    assert len(figure.axes[0].lines) == len(METHODS)
+
+
+@pytest.mark.parametrize("kind", CONTAMINATIONS)
+def test_contamination_spoils_the_chosen_clients_alone(kind):
+    truth = draw_truth(np.random.default_rng(0), [20] * 10, n_features=4, contaminated_share=0.3)
+    assert truth.contaminated.sum() == 3
+    clean = draw_truth(np.random.default_rng(0), [20] * 10, n_features=4)
+    spoiled = draw_clients(np.random.default_rng(1), truth, contamination=kind)
+    kept = draw_clients(np.random.default_rng(1), clean)
+    for k in range(10):
+        same = np.array_equal(spoiled.responses_of(k), kept.responses_of(k))
+        assert same != truth.contaminated[k]
+        np.testing.assert_array_equal(spoiled[k], kept[k])
+
+
+def test_contaminated_clients_do_not_count_for_accuracy():
+    spoiled = {"contamination": "shuffled", "contaminated_share": 0.3}
+    results = run(spoiled, range(1), METHODS[-1:])
+    assert final(results, "OracleClustering", "clustering_accuracy") > 0.9
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"weights": [0.5, 0.5]}, {"weights": [0.5, 0.6, 0.1]}, {"contaminated_share": 2.0}]
+)
+def test_wrong_settings_are_named(wrong):
+    with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+        draw_truth(np.random.default_rng(0), [3, 3], **wrong)
+    with pytest.raises(ConfigurationError, match="outlier"):
+        draw_clients(
+            np.random.default_rng(0), draw_truth(np.random.default_rng(0), [3]), 0.1, "outlyer"
+        )
+
+
+def test_points_are_drawn_again_equal_and_never_stored():
+    cell = Cell("study", "as_written", "C1", "mixed_regression", SETTING)
+    problem = mixed_regression.make_problem(SETTING, None, cell.streams(0))
+    assert sum(array.nbytes for array in problem.values()) < 5000
+    first, again = (mixed_regression.clients(SETTING, problem, cell.streams(0)) for _ in range(2))
+    np.testing.assert_array_equal(first.points, again.points)
+    np.testing.assert_array_equal(first.responses, again.responses)
+    json.dumps({name: array.tolist() for name, array in problem.items()})

@@ -1,0 +1,287 @@
+import numpy as np
+import pytest
+
+from fedmix import Clients, methods
+from fedmix.errors import DivergenceError
+from fedmix.metrics.regression import clustering_accuracy, model_error, model_errors
+from fedmix.simulate.mixed_regression import draw_clients, draw_truth
+
+SIZES = [8] * 150 + [30] * 20
+
+
+def simulated(seed=0, sizes=SIZES, noise=0.2, d=15, **kinds):
+    rng = np.random.default_rng(seed)
+    truth = draw_truth(rng, sizes, n_features=d, **kinds)
+    return draw_clients(rng, truth, noise=noise), truth
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return simulated()
+
+
+def all_methods(truth, **parameters):
+    k = len(truth.models)
+    return {
+        "TwoPhase": methods.TwoPhase(k, **parameters),
+        "IFCA": methods.IFCA(k, **parameters),
+        "OneShotClustering": methods.OneShotClustering(k, **parameters),
+        "OracleClustering": methods.OracleClustering(truth.models, **parameters),
+        "FedAvg": methods.FedAvg(**parameters),
+    }
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("start", [0.0, 1.0, 4.0])
+def test_phase_1_reduces_the_error_from_any_start(seed, start):
+    clients, truth = simulated(seed)
+    init = start * np.random.default_rng([seed, 9]).standard_normal(15)
+    fit = methods.TwoPhase(3, rounds=0, init=init).fit(clients)
+    errors = model_errors(fit.history_["models"], truth.models)
+    assert len(errors) == 6
+    assert errors[-1] < 0.6 * errors[0]
+
+
+@pytest.mark.parametrize("local", ["fedavg", "fedprox"])
+@pytest.mark.parametrize("subspace", ["svd", "orthogonal_iteration"])
+def test_models_are_recovered_without_noise(local, subspace):
+    clients, truth = simulated(noise=0.0)
+    fit = methods.TwoPhase(3, local=local, subspace=subspace, gamma=0.9, rounds=1500).fit(clients)
+    assert model_error(fit.models_, truth.models) < 1e-8
+    assert clustering_accuracy(truth.labels, fit.labels_) == 1
+
+
+def test_two_phase_reaches_the_oracle(problem):
+    clients, truth = problem
+    fits = {n: m.fit(clients) for n, m in all_methods(truth).items()}
+    errors = {n: model_error(m.models_, truth.models) for n, m in fits.items()}
+    assert errors["TwoPhase"] == pytest.approx(errors["OracleClustering"], rel=1e-6)
+    assert errors["FedAvg"] > 5 * errors["OracleClustering"]
+
+
+def test_algorithm_as_stated_works_with_many_clients():
+    clients, truth = simulated(sizes=[2] * 20_000 + [400] * 10, d=5)
+    fit = methods.TwoPhase(
+        3, fresh_clients=True, subspace="orthogonal_iteration", rounds=0, random_state=1
+    ).fit(clients)
+    errors = model_errors(fit.history_["models"], truth.models)
+    assert errors[-1] < 0.3 * errors[0]
+
+
+def test_perturbed_models_still_lead_phase_1(problem):
+    clients, truth = problem
+    fit = methods.TwoPhase(3, anchor_noise=0.2).fit(clients)
+    assert clustering_accuracy(truth.labels, fit.labels_) == 1
+    plain = methods.TwoPhase(3).fit(clients)
+    assert fit.communication_["down"] > plain.communication_["down"]
+
+
+def test_truth_can_be_passed(problem):
+    clients, truth = problem
+    fit = methods.TwoPhase(3, alpha=1.0, beta=1.0, separation=2.5, epsilon=0.1).fit(clients)
+    assert clustering_accuracy(truth.labels, fit.labels_) == 1
+
+
+def test_large_epsilon_stops_the_anchors_at_once(problem):
+    clients, _ = problem
+    fit = methods.TwoPhase(3, separation=100.0, epsilon=1.0, rounds=0).fit(clients)
+    models = fit.history_["models"]
+    np.testing.assert_allclose(models, np.broadcast_to(models[0, 0], models.shape), rtol=1e-12)
+
+
+def test_anchors_are_clients_with_enough_points(problem):
+    clients, _ = problem
+    fit = methods.TwoPhase(3, rounds=0).fit(clients)
+    assert len(fit.anchors_) == 10  # ceil(3 k log k)
+    assert (clients.sizes[fit.anchors_] == 30).all()
+    assert len(methods.TwoPhase(3, rounds=0, n_anchors=4).fit(clients).anchors_) == 4
+
+
+def test_too_few_anchors_is_an_error_that_says_what_to_do():
+    clients, _ = simulated(sizes=[8] * 50 + [30] * 4)
+    with pytest.raises(ValueError, match=r"10 anchor clients .* 12 points each, and 4 of 54"):
+        methods.TwoPhase(3).fit(clients)
+    methods.TwoPhase(3, n_anchors=4, rounds=1).fit(clients)
+
+
+def test_too_few_fresh_clients_is_an_error():
+    clients, _ = simulated(sizes=[30] * 12)
+    with pytest.raises(ValueError, match="fresh_clients=False"):
+        methods.TwoPhase(3, fresh_clients=True).fit(clients)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.1])
+def test_results_repeat_bit_for_bit(problem, temperature):
+    clients, _ = problem
+    first, second = (
+        methods.TwoPhase(3, temperature=temperature, anchor_noise=0.1, rounds=30).fit(clients)
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(first.history_["models"], second.history_["models"])
+
+
+def test_soft_clustering_recovers_the_models(problem):
+    clients, truth = problem
+    fit = methods.TwoPhase(3, temperature=0.05).fit(clients)
+    assert clustering_accuracy(truth.labels, fit.labels_) == 1
+    assert model_error(fit.models_, truth.models) < 0.15
+
+
+@pytest.mark.parametrize("local", ["fedavg", "fedprox"])
+def test_ragged_clients_of_any_size_take_part(local):
+    sizes = [0, 1, 1, 2, 40, 3] * 12
+    clients, truth = simulated(sizes=sizes, d=5)
+    for method in all_methods(truth, local=local).values():
+        if isinstance(method, methods.TwoPhase):
+            method.set_params(n_anchors=6)
+        fit = method.fit(clients)
+        assert np.isfinite(fit.models_).all()
+        assert fit.labels_.shape == (72,)
+        assert [len(z) for z in fit.predict(clients)] == sizes
+
+
+def test_one_cluster_equals_federated_averaging():
+    clients, _ = simulated(n_clusters=1)
+    two_phase = methods.TwoPhase(1, rounds=400).fit(clients)
+    average = methods.FedAvg(rounds=400).fit(clients)
+    np.testing.assert_allclose(two_phase.models_, average.models_, atol=1e-10)
+    assert not two_phase.labels_.any()
+
+
+def test_one_client_and_one_cluster_equal_least_squares():
+    clients, _ = simulated(sizes=[60], n_clusters=1, d=4)
+    expected = np.linalg.lstsq(clients.points, clients.responses, rcond=None)[0]
+    for method in (methods.TwoPhase(1), methods.IFCA(1), methods.OneShotClustering(1)):
+        np.testing.assert_allclose(method.fit(clients).models_[0], expected, atol=1e-10)
+
+
+def test_one_feature_and_more_clusters_than_features():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=60)
+    xs = [rng.standard_normal((30, 1)) for _ in range(60)]
+    ys = [x[:, 0] * (-4.0, 0.0, 4.0)[z] for x, z in zip(xs, labels, strict=True)]
+    fit = methods.TwoPhase(3, rounds=200).fit(Clients.from_arrays(xs, ys))
+    np.testing.assert_allclose(np.sort(fit.models_[:, 0]), [-4, 0, 4], atol=1e-8)
+
+
+@pytest.mark.parametrize("change", ["constant", "duplicate", "zero"])
+def test_columns_without_information_do_no_harm(problem, change):
+    clients, truth = problem
+    extra = {"constant": 1.0, "duplicate": clients.points[:, 0], "zero": 0.0}[change]
+    points = np.column_stack([clients.points, np.broadcast_to(extra, clients.n_points)])
+    fit = methods.TwoPhase(3).fit(Clients(points, clients.offsets, clients.responses))
+    assert clustering_accuracy(truth.labels, fit.labels_) == 1
+
+
+@pytest.mark.parametrize("scale", [1e-50, 1e50])
+def test_scale_of_the_data_does_not_matter(problem, scale):
+    clients, truth = problem
+    scaled = Clients(clients.points, clients.offsets, scale * clients.responses)
+    fit = methods.TwoPhase(3).fit(scaled)
+    assert clustering_accuracy(truth.labels, fit.labels_) == 1
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_scale_beyond_float64_is_an_error(problem, scale):
+    clients, truth = problem
+    for scaled in (
+        Clients(scale * clients.points, clients.offsets, clients.responses),
+        Clients(clients.points, clients.offsets, scale * clients.responses),
+    ):
+        for method in all_methods(truth).values():
+            with pytest.raises(ValueError, match="Rescale"):
+                method.fit(scaled)
+
+
+def test_input_of_any_layout_gives_equal_results(problem):
+    clients, _ = problem
+    xs = [np.asfortranarray(x) for x in clients]
+    ys = [clients.responses_of(k) for k in range(len(clients))]
+    for array in (*xs, *ys):
+        array.setflags(write=False)
+    other = Clients.from_arrays(xs, ys)
+    a, b = (methods.TwoPhase(3, rounds=20).fit(c) for c in (clients, other))
+    np.testing.assert_array_equal(a.models_, b.models_)
+
+
+def test_labels_follow_new_clients(problem):
+    clients, _ = problem
+    fit = methods.TwoPhase(3).fit(clients)
+    half = np.arange(0, len(clients), 2)
+    np.testing.assert_array_equal(fit.predict_clients(clients.subset(half)), fit.labels_[half])
+
+
+def test_divergence_names_cluster_and_round(problem):
+    clients, truth = problem
+    for method in all_methods(truth, learning_rate=1e3).values():
+        if not isinstance(method, methods.TwoPhase):
+            with pytest.raises(DivergenceError, match=r"Cluster \d+ .* in round \d+"):
+                method.fit(clients)
+
+
+def test_communication_of_phase_2_is_one_model_up_and_k_down(problem):
+    clients, truth = problem
+    fit = methods.OracleClustering(truth.models, rounds=7).fit(clients)
+    assert fit.communication_ == {"up": 7 * 170 * 15, "down": 7 * 170 * 45}
+    soft = methods.OracleClustering(truth.models, rounds=7, temperature=1.0).fit(clients)
+    assert soft.communication_ == {"up": 7 * 170 * 45, "down": 7 * 170 * 45}
+
+
+def test_tolerance_ends_the_rounds(problem):
+    clients, truth = problem
+    for name, method in all_methods(truth, tol=1e-6, rounds=2000).items():
+        fit = method.fit(clients)
+        assert fit.converged_, name
+        assert fit.n_rounds_ < 2000
+        assert len(fit.history_["models"]) == fit.n_rounds_ + 1
+
+
+def test_one_shot_labels_come_from_local_estimates(problem):
+    clients, truth = simulated(sizes=[40] * 60, d=5)
+    fit = methods.OneShotClustering(3, rounds=100).fit(clients)
+    assert clustering_accuracy(truth.labels, fit.labels_) == 1
+    ridge = methods.OneShotClustering(3, ridge=0.1).fit(clients)
+    assert clustering_accuracy(truth.labels, ridge.labels_) == 1
+
+
+def test_one_shot_needs_as_many_clients_as_clusters():
+    clients, _ = simulated(sizes=[10, 0])
+    with pytest.raises(ValueError, match="1 clients with points cannot form 3 clusters"):
+        methods.OneShotClustering(3).fit(clients)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters"),
+        ({"local": "fedavgg"}, "Did you mean 'fedavg'"),
+        ({"local_steps": 0}, "local_steps"),
+        ({"learning_rate": -1.0}, "learning_rate"),
+        ({"gamma": 1.5}, "gamma"),
+        ({"rounds": -1}, "rounds"),
+        ({"tol": -1.0}, "tol"),
+        ({"temperature": -1.0}, "temperature"),
+        ({"init": np.zeros(3)}, "shape"),
+        ({"n_anchors": 1}, "n_anchors"),
+        ({"phase1_rounds": 0}, "phase1_rounds"),
+        ({"subspace": "svdd"}, "Did you mean 'svd'"),
+        ({"subspace_rounds": 0}, "subspace_rounds"),
+        ({"min_anchor_points": 1}, "min_anchor_points"),
+        ({"alpha": 0.0}, "alpha"),
+        ({"anchor_noise": -0.1}, "anchor_noise"),
+    ],
+)
+def test_wrong_parameters_are_named(problem, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        methods.TwoPhase(**{"n_clusters": 3, **wrong}).fit(problem[0])
+
+
+def test_clients_without_responses_are_refused(problem):
+    clients, truth = problem
+    bare = Clients(clients.points, clients.offsets)
+    for method in all_methods(truth).values():
+        with pytest.raises(ValueError, match="no responses"):
+            method.fit(bare)
+    fit = methods.TwoPhase(3, rounds=1).fit(clients)
+    with pytest.raises(ValueError, match="15 features, the clients 2"):
+        fit.predict(Clients(np.ones((3, 2)), [0, 3], np.ones(3)))
