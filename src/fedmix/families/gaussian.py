@@ -46,7 +46,11 @@ class Gaussian(Family):
     ) -> Statistics:
         """E-step; the statistics of a gradient step are those of the M-step."""
         responsibilities, scores, log_kernels = gaussian_expectation(
-            sample.columns, sample.offsets, weights, means, floor_code(density_floor)
+            sample.columns,
+            sample.offsets,
+            np.ascontiguousarray(weights),
+            np.ascontiguousarray(means),
+            floor_code(density_floor),
         )
         constant = 0.5 * means.shape[2] * math.log(2 * math.pi)
         return Statistics(

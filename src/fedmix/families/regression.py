@@ -54,8 +54,8 @@ class Regression(Family):
             sample.columns,
             sample.responses,
             sample.offsets,
-            weights,
-            means,
+            np.ascontiguousarray(weights),
+            np.ascontiguousarray(means),
             floor_code(density_floor),
             not for_gradient,
         )

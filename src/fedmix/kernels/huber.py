@@ -11,7 +11,7 @@ MAX_ITERATIONS = 1000
 ROUNDING = 1e-3  # times a tolerance of 1e-12: a few units in the last place of the points
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def huber_centres(points, weights, thresholds, tolerance):
     """Minimise sum_k weights_k rho_k(|points_k - z|) over z, for each component.
 
@@ -59,7 +59,7 @@ def huber_centres(points, weights, thresholds, tolerance):
     return centres
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _weighted_mean(points, weights, r):
     """Return the weighted mean of one component's points, (d,)."""
     total = np.zeros(points.shape[2])
@@ -68,12 +68,12 @@ def _weighted_mean(points, weights, r):
     return total / weights.sum()
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _norm(vector):
     return math.sqrt(np.square(vector).sum())
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _derivatives(points, weights, thresholds, r, z):
     """Return minus the gradient (d,), the Hessian (d, d) and the sums of weights and |g_k| at z.
 

@@ -111,7 +111,7 @@ def add_normal(columns, start, stop, responsibilities, scratch, normal):
             normal[c, e] += summed
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def solve_normal(normal, right):
     """Solve symmetric positive definite systems by Cholesky's decomposition.
 

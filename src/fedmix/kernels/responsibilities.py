@@ -14,7 +14,7 @@ FLOOR = 1e-8
 REORDER = {"reassoc", "contract", "nsz"}
 
 
-@njit(cache=True, fastmath=REORDER)
+@njit(cache=True, fastmath=REORDER, error_model="numpy")
 def normalise(squares, weights, floor, largest, total):
     """Turn squared residuals into responsibilities, in place.
 

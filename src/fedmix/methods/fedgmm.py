@@ -117,10 +117,10 @@ class FedGMM(FederatedMixture):
                 sample.columns,
                 sample.responses,
                 sample.offsets,
-                self.joint_weights_ / roots[..., None],
-                self.covariate_means_,
+                np.ascontiguousarray(self.joint_weights_ / roots[..., None]),
+                np.ascontiguousarray(self.covariate_means_),
                 np.linalg.inv(factors),
-                self.means_,
+                np.ascontiguousarray(self.means_),
                 floor_code(self.density_floor),
             )
         )
