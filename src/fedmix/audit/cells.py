@@ -12,6 +12,7 @@ from fedmix.audit.effects import mean_effect
 from fedmix.audit.evidence import SECONDS, Evidence, Place
 from fedmix.audit.verdicts import (
     AGREEING,
+    DIFFERS,
     STAND_IN,
     UNDECIDED,
     VERDICTS,
@@ -82,17 +83,16 @@ def summarise_variants(cells: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
+    groups: dict[tuple, dict[str, str]] = {}
+    for *key, variant, verdict in cells[[*CELL, "variant", "verdict"]].itertuples(index=False):
+        groups.setdefault(tuple(key), {})[variant] = verdict
     rows = []
-    for key, group in cells.groupby(CELL, sort=False):
-        best = group.loc[group["verdict"].map(VERDICTS.index).idxmin()]
-        agree = list(group.loc[group["verdict"].isin(AGREEING), "variant"])
-        differ = list(group.loc[group["verdict"] == "differs", "variant"])
+    for key, verdicts in groups.items():
+        best = min(verdicts, key=lambda variant: VERDICTS.index(verdicts[variant]))
+        agree = [v for v, verdict in verdicts.items() if verdict in AGREEING]
+        differ = [v for v, verdict in verdicts.items() if verdict == DIFFERS]
         note = f"differs {', '.join(differ)}, agrees {', '.join(agree)}" if agree and differ else ""
-        rows.append(
-            dict(zip(CELL, key, strict=True))
-            | {"verdict": best["verdict"], "variant": best["variant"]}
-            | {"agree": agree, "differ": differ, "note": note}
-        )
+        rows.append((*key, verdicts[best], best, agree, differ, note))
     return pd.DataFrame(rows, columns=[*CELL, "verdict", "variant", "agree", "differ", "note"])
 
 

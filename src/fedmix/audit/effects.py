@@ -39,13 +39,11 @@ class Effect:
     @property
     def half_width(self) -> float:
         """Half the width of the interval."""
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
-        return (
-            self.se
-            if self.se in (0.0, inf)
-            else float(t.ppf((1 + _CONFIDENCE) / 2, self.n - 1)) * self.se
-        )
+        if self.se in (0.0, inf):
+            return self.se
+        return float(stdtrit(self.n - 1, (1 + _CONFIDENCE) / 2)) * self.se
 
     def below(self, bound: float = 0.0) -> str:
         """Return whether the effect is below ``bound``: yes, no or unclear."""
@@ -79,8 +77,8 @@ def mean_effect(values: pd.Series | np.ndarray) -> Effect:
 
 def paired_effect(a: pd.Series, b: pd.Series) -> Effect | None:
     """Return the mean of ``a - b`` over the replications both have; None if they share none."""
-    shared = a.index.intersection(b.index)
-    return mean_effect(a[shared] - b[shared]) if len(shared) else None
+    shared, of_a, of_b = np.intersect1d(a.index, b.index, return_indices=True)
+    return mean_effect(a.to_numpy()[of_a] - b.to_numpy()[of_b]) if len(shared) else None
 
 
 def unpaired_effect(a: pd.Series, b: pd.Series) -> Effect | None:

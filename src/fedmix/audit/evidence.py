@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fedmix.errors import DataError
 from fedmix.published.matching import has_values
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SECONDS = "seconds"
+_Slice = tuple[np.ndarray, np.ndarray]
 _PLACE = ["study", "variant", "setting"]
 _CELL = [*_PLACE, "method", "metric"]
 # Columns of results that describe a run, not its setting.
@@ -76,11 +79,11 @@ class Evidence:
     def __init__(self, results: pd.DataFrame, timings: pd.DataFrame | None = None) -> None:
         finished = results[results["status"] == "ok"]
         final = finished["round"].isna()
-        self._finals = _series_by_cell(finished[final], "value")
+        self._finals = _slices_by_cell(finished[final], "value")
         self._paths = dict(tuple(finished[~final].groupby(_CELL, sort=False)))
         if timings is not None and len(timings):
             ok = timings[timings["status"] == "ok"] if "status" in timings else timings
-            self._finals |= _series_by_cell(ok.assign(metric=SECONDS), SECONDS)
+            self._finals |= _slices_by_cell(ok.assign(metric=SECONDS), SECONDS)
         failed = results[results["status"] != "ok"]
         self._failed = failed.groupby([*_PLACE, "method"])["replication"].nunique().to_dict()
         self._places = _places(results)
@@ -102,7 +105,8 @@ class Evidence:
         import pandas as pd
 
         key = (place.study, place.variant, place.setting, method, metric)
-        return self._finals.get(key, pd.Series(dtype=float))
+        replications, values = self._finals.get(key, ([], []))
+        return pd.Series(values, index=replications, dtype=float)
 
     def metrics(self, place: Place, method: str) -> list[str]:
         """Return the metrics that a method has final values of at a place."""
@@ -131,7 +135,9 @@ def by_variant(places: Iterable[Place]) -> dict[str, list[Place]]:
     return groups
 
 
-def _series_by_cell(rows: pd.DataFrame, column: str) -> dict[tuple, pd.Series]:
+def _slices_by_cell(rows: pd.DataFrame, column: str) -> dict[tuple, _Slice]:
+    """Return replications and values of every cell, as views of two sorted arrays."""
+    rows = rows.sort_values([*_CELL, "replication"], kind="stable", ignore_index=True)
     twice = rows.duplicated([*_CELL, "replication"])
     if twice.any():
         first = rows[twice].iloc[0]
@@ -139,10 +145,11 @@ def _series_by_cell(rows: pd.DataFrame, column: str) -> dict[tuple, pd.Series]:
             f"Replication {first.replication} of {first.study}/{first.variant}/{first.setting}/"
             f"{first.method}, metric {first.metric!r}, occurs twice. Are blocks of two runs mixed?"
         )
-    return {
-        key: group.set_index("replication")[column].astype(float).sort_index()
-        for key, group in rows.groupby(_CELL, sort=False)
-    }
+    starts = np.flatnonzero(~rows.duplicated(_CELL))
+    keys = rows.iloc[starts][_CELL].itertuples(index=False, name=None)
+    replications, values = rows["replication"].to_numpy(), rows[column].to_numpy(dtype=float)
+    slices = zip(np.split(replications, starts[1:]), np.split(values, starts[1:]), strict=True)
+    return dict(zip(keys, slices, strict=False))  # no rows still make one (empty) slice
 
 
 def _places(results: pd.DataFrame) -> list[Place]:
