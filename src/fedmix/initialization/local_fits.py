@@ -11,7 +11,7 @@ from fedmix.families import Sample, Statistics
 
 FloatArray = NDArray[np.float64]
 
-TOLERANCE = 1e-5  # relative change of the log-likelihood: the rule, and value, of mclust
+TOLERANCE = 1e-5  # gain in log-likelihood a point, which does not depend on the data's units
 MAX_ITERATIONS = 300
 SMALLEST_SHARE = 1e-6  # of the mean variance: no estimated variance is smaller
 
@@ -30,13 +30,14 @@ def unit_scale_em(
     """
     kind = families.get(family)
     sample = Sample.of(client)
+    n = client.n_points
     previous = -np.inf
     for _ in range(MAX_ITERATIONS):
         statistics = kind.expectation(sample, weights, means)
         weights = statistics.mixing_weights(weights)
         means = kind.maximise(statistics, means)
         log_likelihood = float(statistics.log_likelihoods[0])
-        if log_likelihood - previous <= TOLERANCE * abs(log_likelihood):
+        if log_likelihood - previous <= TOLERANCE * n:
             break
         previous = log_likelihood
     return weights, means, log_likelihood
@@ -85,7 +86,7 @@ def shared_covariance_em(
         means = gaussian.maximise(statistics, start)[0] @ factor.T
         log_likelihood = statistics.log_likelihoods[0] - n * np.log(np.diag(factor)).sum()
         factor = regular_factor((scatter - (means.T * masses) @ means) / n)
-        if log_likelihood - previous <= TOLERANCE * abs(log_likelihood):
+        if log_likelihood - previous <= TOLERANCE * n:
             break
         previous = log_likelihood
     return weights, means + centre, factor @ factor.T
@@ -151,7 +152,7 @@ def shared_noise_em(
         coefficients = fitted[0] * scale
         variance = max((total - explained) / n, smallest)
         log_likelihood = float(statistics.log_likelihoods[0] - n * np.log(scale))
-        if log_likelihood - previous <= TOLERANCE * abs(log_likelihood):
+        if log_likelihood - previous <= TOLERANCE * n:
             break
         previous = log_likelihood
     return weights[0], coefficients, log_likelihood
