@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from fedmix.clients import Clients
 from fedmix.errors import DataError
+from fedmix.kernels.silhouette import cluster_distance_sums
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-#: A block of the distance matrix holds at most this many entries.
-_BLOCK_ENTRIES = 4_000_000
 
 
 def adjusted_rand_index(labels: IntArray, predicted: IntArray) -> float:
@@ -30,7 +28,7 @@ def adjusted_rand_index(labels: IntArray, predicted: IntArray) -> float:
 
 
 def silhouette(points: FloatArray, predicted: IntArray) -> float | None:
-    """Return the mean silhouette coefficient, never holding an n x n matrix.
+    """Return the mean silhouette coefficient in O(n K) memory.
 
     Parameters
     ----------
@@ -51,16 +49,9 @@ def silhouette(points: FloatArray, predicted: IntArray) -> float | None:
     counts = np.bincount(labels)
     if not 2 <= len(counts) < len(points):
         return None
-    order = np.argsort(labels, kind="stable")
-    points, labels = np.ascontiguousarray(points[order], dtype=np.float64), labels[order]
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    rows = max(1, _BLOCK_ENTRIES // len(points))
-    total = 0.0
-    for start in range(0, len(points), rows):
-        block = slice(start, min(start + rows, len(points)))
-        sums = np.add.reduceat(_distances(points, block), starts, axis=1)
-        total += _coefficients(sums, labels[block], counts).sum()
-    return float(total / len(points))
+    points = np.ascontiguousarray(points, dtype=np.float64)
+    sums = cluster_distance_sums(points, labels, len(counts))
+    return float(_coefficients(sums, labels, counts).mean())
 
 
 def pooled_scores(
@@ -127,21 +118,14 @@ def per_client_scores(
     return scores
 
 
-def _distances(points: FloatArray, block: slice) -> FloatArray:
-    """Return distances from a block of rows to all points, of shape (rows, n)."""
-    from scipy.spatial.distance import cdist
-
-    return cdist(points[block], points)
-
-
 def _coefficients(sums: FloatArray, labels: IntArray, counts: IntArray) -> FloatArray:
-    """Return silhouette coefficients (rows,) from sums of distances to each cluster (rows, K)."""
-    rows = np.arange(len(labels))
+    """Return silhouette coefficients (n,) from sums of distances to each cluster (K, n)."""
+    points = np.arange(len(labels))
     own = counts[labels]
-    within = sums[rows, labels] / np.maximum(own - 1, 1)
-    between = sums / counts
-    between[rows, labels] = np.inf
-    nearest = between.min(axis=1)
+    within = sums[labels, points] / np.maximum(own - 1, 1)
+    between = sums / counts[:, None]
+    between[labels, points] = np.inf
+    nearest = between.min(axis=0)
     largest = np.maximum(within, nearest)
     scored = (own > 1) & (largest > 0)
     return np.where(scored, (nearest - within) / np.where(scored, largest, 1.0), 0.0)

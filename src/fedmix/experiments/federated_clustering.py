@@ -1,0 +1,209 @@
+"""Federated clustering of labelled data: Tables 1, 2, 6 and 7 of the FedGEM paper.
+
+Settings: ``n_clients``, ``train_fraction``, ``spared_classes`` (K_g is at most K less this many),
+``partition`` ("dealt" as published or "shared", shuffled and fully used), ``final_radius_scale`` (a
+number, or candidates for 3-fold cross-validation on the silhouette).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedmix.clients import Clients
+from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.experiments.base import Method, Outcome
+from fedmix.methods.base import FederatedEstimator
+from fedmix.metrics.clustering import per_client_scores, pooled_scores, silhouette
+from fedmix.partition.by_class import deal_out, draw_classes, hand_over_missing, share_out
+from fedmix.streams import Streams
+
+if TYPE_CHECKING:
+    from fedmix.data import Dataset
+
+Arrays = dict[str, np.ndarray]
+IntArray = NDArray[np.int64]
+
+_PARTITIONS = ("dealt", "shared")
+_FOLDS = 3
+
+
+def make_problem(setting: Mapping[str, Any], data: Dataset, streams: Streams) -> Arrays:
+    """Split the data for training and testing, then share each part out by class."""
+    if setting["partition"] not in _PARTITIONS:
+        raise ConfigurationError(
+            f"Unknown partition {setting['partition']!r}. "
+            f"{nearest_names(setting['partition'], _PARTITIONS)}"
+        )
+    rng = streams.generator("partition")
+    n_classes = int(data.labels.max()) + 1
+    most = n_classes - setting["spared_classes"]
+    classes = draw_classes(n_classes, setting["n_clients"], most, rng)
+    mixed = rng.permutation(len(data.labels))
+    n_train = round(setting["train_fraction"] * len(mixed))
+    if setting["partition"] == "shared":
+        classes = hand_over_missing(classes, n_classes)
+    problem = {"n_components": np.array([len(own) for own in classes])}
+    # Sorted: dealt out from the front, a client's frogs come from few recordings, as published.
+    for part, chosen in (("train", np.sort(mixed[:n_train])), ("test", np.sort(mixed[n_train:]))):
+        if setting["partition"] == "shared":
+            dealt = share_out(data.labels[chosen], classes, rng)
+        else:
+            dealt = deal_out(data.labels[chosen], classes)
+        problem[part] = chosen[np.concatenate(dealt)]
+        problem[f"{part}_offsets"] = np.concatenate([[0], np.cumsum([len(d) for d in dealt])])
+    return problem
+
+
+def initial_values(
+    setting: Mapping[str, Any], problem: Arrays, data: Dataset, streams: Streams
+) -> Arrays:
+    """Return nothing: every method draws its own k-means++ seeds."""
+    return {}
+
+
+def run(
+    method: Method,
+    setting: Mapping[str, Any],
+    problem: Arrays,
+    initial: Arrays,
+    data: Dataset,
+    streams: Streams,
+) -> Outcome:
+    """Fit one method on the training data and score it on the test data, by both metrics."""
+    train = Clients(data.features[problem["train"]], problem["train_offsets"])
+    test = Clients(data.features[problem["test"]], problem["test_offsets"])
+    known = known_numbers(int(data.labels.max()) + 1, problem["n_components"])
+    seed = streams.integer(f"method {method.estimator}")
+    estimator, chosen = fit_method(method, train, known, setting["final_radius_scale"], seed)
+    labels = test.split(data.labels[problem["test"]])
+    return Outcome.of(estimator, score(estimator, test, labels) | chosen)
+
+
+def known_numbers(n_clusters: int, n_components: IntArray) -> dict[str, Any]:
+    """Return what methods may ask to be told: K and the K_g, under the names they ask for."""
+    return {
+        "n_clusters": n_clusters,
+        "n_components": n_clusters,
+        "components_per_client": n_components,
+    }
+
+
+def fit_method(
+    method: Method,
+    train: Clients,
+    known: Mapping[str, Any],
+    scales: float | Sequence[float],
+    seed: int,
+) -> tuple[FederatedEstimator, dict[str, float]]:
+    """Fit a method, first choosing the final radius by cross-validation where it has one.
+
+    Parameters
+    ----------
+    method : Method
+    train : Clients
+    known : mapping
+        See :func:`known_numbers`; a method is told what its class says it needs.
+    scales : float or sequence of float
+        v, or candidates for it.
+    seed : int
+
+    Returns
+    -------
+    estimator : FederatedEstimator
+        Fitted to all training data.
+    chosen : dict
+        ``final_radius_scale`` for a method with a final merge, and, if it was chosen among several,
+        ``validation_undefined``: how many silhouettes the cross-validation could not compute.
+    """
+    parameters = {name: known[name] for name in method.kind.needs} | {"random_state": seed}
+    if "final_radius_scale" not in method.kind().get_params():
+        return method.build(**parameters).fit(train), {}
+    candidates = np.atleast_1d(scales).astype(float).tolist()
+    chosen = {"final_radius_scale": candidates[0]}
+    if len(candidates) > 1:
+        chosen = choose_scale(method, train, parameters, candidates, seed)
+    scale = chosen["final_radius_scale"]
+    return method.build(**parameters, final_radius_scale=scale).fit(train), chosen
+
+
+def choose_scale(
+    method: Method,
+    train: Clients,
+    parameters: Mapping[str, Any],
+    candidates: Sequence[float],
+    seed: int,
+) -> dict[str, float]:
+    """Choose the candidate with the largest mean silhouette of the clients' held-out thirds.
+
+    A client whose held-out points all get one label has no silhouette; it counts as 0, so that a
+    radius that merges everything does not win by being scored on the few other clients.
+
+    Returns
+    -------
+    dict
+        ``final_radius_scale`` and ``validation_undefined``; see :func:`fit_method`.
+    """
+    rng = np.random.default_rng(seed)
+    folds = [_folds(n, rng) for n in train.sizes]
+    parts = [_hold_out(train, folds, fold) for fold in range(_FOLDS)]
+    values = np.array(
+        [
+            [
+                silhouette(x, own)
+                for seen, held in parts
+                for x, own in _predict(method, parameters, scale, seen, held)
+            ]
+            for scale in candidates
+        ],
+        dtype=np.float64,
+    )
+    best = int(np.argmax(np.nan_to_num(values, nan=0.0).mean(axis=1)))
+    return {
+        "final_radius_scale": candidates[best],
+        "validation_undefined": float(np.isnan(values).sum()),
+    }
+
+
+def _predict(
+    method: Method, parameters: Mapping[str, Any], scale: float, seen: Clients, held: Clients
+) -> Iterable[tuple[np.ndarray, IntArray]]:
+    """Fit to the points seen; return each client's held-out points with their labels."""
+    estimator = method.build(**parameters, final_radius_scale=scale).fit(seen)
+    return zip(held, estimator.predict(held), strict=True)
+
+
+def _hold_out(train: Clients, folds: Sequence[IntArray], fold: int) -> tuple[Clients, Clients]:
+    """Split every client's points into those outside and those in a fold."""
+    pairs = list(zip(train, folds, strict=True))
+    seen = Clients.from_arrays([x[own != fold] for x, own in pairs])
+    return seen, Clients.from_arrays([x[own == fold] for x, own in pairs])
+
+
+def _folds(n_points: int, rng: np.random.Generator) -> IntArray:
+    """Return each point's fold; a client with too few points for all folds is never held out."""
+    return rng.permutation(n_points) % _FOLDS if n_points >= _FOLDS else np.full(n_points, -1)
+
+
+def score(
+    estimator: FederatedEstimator, test: Clients, labels: Sequence[IntArray]
+) -> dict[str, float]:
+    """Score a fitted method by one score of all points and by the mean over clients.
+
+    The pooled scores take labels that mean the same at every client; a method whose clients keep
+    components of their own is asked for those by ``predict_clusters``. The number of clusters is
+    the method's estimate if it has such, else that of the clusters which test points fall into.
+    """
+    own = estimator.predict(test)
+    if hasattr(estimator, "predict_clusters"):
+        together, n_clusters = estimator.predict_clusters(test), estimator.n_clusters_
+    else:
+        together, n_clusters = own, len(np.unique(np.concatenate(own)))
+    return (
+        pooled_scores(test, labels, together)
+        | per_client_scores(test, labels, own)
+        | {"n_clusters": float(n_clusters)}
+    )

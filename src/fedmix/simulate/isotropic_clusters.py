@@ -1,0 +1,154 @@
+"""Isotropic clusters at clients that hold some of them (FedGEM, Appendices D.2.2, D.6 and E.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedmix.clients import Clients
+from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.partition.by_class import draw_classes
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+IMBALANCES = ("nominal", "client", "cluster")
+#: Standard deviation of the centres in each coordinate.
+CENTRE_SCALE = 5.0
+_TRIES = 10_000
+
+
+@dataclass(frozen=True)
+class IsotropicClusters:
+    """One replication's training and test data.
+
+    Parameters
+    ----------
+    train, test : Clients
+    train_labels, test_labels : ndarray of shape (n,)
+        Global clusters of all clients' points.
+    n_components : ndarray of shape (G,)
+        Clusters a client, K_g.
+    centres : ndarray of shape (K, d)
+    """
+
+    train: Clients
+    train_labels: IntArray
+    test: Clients
+    test_labels: IntArray
+    n_components: IntArray
+    centres: FloatArray
+
+
+def simulate_clusters(
+    rng: np.random.Generator,
+    n_clients: int = 5,
+    n_clusters: int = 10,
+    n_features: int = 4,
+    separation: float = 4.0,
+    imbalance: str = "nominal",
+    client_sizes: int | list[int] = 500,
+    n_test: int = 5000,
+) -> IsotropicClusters:
+    """Draw clusters with unit variance and deal them out to clients.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    n_clients, n_clusters, n_features : int
+        G, K and d.
+    separation : float
+        R_min: the two closest centres are exactly this far apart.
+    imbalance : {"nominal", "client", "cluster"}
+        "cluster" draws the local shares of a client's clusters from U(0.1, 0.9), normalised; else
+        they are equal. "client" needs a list of ``client_sizes``.
+    client_sizes : int or list of int
+        Training points a client; a list that is shorter than G is repeated.
+    n_test : int
+        Test points of all clients together.
+
+    Returns
+    -------
+    IsotropicClusters
+
+    Raises
+    ------
+    ConfigurationError
+        If the centres cannot be placed, or the clusters never all occur.
+    """
+    if imbalance not in IMBALANCES:
+        raise ConfigurationError(
+            f"Unknown imbalance {imbalance!r}. {nearest_names(imbalance, IMBALANCES)}"
+        )
+    centres = draw_centres(n_clusters, n_features, separation, rng)
+    classes = _classes_that_cover(n_clusters, n_clients, rng)
+    shares = [_shares(len(own), imbalance, rng) for own in classes]
+    sizes = np.resize(client_sizes, n_clients)
+    train, train_labels = _draw(centres, classes, shares, sizes, rng)
+    test_sizes = np.diff(np.linspace(0, n_test, n_clients + 1).round().astype(np.int64))
+    test, test_labels = _draw(centres, classes, shares, test_sizes, rng)
+    n_components = np.array([len(own) for own in classes])
+    return IsotropicClusters(train, train_labels, test, test_labels, n_components, centres)
+
+
+def draw_centres(
+    n_clusters: int, n_features: int, separation: float, rng: np.random.Generator
+) -> FloatArray:
+    """Draw centres whose smallest distance is exactly ``separation``, of shape (K, d).
+
+    The first is N(0, 25 I), the second lies at that distance in a random direction, every other one
+    is N(mean of those before, 25 I), drawn again while it is nearer than that to one of them.
+    """
+    first = rng.normal(scale=CENTRE_SCALE, size=n_features)
+    direction = rng.normal(size=n_features)
+    centres = [first, first + separation * direction / np.linalg.norm(direction)]
+    tries = 0
+    while len(centres) < n_clusters:
+        candidate = rng.normal(np.mean(centres, axis=0), CENTRE_SCALE)
+        if np.linalg.norm(np.array(centres) - candidate, axis=1).min() >= separation:
+            centres.append(candidate)
+        elif (tries := tries + 1) > _TRIES:
+            raise ConfigurationError(
+                f"Cannot place {n_clusters} centres {separation} apart in {n_features} dimensions: "
+                "choose fewer clusters or a smaller separation."
+            )
+    return np.array(centres[:n_clusters])
+
+
+def _classes_that_cover(
+    n_clusters: int, n_clients: int, rng: np.random.Generator
+) -> list[IntArray]:
+    """Draw the clients' clusters, 2 <= K_g < K, again until every cluster is at some client."""
+    for _ in range(_TRIES):
+        classes = draw_classes(n_clusters, n_clients, max(2, n_clusters - 1), rng)
+        if len(np.unique(np.concatenate(classes))) == n_clusters:
+            return classes
+    raise ConfigurationError(
+        f"{n_clients} clients never hold all {n_clusters} clusters: choose more clients."
+    )
+
+
+def _shares(n_components: int, imbalance: str, rng: np.random.Generator) -> FloatArray:
+    if imbalance != "cluster":
+        return np.full(n_components, 1.0 / n_components)
+    weights = rng.uniform(0.1, 0.9, size=n_components)
+    return weights / weights.sum()
+
+
+def _draw(
+    centres: FloatArray,
+    classes: list[IntArray],
+    shares: list[FloatArray],
+    sizes: IntArray,
+    rng: np.random.Generator,
+) -> tuple[Clients, IntArray]:
+    """Draw each client's points; a cluster's number of them is its share, rounded."""
+    points, labels = [], []
+    for own, share, size in zip(classes, shares, sizes, strict=True):
+        counts = np.diff(np.round(np.concatenate([[0.0], np.cumsum(share)]) * size)).astype(int)
+        label = np.repeat(own, counts)
+        points.append(centres[label] + rng.normal(size=(len(label), centres.shape[1])))
+        labels.append(label)
+    return Clients.from_arrays(points), np.concatenate(labels)
