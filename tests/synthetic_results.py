@@ -71,8 +71,9 @@ def _regression(rng: np.random.Generator, n: int) -> Iterator[dict]:
             for r in range(n):
                 path = error + np.exp(-rounds * np.where(rounds < 6, 0.4, rate)) * 2
                 path = path * np.exp(rng.normal(0, 0.02))
-                row = {"study": "mixed_regression", "variant": "default", "setting": setting}
-                row |= {"method": method, "replication": r, "metric": "model_error"}
+                row = {"study": "mixed_regression", "variant": "as_written", "setting": setting}
+                row |= {"case": setting, "method": method, "replication": r}
+                row |= {"metric": "model_error"}
                 yield row | {"round": None, "value": path[-1]}
                 for t in rounds[::5]:
                     yield row | {"round": int(t), "value": path[t]}

@@ -99,7 +99,10 @@ def test_a_stand_in_never_counts_as_a_reproduction(measured):
     results, timings = measured
     only = results[(results.dataset == "mnist")].assign(dataset="digits")
     cells = audit_cells(
-        only, timings.iloc[:0], published_cells(), {("dataset", "mnist"): ["digits"]}
+        only,
+        timings.iloc[:0],
+        published_cells(),
+        [{"theirs": {"dataset": "mnist"}, "ours": {"dataset": "digits"}}],
     )
     mnist = cells[(cells.setting_dataset == "mnist") & (cells.metric != "seconds")]
     assert set(mnist[mnist.n > 0].verdict) == {"stand-in"}
@@ -107,10 +110,25 @@ def test_a_stand_in_never_counts_as_a_reproduction(measured):
     assert not counts(cells)[["reproduced", "close"]].to_numpy().any()
 
 
+def test_a_stand_in_may_translate_other_values(measured):
+    results, _ = measured
+    few = results[(results.dataset == "pendigits") & (results.n_contaminated == 9)]
+    few = few.assign(dataset="digits", n_contaminated=2)
+    stand_in = {"theirs": {"dataset": "pendigits"}, "ours": {"dataset": "digits"}}
+    stand_in["values"] = {"n_contaminated": {9: 2}}
+    cells = audit_cells(few, None, published_cells(), [stand_in])
+    assert set(cells[cells.n > 0].row) == {"20.5 %"}
+
+
 def test_the_real_data_set_goes_before_its_stand_in(measured):
-    results, timings = measured
-    cells = audit_cells(results, timings, published_cells(), {("dataset", "mnist"): ["cifar10"]})
+    stand_ins = [{"theirs": {"dataset": "mnist"}, "ours": {"dataset": "cifar10"}}]
+    cells = audit_cells(*measured, published_cells(), stand_ins)
     assert "stand-in" not in set(cells.verdict)
+
+
+def test_an_empty_frame_without_columns_is_no_results(measured):
+    cells = audit_cells(pd.DataFrame(), pd.DataFrame(), published_cells())
+    assert set(cells.verdict) == {"not run"}
 
 
 def test_failures_are_counted_beside_the_mean(cells):

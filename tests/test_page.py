@@ -52,7 +52,7 @@ def context(folder, preset="quick") -> PageContext:
     (folder / "figure.svg").write_bytes(PIXEL)
     return PageContext(
         **frames(),
-        figures=[Figure("fedgrem", "Figure 3", "Figure 3", "Bands.", folder / "figure.svg")],
+        figures=[Figure("fedgrem", "FedGrEM, Figure 3", "Bands.", folder / "figure.svg")],
         provenance={"commit": "abc1234", "machine": "<2 cores>"},
         preset=preset,
         failures=pd.DataFrame(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import product
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from fedmix.audit.verdicts import (
     compare,
     speed_verdict,
 )
-from fedmix.published.cells import setting_of
+from fedmix.published.cells import setting_of, stand_in_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +31,7 @@ def audit_cells(
     results: pd.DataFrame,
     timings: pd.DataFrame | None,
     published: pd.DataFrame,
-    stand_ins: Mapping[tuple[str, Any], list[Any]] | None = None,
+    stand_ins: Sequence[Mapping[str, Any]] = (),
 ) -> pd.DataFrame:
     """Hold every printed cell against ours, in every variant that was run.
 
@@ -42,8 +41,8 @@ def audit_cells(
         Whatever is there, finished or not; see :class:`fedmix.audit.evidence.Evidence`.
     published : DataFrame
         Of :func:`fedmix.published.load`.
-    stand_ins : mapping, optional
-        Of :func:`fedmix.published.stand_in_values`: setting values that take a printed one's place
+    stand_ins : sequence of mapping
+        The ``stand_ins`` of ``config/published.yaml``: which settings take a printed one's place
         where the latter was not run.
 
     Returns
@@ -66,7 +65,7 @@ def audit_cells(
     rows = [
         row
         for _, table in published.groupby(["paper", "table", "title"], sort=False)
-        for row in _audit_table(table, evidence, stand_ins or {})
+        for row in _audit_table(table, evidence, stand_ins)
     ]
     return _judge_seconds(pd.DataFrame(rows))
 
@@ -97,7 +96,7 @@ def summarise_variants(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _audit_table(
-    table: pd.DataFrame, evidence: Evidence, stand_ins: Mapping[tuple[str, Any], list[Any]]
+    table: pd.DataFrame, evidence: Evidence, stand_ins: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     records = table.to_dict("records")
     matched = [_places_of(cell, evidence, stand_ins) for cell in records]
@@ -111,17 +110,15 @@ def _audit_table(
 
 
 def _places_of(
-    cell: Mapping[str, Any], evidence: Evidence, stand_ins: Mapping[tuple[str, Any], list[Any]]
+    cell: Mapping[str, Any], evidence: Evidence, stand_ins: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, Place], bool]:
     """Return the place of a printed cell in each variant, and whether a stand-in took it."""
     wanted = setting_of(cell)
     places = _with_method(cell, wanted, evidence)
     if places:
         return places, False
-    choices = [stand_ins.get((key, value), [value]) for key, value in wanted.items()]
-    for values in product(*choices):
-        replaced = dict(zip(wanted, values, strict=True))
-        places = {} if replaced == wanted else _with_method(cell, replaced, evidence)
+    for replaced in stand_in_settings(wanted, stand_ins):
+        places = _with_method(cell, replaced, evidence)
         if places:
             return places, True
     return {}, False

@@ -77,6 +77,8 @@ class Evidence:
     """
 
     def __init__(self, results: pd.DataFrame, timings: pd.DataFrame | None = None) -> None:
+        if results.empty:
+            results = results.reindex(columns=[*_CELL, "replication", "round", "value", "status"])
         finished = results[results["status"] == "ok"]
         final = finished["round"].isna()
         self._finals = _slices_by_cell(finished[final], "value")

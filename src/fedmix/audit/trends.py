@@ -199,7 +199,7 @@ def _groups(places: list[Place], along: str, per: str | None) -> list[tuple[str,
     """Split places by the column ``per``; places without ``along`` are left out."""
     groups: dict[str, list[Place]] = {}
     for place in places:
-        if along in place.values or along == "setting":
+        if along in place.values:
             label = "" if per is None else f"{place.values.get(per, '?')}: "
             groups.setdefault(label, []).append(place)
     return list(groups.items())

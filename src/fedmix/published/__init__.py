@@ -4,7 +4,7 @@
 ours (study, setting, method, metric) each one is held against.
 """
 
-from fedmix.published.cells import load, read_mapping, setting_columns, stand_in_values
+from fedmix.published.cells import load, read_mapping
 from fedmix.published.matching import unmatched
 
-__all__ = ["load", "read_mapping", "setting_columns", "stand_in_values", "unmatched"]
+__all__ = ["load", "read_mapping", "unmatched"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,11 +75,6 @@ def load(
     return pd.DataFrame(parts)
 
 
-def setting_columns(cells: pd.DataFrame) -> list[str]:
-    """Return the names, as ours, of the setting columns that printed cells fix."""
-    return [c.removeprefix(_SETTING) for c in cells.columns if c.startswith(_SETTING)]
-
-
 def setting_of(cell: Mapping[str, Any]) -> dict[str, Any]:
     """Return the setting values that one printed cell fixes, under our names."""
     return {
@@ -89,16 +84,33 @@ def setting_of(cell: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def stand_in_values(mapping: Mapping[str, Any]) -> dict[tuple[str, Any], list[Any]]:
-    """Return which values may take a printed one's place, ``{("dataset", "mnist"): ["digits"]}``.
+def stand_in_settings(
+    wanted: Mapping[str, Any], stand_ins: Iterable[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the settings that may take a printed cell's place in a run without network.
 
-    What is compared across a stand-in is another data set, so it never counts as a reproduction.
+    What is compared then is another data set, so it never counts as a reproduction.
+
+    Parameters
+    ----------
+    wanted : mapping
+        Of :func:`setting_of`.
+    stand_ins : iterable of mapping
+        The mapping's ``stand_ins``: where ``theirs`` is wanted, ``ours`` takes its place, and
+        ``values`` translates other values (those without a translation stay).
+
+    Examples
+    --------
+    >>> stand_in = {"theirs": {"dataset": "mnist"}, "ours": {"dataset": "digits"},
+    ...             "values": {"n_contaminated": {8: 1}}}
+    >>> list(stand_in_settings({"dataset": "mnist", "n_contaminated": 8}, [stand_in]))
+    [{'dataset': 'digits', 'n_contaminated': 1}]
     """
-    return {
-        (column, theirs): ours
-        for column, values in mapping.get("stand_ins", {}).items()
-        for theirs, ours in values.items()
-    }
+    for stand_in in stand_ins:
+        if all(wanted.get(key) == value for key, value in stand_in["theirs"].items()):
+            translations = stand_in.get("values", {})
+            kept = {k: translations.get(k, {}).get(v, v) for k, v in wanted.items()}
+            yield kept | stand_in["ours"]
 
 
 def _rows_of(frame: pd.DataFrame, where: Mapping[str, Any], name: str) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from fedmix.audit.verdicts import VERDICTS
 from fedmix.report.images import inline_image
 from fedmix.report.views import (
     claim_views,
-    figure_claims,
+    claims_about,
     score_views,
     slug,
     table_views,
@@ -47,16 +47,14 @@ class Figure:
     ----------
     paper : str
         Key of :data:`fedmix.audit.discrepancies.PAPERS`, or ``"cross"`` for one of our own.
-    label : str
-        Such as ``"Figure 3"``: claims whose section names it are listed beside it.
     title, caption : str
-        The caption says what is shown and what error bands mean.
+        Claims whose section names the figure that the title names (``"FedGrEM, Figure 3"``) are
+        listed beside it. The caption says what is shown and what error bands mean.
     path : path-like
         An SVG or PNG file; of an SVG beyond the size limit the PNG beside it is taken.
     """
 
     paper: str
-    label: str
     title: str
     caption: str
     path: str | os.PathLike
@@ -157,7 +155,7 @@ def _figures(context: PageContext, paper: str) -> list[dict[str, object]]:
             "title": figure.title,
             "caption": figure.caption,
             "source": inline_image(figure.path),
-            "claims": figure_claims(context.claims, paper, figure.label),
+            "claims": claims_about(context.claims, paper, figure.title),
         }
         for figure in context.figures
         if figure.paper == paper

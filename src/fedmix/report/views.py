@@ -94,7 +94,7 @@ def table_views(
                     for variant, group in table.groupby("variant", sort=False)
                 ],
                 "moved": notes.loc[here, "note"].value_counts().to_dict(),
-                "claims": figure_claims(claims, paper, f"Table {number}"),
+                "claims": claims_about(claims, paper, f"Table {number}"),
             }
         )
     return sorted(views, key=lambda view: int(view["label"].split()[1]))
@@ -106,10 +106,10 @@ def claim_views(claims: pd.DataFrame) -> list[dict[str, Any]]:
     return [row | {"order": order[row["verdict"]]} for row in claims.to_dict("records")]
 
 
-def figure_claims(claims: pd.DataFrame, paper: str, label: str) -> list[dict[str, Any]]:
-    """Return the claims of a paper whose section names a table or figure."""
+def claims_about(claims: pd.DataFrame, paper: str, title: str) -> list[dict[str, Any]]:
+    """Return the claims of a paper whose section names a table or figure that a title names."""
     own = claims[claims["paper"] == paper].to_dict("records")
-    return [claim for claim in own if label in items_named(claim["section"])]
+    return [claim for claim in own if items_named(claim["section"]) & items_named(title)]
 
 
 def _bar(numbers: dict[str, int]) -> dict[str, Any]:
