@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from fedmix import Clients, methods
 from fedmix.errors import ConfigurationError, DataError, DivergenceError
@@ -286,6 +287,11 @@ def test_prediction_needs_the_same_clients():
         fitted.predict(clients.subset([0]))
     with pytest.raises(DataError, match="features"):
         fitted.predict(Clients.from_arrays([np.zeros((2, 5))] * 3))
+
+
+def test_prediction_before_the_fit_is_refused():
+    with pytest.raises(NotFittedError):
+        build("LocalEM").predict(simulate()[0])
 
 
 def test_divergence_says_where():

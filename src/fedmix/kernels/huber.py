@@ -44,14 +44,14 @@ def huber_centres(points, weights, thresholds, tolerance):
         z = _weighted_mean(points, weights, r)
         gradient, hessian, mass, size = _derivatives(points, weights, thresholds, r, z)
         for _ in range(MAX_ITERATIONS):
-            if _norm(gradient) <= tolerance * size:
+            length = _norm(gradient[0])
+            if length <= tolerance * size:
                 break
-            reweighted = z + gradient / mass
-            step, singular = solve_normal(hessian.reshape(1, d, d), gradient.reshape(1, d))
-            z_next = reweighted if singular[0] else z + step[0]
+            step, singular = solve_normal(hessian, gradient)
+            z_next = _moved(z, step[0], 1.0)
             derivatives = _derivatives(points, weights, thresholds, r, z_next)
-            if not singular[0] and not _norm(derivatives[0]) <= 0.5 * _norm(gradient):
-                z_next = reweighted
+            if singular[0] or not _norm(derivatives[0][0]) <= 0.5 * length:
+                z_next = _moved(z, gradient[0], 1.0 / mass)
                 derivatives = _derivatives(points, weights, thresholds, r, z_next)
             z = z_next
             gradient, hessian, mass, size = derivatives
@@ -62,26 +62,43 @@ def huber_centres(points, weights, thresholds, tolerance):
 @njit(cache=True, error_model="numpy")
 def _weighted_mean(points, weights, r):
     """Return the weighted mean of one component's points, (d,)."""
-    total = np.zeros(points.shape[2])
-    for k in range(len(weights)):
-        total += weights[k] * points[k, r]
-    return total / weights.sum()
+    n_clients, _, d = points.shape
+    mean = np.zeros(d)
+    total = 0.0
+    for k in range(n_clients):
+        total += weights[k]
+    for k in range(n_clients):
+        for c in range(d):
+            mean[c] += weights[k] / total * points[k, r, c]
+    return mean
 
 
 @njit(cache=True, error_model="numpy")
 def _norm(vector):
-    return math.sqrt(np.square(vector).sum())
+    square = 0.0
+    for value in vector:
+        square += value * value
+    return math.sqrt(square)
+
+
+@njit(cache=True, error_model="numpy")
+def _moved(z, step, scale):
+    """Return z + scale * step, (d,)."""
+    moved = np.empty(len(z))
+    for c in range(len(z)):
+        moved[c] = z[c] + scale * step[c]
+    return moved
 
 
 @njit(cache=True, error_model="numpy")
 def _derivatives(points, weights, thresholds, r, z):
-    """Return minus the gradient (d,), the Hessian (d, d) and the sums of weights and |g_k| at z.
+    """Return minus the gradient (1, d), the Hessian (1, d, d), the sums of weights and |g_k| at z.
 
     Of the Hessian the upper triangle is set. The last sum is raised by what the rounding of the
     points amounts to.
     """
     n_clients, _, d = points.shape
-    gradient, hessian = np.zeros(d), np.zeros((d, d))
+    gradient, hessian = np.zeros((1, d)), np.zeros((1, d, d))
     mass = size = 0.0
     difference = np.empty(d)
     for k in range(n_clients):
@@ -97,8 +114,8 @@ def _derivatives(points, weights, thresholds, r, z):
         size += weight * (distance + ROUNDING * length)
         bend = 0.0 if inside else weight / square
         for c in range(d):
-            gradient[c] += weight * difference[c]
-            hessian[c, c] += weight
+            gradient[0, c] += weight * difference[c]
+            hessian[0, c, c] += weight
             for e in range(c, d):
-                hessian[c, e] -= bend * difference[c] * difference[e]
+                hessian[0, c, e] -= bend * difference[c] * difference[e]
     return gradient, hessian, mass, size

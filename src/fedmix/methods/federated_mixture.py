@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from fedmix import families
 from fedmix.clients import Clients
@@ -97,10 +98,10 @@ class FederatedMixture(FederatedEstimator):
         """Return the mean log-likelihood a point under each client's own mixture."""
         return float(np.concatenate([_log_sum(j) for j in self._log_joint(clients)]).mean())
 
-    def _log_joint(self, clients: Clients) -> list[FloatArray]:
-        """Return log(w_r p_r(x)) of each client's points: K arrays of shape (n_k, R)."""
-        family = families.get(self.family)
-        family.check(clients)
+    def _check_clients(self, clients: Clients) -> None:
+        """Raise where the clients cannot be those of the fit, or nothing was fitted."""
+        check_is_fitted(self)
+        families.get(self.family).check(clients)
         if len(clients) != len(self.weights_):
             raise DataError(
                 f"Fitted on {len(self.weights_)} clients, asked for {len(clients)}: give the "
@@ -110,12 +111,18 @@ class FederatedMixture(FederatedEstimator):
             raise DataError(
                 f"Fitted on {self.means_.shape[2]} features, asked for {clients.n_features}."
             )
+
+    def _log_joint(self, clients: Clients) -> list[FloatArray]:
+        """Return log(w_r p_r(x)) of each client's points: K arrays of shape (n_k, R)."""
+        self._check_clients(clients)
         with np.errstate(divide="ignore"):  # a weight of zero is a log weight of -infinity
             log_weights = np.log(self.weights_)
         joint = []
         for k in range(len(clients)):
             responses = None if clients.responses is None else clients.responses_of(k)
-            log_density = family.log_density(clients[k], responses, self.means_[k])
+            log_density = families.get(self.family).log_density(
+                clients[k], responses, self.means_[k]
+            )
             joint.append(log_density + log_weights[k])
         return joint
 

@@ -176,7 +176,7 @@ class FedGMM(FederatedMixture):
 
     def _log_joint(self, clients: Clients) -> list[FloatArray]:
         """Return log sum_m pi_mr N(x; mu_m, Sigma_m) N(y; x'theta_r, 1): K arrays (n_k, R)."""
-        super()._log_joint(clients)  # for its checks
+        self._check_clients(clients)
         joint = []
         for k, x in enumerate(clients):
             response = families.get("regression").log_density(

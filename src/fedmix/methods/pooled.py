@@ -7,13 +7,14 @@ import numpy as np
 from fedmix.clients import Clients
 from fedmix.families import Sample
 from fedmix.methods.base import register
+from fedmix.methods.federated_mixture import FederatedMixture
 from fedmix.methods.local_em import LocalEM, LocalGradientEM
 
 
 class _Pooled:
     """Replace the clients by their pool at the start, and give all of them its result."""
 
-    def fit(self, clients: Clients):
+    def fit(self, clients: Clients) -> FederatedMixture:
         """Fit one mixture to all clients' points and return the estimator itself."""
         super().fit(clients)
         n_clients = len(clients)

@@ -1,0 +1,137 @@
+"""Cost of a round of the EM family: ratios and growth within one run, on one core.
+
+Prints milliseconds of an E-step with its statistics at the size of the image studies (56,000
+points in 10 dimensions, 10 components, 100 clients) for both families; the ratio to one iteration
+of scikit-learn's spherical ``GaussianMixture`` and to NumPy client by client on the same data; the
+growth with n, R, d and K; and a round of each method. Run it on one core:
+``NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 python benchmarks/em_round.py``.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from fedmix import Clients, families, methods
+from fedmix.families import Sample
+
+N_POINTS, N_FEATURES, N_COMPONENTS, N_CLIENTS = 56_000, 10, 10, 100
+METHODS = ["LocalEM", "LocalGradientEM", "PooledEM", "PooledGradientEM", "FedEM", "FedGrEM", "TGMM"]
+
+
+def best_time(function: Callable[[], object], repeats: int = 15) -> float:
+    """Return the shortest of several CPU times in milliseconds; the first call is not counted.
+
+    CPU time, so that other jobs on the machine matter less.
+    """
+    function()
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        function()
+        times.append(time.process_time() - start)
+    return 1000 * min(times)
+
+
+def problem(n=N_POINTS, d=N_FEATURES, n_components=N_COMPONENTS, n_clients=N_CLIENTS):
+    """Return clients with responses, and mixing weights and means near their components."""
+    generator = np.random.default_rng(0)
+    centres = generator.normal(scale=3.0, size=(n_components, d))
+    points = centres[generator.integers(n_components, size=n)] + generator.normal(size=(n, d))
+    offsets = np.linspace(0, n, n_clients + 1).astype(int)
+    weights = generator.dirichlet(np.full(n_components, 5.0), n_clients)
+    means = centres + 0.3 * generator.normal(size=(n_clients, n_components, d))
+    return Clients(points, offsets, points.sum(axis=1)), weights, means
+
+
+def e_step_time(
+    family: str, for_gradient: bool = False, floor: str | None = None, **sizes
+) -> float:
+    clients, weights, means = problem(**sizes)
+    sample = Sample.of(clients)
+    kind = families.get(family)
+    return best_time(lambda: kind.expectation(sample, weights, means, floor, for_gradient))
+
+
+def numpy_by_client(clients: Clients, weights: np.ndarray, means: np.ndarray) -> None:
+    """One E-step and its statistics in plain NumPy, matrix products and all."""
+    for k, x in enumerate(clients):
+        log_joint = x @ means[k].T - 0.5 * np.square(means[k]).sum(axis=1) + np.log(weights[k])
+        log_joint -= log_joint.max(axis=1, keepdims=True)
+        responsibilities = np.exp(log_joint)
+        responsibilities /= responsibilities.sum(axis=1, keepdims=True)
+        _ = responsibilities.sum(axis=0), responsibilities.T @ x
+
+
+def sklearn_iteration(points: np.ndarray, means: np.ndarray) -> float:
+    """Return milliseconds an iteration of GaussianMixture: long run minus short run."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
+
+    def fit(iterations: int) -> GaussianMixture:
+        return GaussianMixture(
+            len(means),
+            covariance_type="spherical",
+            max_iter=iterations,
+            tol=0.0,
+            means_init=means,
+            init_params="random_from_data",
+        ).fit(points)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return (best_time(lambda: fit(11), 3) - best_time(lambda: fit(1), 3)) / 10
+
+
+def print_references() -> None:
+    clients, weights, means = problem()
+    ours = e_step_time("gaussian")
+    pooled = e_step_time("gaussian", n_clients=1)
+    print(f"E-step, n={N_POINTS}, d={N_FEATURES}, R={N_COMPONENTS}, K={N_CLIENTS}")
+    print(f"  gaussian                      {ours:8.2f} ms")
+    print(f"  gaussian, published floor     {e_step_time('gaussian', floor='zeros'):8.2f} ms")
+    print(f"  regression, for a gradient    {e_step_time('regression', True):8.2f} ms")
+    print(f"  regression, for an M-step     {e_step_time('regression'):8.2f} ms")
+    by_client = best_time(lambda: numpy_by_client(clients, weights, means))
+    print(f"  NumPy by client               {by_client:8.2f} ms = {by_client / ours:.1f} x ours")
+    theirs = sklearn_iteration(clients.points, means[0])
+    print(f"  scikit-learn GaussianMixture  {theirs:8.2f} ms = {theirs / pooled:.1f} x ours (K=1)")
+
+
+def print_growth() -> None:
+    print("\nGrowth of the gaussian E-step (time over time at half the size)")
+    grids = {
+        "n": [28_000, 56_000, 112_000, 224_000],
+        "n_components": [5, 10, 20, 40],
+        "d": [5, 10, 20, 40],
+        "n_clients": [50, 100, 200, 400],
+    }
+    for name, values in grids.items():
+        times = [e_step_time("gaussian", **{name: value}) for value in values]
+        steps = [f"{values[0]}: {times[0]:.2f} ms"]
+        steps += [
+            f"{value}: {now:.2f} ms (x{now / before:.2f})"
+            for value, now, before in zip(values[1:], times[1:], times, strict=False)
+        ]
+        print(f"  {name:13s} " + ", ".join(steps))
+
+
+def print_methods() -> None:
+    print("\nA round of each method, gaussian (20 rounds minus 0, over 20)")
+    clients, weights, means = problem()
+    for name in METHODS:
+        fits = [
+            methods.get(name)(N_COMPONENTS, init=(weights, means), max_rounds=rounds)
+            for rounds in (0, 20)
+        ]
+        start, full = (best_time(lambda fit=fit: fit.fit(clients), 3) for fit in fits)
+        print(f"  {name:18s} {(full - start) / 20:8.2f} ms")
+
+
+if __name__ == "__main__":
+    print_references()
+    print_growth()
+    print_methods()

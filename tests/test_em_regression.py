@@ -1,0 +1,111 @@
+"""The methods on regressions against plain transcriptions of the published rules."""
+
+import numpy as np
+import pytest
+
+from fedmix import Clients, methods
+
+N_CLIENTS, N_COMPONENTS, N_POINTS, N_FEATURES = 4, 3, 60, 3
+
+
+def simulate():
+    generator = np.random.default_rng(0)
+    centres = generator.normal(scale=3.0, size=(N_COMPONENTS, N_FEATURES))
+    xs = generator.normal(size=(N_CLIENTS, N_POINTS, N_FEATURES))
+    labels = generator.integers(N_COMPONENTS, size=(N_CLIENTS, N_POINTS))
+    ys = np.einsum("knd,knd->kn", xs, centres[labels]) + generator.normal(size=labels.shape)
+    weights = generator.dirichlet(np.full(N_COMPONENTS, 9.0), N_CLIENTS)
+    means = centres + 0.5 * generator.normal(size=(N_CLIENTS, N_COMPONENTS, N_FEATURES))
+    return xs, ys, weights, means
+
+
+def responsibilities(x, y, weights, means, floor):
+    kernels = weights * np.exp(-0.5 * np.square(y[:, None] - x @ means.T))
+    kernels[kernels == 0 if floor == "zeros" else kernels <= 1e-8] = 1e-8
+    return kernels / kernels.sum(axis=1, keepdims=True)
+
+
+def gradient(x, y, share, means):
+    return (share * (y[:, None] - x @ means.T)).T @ x / len(x)
+
+
+def central_passes(means, threshold, passes):
+    deviations = np.zeros_like(means)
+    for _ in range(passes):
+        centre = (means - deviations).mean(axis=0)
+        length = np.linalg.norm(means - centre, axis=2, keepdims=True)
+        deviations = np.maximum(1 - threshold / length, 0) * (means - centre)
+    return centre + deviations
+
+
+def published(name, floor, rounds):
+    xs, ys, weights, means = simulate()
+    step_sizes = 0.95 / weights
+    penalty = 1.0
+    for _ in range(rounds):
+        shares = [
+            responsibilities(xs[k], ys[k], weights[k], means[k], floor) for k in range(N_CLIENTS)
+        ]
+        weights = np.array([share.mean(axis=0) for share in shares])
+        if name == "FedEM":
+            local = [
+                [
+                    np.linalg.solve((x.T * g) @ x + 1e-5 * np.eye(N_FEATURES), (x.T * g) @ y)
+                    for g in share.T
+                ]
+                for x, y, share in zip(xs, ys, shares, strict=True)
+            ]
+            means = np.repeat(np.mean(local, axis=0)[None], N_CLIENTS, axis=0)
+            continue
+        slopes = np.array([gradient(xs[k], ys[k], shares[k], means[k]) for k in range(N_CLIENTS)])
+        if name == "LocalGradientEM":
+            means = means + 0.1 * slopes
+            continue
+        penalty = 0.1 * penalty + 2.0 * np.sqrt(N_FEATURES + np.log(N_CLIENTS))
+        means = central_passes(means + step_sizes[..., None] * slopes, penalty / N_POINTS**0.5, 2)
+    return weights, means
+
+
+@pytest.mark.parametrize(
+    ("name", "floor", "parameters"),
+    [
+        ("FedEM", "zeros", {}),
+        ("LocalGradientEM", "below", {}),
+        ("FedGrEM", "below", {"central_steps": 2, "safe_step": False}),
+    ],
+)
+def test_ten_rounds_agree_with_the_published_rules(name, floor, parameters):
+    xs, ys, weights, means = simulate()
+    clients = Clients.from_arrays(list(xs), list(ys))
+    fitted = methods.get(name)(
+        n_components=N_COMPONENTS,
+        family="regression",
+        init=(weights, means),
+        density_floor=floor,
+        max_rounds=10,
+        **parameters,
+    ).fit(clients)
+    expected_weights, expected_means = published(name, floor, 10)
+    np.testing.assert_allclose(fitted.weights_, expected_weights, atol=1e-10)
+    np.testing.assert_allclose(fitted.means_, expected_means, atol=1e-9)
+
+
+def test_joint_mixture_finds_the_components_of_the_covariates():
+    generator = np.random.default_rng(0)
+    coefficients = np.array([[4.0, 0.0], [-4.0, 2.0]])
+    xs, ys = [], []
+    for _ in range(3):
+        x = generator.normal(size=(200, 2)) + 8.0 * generator.integers(2, size=(200, 1))
+        labels = generator.integers(2, size=200)
+        xs.append(x)
+        ys.append(np.einsum("nd,nd->n", x, coefficients[labels]) + generator.normal(size=200))
+    clients = Clients.from_arrays(xs, ys)
+    start = np.full((3, 2), 0.5), np.tile(coefficients, (3, 1, 1)) + 0.2
+    fitted = methods.FedGMM(
+        n_components=2, n_covariate_components=2, init=start, max_rounds=50
+    ).fit(clients)
+    centres = fitted.covariate_means_[0]
+    np.testing.assert_allclose(centres[centres[:, 0].argsort()], [[0, 0], [8, 8]], atol=0.3)
+    np.testing.assert_allclose(fitted.means_[0], coefficients, atol=0.1)
+    np.testing.assert_allclose(fitted.joint_weights_.sum(axis=(1, 2)), 1, rtol=1e-12)
+    np.testing.assert_allclose(fitted.covariances_[0, 0], np.eye(2), atol=0.25)
