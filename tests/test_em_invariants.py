@@ -52,7 +52,7 @@ def check_sound(fitted, clients, n_components):
     np.testing.assert_allclose(fitted.weights_.sum(axis=1), 1.0, atol=1e-9)
     labels = fitted.predict(clients)
     assert [len(own) for own in labels] == clients.sizes.tolist()
-    assert all(((0 <= own) & (own < n_components)).all() for own in labels)
+    assert all(((own >= 0) & (own < n_components)).all() for own in labels)
     assert np.isfinite(fitted.score(clients))
 
 
@@ -179,7 +179,7 @@ def test_awkward_clients_give_sound_results(name, family, clients):
 
 @pytest.mark.parametrize(("name", "family"), CASES)
 def test_one_component_is_a_plain_fit(name, family):
-    clients, weights, means = simulate()
+    clients, _weights, means = simulate()
     init = np.ones((3, 1)), means[:, :1]
     check_sound(build(name, family, n_components=1, init=init).fit(clients), clients, 1)
 
@@ -187,7 +187,7 @@ def test_one_component_is_a_plain_fit(name, family):
 @pytest.mark.parametrize(("name", "family"), CASES)
 @pytest.mark.parametrize("scale", [1e-150, 1e-8, 1e8, 1e149])
 def test_any_scale_works_or_is_refused_or_diverges_openly(name, family, scale):
-    clients, weights, _ = simulate(sizes=(20, 25))
+    clients, _weights, _ = simulate(sizes=(20, 25))
     scaled = Clients.from_arrays(
         [x * scale for x in clients], [clients.responses_of(k) * scale for k in range(2)]
     )
