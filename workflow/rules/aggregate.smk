@@ -32,8 +32,8 @@ def builder_hash(package):
     """Hash of the code that builds an item."""
 
     def source(wildcards):
-        module = ITEMS[wildcards.item].builder.partition(".")[0]
-        return source_hash(f"{package}.build", f"{package}.{module}")
+        name = ITEMS[wildcards.item].builder.partition(".")[0]
+        return source_hash(f"{package}.build", f"{package}.{name}")
 
     return source
 

@@ -7,7 +7,7 @@ from fedmix.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from fedmix.data import fetch, read_registry
 
-    registry = read_registry(Path(snakemake.scriptdir).parents[1] / "config" / "datasets.yaml")
+    registry = read_registry(Path(snakemake.scriptdir).resolve().parents[1] / "config" / "datasets.yaml")
     fetch(
         registry[snakemake.wildcards.dataset],
         Path(snakemake.output[0]).parent,

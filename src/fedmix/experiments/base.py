@@ -17,12 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedmix import methods
-from fedmix.methods.base import FederatedEstimator
+
+if TYPE_CHECKING:
+    from fedmix.methods.base import FederatedEstimator
 
 
 @dataclass(frozen=True)
