@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients
@@ -114,6 +115,7 @@ class ClusteredRegression(FederatedEstimator):
 
     def predict_clients(self, clients: Clients) -> NDArray:
         """Return the cluster of each client, of shape (M,), by its residuals (equation (8))."""
+        check_is_fitted(self)
         return assign(clients, self.models_)
 
     def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
