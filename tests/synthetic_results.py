@@ -44,7 +44,7 @@ def results_and_timings(n: int = 12, seed: int = 0) -> tuple[pd.DataFrame, pd.Da
 
 def _near_printed(rng: np.random.Generator, n: int) -> Iterator[dict]:
     for cell in published_cells().to_dict("records"):
-        setting = setting_of(cell)
+        setting = {k: v[0] if isinstance(v, list) else v for k, v in setting_of(cell).items()}
         name = "-".join(f"{k}{v}" for k, v in sorted(setting.items()))
         for variant, shift in VARIANTS[cell["study"]].items():
             mean = (cell["printed_mean"] + shift * cell["printed_sd"]) * cell["scale"]

@@ -141,7 +141,7 @@ def test_failures_are_counted_beside_the_mean(cells):
 
 def test_rank_agreement_is_perfect_for_the_printed_order_itself():
     cells = published_cells()
-    rows = cells[cells.table == "3"].assign(variant="v", n=5)
+    rows = cells[cells.table == "3"].assign(variant="v", n=5, verdict="close")
     rows["mean"] = rows.printed_mean * rows.scale
     agreement = rank_agreement(rows)
     assert len(agreement) == 4

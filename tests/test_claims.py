@@ -7,10 +7,18 @@ import pandas as pd
 import pytest
 import yaml
 
-from fedmix.audit import evaluate_claims, predicates, read_claims
+from fedmix.audit import (
+    audit_cells,
+    cells_table,
+    claims_table,
+    evaluate_claims,
+    predicates,
+    read_claims,
+    scorecard,
+)
 from fedmix.audit.effects import Effect, mean_effect, paired_effect, unpaired_effect
 from fedmix.errors import ConfigurationError
-from synthetic_results import results_and_timings
+from synthetic_results import published_cells, results_and_timings
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = ROOT / "workflow/schemas/claims.schema.yaml"
@@ -171,3 +179,15 @@ def test_a_claim_with_an_unknown_predicate_or_parameter_is_refused(tmp_path):
     assert "takes no 'shares'" in message
     assert "needs 'method'" in message
     assert "'c' occurs twice" in message
+
+
+def test_the_scorecard_counts_every_cell_and_claim_once(claims):
+    measured = results_and_timings()
+    cells = audit_cells(*measured, published_cells())
+    evaluated = evaluate_claims(claims, *measured)
+    table = scorecard(cells, evaluated)
+    assert list(table.index) == ["fedgrem", "mixed_regression", "fedgem"]
+    assert table.filter(like="cells: ").to_numpy().sum() == len(published_cells())
+    assert table.filter(like="claims: ").to_numpy().sum() == len(claims)
+    assert len(claims_table(evaluated)) == len(claims)
+    assert len(cells_table(cells)) == len(cells)

@@ -177,12 +177,14 @@ window.addEventListener("load", () => {
   table.tHead.rows[0].cells[1].click(); const up = first();
   table.tHead.rows[0].cells[1].click(); const down = first();
   const article = document.querySelector(".printed");
+  table.tBodies[0].rows[0].cells[1].click();
+  const note = article.querySelector(".note").textContent;
   const shown = () => [...article.querySelectorAll(".variant")].map((v) => v.checkVisibility());
   const before = shown();
   article.querySelectorAll(".tabs button")[1].click();
   document.querySelector('.filter button[data-show="holds"]').click();
   const claims = [...document.querySelectorAll(".claims tbody tr")].filter((r) => !r.hidden);
-  const result = { up, down, before, after: shown(),
+  const result = { up, down, before, after: shown(), note,
     verdicts: [...new Set(claims.map((r) => r.dataset.verdict))],
     overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
     image: document.querySelector("figure img").naturalWidth, errors: window.problems };
@@ -218,5 +220,6 @@ def test_the_page_works_in_a_browser_at_desktop_and_phone_width(html, tmp_path, 
     assert found["down"] == sorted(found["up"], reverse=True)
     assert (found["before"], found["after"]) == ([True, False], [False, True])
     assert found["verdicts"] == ["holds"]
+    assert re.match(r"[\d.]+ %, Local-EM: reproduced, n = 12, difference", found["note"])
     assert found["overflow"] == 0
     assert found["image"] == 600

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fedmix.audit.verdicts import STAND_IN
 from fedmix.published.cells import setting_of
 
 if TYPE_CHECKING:
@@ -26,12 +27,12 @@ def rank_agreement(cells: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         ``paper, table, title, compared_on, variant, n_methods, kendall_tau, best_printed,
         best_ours, same_best``; the best ones are empty where no order of merit is meant
-        (seconds). Rows with fewer than two methods of ours are left out; tau is missing where one
-        side has ties only.
+        (seconds). Stand-ins and rows with fewer than two methods of ours are left out; tau is
+        missing where one side has ties only.
     """
     import pandas as pd
 
-    done = cells[cells["n"] > 0].copy()
+    done = cells[(cells["n"] > 0) & (cells["verdict"] != STAND_IN)].copy()
     done["compared_on"] = [_label(record) for record in done.to_dict("records")]
     keys = ["paper", "table", "title", "compared_on", "variant"]
     rows = [
@@ -63,8 +64,9 @@ def _agreement(group: pd.DataFrame) -> dict[str, Any]:
 
 
 def _label(cell: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
-        for key, value in setting_of(cell).items()
-        if key != "model"
-    )
+    """Return a setting in words, under the first of its names where it has several."""
+    parts = []
+    for key, value in setting_of(cell).items():
+        first = value[0] if isinstance(value, list) else value
+        parts.append(f"{key} {first:g}" if isinstance(first, float) else f"{key} {first}")
+    return ", ".join(part for part in parts if not part.startswith("model "))

@@ -80,7 +80,7 @@ def setting_of(cell: Mapping[str, Any]) -> dict[str, Any]:
     return {
         key.removeprefix(_SETTING): value
         for key, value in cell.items()
-        if key.startswith(_SETTING) and value == value and value is not None
+        if key.startswith(_SETTING) and value is not None and value == value
     }
 
 
@@ -109,8 +109,12 @@ def stand_in_settings(
     for stand_in in stand_ins:
         if all(wanted.get(key) == value for key, value in stand_in["theirs"].items()):
             translations = stand_in.get("values", {})
-            kept = {k: translations.get(k, {}).get(v, v) for k, v in wanted.items()}
-            yield kept | stand_in["ours"]
+            changed = {
+                key: table[wanted[key]]
+                for key, table in translations.items()
+                if wanted.get(key) in table
+            }
+            yield {**wanted, **changed, **stand_in["ours"]}
 
 
 def _rows_of(frame: pd.DataFrame, where: Mapping[str, Any], name: str) -> pd.DataFrame:
@@ -147,7 +151,7 @@ def _translate(row: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, An
     settings = dict(entry.get("constants", {}))
     for printed_column, ours in entry["settings"].items():
         value = row[printed_column]
-        settings[ours["column"]] = ours["values"][value] if "values" in ours else value
+        settings[ours["column"]] = ours.get("values", {}).get(value, value)
     return cell | {_SETTING + key: value for key, value in settings.items()}
 
 

@@ -41,6 +41,16 @@ for (const tabs of document.querySelectorAll(".tabs")) {
   show(0);
 }
 
+// The numbers behind a verdict, for readers who cannot point.
+for (const cell of document.querySelectorAll(".printed td[title]")) {
+  cell.addEventListener("click", () => {
+    const note = cell.closest(".variant").querySelector(".note");
+    const column = cell.closest("table").tHead.rows[0].cells[cell.cellIndex].textContent;
+    note.textContent = `${cell.parentElement.cells[0].textContent}, ${column}: ${cell.title}`;
+    note.hidden = false;
+  });
+}
+
 // Claims of one verdict.
 const filter = document.querySelector(".filter");
 filter.hidden = false;
