@@ -25,7 +25,20 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/embed.smk"
 include: "workflow/rules/partition.smk"
 include: "workflow/rules/run.smk"
+include: "workflow/rules/audit.smk"
+
+
+if config["archive"]:
+
+    include: "workflow/rules/unpack.smk"
+
+else:
+
+    include: "workflow/rules/collect.smk"
+
+
 include: "workflow/rules/aggregate.smk"
+include: "workflow/rules/report.smk"
 include: "workflow/rules/targets.smk"
 
 
@@ -36,4 +49,5 @@ localrules:
 rule all:
     default_target: True
     input:
-        item_files(REQUEST.items),
+        item_files(ITEMS),
+        "results/index.html",

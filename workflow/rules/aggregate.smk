@@ -1,14 +1,4 @@
-# Gather the blocks of a setting, then draw tables and figures from settings.
-
-
-def setting_files(suffix):
-    """All blocks of a setting; with partial=true those that are there."""
-
-    def files(wildcards):
-        found = block_files(STUDIES[wildcards.study], setting_of(wildcards), suffix)
-        return [f for f in found if Path(f).exists()] if config["partial"] else found
-
-    return files
+# Tables and figures from the collected settings.
 
 
 def item_input(name):
@@ -25,7 +15,7 @@ def item_input(name):
 def printed_file(wildcards):
     """The paper's printed values that a table shows beside ours, if any."""
     name = ITEMS[wildcards.item].printed.get("file")
-    return f"{workflow.basedir}/data/published/{name}" if name else []
+    return f"{BASE}/data/published/{name}" if name else []
 
 
 def builder_hash(package):
@@ -49,19 +39,6 @@ def item_parameters(wildcards):
         "options": dict(sorted(item.options.items())),
         "labels": {method.name: method.label for method in methods},
     }
-
-
-rule collect_setting:
-    input:
-        results=setting_files(".parquet"),
-        timings=setting_files(".timings.parquet"),
-    output:
-        results="results/{study}/{setting}/results.parquet",
-        timings="results/{study}/{setting}/timings.parquet",
-    log:
-        "logs/collect_setting/{study}/{setting}.log",
-    script:
-        "../scripts/collect_setting.py"
 
 
 rule make_table:

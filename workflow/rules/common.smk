@@ -6,13 +6,20 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from fedmix import methods as method_registry
+from fedmix.archive import read_manifest
 from fedmix.errors import FedmixError
 from fedmix.progress import begin
 from fedmix.provenance import source_hash
 from fedmix.request import read_request
 
+BASE = Path(workflow.basedir)
+# The options that say what is run; an archive carries them.
+RUN_OPTIONS = ["preset", "replications", "block"]
+
 try:
-    REQUEST = read_request(Path(workflow.basedir) / "config", config)
+    if config.get("archive"):
+        config.update(read_manifest(config["archive"])["about"]["options"])
+    REQUEST = read_request(BASE / "config", config)
 except FedmixError as error:
     raise WorkflowError(str(error)) from None
 

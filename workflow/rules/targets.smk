@@ -4,6 +4,13 @@
 localrules:
     fetch,
     embed,
+    audit,
+    page,
+    archive,
+    report_from_archive,
+
+
+PAPER_TARGETS = {"cross": "matrix"}
 
 
 rule fetch:
@@ -16,11 +23,32 @@ rule embed:
         [f"data/embedded/{d}/{e}.npz" for d, e in REQUEST.embeddings()],
 
 
+rule audit:
+    input:
+        rules.audit_results.output,
+
+
+rule page:
+    input:
+        rules.build_page.output,
+
+
+rule archive:
+    input:
+        rules.build_archive.output,
+
+
+rule report_from_archive:
+    input:
+        item_files(ITEMS),
+        rules.build_page.output,
+
+
 for paper in sorted({item.paper for item in ITEMS.values()}):
 
     rule:
         name:
-            paper
+            PAPER_TARGETS.get(paper, paper)
         localrule: True
         input:
             item_files([name for name, item in ITEMS.items() if item.paper == paper]),

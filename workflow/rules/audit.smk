@@ -1,0 +1,35 @@
+# The audit: every printed cell, claim and discrepancy put to our results.
+
+
+def all_settings(name):
+    """The collected results or timings of every setting of the request."""
+    return [
+        f"results/{study.name}/{setting.folder}/{name}.parquet"
+        for study in STUDIES.values()
+        for setting in study.settings.values()
+    ]
+
+
+AUDIT_PARTS = ["cells", "ranks", "claims", "discrepancies"]
+
+
+rule audit_results:
+    input:
+        results=all_settings("results"),
+        timings=all_settings("timings"),
+        published=sorted(str(p) for p in (BASE / "data" / "published").glob("*.csv")),
+        mapping=f"{BASE}/config/published.yaml",
+        claims=f"{BASE}/config/claims.yaml",
+        discrepancies=f"{BASE}/config/discrepancies.yaml",
+    output:
+        **{part: f"results/audit/{part}.parquet" for part in AUDIT_PARTS},
+        **{f"{part}_csv": f"results/audit/{part}.csv" for part in AUDIT_PARTS},
+        register="results/audit/discrepancies.md",
+    params:
+        source=source_hash("fedmix.audit", "fedmix.published"),
+    resources:
+        mem_mb=more_memory(4000),
+    log:
+        "logs/audit_results.log",
+    script:
+        "../scripts/audit_results.py"

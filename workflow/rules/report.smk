@@ -1,0 +1,51 @@
+# The page that a reader opens, and the archive that rebuilds it without running any method.
+
+
+def page_figures():
+    """Every figure of the request: where it is and what to say of it."""
+    return [
+        {
+            "paper": item.paper,
+            "title": item.title,
+            "caption": item.caption,
+            "path": f"results/figures/{item.name}.svg",
+        }
+        for item in ITEMS.values()
+        if item.kind == "figure"
+    ]
+
+
+rule build_page:
+    input:
+        results=all_settings("results"),
+        timings=all_settings("timings"),
+        figures=[figure["path"] for figure in page_figures()],
+        **{part: f"results/audit/{part}.parquet" for part in AUDIT_PARTS},
+    output:
+        report(
+            "results/index.html",
+            caption="../report/page.rst",
+            category="Scorecard",
+        ),
+    params:
+        figures=page_figures(),
+        options={key: config[key] for key in RUN_OPTIONS},
+        source=source_hash("fedmix.report"),
+    log:
+        "logs/build_page.log",
+    script:
+        "../scripts/build_page.py"
+
+
+rule build_archive:
+    input:
+        results=all_settings("results"),
+        timings=all_settings("timings"),
+    output:
+        "results/archive.zip",
+    params:
+        options={key: config[key] for key in RUN_OPTIONS},
+    log:
+        "logs/build_archive.log",
+    script:
+        "../scripts/build_archive.py"

@@ -1,0 +1,13 @@
+# In place of running: the collected results come from an archive (archive=<file>).
+
+
+rule unpack_archive:
+    input:
+        config["archive"],
+    output:
+        results=all_settings("results"),
+        timings=all_settings("timings"),
+    log:
+        "logs/unpack_archive.log",
+    script:
+        "../scripts/unpack_archive.py"

@@ -1,0 +1,34 @@
+"""Put every printed cell, claim and discrepancy to the results."""
+
+from fedmix.jobs import job
+
+with job(snakemake.log[0], snakemake.threads):
+    from pathlib import Path
+
+    from fedmix import audit, published
+    from fedmix.audit.discrepancies import to_markdown
+    from fedmix.configuration import read_yaml
+    from fedmix.storage import write_table, write_text
+    from fedmix.tables.collect import concatenate
+
+    files = snakemake.input
+    schemas = Path(files.claims).parents[1] / "workflow" / "schemas"
+    results, timings = concatenate(files.results), concatenate(files.timings)
+    printed = published.load(Path(files.published[0]).parent, files.mapping)
+    claims = audit.read_claims(files.claims, schemas / "claims.schema.yaml")
+    register = audit.read_discrepancies(
+        files.discrepancies, schemas / "discrepancies.schema.yaml"
+    )
+
+    stand_ins = read_yaml(files.mapping)["stand_ins"]
+    cells = audit.audit_cells(results, timings, printed, stand_ins)
+    parts = {
+        "cells": cells,
+        "ranks": audit.rank_agreement(cells),
+        "claims": audit.evaluate_claims(claims, results, timings),
+        "discrepancies": audit.measure_discrepancies(register, results, timings),
+    }
+    for name, part in parts.items():
+        write_text(snakemake.output[f"{name}_csv"], part.to_csv(index=False))
+        write_table(snakemake.output[name], part)
+    write_text(snakemake.output.register, to_markdown(parts["discrepancies"]))

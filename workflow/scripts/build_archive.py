@@ -1,0 +1,16 @@
+"""Pack the collected results, with checksums and what the run was."""
+
+from fedmix.jobs import job
+
+with job(snakemake.log[0], snakemake.threads):
+    from fedmix import archive
+    from fedmix.report.run_description import describe_run
+    from fedmix.tables.collect import concatenate
+
+    results = concatenate(snakemake.input.results)
+    timings = concatenate(snakemake.input.timings)
+    options = snakemake.params.options
+    about = {"options": options, "run": describe_run(options, results, timings)}
+    archive.make(
+        [*snakemake.input.results, *snakemake.input.timings], snakemake.output[0], about=about
+    )

@@ -1,0 +1,21 @@
+"""Build the page from the audit and the figures."""
+
+from fedmix.jobs import job
+
+with job(snakemake.log[0], snakemake.threads):
+    from fedmix.report import Figure, PageContext, build_page
+    from fedmix.report.run_description import count_failures, describe_run
+    from fedmix.storage import read_table
+    from fedmix.tables.collect import concatenate
+
+    results = concatenate(snakemake.input.results)
+    timings = concatenate(snakemake.input.timings)
+    parts = ("cells", "ranks", "claims", "discrepancies")
+    context = PageContext(
+        **{part: read_table(snakemake.input[part]) for part in parts},
+        figures=[Figure(**figure) for figure in snakemake.params.figures],
+        provenance=describe_run(snakemake.params.options, results, timings),
+        preset=snakemake.params.options["preset"],
+        failures=count_failures(results),
+    )
+    build_page(context, snakemake.output[0])
