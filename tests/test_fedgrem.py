@@ -80,8 +80,7 @@ def test_pulls_of_the_clients_add_up_to_zero_at_the_centre(seed, d, penalty):
     shrink = np.minimum(1, thresholds[:, None] / distances)
     pulls = (sizes[:, None] * shrink)[..., None] * differences
     total = np.linalg.norm(pulls.sum(axis=0), axis=1)
-    if d > 1:  # on a line all clients may sit beyond their thresholds, and the minimum in a kink
-        assert (total <= 1e-10 * np.linalg.norm(pulls, axis=2).sum(axis=0)).all()
+    assert (total <= 1e-10 * np.linalg.norm(pulls, axis=2).sum(axis=0)).all()
 
 
 def test_many_alternating_passes_reach_the_exact_update():

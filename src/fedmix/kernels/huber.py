@@ -7,7 +7,9 @@ from numba import njit
 
 from fedmix.kernels.regression import solve_normal
 
-MAX_ITERATIONS = 1000
+MAX_ITERATIONS = 200
+MAX_TRIALS = 100  # of a line search
+DAMPING = 1e-9  # of the sum of weights, added to the Hessian's diagonal
 ROUNDING = 1e-3  # times a tolerance of 1e-12: a few units in the last place of the points
 
 
@@ -15,9 +17,8 @@ ROUNDING = 1e-3  # times a tolerance of 1e-12: a few units in the last place of 
 def huber_centres(points, weights, thresholds, tolerance):
     """Minimise sum_k weights_k rho_k(|points_k - z|) over z, for each component.
 
-    rho_k is Huber's function: u^2 / 2 up to ``thresholds_k``, linear beyond. A Newton step is kept
-    where it halves the gradient, else a step of reweighted least squares is taken, which never
-    raises the objective.
+    rho_k is Huber's function: u^2 / 2 up to ``thresholds_k``, linear beyond. Newton's method with a
+    line search; a trace of curvature is added in directions that have none.
 
     Parameters
     ----------
@@ -42,21 +43,37 @@ def huber_centres(points, weights, thresholds, tolerance):
     centres = np.empty((n_components, d))
     for r in range(n_components):
         z = _weighted_mean(points, weights, r)
-        gradient, hessian, mass, size = _derivatives(points, weights, thresholds, r, z)
+        gradient, hessian, size = _derivatives(points, weights, thresholds, r, z)
         for _ in range(MAX_ITERATIONS):
-            length = _norm(gradient[0])
-            if length <= tolerance * size:
+            if math.sqrt(_dot(gradient[0], gradient[0])) <= tolerance * size:
                 break
-            step, singular = solve_normal(hessian, gradient)
-            z_next = _moved(z, step[0], 1.0)
-            derivatives = _derivatives(points, weights, thresholds, r, z_next)
-            if singular[0] or not _norm(derivatives[0][0]) <= 0.5 * length:
-                z_next = _moved(z, gradient[0], 1.0 / mass)
-                derivatives = _derivatives(points, weights, thresholds, r, z_next)
-            z = z_next
-            gradient, hessian, mass, size = derivatives
+            step, _ = solve_normal(hessian, gradient)
+            slope = _dot(step[0], gradient[0])
+            z, gradient, hessian, size = _search(points, weights, thresholds, r, z, step[0], slope)
         centres[r] = z
     return centres
+
+
+@njit(cache=True, error_model="numpy")
+def _search(points, weights, thresholds, r, z, step, slope):
+    """Go along a step until the slope has fallen to half or less; return z and its derivatives.
+
+    The objective is convex, so its slope changes sign once: the step is doubled up to there, or
+    bisected.
+    """
+    low, high, length = 0.0, np.inf, 1.0
+    for _ in range(MAX_TRIALS):
+        z_next = _moved(z, step, length)
+        gradient, hessian, size = _derivatives(points, weights, thresholds, r, z_next)
+        new_slope = _dot(step, gradient[0])
+        if -0.01 * slope <= new_slope <= 0.5 * slope:
+            break
+        if new_slope > 0:
+            low = length
+        else:
+            high = length
+        length = 2 * length if high == np.inf else 0.5 * (low + high)
+    return z_next, gradient, hessian, size
 
 
 @njit(cache=True, error_model="numpy")
@@ -74,11 +91,12 @@ def _weighted_mean(points, weights, r):
 
 
 @njit(cache=True, error_model="numpy")
-def _norm(vector):
-    square = 0.0
-    for value in vector:
-        square += value * value
-    return math.sqrt(square)
+def _dot(left, right):
+    """Return the inner product of two vectors (d,)."""
+    total = 0.0
+    for c in range(len(left)):
+        total += left[c] * right[c]
+    return total
 
 
 @njit(cache=True, error_model="numpy")
@@ -92,10 +110,10 @@ def _moved(z, step, scale):
 
 @njit(cache=True, error_model="numpy")
 def _derivatives(points, weights, thresholds, r, z):
-    """Return minus the gradient (1, d), the Hessian (1, d, d), the sums of weights and |g_k| at z.
+    """Return minus the gradient (1, d), the Hessian (1, d, d) and the sum of |g_k| at z.
 
-    Of the Hessian the upper triangle is set. The last sum is raised by what the rounding of the
-    points amounts to.
+    Of the Hessian the upper triangle is set. The sum is raised by what the rounding of the points
+    amounts to.
     """
     n_clients, _, d = points.shape
     gradient, hessian = np.zeros((1, d)), np.zeros((1, d, d))
@@ -118,4 +136,6 @@ def _derivatives(points, weights, thresholds, r, z):
             hessian[0, c, c] += weight
             for e in range(c, d):
                 hessian[0, c, e] -= bend * difference[c] * difference[e]
-    return gradient, hessian, mass, size
+    for c in range(d):
+        hessian[0, c, c] += DAMPING * mass
+    return gradient, hessian, size
