@@ -1,8 +1,8 @@
 """Simulated isotropic clusters: Figures 1 to 4 of the FedGEM paper.
 
-Settings: ``n_clients``, ``n_clusters``, ``n_features``, ``separation`` (R_min), ``imbalance``,
-``client_sizes`` (training points a client; a number or a list), ``n_test``, ``final_radius_scale``
-(a number, or candidates for cross-validation), ``starts`` (of which the best counts).
+Settings, by the paper's symbols: ``n_clients`` (G), ``n_components`` (K), ``d``, ``r_min``,
+``imbalance``, ``n_per_client`` (training points a client; a number or a list), ``n_test``, ``v`` (the
+constant of the final radius, or candidates for cross-validation), ``starts`` (the best counts).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def make_problem(setting: Mapping[str, Any], data: None, streams: Streams) -> Ar
     drawn = simulate_clusters(
         streams.generator("data"),
         n_clients=setting["n_clients"],
-        n_clusters=setting["n_clusters"],
-        n_features=setting["n_features"],
-        separation=setting["separation"],
+        n_clusters=setting["n_components"],
+        n_features=setting["d"],
+        separation=setting["r_min"],
         imbalance=setting["imbalance"],
-        client_sizes=setting["client_sizes"],
+        client_sizes=setting["n_per_client"],
         n_test=setting["n_test"],
     )
     return {
@@ -68,11 +68,11 @@ def run(
     train = Clients(problem["train"], problem["train_offsets"])
     test = Clients(problem["test"], problem["test_offsets"])
     labels = test.split(problem["test_labels"])
-    known = known_numbers(setting["n_clusters"], problem["n_components"])
+    known = known_numbers(setting["n_components"], problem["n_components"])
     fits, scores = [], []
     for start in range(setting["starts"]):
         seed = streams.integer(f"method {method.estimator}, start {start}")
-        fitted, _ = fit_method(method, train, known, setting["final_radius_scale"], seed)
+        fitted, _ = fit_method(method, train, known, setting["v"], seed)
         fits.append(fitted)
         scores.append(score(fitted, test, labels))
     best = _best(scores, "ari_per_client")

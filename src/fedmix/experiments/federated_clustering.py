@@ -1,8 +1,8 @@
 """Federated clustering of labelled data: Tables 1, 2, 6 and 7 of the FedGEM paper.
 
 Settings: ``n_clients``, ``train_fraction``, ``spared_classes`` (K_g is at most K less this many),
-``partition`` ("dealt" as published or "shared", shuffled and fully used), ``final_radius_scale`` (a
-number, or candidates for 3-fold cross-validation on the silhouette).
+``partition`` ("dealt" as published or "shared", shuffled and fully used), ``v`` (the constant of the
+final radius, or candidates for 3-fold cross-validation on the silhouette).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def run(
     test = Clients(data.features[problem["test"]], problem["test_offsets"])
     known = known_numbers(int(data.labels.max()) + 1, problem["n_components"])
     seed = streams.integer(f"method {method.estimator}")
-    estimator, chosen = fit_method(method, train, known, setting["final_radius_scale"], seed)
+    estimator, chosen = fit_method(method, train, known, setting["v"], seed)
     labels = test.split(data.labels[problem["test"]])
     return Outcome.of(estimator, score(estimator, test, labels) | chosen)
 

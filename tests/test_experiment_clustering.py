@@ -1,0 +1,121 @@
+"""The FedGEM experiments: problems, choice of the radius, and scores."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from fedmix.errors import ConfigurationError
+from fedmix.experiments import cluster_simulation, federated_clustering
+from fedmix.experiments.base import Method
+from fedmix.streams import Streams
+
+SETTING = {
+    "n_clients": 3,
+    "train_fraction": 0.7,
+    "spared_classes": 0,
+    "partition": "dealt",
+    "v": [0.1, 1.0],
+}
+SIMULATION = {
+    "n_clients": 3,
+    "n_components": 4,
+    "d": 2,
+    "r_min": 6.0,
+    "imbalance": "nominal",
+    "n_per_client": 60,
+    "n_test": 120,
+    "v": 1.0,
+    "starts": 2,
+}
+METHODS = {
+    "FedGEM": {},
+    "LocalKMeans": {"n_init": 1},
+    "KFED": {"n_init": 1},
+    "FedKMeans": {"max_rounds": 2},
+    "FFCM": {"max_rounds": 2},
+    "AFCL": {"max_rounds": 2},
+    "CentralGMM": {},
+    "CentralDPGMM": {},
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=300)
+    features = 12 * np.eye(3)[labels] + rng.normal(size=(300, 3))
+    return SimpleNamespace(features=features, labels=labels)
+
+
+def outcome(method, data, **change):
+    setting = SETTING | change
+    streams = Streams("study", "setting", 0)
+    problem = federated_clustering.make_problem(setting, data, streams)
+    return federated_clustering.run(method, setting, problem, {}, data, streams)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_gets_every_score(data, name):
+    found = outcome(Method(name, name, METHODS[name]), data)
+    assert {
+        "ari_pooled",
+        "ari_per_client",
+        "silhouette_pooled_undefined",
+        "silhouette_per_client_undefined",
+        "n_clusters",
+    } <= set(found.metrics)
+    assert np.isfinite(list(found.metrics.values())).all()
+    assert found.floats_up > 0
+
+
+@pytest.mark.parametrize("partition", ["dealt", "shared"])
+def test_training_and_test_rows_are_apart(data, partition):
+    setting = SETTING | {"partition": partition}
+    problem = federated_clustering.make_problem(setting, data, Streams("s", "t", 1))
+    rows = np.concatenate([problem["train"], problem["test"]])
+    assert len(np.unique(rows)) == len(rows)
+    if partition == "shared":
+        assert len(rows) == len(data.labels)
+    for part in ("train", "test"):
+        own = np.split(data.labels[problem[part]], problem[f"{part}_offsets"][1:-1])
+        assert [len(set(labels)) for labels in own] == list(problem["n_components"])
+
+
+def test_radius_is_chosen_among_the_candidates_and_a_number_is_taken(data):
+    method = Method("FedGEM", "FedGEM", {})
+    chosen = outcome(method, data).metrics
+    assert chosen["final_radius_scale"] in (0.1, 1.0)
+    assert chosen["validation_undefined"] >= 0
+    fixed = outcome(method, data, v=0.5).metrics
+    assert fixed["final_radius_scale"] == 0.5
+    assert "validation_undefined" not in fixed
+
+
+def test_a_radius_that_merges_everything_is_not_chosen(data):
+    method = Method("FedGEM", "FedGEM", {})
+    assert outcome(method, data, v=[1e9, 1.0]).metrics["final_radius_scale"] == 1.0
+
+
+def test_same_streams_same_outcome(data):
+    method = Method("FedGEM", "FedGEM", {})
+    assert outcome(method, data) == outcome(method, data)
+
+
+def test_unknown_partition_is_refused(data):
+    with pytest.raises(ConfigurationError, match="dealt"):
+        outcome(Method("FedGEM", "FedGEM", {}), data, partition="deal")
+
+
+def test_best_of_several_starts_counts_by_each_score():
+    streams = Streams("study", "setting", 0)
+    problem = cluster_simulation.make_problem(SIMULATION, None, streams)
+    method = Method("GMM", "CentralGMM", {})
+    scores = {}
+    for starts in (1, 2, 4):
+        setting = SIMULATION | {"starts": starts}
+        scores[starts] = cluster_simulation.run(method, setting, problem, {}, None, streams).metrics
+    for name in ("ari_pooled", "ari_per_client", "silhouette_pooled", "silhouette_per_client"):
+        assert scores[1][name] <= scores[2][name] <= scores[4][name]
+    assert scores[4]["n_clusters"] <= 4
+    assert "n_clusters_at_best_silhouette" in scores[1]
