@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkstemp
@@ -87,6 +88,29 @@ def write_table(path: str | os.PathLike, table: pd.DataFrame) -> None:
     """Write a data frame as parquet atomically; equal frames give equal bytes."""
     with atomic_path(path) as temporary:
         table.to_parquet(temporary, index=False, compression="zstd")
+
+
+def write_records(path: str | os.PathLike, frames: Mapping[str, pd.DataFrame]) -> None:
+    """Write named frames as JSON atomically; cells may hold lists and mappings."""
+    records = {name: frame.to_dict("tight") for name, frame in frames.items()}
+    write_text(path, json.dumps(records, default=lambda scalar: scalar.item(), indent=1))
+
+
+def read_records(path: str | os.PathLike) -> dict[str, pd.DataFrame]:
+    """Read frames that :func:`write_records` wrote.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged; it names the file and says to delete it.
+    """
+    import pandas as pd
+
+    try:
+        records = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(_damaged(path, error)) from error
+    return {name: pd.DataFrame(r["data"], columns=r["columns"]) for name, r in records.items()}
 
 
 def read_table(path: str | os.PathLike) -> pd.DataFrame:

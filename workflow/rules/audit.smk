@@ -22,9 +22,9 @@ rule audit_results:
         claims=f"{BASE}/config/claims.yaml",
         discrepancies=f"{BASE}/config/discrepancies.yaml",
     output:
-        **{part: f"results/audit/{part}.parquet" for part in AUDIT_PARTS},
-        **{f"{part}_csv": f"results/audit/{part}.csv" for part in AUDIT_PARTS},
+        **{part: f"results/audit/{part}.csv" for part in AUDIT_PARTS},
         register="results/audit/discrepancies.md",
+        whole="results/audit/audit.json",
     params:
         source=source_hash("fedmix.audit", "fedmix.published"),
     resources:

@@ -20,7 +20,7 @@ rule build_page:
         results=all_settings("results"),
         timings=all_settings("timings"),
         figures=[figure["path"] for figure in page_figures()],
-        **{part: f"results/audit/{part}.parquet" for part in AUDIT_PARTS},
+        audit="results/audit/audit.json",
     output:
         report(
             "results/index.html",

@@ -8,7 +8,7 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix import audit, published
     from fedmix.audit.discrepancies import to_markdown
     from fedmix.configuration import read_yaml
-    from fedmix.storage import write_table, write_text
+    from fedmix.storage import write_records, write_text
     from fedmix.tables.collect import concatenate
 
     files = snakemake.input
@@ -29,6 +29,6 @@ with job(snakemake.log[0], snakemake.threads):
         "discrepancies": audit.measure_discrepancies(register, results, timings),
     }
     for name, part in parts.items():
-        write_text(snakemake.output[f"{name}_csv"], part.to_csv(index=False))
-        write_table(snakemake.output[name], part)
+        write_text(snakemake.output[name], part.to_csv(index=False))
     write_text(snakemake.output.register, to_markdown(parts["discrepancies"]))
+    write_records(snakemake.output.whole, parts)

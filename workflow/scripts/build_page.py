@@ -5,14 +5,13 @@ from fedmix.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from fedmix.report import Figure, PageContext, build_page
     from fedmix.report.run_description import count_failures, describe_run
-    from fedmix.storage import read_table
+    from fedmix.storage import read_records
     from fedmix.tables.collect import concatenate
 
     results = concatenate(snakemake.input.results)
     timings = concatenate(snakemake.input.timings)
-    parts = ("cells", "ranks", "claims", "discrepancies")
     context = PageContext(
-        **{part: read_table(snakemake.input[part]) for part in parts},
+        **read_records(snakemake.input.audit),
         figures=[Figure(**figure) for figure in snakemake.params.figures],
         provenance=describe_run(snakemake.params.options, results, timings),
         preset=snakemake.params.options["preset"],
