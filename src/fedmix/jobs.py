@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fedmix.errors import FedmixError
+from fedmix.provenance import ROOT, source_hash
 
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -40,6 +41,7 @@ def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
     """
     for variable in _THREAD_VARIABLES:
         os.environ[variable] = str(threads)
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(_kernel_cache()))
     Path(log).parent.mkdir(parents=True, exist_ok=True)
     logging.basicConfig(
         filename=log,
@@ -58,3 +60,13 @@ def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
         sys.exit(1)
     finally:
         logging.shutdown()
+
+
+def _kernel_cache() -> Path:
+    """Return a cache folder that belongs to the kernels' present code.
+
+    Numba looks at a kernel's own file only; a kernel that calls a changed one would stay stale.
+    """
+    names = sorted(path.stem for path in (ROOT / "kernels").glob("*.py"))
+    version = source_hash(*(f"fedmix.kernels.{name}" for name in names))
+    return ROOT / "kernels" / "__pycache__" / version
