@@ -113,7 +113,10 @@ def test_a_claim_that_holds_somewhere_names_where():
     found = answer(pd.concat([good, bad]), "ordered", **parameters)
     assert found.verdict == "holds only under named settings"
     assert found["where"] == "1 of 2 settings: v/good"
-    assert found.by_variant == {"v": "holds", "w": "does not hold"}
+    assert [(b["variant"], b["verdict"]) for b in found.by_variant] == [
+        ("v", "holds"),
+        ("w", "does not hold"),
+    ]
 
 
 def test_failed_replications_are_no_values():

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 
@@ -22,6 +23,7 @@ from fedmix.errors import DataError
 from fedmix.report import Figure, PageContext, build_page
 from fedmix.report.images import inline_image
 from fedmix.report.views import items_named
+from fedmix.storage import read_table, write_table
 from synthetic_results import ROOT, published_cells, results_and_timings
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -151,6 +153,15 @@ def test_a_page_without_any_result_is_still_a_page(tmp_path):
 def test_equal_results_give_equal_bytes(page, tmp_path):
     again = build_page(context(tmp_path), tmp_path / "index.html")
     assert again.read_bytes() == page.read_bytes()
+
+
+def test_frames_read_back_from_files_make_the_same_page(page, tmp_path):
+    read_back = {}
+    for name, frame in frames().items():
+        write_table(tmp_path / f"{name}.parquet", frame)
+        read_back[name] = read_table(tmp_path / f"{name}.parquet")
+    again = replace(context(tmp_path), **read_back)
+    assert build_page(again, tmp_path / "index.html").read_bytes() == page.read_bytes()
 
 
 def test_a_heavy_vector_figure_gives_way_to_its_picture(tmp_path):

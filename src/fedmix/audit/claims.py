@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +78,9 @@ def evaluate_claims(
     -------
     DataFrame
         One row a claim: ``id, paper, section, claim, study, verdict, where`` (the settings it
-        holds under, or the reason it cannot be tested), ``by_variant`` (dict of variant to
-        verdict), ``n_yes, n_no, n_unclear`` and ``details`` (list of :class:`Check`).
+        holds under, or the reason it cannot be tested), ``by_variant`` (list of dicts with
+        ``variant`` and ``verdict``), ``n_yes, n_no, n_unclear`` and ``details`` (the
+        :class:`Check` of every place as a dict). All of it can be written as parquet.
 
     Examples
     --------
@@ -107,7 +109,7 @@ def _evaluate(claim: Mapping[str, Any], evidence: Evidence) -> dict[str, Any]:
         "n_yes": answers.count(YES),
         "n_no": answers.count(NO),
         "n_unclear": answers.count(UNCLEAR),
-        "details": checks,
+        "details": [asdict(check) for check in checks],
     }
 
 
@@ -144,8 +146,8 @@ def _where(claim: Mapping[str, Any], verdict: str, checks: list[Check]) -> str:
     return f"{len(yes)} of {len(checks)} settings, not in {listed}"
 
 
-def _by_variant(checks: list[Check]) -> dict[str, str]:
+def _by_variant(checks: list[Check]) -> list[dict[str, str]]:
     answers: dict[str, list[str]] = {}
     for check in checks:
         answers.setdefault(check.variant, []).append(check.answer)
-    return {variant: _verdict(given) for variant, given in answers.items()}
+    return [{"variant": name, "verdict": _verdict(given)} for name, given in answers.items()]

@@ -76,11 +76,18 @@ def load(
 
 
 def setting_of(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the setting values that one printed cell fixes, under our names."""
-    return {
+    """Return the setting values that one printed cell fixes, under our names.
+
+    A value such as ``"mnist|mnist_vae"`` gives a list: any of these names will do.
+    """
+    fixed = {
         key.removeprefix(_SETTING): value
         for key, value in cell.items()
         if key.startswith(_SETTING) and value is not None and value == value
+    }
+    return {
+        key: value.split("|") if isinstance(value, str) and "|" in value else value
+        for key, value in fixed.items()
     }
 
 
