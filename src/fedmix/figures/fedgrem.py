@@ -93,6 +93,58 @@ def simulation(
     return figure
 
 
+def axis(
+    results: pd.DataFrame, timings: pd.DataFrame, labels: Mapping[str, str], axis: str
+) -> Figure:
+    """Draw how the error moves along one axis of the real-data study.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Results of ``fedgrem_axes`` on the settings of one axis.
+    timings : DataFrame
+        Not used.
+    labels : mapping of str to str
+        The methods' printed names.
+    axis : str
+        The column that varies; ``"penalty"`` varies FedGrEM itself (methods ``FedGrEM-C<value>``).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Error bars are one standard deviation over replications to either side.
+    """
+    import matplotlib.pyplot as plt
+
+    scores = final_scores(results, "misclustering")
+    if axis == "penalty":
+        scores = scores[scores["method"].str.startswith(_PENALTY_PREFIX)]
+        place = scores["method"].str.removeprefix(_PENALTY_PREFIX)
+        scores = scores.assign(place=place, method="FedGrEM")
+    else:
+        scores = scores.assign(place=scores[axis].str.replace("_", " "))
+    cells = summarise(scores, ["method", "place"], scale=100)
+    places = list(dict.fromkeys(cells["place"]))
+    drawn = list(dict.fromkeys(cells["method"]))
+    figure, axes = plt.subplots(figsize=(1.6 + 0.9 * len(places), 3.6))
+    for position, method in enumerate(drawn):
+        line = cells[cells["method"] == method].set_index("place").loc[places]
+        offset = 0.6 * ((position + 0.5) / len(drawn) - 0.5)
+        axes.errorbar(
+            np.arange(len(places)) + offset,
+            line["mean"],
+            yerr=line["sd"],
+            label=labels[method],
+            **method_style(method).keywords() | {"linestyle": "none"},
+        )
+    axes.set_xticks(range(len(places)), places, rotation=20 if len(places) > 4 else 0)
+    axes.set(xlabel=_AXES.get(axis, axis), ylabel="mis-clustering error (%)")
+    _legend(figure, axes)
+    return figure
+
+
+_PENALTY_PREFIX = "FedGrEM-C"
+_AXES = {"penalty": "penalty constant C", "contamination": "kind of contamination"}
 _ERRORS = {"weights_error": "mixing weights", "means_error": "means"}
 _MODELS = {"gaussian": "Gaussian mixture", "regression": "mixture of regressions"}
 
