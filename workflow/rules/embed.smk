@@ -32,7 +32,7 @@ rule embed_tsne:
     params:
         spec=embedding_parameters,
         source=lambda wildcards: source_hash("fedmix.embed.tsne"),
-    threads: workflow.cores
+    threads: 16  # at most: Snakemake lowers it to --cores; on a cluster: set-threads in the profile
     resources:
         mem_mb=more_memory(4000),
     log:
