@@ -43,6 +43,16 @@ def test_a_variant_changes_its_methods_only_there():
     assert study.method_in("FedGrEM", coded).parameters == {"step_scale": 0.9, "central_steps": 2}
 
 
+def test_what_a_variant_says_of_a_method_holds_for_its_aliases():
+    alias = {"name": "FedGrEM-0.5", "method": "FedGrEM", "parameters": {"step_scale": 0.5}}
+    study = plan_study("s", document(methods=["FedGrEM", alias]), METHODS)
+    coded = study.settings["as_coded.gaussian-h0.0"]
+    assert study.method_in("FedGrEM-0.5", coded).parameters == {
+        "step_scale": 0.5,
+        "central_steps": 2,
+    }
+
+
 def test_a_method_runs_only_where_it_may():
     study = plan_study("s", document(), METHODS)
     assert study.methods_of(study.settings["as_coded.gaussian-h0.0"]) == ["FedGrEM"]
@@ -68,7 +78,7 @@ def test_blocks_cover_all_replications_and_stay_when_more_are_added():
         ({"methods": ["FedGREM"]}, "unknown method 'FedGREM'. Did you mean 'FedGrEM'"),
         ({"setting_id": "{model}"}, "two settings share the id"),
         ({"setting_id": "{modle}"}, "names 'modle'.*Did you mean 'model'"),
-        ({"variants": {"a": {"methods": {"FedGM": {}}}}}, "changes method 'FedGM'"),
+        ({"variants": {"a": {"methods": {"FedGM": {}}}}}, "changes the unknown method 'FedGM'.*Did you mean 'FedGMM'"),
     ],
 )
 def test_a_wrong_study_is_a_clear_error(changes, says):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from string import Formatter
 from typing import Any
 
 from fedmix.configuration import merged, raise_all
 from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.methods.capabilities import able_methods
 
 DEFAULT_VARIANT = "default"
+REGISTERED = "registered"
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,13 @@ class Setting:
 
 @dataclass(frozen=True)
 class PlannedMethod:
-    """A method of a study: its name in paths and tables, its estimator and parameters."""
+    """A method of a study: its name in paths and tables, its estimator and parameters.
+
+    ``source`` is the entry of ``config/methods.yaml`` that it is, or varies.
+    """
 
     name: str
+    source: str
     estimator: str
     label: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -80,11 +86,18 @@ class Study:
         return [m.name for m in self.methods.values() if setting.matches(m.where)]
 
     def method_in(self, name: str, setting: Setting) -> PlannedMethod:
-        """Return a method with the parameters that the setting's variant gives it."""
+        """Return a method with the parameters that the setting's variant gives it.
+
+        What a variant says of an entry of ``config/methods.yaml`` holds for all that vary it.
+        """
         method = self.methods[name]
-        change = self.variants[setting.variant].get("methods", {}).get(name, {})
-        parameters = {**method.parameters, **change}
-        return PlannedMethod(name, method.estimator, method.label, parameters, method.where)
+        changes = self.variants[setting.variant].get("methods", {})
+        parameters = {
+            **method.parameters,
+            **changes.get(method.source, {}),
+            **changes.get(name, {}),
+        }
+        return replace(method, parameters=parameters)
 
 
 def replications_of(block: str) -> range:
@@ -103,7 +116,8 @@ def plan_study(name: str, document: Mapping[str, Any], methods: Mapping[str, Any
     document : mapping
         Its validated configuration, the preset's changes included.
     methods : mapping
-        The method entries of ``config/methods.yaml``.
+        The method entries of ``config/methods.yaml``. A study whose methods are ``registered``
+        runs every method that can label the points of Gaussian data, with an entry or without.
 
     Returns
     -------
@@ -115,13 +129,13 @@ def plan_study(name: str, document: Mapping[str, Any], methods: Mapping[str, Any
         If settings share an id, or a method or variant is unknown.
     """
     variants = document.get("variants") or {DEFAULT_VARIANT: {}}
-    planned = {m.name: m for m in (_plan_method(name, e, methods) for e in document["methods"])}
+    planned = {m.name: m for m in _planned_methods(name, document["methods"], methods)}
     raise_all(
-        f"studies/{name}.yaml: variant {variant!r} changes method {method!r}, which the study "
-        f"does not run. {nearest_names(method, planned)}"
+        f"studies/{name}.yaml: variant {variant!r} changes the unknown method {method!r}. "
+        f"{nearest_names(method, [*planned, *methods])}"
         for variant, change in variants.items()
         for method in change.get("methods", {})
-        if method not in planned
+        if method not in planned and method not in methods
     )
     settings: dict[str, Setting] = {}
     for setting in _settings(name, document, variants):
@@ -169,6 +183,20 @@ def _format_id(study: str, template: str, values: Mapping[str, Any]) -> str:
     return template.format(**values)
 
 
+def _planned_methods(
+    study: str, wanted: str | list[str | Mapping[str, Any]], known: Mapping[str, Any]
+) -> Iterator[PlannedMethod]:
+    if wanted != REGISTERED:
+        yield from (_plan_method(study, entry, known) for entry in wanted)
+        return
+    for estimator in able_methods():
+        entries = {n: e for n, e in known.items() if e["estimator"] == estimator}
+        # A method's first entry is the plain one; a new method may do without.
+        name = next(iter(entries), estimator)
+        plain = {"estimator": estimator, "label": estimator}
+        yield _plan_method(study, name, {name: entries.get(name, plain)})
+
+
 def _plan_method(study: str, entry: str | Mapping[str, Any], known: Mapping) -> PlannedMethod:
     entry = {"name": entry} if isinstance(entry, str) else entry
     source = entry.get("method", entry["name"])
@@ -179,6 +207,7 @@ def _plan_method(study: str, entry: str | Mapping[str, Any], known: Mapping) -> 
     base = known[source]
     return PlannedMethod(
         name=entry["name"],
+        source=source,
         estimator=base["estimator"],
         label=entry.get("label", base["label"] if source == entry["name"] else entry["name"]),
         parameters={**base.get("parameters", {}), **entry.get("parameters", {})},
