@@ -82,18 +82,18 @@ def _regression(rng: np.random.Generator, n: int) -> Iterator[dict]:
 def _fedgem_figures(rng: np.random.Generator, n: int) -> Iterator[dict]:
     for imbalance in ("nominal", "client", "cluster"):
         for r_min in (1, 2, 4, 6, 8):
-            setting = {"imbalance": imbalance, "separation": r_min}
+            setting = {"imbalance": imbalance, "r_min": r_min}
             yield from _scores("fedgem_sensitivity", setting, rng, n, 0.3 + 0.08 * r_min, 11.0)
         for v in (0.1, 1, 10, 100):
-            setting = {"imbalance": imbalance, "final_radius_scale": v}
+            setting = {"imbalance": imbalance, "v": v}
             yield from _scores("fedgem_radius", setting, rng, n, 0.9 - 0.2 * (v > 10), 25 / (1 + v))
-    for axis, column in {"features": "n_features", "clients": "n_clients"}.items():
+    for axis in ("d", "n_clients"):
         for value in (5, 25, 65):
             for method, seconds in {"FedGEM": 3.0, "AFCL": 1.0, "FedKmeans": 0.1}.items():
-                growth = value / 5 if axis == "clients" and method == "AFCL" else 1.0
+                growth = value / 5 if axis == "n_clients" and method == "AFCL" else 1.0
                 for r in range(n):
                     row = {"study": "fedgem_scalability", "variant": "default", "axis": axis}
-                    row |= {column: value, "setting": f"{axis}{value}", "method": method}
+                    row |= {axis: value, "setting": f"{axis}{value}", "method": method}
                     row |= {"replication": r, "round": None}
                     yield row | {"metric": "seconds", "value": seconds * growth * rng.uniform(1, 2)}
                     yield row | {"metric": "ari_pooled", "value": rng.uniform(0.4, 0.5)}

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from configured_studies import configured_studies
 from fedmix.audit import (
     audit_cells,
     cells_table,
@@ -18,6 +19,7 @@ from fedmix.audit import (
 )
 from fedmix.audit.effects import Effect, mean_effect, paired_effect, unpaired_effect
 from fedmix.errors import ConfigurationError
+from fedmix.published.matching import has_values
 from synthetic_results import published_cells, results_and_timings
 
 ROOT = Path(__file__).parents[1]
@@ -53,6 +55,25 @@ def answer(results: pd.DataFrame, predicate: str, **parameters) -> pd.Series:
 def test_at_least_35_claims_cover_all_three_papers(claims):
     assert len(claims) >= 35
     assert {claim["paper"] for claim in claims} == {"fedgrem", "mixed_regression", "fedgem"}
+
+
+def test_claims_speak_of_configured_settings_and_methods(claims):
+    for claim in claims:
+        if "study" not in claim:
+            continue
+        study = configured_studies()[claim["study"]]
+        where, parameters = claim.get("where", {}), claim["parameters"]
+        places = [s for s in study.settings.values() if has_values(s.values, where)]
+        assert places, claim["id"]
+        for key in ("along", "per", "column", "by"):
+            if key in parameters:
+                assert any(parameters[key] in s.values for s in places), claim["id"]
+        speaks_of_values = "at" in parameters  # `than` is then a setting's value
+        keys = ("method", "to", "first", "middle", "last", *(() if speaks_of_values else ("than",)))
+        for key in keys:
+            named = parameters.get(key, [])
+            named = [named] if isinstance(named, str) else named
+            assert set(named) - set(study.methods) <= {"all", "FedGrEM-2.05"}, claim["id"]
 
 
 def test_every_claim_gets_one_of_the_verdicts(claims, evaluated):

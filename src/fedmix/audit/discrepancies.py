@@ -123,6 +123,8 @@ def _measure(spec: Mapping[str, Any], evidence: Evidence) -> str:
     before = _cells(evidence, spec, {**where, **spec["from"]})
     after = _cells(evidence, spec, {**where, **spec["to"]})
     pairs = [(before[key], after[key]) for key in before.keys() & after.keys()]
+    if len(before) == len(after) == 1:  # no doubt then which belongs to which
+        pairs = [(*before.values(), *after.values())]
     paired = [(a[s], b[s]) for a, b in pairs if len(s := a.index.intersection(b.index))]
     if not paired:
         return ""
