@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +57,15 @@ class Request:
     items : mapping of str to Item
     datasets : mapping of str to mapping
         Entries of ``config/datasets.yaml``.
+    left_out : tuple of str
+        Optional settings whose embedding is not at hand, each with the reason.
     """
 
     options: Mapping[str, Any]
     studies: Mapping[str, Study]
     items: Mapping[str, Item]
     datasets: Mapping[str, Any]
+    left_out: tuple[str, ...] = ()
 
     def settings_of(self, item: Item) -> list[Setting]:
         """Return the settings that an item shows."""
@@ -74,7 +77,9 @@ class Request:
         return sorted({(v["dataset"], v["embedding"]) for v in values if "dataset" in v})
 
 
-def read_request(folder: str | Path, options: Mapping[str, Any]) -> Request:
+def read_request(
+    folder: str | Path, options: Mapping[str, Any], workdir: str | Path = "."
+) -> Request:
     """Resolve a request against the configuration folder.
 
     Parameters
@@ -83,6 +88,8 @@ def read_request(folder: str | Path, options: Mapping[str, Any]) -> Request:
         The ``config`` folder; the schemas lie in ``workflow/schemas`` beside it.
     options : mapping
         The top-level configuration after ``--config``.
+    workdir : path-like, default="."
+        Where results go; optional settings run if their embedding is there.
 
     Returns
     -------
@@ -100,24 +107,52 @@ def read_request(folder: str | Path, options: Mapping[str, Any]) -> Request:
     methods = _read(folder / "methods.yaml", schemas, "methods")
     datasets = _read(folder / "datasets.yaml", schemas, "datasets")
     raise_all(_unknown_estimators(methods))
+    studies = _read_studies(folder, schemas, preset, methods, options)
+    raise_all(e for study in studies.values() for e in _setting_errors(study, datasets))
+    present = {name: _without_missing(study, Path(workdir)) for name, study in studies.items()}
+    items = _read_items(folder, schemas, preset)
+    planned = {name: item for name, item in items.items() if item.study in studies}
+    request = Request(options, present, planned, datasets, _left_out(studies, present))
+    shown = {name: item for name, item in planned.items() if request.settings_of(item)}
+    return replace(request, items=shown)
+
+
+def _read_studies(
+    folder: Path, schemas: Path, preset: Mapping, methods: Mapping, options: Mapping
+) -> dict[str, Study]:
+    overrides = {k: options[k] for k in ("replications", "block") if options.get(k)}
     studies = {}
     for name, change in preset["studies"].items():
         base = _read(folder / "studies" / f"{name}.yaml", schemas, "study")
-        document = merged(merged(base, change or {}), _overrides(options))
+        document = merged(merged(base, change or {}), overrides)
         validate(document, read_schema(schemas / "study.schema.yaml"), f"studies/{name}.yaml")
         studies[name] = plan_study(name, document, methods)
-    raise_all(e for study in studies.values() for e in _setting_errors(study, datasets))
-    items = _read_items(folder, schemas, preset)
-    raise_all(
-        f"items: {i.name} shows the unknown study {i.study!r}. {nearest_names(i.study, known)}"
-        for known in [[p.stem for p in (folder / "studies").glob("*.yaml")]]
-        for i in items.values()
-        if i.study not in known
+    return studies
+
+
+def embedded_path(values: Mapping[str, Any]) -> str:
+    """Return where the embedded data set of a setting lies."""
+    return f"data/embedded/{values['dataset']}/{values['embedding']}.npz"
+
+
+def _without_missing(study: Study, workdir: Path) -> Study:
+    """Leave out optional settings whose embedding nobody has made yet."""
+    settings = {
+        folder: setting
+        for folder, setting in study.settings.items()
+        if not setting.values.get("optional") or (workdir / embedded_path(setting.values)).is_file()
+    }
+    return replace(study, settings=settings)
+
+
+def _left_out(studies: Mapping[str, Study], present: Mapping[str, Study]) -> tuple[str, ...]:
+    return tuple(
+        f"{name}/{folder}: {embedded_path(setting.values)} is not at hand; "
+        f"`snakemake {embedded_path(setting.values)}` makes it"
+        for name, study in studies.items()
+        for folder, setting in study.settings.items()
+        if folder not in present[name].settings
     )
-    planned = {n: i for n, i in items.items() if i.study in studies}
-    request = Request(options, studies, planned, datasets)
-    shown = {n: i for n, i in planned.items() if request.settings_of(i)}
-    return Request(options, studies, shown, datasets)
 
 
 def _read(path: Path, schemas: Path, schema: str) -> dict[str, Any]:
@@ -125,10 +160,6 @@ def _read(path: Path, schemas: Path, schema: str) -> dict[str, Any]:
     where = "/".join(path.parts[-2:])
     validate(document, read_schema(schemas / f"{schema}.schema.yaml"), where)
     return document
-
-
-def _overrides(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: options[k] for k in ("replications", "block") if options.get(k)}
 
 
 def _read_items(folder: Path, schemas: Path, preset: Mapping[str, Any]) -> dict[str, Item]:
@@ -141,6 +172,13 @@ def _read_items(folder: Path, schemas: Path, preset: Mapping[str, Any]) -> dict[
                 f"preset: unknown item {name!r}. {nearest_names(name, entries)}"
             )
         entries[name] = merged(entries[name], change)
+    known = {path.stem for path in (folder / "studies").glob("*.yaml")}
+    raise_all(
+        f"items: {name} shows the unknown study {entry['study']!r}. "
+        f"{nearest_names(entry['study'], known)}"
+        for name, entry in entries.items()
+        if entry["study"] not in known
+    )
     return {name: Item(name=name, **entry) for name, entry in entries.items()}
 
 

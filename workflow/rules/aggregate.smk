@@ -41,13 +41,29 @@ def item_parameters(wildcards):
     }
 
 
+def item_category(wildcards):
+    return PAPER_NAMES[ITEMS[wildcards.item].paper]
+
+
+def item_labels(wildcards):
+    item = ITEMS[wildcards.item]
+    return {"item": item.title, "kind": item.kind}
+
+
 rule make_table:
     input:
         results=item_input("results"),
         timings=item_input("timings"),
         printed=printed_file,
     output:
-        expand("results/tables/{{item}}.{suffix}", suffix=ITEM_SUFFIXES["table"]),
+        "results/tables/{item}.csv",
+        report(
+            "results/tables/{item}.md",
+            caption="../report/item.rst",
+            category=item_category,
+            labels=item_labels,
+        ),
+        "results/tables/{item}.tex",
     params:
         item=item_parameters,
         source=builder_hash("fedmix.tables"),
@@ -62,7 +78,14 @@ rule make_figure:
         results=item_input("results"),
         timings=item_input("timings"),
     output:
-        expand("results/figures/{{item}}.{suffix}", suffix=ITEM_SUFFIXES["figure"]),
+        "results/figures/{item}.pdf",
+        report(
+            "results/figures/{item}.svg",
+            caption="../report/item.rst",
+            category=item_category,
+            labels=item_labels,
+        ),
+        "results/figures/{item}.png",
     params:
         item=item_parameters,
         source=builder_hash("fedmix.figures"),

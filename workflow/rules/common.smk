@@ -10,7 +10,7 @@ from fedmix.archive import read_manifest
 from fedmix.errors import FedmixError
 from fedmix.progress import begin
 from fedmix.provenance import source_hash
-from fedmix.request import read_request
+from fedmix.request import embedded_path, read_request
 
 BASE = Path(workflow.basedir)
 # The options that say what is run; an archive carries them.
@@ -49,9 +49,7 @@ def method_of(wildcards):
 def embedded_data(wildcards):
     """The embedded data set that a setting works on, if any."""
     values = setting_of(wildcards).values
-    if "dataset" not in values:
-        return []
-    return f"data/embedded/{values['dataset']}/{values['embedding']}.npz"
+    return embedded_path(values) if "dataset" in values else []
 
 
 def cell_parameters(wildcards):
@@ -110,4 +108,10 @@ def item_files(items):
     ]
 
 
+PAPER_NAMES = {
+    "fedgrem": "FedGrEM",
+    "mixed_regression": "Mixed regression",
+    "fedgem": "FedGEM",
+    "cross": "Across papers",
+}
 ITEM_SUFFIXES = {"table": ["csv", "md", "tex"], "figure": ["pdf", "svg", "png"]}

@@ -26,10 +26,12 @@ rule build_page:
             "results/index.html",
             caption="../report/page.rst",
             category="Scorecard",
+            labels={"item": "The whole page", "kind": "page"},
         ),
     params:
         figures=page_figures(),
         options={key: config[key] for key in RUN_OPTIONS},
+        left_out=list(REQUEST.left_out),
         source=source_hash("fedmix.report"),
     log:
         "logs/build_page.log",

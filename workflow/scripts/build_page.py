@@ -10,10 +10,13 @@ with job(snakemake.log[0], snakemake.threads):
 
     results = concatenate(snakemake.input.results)
     timings = concatenate(snakemake.input.timings)
+    provenance = describe_run(snakemake.params.options, results, timings)
+    if snakemake.params.left_out:
+        provenance["Left out"] = "; ".join(snakemake.params.left_out)
     context = PageContext(
         **read_records(snakemake.input.audit),
         figures=[Figure(**figure) for figure in snakemake.params.figures],
-        provenance=describe_run(snakemake.params.options, results, timings),
+        provenance=provenance,
         preset=snakemake.params.options["preset"],
         failures=count_failures(results),
     )
