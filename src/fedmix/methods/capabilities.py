@@ -1,0 +1,107 @@
+"""What the methods can do, read off their source text, so that planning a run imports none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.methods import index
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """The class variables by which a method says where it may run.
+
+    Parameters
+    ----------
+    families, level, needs, takes_initial_values
+        See :class:`fedmix.methods.base.FederatedEstimator`.
+    """
+
+    families: tuple[str, ...]
+    level: str
+    needs: tuple[str, ...]
+    takes_initial_values: bool
+
+    def obstacle(self, family: str, level: str) -> str:
+        """Return why a method cannot run on such data, or an empty string if it can.
+
+        Parameters
+        ----------
+        family : str
+            Family of the data, "gaussian" or "regression".
+        level : str
+            What is to be labelled: "sample" or "client".
+        """
+        if family not in self.families:
+            return f"for {' or '.join(self.families)} data only"
+        if level != self.level:
+            return f"labels {self.level}s, not {level}s"
+        return ""
+
+
+@cache
+def capabilities_of(name: str) -> Capabilities:
+    """Return the capabilities of a registered method.
+
+    Raises
+    ------
+    ConfigurationError
+        If no method has this name, or a class variable is not written as a literal.
+    """
+    if name not in index():
+        raise ConfigurationError(f"Unknown method {name!r}. {nearest_names(name, index())}")
+    return Capabilities(**{f.name: _class_variable(name, f.name) for f in fields(Capabilities)})
+
+
+def able_methods(family: str = "gaussian", level: str = "sample") -> list[str]:
+    """Return the names of all registered methods that can run on such data, sorted."""
+    return sorted(name for name in index() if not capabilities_of(name).obstacle(family, level))
+
+
+def obstacles(family: str = "gaussian", level: str = "sample") -> dict[str, str]:
+    """Return the reason for each registered method that cannot run on such data."""
+    reasons = {name: capabilities_of(name).obstacle(family, level) for name in sorted(index())}
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
+def _class_variable(class_name: str, variable: str) -> Any:
+    for ancestor in _ancestors(class_name):
+        for node in _classes()[ancestor].body:
+            if variable in _targets(node):
+                try:
+                    return ast.literal_eval(node.value)
+                except ValueError:
+                    raise ConfigurationError(
+                        f"{ancestor}.{variable} must be a literal, such as a tuple of strings: "
+                        "it is read off the source text."
+                    ) from None
+    raise ConfigurationError(f"{class_name} has no {variable}: inherit FederatedEstimator.")
+
+
+def _targets(node: ast.stmt) -> list[str]:
+    """Return the names that a statement of a class body gives a value to."""
+    if isinstance(node, ast.AnnAssign) and node.value is not None:
+        return [node.target.id] if isinstance(node.target, ast.Name) else []
+    if isinstance(node, ast.Assign):
+        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+    return []
+
+
+def _ancestors(name: str) -> Iterator[str]:
+    """Yield a class and those of its bases that stand in this folder, depth first."""
+    if name in _classes():
+        yield name
+        for base in _classes()[name].bases:
+            yield from _ancestors(base.id if isinstance(base, ast.Name) else "")
+
+
+@cache
+def _classes() -> Mapping[str, ast.ClassDef]:
+    trees = [ast.parse(p.read_text(encoding="utf-8")) for p in Path(__file__).parent.glob("*.py")]
+    return {n.name: n for tree in trees for n in tree.body if isinstance(n, ast.ClassDef)}
