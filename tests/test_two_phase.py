@@ -3,6 +3,8 @@ import pytest
 
 from fedmix import Clients, methods
 from fedmix.errors import DivergenceError
+from fedmix.kernels.regression_maps import rotate
+from fedmix.methods.clustered_baselines import local_estimates
 from fedmix.metrics.regression import clustering_accuracy, model_error, model_errors
 from fedmix.simulate.mixed_regression import draw_clients, draw_truth
 
@@ -240,8 +242,23 @@ def test_one_shot_labels_come_from_local_estimates(problem):
     clients, truth = simulated(sizes=[40] * 60, d=5)
     fit = methods.OneShotClustering(3, rounds=100).fit(clients)
     assert clustering_accuracy(truth.labels, fit.labels_) == 1
-    ridge = methods.OneShotClustering(3, ridge=0.1).fit(clients)
-    assert clustering_accuracy(truth.labels, ridge.labels_) == 1
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_local_estimates_equal_ridge_regression(ridge):
+    clients, _ = simulated(sizes=[3, 0, 9, 40], d=5)
+    expected = np.zeros((4, 5))
+    for i, n in enumerate(clients.sizes):
+        if n:
+            x, penalty = clients[i], ridge * np.mean(clients[i] ** 2) * np.eye(5)
+            expected[i] = np.linalg.pinv(x.T @ x / n + penalty) @ x.T @ clients.responses_of(i) / n
+    np.testing.assert_allclose(local_estimates(rotate(clients), ridge), expected, atol=1e-11)
+
+
+def test_one_shot_survives_as_many_points_as_features():
+    clients, truth = simulated(sizes=[30] * 60, d=30)
+    fit = methods.OneShotClustering(3, rounds=300).fit(clients)
+    assert clustering_accuracy(truth.labels, fit.labels_) == 1
 
 
 def test_one_shot_needs_as_many_clients_as_clusters():

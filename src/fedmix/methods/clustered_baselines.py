@@ -165,9 +165,10 @@ class OneShotClustering(ClusteredRegression):
         Number of clusters k.
     local, local_steps, learning_rate, rounds, gamma, tol
         As in :class:`~fedmix.methods.two_phase.TwoPhase`.
-    ridge : float, default=0.0
-        Penalty of the local estimates ``argmin ||y - X theta||^2 / n_i + ridge ||theta||^2``; 0
-        gives least squares, of smallest norm where a client has fewer points than features.
+    ridge : float, default=0.01
+        Penalty of the local estimates ``argmin ||y - X theta||^2 / n_i + ridge m_i ||theta||^2``,
+        m_i the client's mean squared feature. 0 gives least squares, of smallest norm where a
+        client has fewer points than features; these explode where it has about as many.
     n_init : int, default=10
         Starts of k-means, of which the best counts.
     random_state : int, default=0
@@ -192,7 +193,7 @@ class OneShotClustering(ClusteredRegression):
         local_steps: int = 5,
         learning_rate: float | None = None,
         rounds: int = 400,
-        ridge: float = 0.0,
+        ridge: float = 0.01,
         n_init: int = 10,
         gamma: float = 0.5,
         tol: float = 0.0,
@@ -262,14 +263,15 @@ def local_estimates(rotated: RotatedClients, ridge: float) -> NDArray:
     ----------
     rotated : RotatedClients
     ridge : float
-        Penalty; with 0, directions in which a client has no variation stay at 0.
+        Penalty in units of the client's mean squared feature; with 0, directions in which a client
+        has no variation stay at 0.
     """
-    largest = np.zeros(len(rotated.sizes))
+    n_clients, n_features = len(rotated.sizes), rotated.rows.shape[1]
     owners = rotated.owners
-    np.maximum.at(largest, owners, rotated.curvatures)
-    counted = rotated.curvatures > np.finfo(float).eps * largest[owners]
-    scale = rotated.sizes[owners] * (rotated.curvatures + ridge)
+    total = np.bincount(owners, rotated.curvatures, minlength=n_clients)[owners]
+    counted = rotated.curvatures > np.finfo(float).eps * total
+    scale = rotated.sizes[owners] * (rotated.curvatures + ridge * total / n_features)
     pulls = np.divide(rotated.targets, scale, out=np.zeros(len(scale)), where=counted)
-    estimates = np.zeros((len(rotated.sizes), rotated.rows.shape[1]))
+    estimates = np.zeros((n_clients, n_features))
     np.add.at(estimates, owners, pulls[:, None] * rotated.rows)
     return estimates
