@@ -11,16 +11,21 @@ import yaml
 
 from fedmix.errors import ConfigurationError, nearest_names
 
+_MERGE = "tag:yaml.org,2002:merge"
+
 
 class _StrictLoader(yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader):
     """A safe loader that refuses a key given twice, which YAML would quietly overwrite."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for position, key in enumerate(keys):
-            if key in keys[:position]:
-                line = node.value[position][0].start_mark.line + 1
-                raise ConfigurationError(f"key {key!r} is given twice, again in line {line}")
+        seen = set()
+        for key, _ in node.value:
+            if key.tag == _MERGE:
+                continue
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                raise ConfigurationError(f"key {key.value!r} is given twice, again in line {line}")
+            seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
