@@ -1,8 +1,8 @@
 """Simulated isotropic clusters: Figures 1 to 4 of the FedGEM paper.
 
 Settings, by the paper's symbols: ``n_clients`` (G), ``n_components`` (K), ``d``, ``r_min``,
-``imbalance``, ``n_per_client`` (training points a client; a number or a list), ``n_test``, ``v`` (the
-constant of the final radius, or candidates for cross-validation), ``starts`` (the best counts).
+``imbalance``, ``n_per_client`` (training points a client; a number or a list), ``n_test``, ``v``
+(constant of the final radius, or candidates for cross-validation), ``starts`` (the best counts).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Federated clustering of labelled data: Tables 1, 2, 6 and 7 of the FedGEM paper.
 
 Settings: ``n_clients``, ``train_fraction``, ``spared_classes`` (K_g is at most K less this many),
-``partition`` ("dealt" as published or "shared", shuffled and fully used), ``v`` (the constant of the
+``partition`` ("dealt" as published or "shared", shuffled and fully used), ``v`` (constant of the
 final radius, or candidates for 3-fold cross-validation on the silhouette).
 """
 
@@ -99,7 +99,7 @@ def fit_method(
     scales: float | Sequence[float],
     seed: int,
 ) -> tuple[FederatedEstimator, dict[str, float]]:
-    """Fit a method, first choosing the final radius by cross-validation where it has one.
+    """Fit a method; FedGEM's final radius, on which its labels depend, is chosen beforehand.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def fit_method(
     known : mapping
         See :func:`known_numbers`; a method is told what its class says it needs.
     scales : float or sequence of float
-        v, or candidates for it.
+        v of FedGEM, or candidates for it.
     seed : int
 
     Returns
@@ -116,11 +116,11 @@ def fit_method(
     estimator : FederatedEstimator
         Fitted to all training data.
     chosen : dict
-        ``final_radius_scale`` for a method with a final merge, and, if it was chosen among several,
+        For FedGEM ``final_radius_scale`` and, if it was chosen among several,
         ``validation_undefined``: how many silhouettes the cross-validation could not compute.
     """
     parameters = {name: known[name] for name in method.kind.needs} | {"random_state": seed}
-    if "final_radius_scale" not in method.kind().get_params():
+    if method.estimator != "FedGEM":
         return method.build(**parameters).fit(train), {}
     candidates = np.atleast_1d(scales).astype(float).tolist()
     chosen = {"final_radius_scale": candidates[0]}
