@@ -183,7 +183,7 @@ class FederatedMixture(FederatedEstimator):
 
     def _has_settled(self, before: list[FloatArray]) -> bool:
         moves = [np.abs(b - a).max() for b, a in zip(before, self._state(), strict=True)]
-        return max(moves) < self.tol or max(moves) == 0.0
+        return bool(max(moves) < self.tol or max(moves) == 0.0)
 
     def _check_finite(self, weights: FloatArray, means: FloatArray) -> None:
         """Raise a DivergenceError where an iterate is no longer a number."""
