@@ -4,10 +4,12 @@ from collections import Counter
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from fedmix import methods as method_registry
 from fedmix.archive import read_manifest
 from fedmix.errors import FedmixError
+from fedmix.locking import claim, require_writable
 from fedmix.progress import begin
 from fedmix.provenance import source_hash
 from fedmix.request import embedded_path, read_request
@@ -26,6 +28,11 @@ except FedmixError as error:
 STUDIES = REQUEST.studies
 ITEMS = REQUEST.items
 
+# A run tells a line a finished block; these lines of Snakemake's come once a job and say nothing.
+logger.addFilter(
+    lambda record: not record.getMessage().startswith(("Select jobs", "Execute "))
+)
+
 
 wildcard_constraints:
     study="[a-z0-9_]+",
@@ -35,6 +42,19 @@ wildcard_constraints:
     dataset="[a-z0-9_]+",
     embedding="[a-z0-9_]+",
     item="[a-z0-9_]+",
+
+
+# Rules that only print: they may run beside a run, and on results that cannot be changed.
+PRINTING_RULES = ("status", "forecast")
+
+
+def prepare_folder():
+    """See that results can be written here and that no other run is doing so."""
+    try:
+        require_writable("results")
+        claim()
+    except FedmixError as error:
+        raise WorkflowError(str(error)) from None
 
 
 def setting_of(wildcards):
