@@ -1,10 +1,12 @@
 # What the rule modules share: the request, and functions from wildcards to files and parameters.
 
+import logging
 from collections import Counter
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
+from snakemake.settings.enums import Quietness
 
 from fedmix import methods as method_registry
 from fedmix.archive import read_manifest
@@ -13,6 +15,12 @@ from fedmix.locking import claim, require_writable
 from fedmix.progress import begin
 from fedmix.provenance import source_hash
 from fedmix.request import embedded_path, read_request
+
+# The default profile keeps Snakemake quiet, for jobs tell their own progress. Errors must be seen.
+if Quietness.ALL in workflow.output_settings.quiet and not workflow.dryrun:
+    error_lines = logging.StreamHandler()
+    error_lines.setLevel(logging.ERROR)
+    logger.addHandler(error_lines)
 
 BASE = Path(workflow.basedir)
 # The options that say what is run; an archive carries them.
@@ -27,11 +35,6 @@ except FedmixError as error:
 
 STUDIES = REQUEST.studies
 ITEMS = REQUEST.items
-
-# A run tells a line a finished block; these lines of Snakemake's come once a job and say nothing.
-logger.addFilter(
-    lambda record: not record.getMessage().startswith(("Select jobs", "Execute "))
-)
 
 
 wildcard_constraints:
