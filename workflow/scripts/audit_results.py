@@ -16,9 +16,7 @@ with job(snakemake.log[0], snakemake.threads):
     results, timings = concatenate(files.results), concatenate(files.timings)
     printed = published.load(Path(files.published[0]).parent, files.mapping)
     claims = audit.read_claims(files.claims, schemas / "claims.schema.yaml")
-    register = audit.read_discrepancies(
-        files.discrepancies, schemas / "discrepancies.schema.yaml"
-    )
+    register = audit.read_discrepancies(files.discrepancies, schemas / "discrepancies.schema.yaml")
 
     stand_ins = read_yaml(files.mapping)["stand_ins"]
     cells = audit.audit_cells(results, timings, printed, stand_ins)

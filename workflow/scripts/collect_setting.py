@@ -3,8 +3,8 @@
 from fedmix.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.tables.collect import concatenate
     from fedmix.storage import write_table
+    from fedmix.tables.collect import concatenate
 
     write_table(snakemake.output.timings, concatenate(snakemake.input.timings))
     write_table(snakemake.output.results, concatenate(snakemake.input.results))

@@ -5,11 +5,11 @@ from pathlib import Path
 from fedmix.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.data import fetch, read_registry
+    from fedmix.data import DatasetEntry, fetch
 
-    registry = read_registry(Path(snakemake.scriptdir).resolve().parents[1] / "config" / "datasets.yaml")
+    name = snakemake.wildcards.dataset
     fetch(
-        registry[snakemake.wildcards.dataset],
+        DatasetEntry.from_mapping(name, {**snakemake.params.entry, "embeddings": {}}),
         Path(snakemake.output[0]).parent,
         mirror=snakemake.config["mirror"],
         timeout=snakemake.config["download_timeout"],
