@@ -78,7 +78,10 @@ def test_blocks_cover_all_replications_and_stay_when_more_are_added():
         ({"methods": ["FedGREM"]}, "unknown method 'FedGREM'. Did you mean 'FedGrEM'"),
         ({"setting_id": "{model}"}, "two settings share the id"),
         ({"setting_id": "{modle}"}, "names 'modle'.*Did you mean 'model'"),
-        ({"variants": {"a": {"methods": {"FedGM": {}}}}}, "changes the unknown method 'FedGM'.*Did you mean 'FedGMM'"),
+        (
+            {"variants": {"a": {"methods": {"FedGM": {}}}}},
+            "changes the unknown method 'FedGM'.*Did you mean 'FedGMM'",
+        ),
     ],
 )
 def test_a_wrong_study_is_a_clear_error(changes, says):

@@ -13,9 +13,12 @@ def item_input(name):
 
 
 def printed_file(wildcards):
-    """The paper's printed values that a table shows beside ours, if any."""
+    """The paper's printed values that a table shows beside ours, if any.
+
+    A relative name: a repository that is moved with its results has nothing to remake.
+    """
     name = ITEMS[wildcards.item].printed.get("file")
-    return f"{BASE}/data/published/{name}" if name else []
+    return os.path.relpath(BASE / "data" / "published" / name) if name else []
 
 
 def builder_hash(package):
@@ -64,11 +67,11 @@ rule make_table:
             labels=item_labels,
         ),
         "results/tables/{item}.tex",
+    log:
+        "logs/make_table/{item}.log",
     params:
         item=item_parameters,
         source=builder_hash("fedmix.tables"),
-    log:
-        "logs/make_table/{item}.log",
     script:
         "../scripts/make_table.py"
 
@@ -86,10 +89,10 @@ rule make_figure:
             labels=item_labels,
         ),
         "results/figures/{item}.png",
+    log:
+        "logs/make_figure/{item}.log",
     params:
         item=item_parameters,
         source=builder_hash("fedmix.figures"),
-    log:
-        "logs/make_figure/{item}.log",
     script:
         "../scripts/make_figure.py"

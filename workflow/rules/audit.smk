@@ -25,11 +25,11 @@ rule audit_results:
         **{part: f"results/audit/{part}.csv" for part in AUDIT_PARTS},
         register="results/audit/discrepancies.md",
         whole="results/audit/audit.json",
-    params:
-        source=source_hash("fedmix.audit", "fedmix.published"),
-    resources:
-        mem_mb=more_memory(4000),
     log:
         "logs/audit_results.log",
+    resources:
+        mem_mb=more_memory(4000),
+    params:
+        source=source_hash("fedmix.audit", "fedmix.published"),
     script:
         "../scripts/audit_results.py"

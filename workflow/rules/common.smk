@@ -1,6 +1,7 @@
 # What the rule modules share: the request, and functions from wildcards to files and parameters.
 
 import logging
+import os
 from collections import Counter
 from pathlib import Path
 

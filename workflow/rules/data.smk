@@ -14,9 +14,9 @@ def dataset_sources(wildcards):
 rule fetch_data:
     output:
         "data/raw/{dataset}.npz",
-    params:
-        entry=dataset_sources,
     log:
         "logs/fetch_data/{dataset}.log",
+    params:
+        entry=dataset_sources,
     script:
         "../scripts/fetch_data.py"

@@ -10,14 +10,14 @@ rule embed_features:
         "data/raw/{dataset}.npz",
     output:
         "data/embedded/{dataset}/{embedding}.npz",
-    params:
-        spec=embedding_parameters,
-        source=lambda wildcards: source_hash("fedmix.embed"),
+    log:
+        "logs/embed_features/{dataset}/{embedding}.log",
     threads: 1
     resources:
         mem_mb=more_memory(4000),
-    log:
-        "logs/embed_features/{dataset}/{embedding}.log",
+    params:
+        spec=embedding_parameters,
+        source=lambda wildcards: source_hash("fedmix.embed"),
     script:
         "../scripts/embed_features.py"
 
@@ -27,16 +27,16 @@ rule embed_tsne:
         "data/raw/{dataset}.npz",
     output:
         "data/embedded/{dataset}/{embedding}.npz",
+    log:
+        "logs/embed_tsne/{dataset}/{embedding}.log",
     wildcard_constraints:
         embedding="tsne[a-z0-9_]*",
-    params:
-        spec=embedding_parameters,
-        source=lambda wildcards: source_hash("fedmix.embed.tsne"),
     threads: 16  # at most: Snakemake lowers it to --cores; on a cluster: set-threads in the profile
     resources:
         mem_mb=more_memory(4000),
-    log:
-        "logs/embed_tsne/{dataset}/{embedding}.log",
+    params:
+        spec=embedding_parameters,
+        source=lambda wildcards: source_hash("fedmix.embed.tsne"),
     script:
         "../scripts/embed_features.py"
 

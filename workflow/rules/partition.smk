@@ -6,11 +6,11 @@ rule partition_clients:
         data=embedded_data,
     output:
         "results/{study}/{setting}/partition/{block}.npz",
+    log:
+        "logs/partition_clients/{study}/{setting}/{block}.log",
     params:
         cell=cell_parameters,
         source=experiment_hash,
-    log:
-        "logs/partition_clients/{study}/{setting}/{block}.log",
     script:
         "../scripts/partition_clients.py"
 
@@ -21,10 +21,10 @@ rule compute_initial_values:
         partition="results/{study}/{setting}/partition/{block}.npz",
     output:
         "results/{study}/{setting}/initial/{block}.npz",
+    log:
+        "logs/compute_initial_values/{study}/{setting}/{block}.log",
     params:
         cell=cell_parameters,
         source=experiment_hash,
-    log:
-        "logs/compute_initial_values/{study}/{setting}/{block}.log",
     script:
         "../scripts/compute_initial_values.py"

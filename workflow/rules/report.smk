@@ -28,13 +28,13 @@ rule build_page:
             category="Scorecard",
             labels={"item": "The whole page", "kind": "page"},
         ),
+    log:
+        "logs/build_page.log",
     params:
         figures=page_figures(),
         options={key: config[key] for key in RUN_OPTIONS},
         left_out=list(REQUEST.left_out),
         source=source_hash("fedmix.report"),
-    log:
-        "logs/build_page.log",
     script:
         "../scripts/build_page.py"
 
@@ -45,9 +45,9 @@ rule build_archive:
         timings=all_settings("timings"),
     output:
         "results/archive.zip",
-    params:
-        options={key: config[key] for key in RUN_OPTIONS},
     log:
         "logs/build_archive.log",
+    params:
+        options={key: config[key] for key in RUN_OPTIONS},
     script:
         "../scripts/build_archive.py"

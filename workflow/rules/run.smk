@@ -19,19 +19,19 @@ rule run_method:
     output:
         results="results/{study}/{setting}/{method}/{block}.parquet",
         timings="results/{study}/{setting}/{method}/{block}.timings.parquet",
+    log:
+        "logs/run_method/{study}/{setting}/{method}/{block}.log",
+    benchmark:
+        "results/{study}/{setting}/{method}/{block}.benchmark.tsv"
+    threads: 1
+    resources:
+        mem_mb=more_memory(2000),
+        runtime=lambda wildcards, attempt: 120 * attempt,
     params:
         cell=cell_parameters,
         method=method_parameters,
         progress=PROGRESS,
         experiment=experiment_hash,
         source=method_hash,
-    threads: 1
-    resources:
-        mem_mb=more_memory(2000),
-        runtime=lambda wildcards, attempt: 120 * attempt,
-    benchmark:
-        "results/{study}/{setting}/{method}/{block}.benchmark.tsv"
-    log:
-        "logs/run_method/{study}/{setting}/{method}/{block}.log",
     script:
         "../scripts/run_method.py"

@@ -49,9 +49,9 @@ for paper in sorted({item.paper for item in ITEMS.values()}):
     rule:
         name:
             PAPER_TARGETS.get(paper, paper)
-        localrule: True
         input:
             item_files([name for name, item in ITEMS.items() if item.paper == paper]),
+        localrule: True
 
 
 for item_name in ITEMS:
@@ -59,6 +59,6 @@ for item_name in ITEMS:
     rule:
         name:
             item_name
-        localrule: True
         input:
             item_files([item_name]),
+        localrule: True
