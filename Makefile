@@ -28,7 +28,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow/rules
-	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --lint
+	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --lint --workflow-profile none
 
 clean:
 	rm -rf .venv .snakemake results/* logs

@@ -17,10 +17,12 @@ configfile: f"{workflow.basedir}/config/config.yaml"
 
 # Jobs run in the environment that Snakemake itself runs in. With `--sdm conda` (or apptainer) they
 # run in one made from the same description.
-container: "docker://ghcr.io/fedmix/fedmix:0.1.0"
+container: "docker://fedmix/fedmix:0.1.0"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/files.smk"
+include: "workflow/rules/parameters.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/embed.smk"
 include: "workflow/rules/partition.smk"

@@ -1,15 +1,6 @@
 # The audit: every printed cell, claim and discrepancy put to our results.
 
 
-def all_settings(name):
-    """The collected results or timings of every setting of the request."""
-    return [
-        f"results/{study.name}/{setting.folder}/{name}.parquet"
-        for study in STUDIES.values()
-        for setting in study.settings.values()
-    ]
-
-
 AUDIT_PARTS = ["cells", "ranks", "claims", "discrepancies"]
 
 

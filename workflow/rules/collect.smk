@@ -1,16 +1,6 @@
 # Gather the blocks of a setting.
 
 
-def setting_files(suffix):
-    """All blocks of a setting; with partial=true those that are there."""
-
-    def files(wildcards):
-        found = block_files(STUDIES[wildcards.study], setting_of(wildcards), suffix)
-        return [f for f in found if Path(f).exists()] if config["partial"] else found
-
-    return files
-
-
 rule collect_setting:
     input:
         results=setting_files(".parquet"),

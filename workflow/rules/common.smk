@@ -1,4 +1,4 @@
-# What the rule modules share: the request, and functions from wildcards to files and parameters.
+# What all stages share: the request, and checks before a run.
 
 import logging
 import os
@@ -18,7 +18,7 @@ from fedmix.provenance import source_hash
 from fedmix.request import embedded_path, read_request
 
 # The default profile keeps Snakemake quiet, for jobs tell their own progress. Errors must be seen.
-if Quietness.ALL in workflow.output_settings.quiet and not workflow.dryrun:
+if Quietness.ALL in (workflow.output_settings.quiet or ()) and not workflow.dryrun:
     error_lines = logging.StreamHandler()
     error_lines.setLevel(logging.ERROR)
     logger.addHandler(error_lines)
@@ -59,77 +59,6 @@ def prepare_folder():
         claim()
     except FedmixError as error:
         raise WorkflowError(str(error)) from None
-
-
-def setting_of(wildcards):
-    return STUDIES[wildcards.study].settings[wildcards.setting]
-
-
-def method_of(wildcards):
-    study = STUDIES[wildcards.study]
-    return study.method_in(wildcards.method, setting_of(wildcards))
-
-
-def embedded_data(wildcards):
-    """The embedded data set that a setting works on, if any."""
-    values = setting_of(wildcards).values
-    return embedded_path(values) if "dataset" in values else []
-
-
-def cell_parameters(wildcards):
-    """What a job must know of its setting: a slice of the configuration, sorted."""
-    setting, study = setting_of(wildcards), STUDIES[wildcards.study]
-    return {
-        "study": study.name,
-        "variant": setting.variant,
-        "setting": setting.name,
-        "experiment": study.experiment,
-        "values": dict(sorted(setting.values.items())),
-    }
-
-
-def experiment_hash(wildcards):
-    """Hash of the code that makes and starts a replication."""
-    return source_hash(
-        f"fedmix.experiments.{STUDIES[wildcards.study].experiment}", "fedmix.experiments.runner"
-    )
-
-
-def method_parameters(wildcards):
-    method = method_of(wildcards)
-    return {
-        "name": method.name,
-        "estimator": method.estimator,
-        "parameters": dict(sorted(method.parameters.items())),
-    }
-
-
-def method_hash(wildcards):
-    """Hash of the code behind a method, so that a change reruns this method alone."""
-    return source_hash(method_registry.index()[method_of(wildcards).estimator])
-
-
-def more_memory(base_mb):
-    """Memory that doubles with every attempt."""
-    return lambda wildcards, attempt: base_mb * 2 ** (attempt - 1)
-
-
-def block_files(study, setting, suffix):
-    """The files of all blocks of all methods of a setting."""
-    return [
-        f"results/{study.name}/{setting.folder}/{method}/{block}{suffix}"
-        for method in study.methods_of(setting)
-        for block in study.blocks
-    ]
-
-
-def item_files(items):
-    """The files of tables and figures."""
-    return [
-        f"results/{ITEMS[name].kind}s/{name}.{suffix}"
-        for name in items
-        for suffix in ITEM_SUFFIXES[ITEMS[name].kind]
-    ]
 
 
 PAPER_NAMES = {

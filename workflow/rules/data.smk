@@ -5,12 +5,6 @@ localrules:
     fetch_data,
 
 
-def dataset_sources(wildcards):
-    """A data set's registry entry without its embeddings, which do not change the raw data."""
-    entry = REQUEST.datasets[wildcards.dataset]
-    return {key: value for key, value in sorted(entry.items()) if key != "embeddings"}
-
-
 rule fetch_data:
     output:
         "data/raw/{dataset}.npz",

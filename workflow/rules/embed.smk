@@ -1,10 +1,6 @@
 # Reduce the data: identity, standardize, pca, vae and files in one rule, t-SNE in one of its own.
 
 
-def embedding_parameters(wildcards):
-    return REQUEST.datasets[wildcards.dataset]["embeddings"][wildcards.embedding]
-
-
 rule embed_features:
     input:
         "data/raw/{dataset}.npz",

@@ -1,20 +1,6 @@
 # The page that a reader opens, and the archive that rebuilds it without running any method.
 
 
-def page_figures():
-    """Every figure of the request: where it is and what to say of it."""
-    return [
-        {
-            "paper": item.paper,
-            "title": item.title,
-            "caption": item.caption,
-            "path": f"results/figures/{item.name}.svg",
-        }
-        for item in ITEMS.values()
-        if item.kind == "figure"
-    ]
-
-
 rule build_page:
     input:
         results=all_settings("results"),

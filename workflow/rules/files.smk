@@ -1,0 +1,73 @@
+# From wildcards to files.
+
+
+def setting_of(wildcards):
+    return STUDIES[wildcards.study].settings[wildcards.setting]
+
+
+def method_of(wildcards):
+    study = STUDIES[wildcards.study]
+    return study.method_in(wildcards.method, setting_of(wildcards))
+
+
+def embedded_data(wildcards):
+    """The embedded data set that a setting works on, if any."""
+    values = setting_of(wildcards).values
+    return embedded_path(values) if "dataset" in values else []
+
+
+def block_files(study, setting, suffix):
+    """The files of all blocks of all methods of a setting."""
+    return [
+        f"results/{study.name}/{setting.folder}/{method}/{block}{suffix}"
+        for method in study.methods_of(setting)
+        for block in study.blocks
+    ]
+
+
+def setting_files(suffix):
+    """All blocks of a setting; with partial=true those that are there."""
+
+    def files(wildcards):
+        found = block_files(STUDIES[wildcards.study], setting_of(wildcards), suffix)
+        return [f for f in found if Path(f).exists()] if config["partial"] else found
+
+    return files
+
+
+def all_settings(name):
+    """The collected results or timings of every setting of the request."""
+    return [
+        f"results/{study.name}/{setting.folder}/{name}.parquet"
+        for study in STUDIES.values()
+        for setting in study.settings.values()
+    ]
+
+
+def item_input(name):
+    def files(wildcards):
+        item = ITEMS[wildcards.item]
+        return [
+            f"results/{item.study}/{setting.folder}/{name}.parquet"
+            for setting in REQUEST.settings_of(item)
+        ]
+
+    return files
+
+
+def printed_file(wildcards):
+    """The paper's printed values that a table shows beside ours, if any.
+
+    A relative name: a repository that is moved with its results has nothing to remake.
+    """
+    name = ITEMS[wildcards.item].printed.get("file")
+    return os.path.relpath(BASE / "data" / "published" / name) if name else []
+
+
+def item_files(items):
+    """The files of tables and figures."""
+    return [
+        f"results/{ITEMS[name].kind}s/{name}.{suffix}"
+        for name in items
+        for suffix in ITEM_SUFFIXES[ITEMS[name].kind]
+    ]
