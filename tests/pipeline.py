@@ -1,0 +1,134 @@
+"""A copy of the workflow that tests may run, edit, kill and damage."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from fedmix.storage import sha256_of
+
+ROOT = Path(__file__).parents[1]
+WORKFLOW = ("Snakefile", "workflow", "config", "profiles", "src", "data/published")
+
+SETTING = "results/fedgrem_real/paper_like.digits-contaminated0"
+METHODS = ("LocalEM", "FedGrEM", "PooledEM")
+
+
+class Pipeline:
+    """The workflow's files in ``project`` and the folder that it works in, ``work``.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Where both lie. Nothing outside it is changed.
+    """
+
+    def __init__(self, folder: Path):
+        self.project = folder / "project"
+        self.work = folder / "work"
+
+    @classmethod
+    def new(cls, folder: Path) -> Pipeline:
+        """Copy the workflow as it is in the repository."""
+        pipeline = cls(folder)
+        for name in WORKFLOW:
+            source, target = ROOT / name, pipeline.project / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(source, target) if source.is_dir() else shutil.copy2(source, target)
+        pipeline.work.mkdir()
+        return pipeline
+
+    def copy(self, folder: Path) -> Pipeline:
+        """Copy the workflow and everything that it has made."""
+        shutil.copytree(self.project.parent, folder, dirs_exist_ok=True, symlinks=True)
+        return Pipeline(folder)
+
+    def run(self, *arguments: str, check: bool = True, **options) -> subprocess.CompletedProcess:
+        """Run Snakemake to its end; see :meth:`start` for the arguments."""
+        process = self.start(*arguments, **options)
+        output, _ = process.communicate(timeout=600)
+        result = subprocess.CompletedProcess(process.args, process.returncode, output, output)
+        if check and result.returncode:
+            raise AssertionError(f"Snakemake ended with {result.returncode}:\n{output}")
+        return result
+
+    def start(
+        self,
+        *arguments: str,
+        cores: int | None = 2,
+        config: dict | None = None,
+        environment: dict[str, str] | None = None,
+    ) -> subprocess.Popen:
+        """Start Snakemake with one replication of the smoke preset, in a session of its own.
+
+        Parameters
+        ----------
+        *arguments : str
+            Targets and options of Snakemake.
+        cores : int, optional
+            None leaves ``--cores`` out.
+        config : dict, optional
+            Configuration on top of the preset.
+        environment : dict, optional
+            Environment variables on top of this process's.
+        """
+        chosen = {"preset": "smoke", "replications": 1, **(config or {})}
+        command = [sys.executable, "-m", "snakemake", "--directory", self.work]
+        command += [] if cores is None else ["--cores", cores]
+        command += ["--config", *(f"{key}={value}" for key, value in chosen.items()), "--"]
+        options = [a for a in arguments if a.startswith("-")]
+        command[3:3] = options
+        command += [a for a in arguments if not a.startswith("-")]
+        return subprocess.Popen(
+            list(map(str, command)),
+            cwd=self.project,
+            env={**os.environ, **self._environment(), **(environment or {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def _environment(self) -> dict[str, str]:
+        programs = str(Path(sys.executable).parent)
+        return {
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(self.project / "src"),
+            "PYTHONUNBUFFERED": "1",
+        }
+
+    def planned(self, *arguments: str, config: dict | None = None) -> Counter:
+        """Count the jobs that a dry run plans, by rule; ``run_method`` by ``"run <method>"``."""
+        output = self.run("--dry-run", *arguments, config=config).stdout
+        jobs = Counter(re.findall(r"^(?:local)?rule (\w+):", output, flags=re.M))
+        del jobs["run_method"]
+        methods = re.findall(r"^    wildcards: .*method=(\S+), block=", output, flags=re.M)
+        return jobs + Counter(f"run {method}" for method in methods)
+
+    def results(self) -> dict[str, str]:
+        """Return the sha256 of every file that must be the same in every run."""
+        return {
+            str(path.relative_to(self.work)): sha256_of(path)
+            for folder in ("data", "results")
+            for path in sorted((self.work / folder).rglob("[!.]*"))
+            if path.suffix in (".parquet", ".npz", ".csv") and "timings" not in path.name
+        }
+
+    def forget_runs(self) -> None:
+        """Delete what the methods of one setting have made, and what follows from it."""
+        for method in METHODS:
+            shutil.rmtree(self.work / SETTING / method)
+        for path in (self.work / SETTING).glob("*.parquet"):
+            path.unlink()
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        """Replace text in one file of the workflow."""
+        path = self.project / name
+        text = path.read_text()
+        assert old in text, f"{name} no longer has {old!r}"
+        path.write_text(text.replace(old, new))

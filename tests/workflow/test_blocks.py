@@ -1,0 +1,67 @@
+"""What runs again after a change: counted in dry runs."""
+
+import pytest
+
+pytestmark = pytest.mark.workflow
+
+SETTINGS = [
+    f"results/fedgrem_real/paper_like.digits-contaminated{n}/results.parquet" for n in (0, 1)
+]
+FEDGREM_AND_WHAT_FOLLOWS = {
+    "run FedGrEM": 2,
+    "collect_setting": 2,
+    "make_table": 1,
+    "fedgrem_table1": 1,
+}
+
+
+def test_a_finished_run_has_nothing_to_do(pipeline):
+    assert not pipeline.planned(*SETTINGS)
+
+
+def test_more_replications_run_only_the_new_blocks(pipeline):
+    planned = pipeline.planned(*SETTINGS, config={"replications": 3})
+    assert planned == {
+        "partition_clients": 4,
+        "compute_initial_values": 4,
+        "run LocalEM": 4,
+        "run FedGrEM": 4,
+        "run PooledEM": 4,
+        "collect_setting": 2,
+    }
+
+
+def test_a_methods_parameters_rerun_that_method_and_what_follows(pipeline):
+    pipeline.edit(
+        "config/methods.yaml",
+        "  estimator: FedGrEM\n  label: FedGrEM\n",
+        "  estimator: FedGrEM\n  label: FedGrEM\n  parameters: {step_scale: 0.5}\n",
+    )
+    assert pipeline.planned("fedgrem_table1") == FEDGREM_AND_WHAT_FOLLOWS
+
+
+def test_a_methods_code_reruns_that_method_and_what_follows(pipeline):
+    source = pipeline.project / "src/fedmix/methods/fedgrem.py"
+    source.write_text(source.read_text() + "\n# changed\n")
+    assert pipeline.planned("fedgrem_table1") == FEDGREM_AND_WHAT_FOLLOWS
+
+
+def test_the_code_of_a_method_that_does_not_run_reruns_nothing(pipeline):
+    source = pipeline.project / "src/fedmix/methods/fedgem.py"
+    source.write_text(source.read_text() + "\n# changed\n")
+    assert not pipeline.planned(*SETTINGS)
+
+
+def test_a_label_reruns_the_table_alone(pipeline):
+    pipeline.edit("config/methods.yaml", "label: FedGrEM\n", "label: Fed-GrEM\n")
+    assert pipeline.planned("fedgrem_table1") == {"make_table": 1, "fedgrem_table1": 1}
+
+
+def test_a_value_of_one_setting_leaves_the_other_alone(pipeline):
+    pipeline.edit("config/presets/smoke.yaml", "n_contaminated: [0, 1]", "n_contaminated: [0, 2]")
+    assert not pipeline.planned(SETTINGS[0])
+
+
+def test_how_a_run_is_carried_out_reruns_nothing(pipeline):
+    how = {"replication_timeout": 100, "download_timeout": 5}
+    assert not pipeline.planned(*SETTINGS, config=how)
