@@ -134,7 +134,7 @@ def test_regression_without_responses_is_refused():
 
 def test_values_whose_squares_overflow_are_refused():
     with pytest.raises(DataError, match="Rescale"):
-        Sample.of(Clients.from_arrays([[[1e200]]]))
+        Clients.from_arrays([[[1e200]]])
 
 
 def test_unknown_density_floor_is_refused():

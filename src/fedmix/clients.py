@@ -11,6 +11,9 @@ from fedmix.errors import DataError
 
 FloatArray = NDArray[np.float64]
 
+#: Larger numbers are refused: their squared distances would leave float64's range.
+LARGEST = 1e152
+
 
 class Clients:
     """The data of K clients, stored one after the other.
@@ -34,7 +37,8 @@ class Clients:
     Raises
     ------
     DataError
-        If shapes do not agree, there is no client or no point, or a value is not finite.
+        If shapes do not agree, there is no client or no point, or a value is not finite or beyond
+        1e152 in size.
     """
 
     def __init__(
@@ -79,11 +83,11 @@ class Clients:
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         stacked = None
         if responses is not None:
-            vectors = [np.asarray(y, dtype=np.float64) for y in responses]
+            vectors = [_as_vector(y, k) for k, y in enumerate(responses)]
             shapes = [y.shape for y in vectors]
             if shapes != [(n,) for n in sizes]:
                 raise DataError(
-                    f"Expected one response a point: client sizes {sizes}, response shapes {shapes}."
+                    f"Expected one response a point: client sizes {sizes}, got shapes {shapes}."
                 )
             stacked = np.concatenate(vectors)
         return cls(np.concatenate(arrays), offsets, stacked)
@@ -158,7 +162,7 @@ class Clients:
 
 def _as_matrix(x: ArrayLike, k: int) -> FloatArray:
     try:
-        x = np.asarray(x, dtype=np.float64)
+        x = _as_real(x)
     except (TypeError, ValueError) as error:
         raise DataError(f"Client {k}: expected numbers of shape (n_k, d); {error}.") from error
     if x.ndim != 2:
@@ -166,13 +170,33 @@ def _as_matrix(x: ArrayLike, k: int) -> FloatArray:
     return x
 
 
+def _as_vector(y: ArrayLike, k: int) -> FloatArray:
+    try:
+        return _as_real(y)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"Client {k}: expected responses of shape (n_k,); {error}.") from error
+
+
+def _as_real(values: ArrayLike) -> FloatArray:
+    """Return float64 values; complex ones are refused, for NumPy would drop imaginary parts."""
+    if np.iscomplexobj(values):
+        raise TypeError("these are complex")
+    return np.asarray(values, dtype=np.float64)
+
+
 def _check_finite(clients: Clients, values: FloatArray, what: str) -> None:
-    finite = np.isfinite(values)
-    if finite.all():
+    valid = np.abs(values) <= LARGEST
+    if valid.all():
         return
-    row = int(np.argwhere(~finite)[0, 0])
+    row = int(np.argwhere(~valid)[0, 0])
     k = int(np.searchsorted(clients.offsets, row, side="right") - 1)
+    where = f"first in row {row - clients.offsets[k]} of this client"
+    count = f"{np.count_nonzero(~valid)} such values in all"
+    if np.isfinite(values).all():
+        raise DataError(
+            f"Client {k}: {what} hold numbers beyond {LARGEST:g}, {where} ({count}). Squared "
+            "distances would overflow. Rescale the data first."
+        )
     raise DataError(
-        f"Client {k}: {what} hold NaN or infinity, first in row {row - clients.offsets[k]} of this "
-        f"client ({np.count_nonzero(~finite)} such values in all). Remove or impute them first."
+        f"Client {k}: {what} hold NaN or infinity, {where} ({count}). Remove or impute them first."
     )

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, DataError
+from fedmix.errors import ConfigurationError
 from fedmix.kernels.responsibilities import BELOW, NO_FLOOR, ZEROS
 
 FloatArray = NDArray[np.float64]
 
 DENSITY_FLOORS = {None: NO_FLOOR, "zeros": ZEROS, "below": BELOW}
-LARGEST_VALUE = 1e150  # squares of larger values, and their sums, may overflow
 
 
 @dataclass(frozen=True)
@@ -40,20 +39,8 @@ class Sample:
 
     @classmethod
     def of(cls, clients: Clients) -> Sample:
-        """Transpose the clients' points once.
-
-        Raises
-        ------
-        DataError
-            If a value is so large that its square would overflow.
-        """
+        """Transpose the clients' points once."""
         responses = np.empty(0) if clients.responses is None else clients.responses
-        for values in (clients.points, responses):
-            if len(values) and np.abs(values).max() > LARGEST_VALUE:
-                raise DataError(
-                    f"The data hold values beyond {LARGEST_VALUE:g}, whose squares overflow. "
-                    "Rescale them first."
-                )
         return cls(np.ascontiguousarray(clients.points.T), clients.offsets, responses)
 
     @cached_property

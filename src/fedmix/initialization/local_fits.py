@@ -99,12 +99,13 @@ def regular_factor(covariance: FloatArray) -> FloatArray:
     leave a regular matrix. Of a covariance of zero (all points in one place) nothing is known but
     the family's own unit variance: that is taken.
     """
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    mean_variance = values.mean()
+    mean_variance = np.trace(covariance) / len(covariance)
     if not mean_variance > 0:
         return np.eye(len(covariance))
-    values = np.maximum(values, SMALLEST_SHARE * mean_variance)
-    return np.linalg.cholesky((vectors * values) @ vectors.T)
+    # In units of the mean variance, so that tiny scales do not leave float64's range.
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2 / mean_variance)
+    values = np.maximum(values, SMALLEST_SHARE)
+    return np.sqrt(mean_variance) * np.linalg.cholesky((vectors * values) @ vectors.T)
 
 
 def _partition_moments(

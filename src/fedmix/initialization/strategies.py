@@ -96,7 +96,7 @@ def ward_labels(
     nearest centre.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
-    from scipy.spatial.distance import cdist
+    from scipy.spatial.distance import cdist, pdist
 
     if len(points) == 1:
         return np.zeros(1, dtype=np.int64)
@@ -105,7 +105,7 @@ def ward_labels(
         labels = ward_labels(subset, n_components, generator)
         centres = np.stack([subset[labels == r].mean(axis=0) for r in range(labels.max() + 1)])
         return cdist(points, centres).argmin(axis=1)
-    tree = linkage(points, method="ward")
+    tree = linkage(pdist(points), method="ward")
     labels = fcluster(tree, n_components, criterion="maxclust")
     return np.unique(labels, return_inverse=True)[1]
 

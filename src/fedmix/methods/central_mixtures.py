@@ -43,7 +43,10 @@ class _CentralMixture(FederatedEstimator):
 
         with warnings.catch_warnings(), threadpool_limits(limits=1):
             warnings.simplefilter("ignore", ConvergenceWarning)  # told by converged_
-            model.fit(clients.points)
+            try:
+                model.fit(clients.points)
+            except ValueError as error:  # a covariance that is singular at the data's scale
+                raise DivergenceError(f"{type(self).__name__}: {error}") from error
         if not np.isfinite(model.means_).all():
             raise DivergenceError(f"{type(self).__name__}: means are not finite.")
         self._model = model

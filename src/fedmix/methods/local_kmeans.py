@@ -96,8 +96,12 @@ class LocalKMeans(FederatedEstimator):
     def predict(self, clients: Clients) -> list[IntArray]:
         """Label each point with the nearest of its client's own centres, 0 to K_g - 1."""
         check_is_fitted(self)
-        if len(clients) != len(self.means_):
-            raise DataError(f"Expected the {len(self.means_)} clients of fit; got {clients!r}.")
+        n_features = self.cluster_centers_.shape[1]
+        if len(clients) != len(self.means_) or clients.n_features != n_features:
+            raise DataError(
+                f"LocalKMeans was fitted to {len(self.means_)} clients with {n_features} features; "
+                f"got {clients!r}."
+            )
         return [nearest_centre(own, c) for own, c in zip(clients, self.means_, strict=True)]
 
     def predict_clusters(self, clients: Clients) -> list[IntArray]:

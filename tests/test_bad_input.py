@@ -1,0 +1,205 @@
+"""Whatever goes in: a right answer or a clear error, never a hang, a crash or NaN."""
+
+import re
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from contract_cases import CASES, build, learned
+from fedmix import Clients
+from fedmix.errors import DataError, FedmixError
+
+ROOT = Path(__file__).parents[1]
+LAYOUTS = {
+    "contiguous": np.ascontiguousarray,
+    "fortran": np.asfortranarray,
+    "strided": lambda x: np.repeat(x, 2, axis=0)[::2],
+    "reversed": lambda x: x[::-1, ::-1],
+    "float32": lambda x: x.astype(np.float32),
+    "integers": lambda x: np.clip(np.round(x), -(2**62), 2**62).astype(np.int64),
+}
+#: What a client's points look like before scaling, from a generator and a shape.
+SHAPES = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "ties": lambda rng, shape: rng.integers(0, 2, shape).astype(float),
+    "constant": lambda rng, shape: np.full(shape, 3.0),
+    "one far point": lambda rng, shape: np.vstack(
+        [rng.standard_normal((shape[0], shape[1])), np.full((1, shape[1]), 1e8)]
+    )[1:],
+    "constant column": lambda rng, shape: rng.standard_normal(shape) * (np.arange(shape[1]) > 0),
+}
+hurried = settings(
+    max_examples=15,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@st.composite
+def ragged_arrays(draw, scales=(-150, -20, -3, 0, 3, 20, 140)):
+    """Draw one array a client: any sizes, empty ones too, any shape of data, scale and layout."""
+    sizes = draw(st.lists(st.sampled_from([0, 1, 2, 3, 12]), min_size=1, max_size=6))
+    sizes[draw(st.integers(0, len(sizes) - 1))] += 5
+    width = draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 1000)))
+    kind, layout = draw(st.sampled_from(sorted(SHAPES))), draw(st.sampled_from(sorted(LAYOUTS)))
+    scale = 10.0 ** draw(st.sampled_from(scales))
+    if layout in ("float32", "integers"):
+        scale = min(max(scale, 1e-20), 1e10)
+    arrays = []
+    for n in sizes:
+        x = SHAPES[kind](rng, (n, width)) if n else np.empty((0, width))
+        x = LAYOUTS[layout](x * scale)
+        x.flags.writeable = False
+        arrays.append(x)
+    return arrays
+
+
+@contextmanager
+def time_limit(seconds):
+    """Turn a hang into a failure."""
+
+    def expire(*_):
+        raise AssertionError(f"still running after {seconds} s")
+
+    previous = signal.signal(signal.SIGALRM, expire)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+@pytest.mark.parametrize(("name", "family"), CASES)
+@hurried
+@given(xs=ragged_arrays(), seed=st.integers(0, 99))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_method_answers_in_numbers_or_says_what_is_wrong(name, family, xs, seed):
+    responses = None
+    if family == "regression":
+        rng = np.random.default_rng(seed)
+        responses = [np.asarray(x, float).sum(axis=1) + rng.standard_normal(len(x)) for x in xs]
+    clients = Clients.from_arrays(xs, responses)
+    told = {"models": np.ones((2, clients.n_features))} if name == "OracleClustering" else {}
+    estimator = build(name, family, **told)
+    try:
+        with time_limit(20):
+            labels = estimator.fit(clients).predict(clients)
+    except FedmixError as error:
+        assert len(str(error)) > 20, "an error must say what is wrong"  # noqa: PT017
+        return
+    assert [len(own) for own in labels] == list(clients.sizes)
+    assert all((own >= 0).all() for own in labels)
+    for attribute, value in learned(estimator).items():
+        assert np.isfinite(_numbers(value)).all(), attribute
+
+
+def _numbers(value):
+    """Return all numbers in a learned attribute, however they are nested."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return np.concatenate([np.empty(0), *(_numbers(v) for v in value)])
+    try:
+        return np.ravel(np.asarray(value, dtype=np.float64))
+    except (TypeError, ValueError):
+        return np.empty(0)  # words
+
+
+def test_numbers_whose_squares_overflow_are_refused():
+    with pytest.raises(DataError, match=r"Client 1: responses hold numbers beyond 1e\+152"):
+        Clients.from_arrays([np.ones((2, 1)), np.ones((1, 1))], [np.ones(2), [1e160]])
+
+
+@pytest.mark.parametrize("responses", [[["a", "b"]], [[1j, 2]], [[1.0]]])
+def test_responses_of_the_wrong_form_are_a_clear_error(responses):
+    with pytest.raises(DataError, match="response"):
+        Clients.from_arrays([np.ones((2, 1))], responses)
+
+
+@hurried
+@given(xs=ragged_arrays())
+def test_clients_keep_every_number_and_take_no_part_in_later_changes(xs):
+    clients = Clients.from_arrays(xs)
+    assert len(clients) == len(xs)
+    for k, x in enumerate(xs):
+        np.testing.assert_array_equal(clients[k], np.asarray(x, dtype=np.float64))
+        assert clients[k].flags.c_contiguous
+    assert clients.pooled().n_points == sum(map(len, xs))
+    for part, x in zip(clients.split(clients.points), xs, strict=True):
+        assert len(part) == len(x)
+
+
+@hurried
+@given(xs=ragged_arrays(scales=(0,)), bad=st.sampled_from([np.nan, np.inf, -np.inf]))
+def test_a_number_that_is_none_is_found_and_its_client_named(xs, bad):
+    xs = [np.array(x, dtype=np.float64) for x in xs]
+    k = max(range(len(xs)), key=lambda k: len(xs[k]))
+    xs[k][-1, -1] = bad
+    with pytest.raises(DataError, match=f"Client {k}: points hold NaN or infinity"):
+        Clients.from_arrays(xs)
+
+
+@pytest.mark.parametrize(
+    ("xs", "says"),
+    [
+        ([], "at least one"),
+        ([np.empty((0, 2))], "All clients are empty"),
+        ([np.ones(3)], "Client 0: expected an array of shape"),
+        ([np.ones((2, 2)), np.ones((2, 3))], "differ in their number of features"),
+        ([np.ones((2, 0))], "d >= 1"),
+        ([[["a", "b"]]], "Client 0: expected numbers"),
+        ([[[1.0, 2.0], [3.0]]], "Client 0: expected numbers"),
+        ([np.array([[None, 1]], dtype=object)], "Client 0"),
+        ([np.array([[1 + 2j, 1]])], "Client 0"),
+    ],
+)
+def test_points_of_the_wrong_form_are_a_clear_error(xs, says):
+    with pytest.raises(DataError, match=says):
+        Clients.from_arrays(xs)
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in CASES}))
+def test_points_of_another_width_are_refused_in_prediction(name):
+    family = dict(CASES)[name]
+    rng = np.random.default_rng(0)
+
+    def some(width):
+        xs = [rng.standard_normal((12, width)) for _ in range(6)]
+        return Clients.from_arrays(xs, [x[:, 0] for x in xs] if family == "regression" else None)
+
+    estimator = build(name, family).fit(some(3))
+    with pytest.raises(ValueError, match=r"feature|shape|width|d="):
+        estimator.predict(some(4))
+
+
+UNSAFE = {
+    "pickle": r"allow_pickle\s*=\s*True|\bimport pickle|\bfrom pickle|read_pickle|\bcloudpickle",
+    "eval": r"(?<![\w.])(eval|exec)\(",
+    "unsafe YAML": r"yaml\.(unsafe_load|full_load|Loader|UnsafeLoader)",
+}
+
+
+@pytest.mark.parametrize("what", UNSAFE)
+def test_nothing_read_from_disk_or_network_can_run_code(what):
+    files = [p for d in ("src", "workflow", "docs", "benchmarks") for p in (ROOT / d).rglob("*")]
+    files = [p for p in files if p.suffix in {".py", ".smk"}]
+    assert len(files) > 50
+    found = [p for p in files if re.search(UNSAFE[what], p.read_text(encoding="utf-8"))]
+    assert not found
+
+
+def test_every_archive_is_read_without_pickle_and_yaml_by_a_safe_loader():
+    for path in (ROOT / "src").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        for call in re.findall(r"np\.load\([^)]*\)", text):
+            assert "allow_pickle=False" in call, path
+        for call in re.findall(r"yaml\.load\(.*\)", text):
+            assert "Safe" in call or "_StrictLoader" in call, path
