@@ -37,3 +37,21 @@ rule build_archive:
         options={key: config[key] for key in RUN_OPTIONS},
     script:
         "../scripts/build_archive.py"
+
+
+rule export_reproduction:
+    input:
+        results=all_settings("results"),
+        timings=all_settings("timings"),
+        audit="results/audit/audit.json",
+        tables=[f for f in item_files(ITEMS) if f.endswith((".md", ".csv"))],
+        figures=[f for f in item_files(ITEMS) if f.endswith(".svg")],
+    output:
+        "docs/reproduction/README.md",
+    log:
+        "logs/export_reproduction.log",
+    params:
+        options={key: config[key] for key in RUN_OPTIONS},
+        command=f"snakemake --cores 2 --config preset={config['preset']} mirror=<folder> -- reproduction",
+    script:
+        "../scripts/export_reproduction.py"

@@ -8,6 +8,7 @@ localrules:
     page,
     archive,
     report_from_archive,
+    reproduction,
 
 
 PAPER_TARGETS = {"cross": "matrix"}
@@ -42,6 +43,11 @@ rule report_from_archive:
     input:
         item_files(ITEMS),
         rules.build_page.output,
+
+
+rule reproduction:
+    input:
+        rules.export_reproduction.output,
 
 
 for paper in sorted({item.paper for item in ITEMS.values()}):

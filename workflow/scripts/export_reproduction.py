@@ -1,0 +1,22 @@
+"""Keep the outcome of a run under docs/reproduction."""
+
+from fedmix.jobs import job
+
+with job(snakemake.log[0], snakemake.threads):
+    from pathlib import Path
+
+    from fedmix.report.reproduction import export_reproduction
+    from fedmix.report.run_description import describe_run
+    from fedmix.storage import read_records
+    from fedmix.tables.collect import concatenate
+
+    files = snakemake.input
+    results, timings = concatenate(files.results), concatenate(files.timings)
+    export_reproduction(
+        Path(snakemake.output[0]).parent,
+        read_records(files.audit),
+        describe_run(snakemake.params.options, results, timings),
+        files.tables,
+        files.figures,
+        command=snakemake.params.command,
+    )
