@@ -1,7 +1,7 @@
 # fedmix: from raw data to every table and figure of three papers, with a verdict per claim.
 #
 #   snakemake --cores 2                                        the quick preset: minutes, no network
-#   snakemake --cores 8 --config preset=paper fedgrem_table1   one table at its published size
+#   snakemake --cores 8 fedgrem_table1 --config preset=paper   one table at its published size
 #   snakemake --cores 1 status                                 what is done, running and failed
 #
 # Data flows one way, a rule module a stage:

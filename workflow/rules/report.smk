@@ -52,6 +52,6 @@ rule export_reproduction:
         "logs/export_reproduction.log",
     params:
         options={key: config[key] for key in RUN_OPTIONS},
-        command=f"snakemake --cores 2 --config preset={config['preset']} mirror=<folder> -- reproduction",
+        command=f"snakemake --cores 2 reproduction --config preset={config['preset']} mirror=<folder>",
     script:
         "../scripts/export_reproduction.py"
