@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -71,12 +72,9 @@ def servers() -> None:
         n = 10 * n_clients
         places = rng.uniform(0, 100, size=(n // 20, 10))
         centres = places[rng.integers(len(places), size=n)] + 0.01 * rng.normal(size=(n, 10))
-        client = np.repeat(np.arange(n_clients), 10)
-        radii = np.full(n, 0.05**2)
+        components = (centres, np.full(n, 0.05**2), np.repeat(np.arange(n_clients), 10))
         pairwise, kdtree = (
-            seconds(
-                lambda s=search: Server(s, "towards", False, False).merge(centres, radii, client), 1
-            )
+            seconds(partial(Server(search, "towards", False, False).merge, *components), 1)
             for search in ("pairwise", "kdtree")
         )
         print(

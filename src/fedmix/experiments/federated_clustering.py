@@ -99,7 +99,10 @@ def fit_method(
     scales: float | Sequence[float],
     seed: int,
 ) -> tuple[FederatedEstimator, dict[str, float]]:
-    """Fit a method; FedGEM's final radius, on which its labels depend, is chosen beforehand.
+    """Fit a method; FedGEM's final radius, on which its labels depend, may be chosen beforehand.
+
+    Local k-means takes a given v for its count of clusters, but keeps its own where there are
+    candidates: its labels do not depend on v, so that validation could not choose.
 
     Parameters
     ----------
@@ -108,7 +111,7 @@ def fit_method(
     known : mapping
         See :func:`known_numbers`; a method is told what its class says it needs.
     scales : float or sequence of float
-        v of FedGEM, or candidates for it.
+        v of the final radius, or candidates for it.
     seed : int
 
     Returns
@@ -116,18 +119,20 @@ def fit_method(
     estimator : FederatedEstimator
         Fitted to all training data.
     chosen : dict
-        For FedGEM ``final_radius_scale`` and, if it was chosen among several,
-        ``validation_undefined``: how many silhouettes the cross-validation could not compute.
+        ``final_radius_scale`` where v was given or chosen and, if chosen, how many silhouettes the
+        cross-validation could not compute, ``validation_undefined``.
     """
     parameters = {name: known[name] for name in method.kind.needs} | {"random_state": seed}
-    if method.estimator != "FedGEM":
-        return method.build(**parameters).fit(train), {}
     candidates = np.atleast_1d(scales).astype(float).tolist()
-    chosen = {"final_radius_scale": candidates[0]}
-    if len(candidates) > 1:
-        chosen = choose_scale(method, train, parameters, candidates, seed)
-    scale = chosen["final_radius_scale"]
-    return method.build(**parameters, final_radius_scale=scale).fit(train), chosen
+    chosen: dict[str, float] = {}
+    if "final_radius_scale" in method.kind().get_params():
+        if len(candidates) == 1:
+            chosen = {"final_radius_scale": candidates[0]}
+        elif method.estimator == "FedGEM":
+            chosen = choose_scale(method, train, parameters, candidates, seed)
+    if chosen:
+        parameters["final_radius_scale"] = chosen["final_radius_scale"]
+    return method.build(**parameters).fit(train), chosen
 
 
 def choose_scale(

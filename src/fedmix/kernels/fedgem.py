@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_TILE = 512
+_TILE = 256
 
 
 @njit(cache=True)
@@ -103,8 +103,7 @@ def overlap_rows(centres, radii, next_client, start, stop):
 
     Parameters
     ----------
-    centres : ndarray of shape (d, C)
-        Feature-major, so that the inner loop runs over neighbours in memory.
+    centres : ndarray of shape (C, d)
     radii : ndarray of shape (C,)
         Radii of the balls (not squared).
     next_client : ndarray of shape (C,)
@@ -115,24 +114,26 @@ def overlap_rows(centres, radii, next_client, start, stop):
     ndarray of bool of shape (stop - start, C)
         True where ||M_i - M_j|| <= r_i + r_j and j belongs to a later client than i.
     """
-    n_features, n_components = centres.shape
+    n_components, n_features = centres.shape
     overlap = np.zeros((stop - start, n_components), dtype=np.bool_)
     squared = np.empty(_TILE)
-    for tile in range(next_client[start], n_components, _TILE):
-        width = min(_TILE, n_components - tile)
+    for begin in range(next_client[start], n_components, _TILE):
+        width = min(_TILE, n_components - begin)
+        tile = centres[begin : begin + width].T.copy()  # the inner loops run over neighbours
+        others = radii[begin : begin + width]
         for i in range(start, stop):
-            first = max(0, next_client[i] - tile)
+            first = max(0, next_client[i] - begin)
             if first >= width:
                 continue
             squared[:width] = 0.0
             for f in range(n_features):
-                row = centres[f, tile : tile + width]
-                centre = centres[f, i]
+                row, value = tile[f], centres[i, f]
                 for j in range(width):
-                    difference = row[j] - centre
+                    difference = row[j] - value
                     squared[j] += difference * difference
+            found = overlap[i - start, begin : begin + width]
             for j in range(first, width):
-                overlap[i - start, tile + j] = np.sqrt(squared[j]) <= radii[i] + radii[tile + j]
+                found[j] = np.sqrt(squared[j]) <= radii[i] + others[j]
     return overlap
 
 
@@ -142,7 +143,7 @@ def overlap_pairs(centres, radii, left, right):
 
     Parameters
     ----------
-    centres : ndarray of shape (d, C)
+    centres : ndarray of shape (C, d)
     radii : ndarray of shape (C,)
     left, right : ndarray of shape (P,)
 
@@ -152,10 +153,7 @@ def overlap_pairs(centres, radii, left, right):
     """
     overlap = np.empty(len(left), dtype=np.bool_)
     for p in range(len(left)):
-        squared = 0.0
-        for f in range(len(centres)):
-            difference = centres[f, right[p]] - centres[f, left[p]]
-            squared += difference * difference
+        squared = _squared_distance(centres[right[p]], centres[left[p]])
         overlap[p] = np.sqrt(squared) <= radii[left[p]] + radii[right[p]]
     return overlap
 
