@@ -66,3 +66,16 @@ def test_pickled_content_is_refused(tmp_path):
 def test_a_missing_file_stays_a_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_arrays(tmp_path / "none.npz")
+
+
+def test_one_changed_byte_anywhere_in_a_table_is_noticed(tmp_path):
+    path = tmp_path / "table.parquet"
+    table = pd.DataFrame({"value": np.random.default_rng(0).random(500)})
+    write_table(path, table)
+    good = path.read_bytes()
+    for position in range(40, 4000, 400):
+        content = bytearray(good)
+        content[position] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"table\.parquet is damaged"):
+            read_table(path)

@@ -85,9 +85,9 @@ def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
 
 
 def write_table(path: str | os.PathLike, table: pd.DataFrame) -> None:
-    """Write a data frame as parquet atomically; equal frames give equal bytes."""
+    """Write a data frame as parquet atomically, with checksums; equal frames give equal bytes."""
     with atomic_path(path) as temporary:
-        table.to_parquet(temporary, index=False, compression="zstd")
+        table.to_parquet(temporary, index=False, compression="zstd", write_page_checksum=True)
 
 
 def write_records(path: str | os.PathLike, frames: Mapping[str, pd.DataFrame]) -> None:
@@ -124,7 +124,7 @@ def read_table(path: str | os.PathLike) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        return pd.read_parquet(path)
+        return pd.read_parquet(path, page_checksum_verification=True)
     except FileNotFoundError:
         raise
     except Exception as error:

@@ -1,0 +1,175 @@
+"""Whatever happens to a run: the same results in the end, or a clear error with nothing lost."""
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+import pytest
+
+from fedmix.locking import LOCK
+from pipeline import SETTING
+
+pytestmark = pytest.mark.workflow
+
+COLLECTED = f"{SETTING}/results.parquet"
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+
+
+def processes_below(process):
+    """Return the process ids of all descendants, the youngest last."""
+    listing = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True)
+    children = {}
+    for line in listing.stdout.splitlines():
+        child, parent = map(int, line.split())
+        children.setdefault(parent, []).append(child)
+    found = [process]
+    for known in found:
+        found += children.get(known, [])
+    return found[1:]
+
+
+def wait_for_worker(process):
+    """Return the process id of a script that Snakemake has started."""
+    for _ in range(600):
+        for candidate in processes_below(process.pid):
+            try:
+                with open(f"/proc/{candidate}/cmdline", "rb") as stream:
+                    if b".snakemake/scripts/" in stream.read():
+                        return candidate
+            except OSError:
+                continue  # it has just ended
+        time.sleep(0.1)
+    raise AssertionError("no worker was started")
+
+
+def kill(process):
+    with suppress(ProcessLookupError):  # it may end first: a moment as good as any
+        os.kill(process, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("victim", ["snakemake", "worker", "both"])
+def test_a_killed_run_goes_on_to_the_same_results(pipeline, victim):
+    expected = pipeline.results()
+    pipeline.forget_runs()
+    with pipeline.start(COLLECTED, cores=1) as process:
+        worker = wait_for_worker(process)
+        time.sleep(random.Random(victim).uniform(0, 2))
+        if victim != "worker":
+            kill(process.pid)
+        if victim != "snakemake":
+            kill(worker)
+        process.communicate()
+    # An orphan of the first run may still be writing: whole files, and the same ones.
+    pipeline.run(COLLECTED, cores=1)
+    assert pipeline.results() == expected
+
+
+def test_a_second_run_in_the_same_folder_is_refused(pipeline):
+    pipeline.forget_runs()
+    hold = "import fedmix.locking as l; l.claim(); print(flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", hold],
+        cwd=pipeline.work,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as first:
+        first.stdout.readline()
+        second = pipeline.run(COLLECTED, check=False)
+        first.communicate(b"\n")
+    assert second.returncode != 0
+    assert f"Another run is at work in {pipeline.work} (process {first.pid}" in second.stdout
+    assert not (pipeline.work / COLLECTED).exists()
+    assert (pipeline.work / LOCK).exists()
+
+
+def test_damaged_files_are_named_and_remade(pipeline):
+    expected = pipeline.results()
+    partition = pipeline.work / SETTING / "partition/0-0.npz"
+    partition.write_bytes(partition.read_bytes()[:-100])
+    block = pipeline.work / SETTING.replace("0", "1") / "FedGrEM/0-0.parquet"
+    content = bytearray(block.read_bytes())
+    content[60] ^= 0xFF
+    block.write_bytes(content)
+    failed = pipeline.run("fedgrem_table1", check=False)
+    assert failed.returncode != 0
+    for path in (partition, block):
+        name = path.relative_to(pipeline.work)
+        assert f"{name} is damaged or truncated" in failed.stdout
+        path.unlink()
+    pipeline.run("fedgrem_table1")
+    assert pipeline.results() == expected
+
+
+def test_a_truncated_raw_file_is_named_and_remade(pipeline):
+    raw = pipeline.work / "data/raw/digits.npz"
+    good = raw.read_bytes()
+    raw.write_bytes(good[: len(good) // 2])
+    failed = pipeline.run("data/embedded/digits/pca10.npz", check=False)
+    assert failed.returncode != 0
+    assert "data/raw/digits.npz is damaged or truncated" in failed.stdout
+    raw.unlink()
+    pipeline.run("data/raw/digits.npz")
+    assert raw.read_bytes() == good
+
+
+@needs_root
+def test_a_full_disk_is_told_and_costs_one_job(pipeline):
+    expected = pipeline.results()
+    pipeline.forget_runs()
+    full = pipeline.work / SETTING / "FedGrEM"
+    full.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", full]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("this machine lets nobody mount")
+    try:
+        failed = pipeline.run(COLLECTED, check=False)
+    finally:
+        subprocess.run(["umount", full], check=True)
+    assert failed.returncode != 0
+    assert "No space left on device" in failed.stdout
+    assert (pipeline.work / SETTING / "LocalEM/0-0.parquet").exists()
+    pipeline.run(COLLECTED)
+    assert pipeline.results() == expected
+
+
+@needs_root
+def test_read_only_results_stop_the_run_before_any_job(pipeline):
+    pipeline.forget_runs()
+    results = pipeline.work / "results"
+    if subprocess.run(["mount", "--bind", results, results], capture_output=True).returncode:
+        pytest.skip("this machine lets nobody mount")
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", results], check=True)
+        failed = pipeline.run(COLLECTED, check=False)
+    finally:
+        subprocess.run(["umount", results], check=True)
+    assert failed.returncode != 0
+    assert f"Results cannot be written to {results}: it is not writable" in failed.stdout
+    assert "rule run_method" not in failed.stdout
+
+
+def test_another_locale_and_time_zone_change_nothing(pipeline):
+    expected = pipeline.results()
+    shutil.rmtree(pipeline.work / SETTING / "LocalEM")
+    elsewhere = {"LC_ALL": "tr_TR.UTF-8", "LANG": "C", "TZ": "Pacific/Kiritimati"}
+    pipeline.run(f"{SETTING}/LocalEM/0-0.parquet", environment=elsewhere)
+    assert pipeline.results() == expected
+
+
+def test_a_file_from_the_future_is_told_to_be_the_clocks_fault(pipeline):
+    expected = pipeline.results()
+    block = f"{SETTING}/LocalEM/0-0.parquet"
+    future = time.time() + 86400
+    os.utime(pipeline.work / block, (future, future))
+    failed = pipeline.run(COLLECTED, check=False)
+    assert failed.returncode != 0
+    assert re.search(rf"than input {block} .*clock skew", failed.stdout)
+    os.utime(pipeline.work / block)
+    pipeline.run(COLLECTED)
+    assert pipeline.results() == expected
