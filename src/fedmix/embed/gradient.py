@@ -24,10 +24,13 @@ class Evaluation(NamedTuple):
     kl : float
         KL(P || Q) without exaggeration; an estimate where the repulsion is sampled. NaN where it
         was not asked for.
+    normaliser : float
+        Z, or its estimate.
     """
 
     gradient: np.ndarray
     kl: float
+    normaliser: float
 
 
 class Objective:
@@ -106,7 +109,7 @@ class Objective:
         gradient -= (weight * forces + near[:, :-1]) / normaliser
         gradient *= 2 * (self.degrees + 1) / np.sqrt(self.degrees)  # the root undoes the scaling
         kl = self._negative_entropy - logs.sum() + np.log(normaliser) if with_kl else np.nan
-        return Evaluation(gradient, float(kl))
+        return Evaluation(gradient, float(kl), normaliser)
 
     def _repulsion(
         self, scaled: np.ndarray, sample: np.ndarray | None
@@ -115,16 +118,18 @@ class Objective:
         n, d = scaled.shape
         sources = scaled if sample is None else scaled[sample]
         m = len(sources)
+        places = np.full(n, -1)
+        places[slice(None) if sample is None else sample] = np.arange(m)
         references = aligned_empty((d, m), scaled.dtype)
         references[:, :m] = sources.T
         forces, totals = np.empty_like(scaled), np.empty(n)
 
         def run(start: int, stop: int) -> None:
             space = aligned_empty((4, BLOCK), scaled.dtype)
-            repulsion(references, m, scaled, self.degrees, start, stop, space, forces, totals)
+            given = scaled, places, self.degrees, start, stop, space
+            repulsion(references, m, *given, forces, totals)
 
         self._share(run, n)
-        totals[slice(None) if sample is None else sample] -= 1  # a point does not repel itself
         return forces, totals
 
     def _attraction(

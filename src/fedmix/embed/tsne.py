@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -18,8 +19,10 @@ from fedmix.errors import ConfigurationError, DataError, DivergenceError, neares
 
 _NEIGHBORS_PER_PERPLEXITY = 3  # as van der Maaten's program
 _EARLY_ITERATIONS = 250
-_EARLY_MOMENTUM, _MOMENTUM = 0.5, 0.95
-_GAIN_SMOOTHING = 0.9
+_EARLY_MOMENTUM, _LATE_MOMENTUM = 0.5, 0.95
+_MOMENTUM_RISE = 100  # iterations from one to the other
+_LEAST_RATE = 200.0  # the usual rate of van der Maaten's program
+_LONGEST_STEP = 0.5  # in units of the kernel's width
 _SAMPLED_SHARE = 8  # sampled repulsion takes n / 8 points, within these limits
 _MIN_SAMPLES, _MAX_SAMPLES = 250, 4000
 _START_SPREAD = 1e-4
@@ -127,11 +130,15 @@ def tsne(
 
     Notes
     -----
-    Momentum and gains follow van der Maaten's program, with a learning rate of n / exaggeration
-    in each phase (Belkina et al.). Two things differ, so that sampled repulsion works: gains
-    compare the step's sign with that of a running mean of the gradient, for the noise of single
-    gradients makes all gains shrink, and the later momentum is 0.95
-    rather than 0.8.
+    Gains follow van der Maaten's program, with a learning rate of n / exaggeration (at least 200)
+    in each phase (Belkina et al.). After the exaggeration, momentum rises to 0.95 over 100
+    iterations rather than jump to 0.8: it averages the noise of sampled repulsion, which would
+    make all gains shrink, and it speeds up the exact mode as well. Steps longer than half the
+    kernel's width are shortened, so that one and two dimensions and many degrees of freedom stay
+    stable.
+
+    With degrees of freedom other than 1 the KL divergence ends below that of scikit-learn, whose
+    gradient is exact for 1 only: it weights forces by the density rather than by u.
 
     References
     ----------
@@ -194,7 +201,7 @@ def tsne(
 
 
 def _descend(
-    objective,
+    objective: Callable[..., Any],
     start: np.ndarray,
     early_exaggeration: float,
     n_iter: int,
@@ -205,22 +212,23 @@ def _descend(
     """Minimise the KL divergence by gradient descent with momentum and gains."""
     n = len(start)
     embedding = np.ascontiguousarray(start, dtype=np.float32)
-    step, mean_gradient = np.zeros_like(embedding), np.zeros_like(embedding)
-    gains = np.ones_like(embedding)
+    step, gains = np.zeros_like(embedding), np.ones_like(embedding)
     early = min(_EARLY_ITERATIONS, n_iter // 3)
     began = time.perf_counter()
     for done in range(1, n_iter + 1):
-        exaggeration, momentum = (
-            (early_exaggeration, _EARLY_MOMENTUM) if done <= early else (1.0, _MOMENTUM)
-        )
-        rate = n / exaggeration / 4  # the gradient's factor is 4, which van der Maaten leaves out
+        exaggeration, momentum = early_exaggeration, _EARLY_MOMENTUM
+        if done > early:
+            exaggeration, momentum = 1.0, _late_momentum(done - early)
+        if done == early + 1:
+            step[:], gains[:] = 0, 1
+        rate = max(n / exaggeration, _LEAST_RATE) / 4  # the gradient has a factor 4, rates do not
         sample = None if size is None else generator.choice(n, size, replace=False)
         report = callback is not None and (done % _REPORT_EVERY == 0 or done == n_iter)
-        gradient, kl = objective(embedding, exaggeration, sample, with_kl=report)
-        mean_gradient += (1 - _GAIN_SMOOTHING) * (gradient - mean_gradient)
-        against = (mean_gradient > 0) != (step > 0)
-        gains = np.maximum(np.where(against, gains + 0.2, gains * 0.8), 0.01).astype(np.float32)
-        step = np.float32(momentum) * step - np.float32(rate) * gains * gradient
+        gradient, kl, _ = objective(embedding, exaggeration, sample, with_kl=report)
+        _update_gains(gains, gradient, step)
+        step *= np.float32(momentum)
+        step -= np.float32(rate) * gains * gradient
+        _limit_rows(step, _LONGEST_STEP)
         embedding += step
         embedding -= embedding.mean(axis=0)
         if not np.isfinite(embedding).all():
@@ -232,6 +240,26 @@ def _descend(
             pace = (time.perf_counter() - began) / done
             callback(Progress(done, n_iter, kl, pace * (n_iter - done)))
     return embedding
+
+
+def _late_momentum(done: int) -> float:
+    """Return the momentum after ``done`` iterations without exaggeration; it rises slowly."""
+    risen = min(done / _MOMENTUM_RISE, 1.0)
+    return _EARLY_MOMENTUM + risen * (_LATE_MOMENTUM - _EARLY_MOMENTUM)
+
+
+def _update_gains(gains: np.ndarray, gradient: np.ndarray, step: np.ndarray) -> None:
+    """Raise each coordinate's gain where the last step still descends, lower it elsewhere."""
+    descends = (gradient > 0) != (step > 0)
+    gains *= np.where(descends, np.float32(1), np.float32(0.8))
+    gains += np.where(descends, np.float32(0.2), np.float32(0))
+    np.maximum(gains, np.float32(0.01), out=gains)
+
+
+def _limit_rows(step: np.ndarray, longest: float) -> None:
+    """Shorten the rows that are longer than ``longest``, in place."""
+    length = np.sqrt(np.einsum("ij,ij->i", step, step))
+    step *= np.float32(longest) / np.maximum(length, np.float32(longest))[:, None]
 
 
 def _centred(features: np.ndarray) -> np.ndarray:

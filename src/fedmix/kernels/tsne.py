@@ -62,7 +62,9 @@ def _student(spread, degrees, force):
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER, error_model="numpy")
-def repulsion(references, n_references, points, degrees, start, stop, workspace, forces, totals):
+def repulsion(
+    references, n_references, points, places, degrees, start, stop, workspace, forces, totals
+):
     """Sum the repulsion of the reference points on the points ``start:stop``.
 
     Two points are done at a time, so that each load of the references serves both.
@@ -76,6 +78,8 @@ def repulsion(references, n_references, points, degrees, start, stop, workspace,
         Number of reference points.
     points : (n, d) array
         The embedding, divided by sqrt(degrees).
+    places : (n,) int array
+        Where a point stands among the references, which is left out of its sums; -1: nowhere.
     degrees : float
         Degrees of freedom of the Student kernel.
     start, stop : int
@@ -85,7 +89,7 @@ def repulsion(references, n_references, points, degrees, start, stop, workspace,
     forces : (n, d) array
         Receives sum_j density_ij u_ij (y_i - y_j).
     totals : (n,) float64 array
-        Receives sum_j density_ij; a reference that is the point itself counts 1.
+        Receives sum_j density_ij.
     """
     d = references.shape[0]
     zero = np.zeros(1, points.dtype)[0]
@@ -107,6 +111,10 @@ def repulsion(references, n_references, points, degrees, start, stop, workspace,
                     first[j] += difference * difference
                     difference = z - row[j]
                     second[j] += difference * difference
+            if 0 <= places[i] - a < size:
+                first[places[i] - a] = np.inf
+            if 0 <= places[other] - a < size:
+                second[places[other] - a] = np.inf
             first_total += _student(first, degrees, first_force)
             other_total += _student(second, degrees, second_force)
             for k in range(d):
