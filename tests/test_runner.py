@@ -64,6 +64,7 @@ def test_rows_are_tidy_and_carry_the_setting(cell):
     assert "outlier" not in results
     assert results.loc[results["round"].notna(), "round"].tolist() == [0, 1] * 3
     assert {"seconds", "cpu_seconds"} <= set(timings)
+    assert timings["warm"].tolist() == [False, True, True]
     assert "seconds" not in results
 
 

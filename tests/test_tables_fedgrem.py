@@ -7,7 +7,7 @@ from fedmix.figures import fedgrem as figures
 from fedmix.storage import write_table
 from fedmix.tables import fedgrem as tables
 from fedmix.tables.build import build_table, find_builder
-from fedmix.tables.summary import summarise
+from fedmix.tables.summary import steady, summarise
 
 LABELS = {"FedEM": "FedEM", "FedGrEM": "FedGrEM", "LocalEM": "Local-EM"}
 
@@ -87,6 +87,18 @@ def test_a_cell_whose_replications_all_failed_is_empty_but_there():
     cell = summarise(frame, ["method"]).iloc[0]
     assert (cell["n"], cell["failed"]) == (0, 1)
     assert np.isnan(cell["mean"])
+
+
+def test_seconds_leave_the_first_replication_of_a_process_out_where_there_are_others():
+    cell = {"study": "s", "variant": "v", "setting": "a"}
+    timings = pd.DataFrame(
+        [
+            {**cell, "method": "FedEM", "seconds": 9.0, "warm": False},
+            {**cell, "method": "FedEM", "seconds": 1.0, "warm": True},
+            {**cell, "method": "LocalEM", "seconds": 7.0, "warm": False},
+        ]
+    )
+    assert steady(timings)["seconds"].tolist() == [1.0, 7.0]
 
 
 def test_every_output_is_written_in_its_format(tmp_path, results):

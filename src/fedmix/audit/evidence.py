@@ -10,6 +10,7 @@ import numpy as np
 
 from fedmix.errors import DataError
 from fedmix.published.matching import has_values
+from fedmix.tables.summary import steady
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +85,7 @@ class Evidence:
         self._finals = _slices_by_cell(finished[final], "value")
         self._paths = dict(tuple(finished[~final].groupby(_CELL, sort=False)))
         if timings is not None and len(timings):
-            ok = timings[timings["status"] == "ok"] if "status" in timings else timings
+            ok = steady(timings[timings["status"] == "ok"] if "status" in timings else timings)
             self._finals |= _slices_by_cell(ok.assign(metric=SECONDS), SECONDS)
         failed = results[results["status"] != "ok"]
         self._failed = failed.groupby([*_PLACE, "method"])["replication"].nunique().to_dict()

@@ -15,6 +15,7 @@ that ``setting["dataset"]`` names (or None), ``streams`` the random streams of t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ import numpy as np
 from fedmix import methods
 
 if TYPE_CHECKING:
+    from fedmix.clients import Clients
     from fedmix.methods.base import FederatedEstimator
 
 
@@ -54,6 +56,14 @@ class Method:
         """Return a new estimator; the configuration's parameters win over ``parameters``."""
         return self.kind(**{**parameters, **self.parameters})
 
+    def fit(self, clients: Clients, **parameters: Any) -> FederatedEstimator:
+        """Build, fit and time an estimator: ``fit_seconds_`` leaves scoring out."""
+        estimator = self.build(**parameters)
+        started = time.perf_counter()
+        estimator.fit(clients)
+        estimator.fit_seconds_ = time.perf_counter() - started
+        return estimator
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -71,6 +81,8 @@ class Outcome:
         Whether the tolerance was met.
     floats_up, floats_down : int
         Floats sent by, and to, all clients together.
+    seconds : float, optional
+        Wall seconds of the fit alone; it is no result, for no repetition reproduces it.
     """
 
     metrics: Mapping[str, float]
@@ -79,6 +91,7 @@ class Outcome:
     floats_up: int
     floats_down: int
     trajectories: Mapping[str, np.ndarray] = field(default_factory=dict)
+    seconds: float | None = None
 
     @classmethod
     def of(
@@ -95,4 +108,5 @@ class Outcome:
             floats_up=estimator.communication_["up"],
             floats_down=estimator.communication_["down"],
             trajectories=trajectories or {},
+            seconds=getattr(estimator, "fit_seconds_", None),
         )

@@ -132,7 +132,7 @@ def fit_method(
             chosen = choose_scale(method, train, parameters, candidates, seed)
     if chosen:
         parameters["final_radius_scale"] = chosen["final_radius_scale"]
-    return method.build(**parameters).fit(train), chosen
+    return method.fit(train, **parameters), chosen
 
 
 def choose_scale(

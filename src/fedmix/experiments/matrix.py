@@ -51,7 +51,7 @@ def run(
         method.kind, {**setting, **_known(setting, problem, data), "random_state": seed}, initial
     )
     parameters |= _tuned(method, train, parameters, setting["final_radius_scale"], seed)
-    estimator = method.build(**parameters).fit(train)
+    estimator = method.fit(train, **parameters)
     good = np.setdiff1d(np.arange(len(test)), problem["contaminated"])
     labels = test.split(data.labels[problem["test"]])
     return Outcome.of(estimator, score(estimator, test, labels, good))

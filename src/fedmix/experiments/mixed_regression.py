@@ -68,8 +68,8 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method; the error of every round is kept."""
-    estimator = method.build(**_parameters(method, setting, problem, initial, streams))
-    estimator.fit(clients(setting, problem, streams))
+    parameters = _parameters(method, setting, problem, initial, streams)
+    estimator = method.fit(clients(setting, problem, streams), **parameters)
     errors = model_errors(estimator.history_["models"], problem["models"])
     good = ~problem["contaminated"]
     metrics = {

@@ -66,13 +66,14 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method; errors are the largest over the good clients."""
-    estimator = method.build(
+    estimator = method.fit(
+        _clients(problem),
         n_components=len(CENTRES),
         family=setting["model"],
         init=(initial["weights"], initial["means"]),
         density_floor=setting["density_floor"][setting["model"]],
         random_state=streams.integer(f"method {method.estimator}"),
-    ).fit(_clients(problem))
+    )
     good = len(problem["weights"])
     weights_error, means_error = estimation_error(
         estimator.weights_[:good], estimator.means_[:good], problem["weights"], problem["means"]

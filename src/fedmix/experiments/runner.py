@@ -128,22 +128,28 @@ def run_block(
     results : DataFrame
         Tidy rows that any repetition reproduces bit for bit.
     timings : DataFrame
-        One row a replication: wall and CPU seconds, which no repetition reproduces.
+        One row a replication, which no repetition reproduces: ``seconds`` of the fit alone,
+        ``cpu_seconds`` with data and scoring, and ``warm``, false for the process's first
+        replication, which also loads compiled code.
     """
     import pandas as pd
 
     results, timings = [], []
     for r in replications:
         wall, cpu = time.perf_counter(), time.process_time()
-        rows = _run_replication(cell, method, _unpack(problems, r), _unpack(initial, r), r, timeout)
-        seconds = {
-            "seconds": time.perf_counter() - wall,
-            "cpu_seconds": time.process_time() - cpu,
-        }
+        rows, seconds = _run_replication(
+            cell, method, _unpack(problems, r), _unpack(initial, r), r, timeout
+        )
         identity = {**_identity(cell), "method": method.name, "replication": r}
         results += [{**identity, **row} for row in rows]
-        timings.append({**identity, "status": rows[0]["status"], **seconds})
-        logger.info("replication %d: %s, %.2f s", r, rows[0]["status"], seconds["seconds"])
+        timing = {
+            "status": rows[0]["status"],
+            "seconds": time.perf_counter() - wall if seconds is None else seconds,
+            "cpu_seconds": time.process_time() - cpu,
+            "warm": len(timings) > 0,
+        }
+        timings.append({**identity, **timing})
+        logger.info("replication %d: %s, %.2f s", r, timing["status"], timing["seconds"])
     return _typed(pd.DataFrame(results)), pd.DataFrame(timings)
 
 
@@ -163,20 +169,21 @@ def _run_replication(
     initial: Arrays,
     replication: int,
     timeout: float | None,
-) -> list[dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], float | None]:
+    """Return the result rows, and the seconds of the fit if the experiment tells them."""
     try:
         with _deadline(timeout):
             outcome = run_cell(cell, method, replication, problem, initial)
-        return _success(outcome)
+        return _success(outcome), outcome.seconds
     except DivergenceError as error:
-        return [_failure("diverged", error)]
+        return [_failure("diverged", error)], None
     except ReplicationTimeout as error:
-        return [_failure("timeout", error)]
+        return [_failure("timeout", error)], None
     except (ConfigurationError, MemoryError):
         raise  # not a result: the request itself is wrong, or the job needs more memory
     except Exception as error:
         logger.exception("replication %d of %s failed", replication, method.name)
-        return [_failure("error", error)]
+        return [_failure("error", error)], None
 
 
 def _success(outcome: Outcome) -> list[dict[str, Any]]:

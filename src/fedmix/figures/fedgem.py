@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedmix.figures.style import COLORS, method_style
 from fedmix.tables.fedgem import COLUMNS, SCORED_PER_CLIENT, published_scores
-from fedmix.tables.summary import final_scores, summarise
+from fedmix.tables.summary import final_scores, steady, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +127,7 @@ def scalability(
     -------
     matplotlib.figure.Figure
     """
-    chosen = timings[timings["variant"] == variant]
+    chosen = steady(timings[timings["variant"] == variant])
     figure, panels = _panels(1, list(AXES))
     for axis, name in zip(panels[0], AXES, strict=True):
         rows = chosen[chosen["axis"] == name]
@@ -201,7 +201,7 @@ def scalability_variants(
     results: pd.DataFrame, timings: pd.DataFrame, labels: Mapping[str, str]
 ) -> Figure:
     """Draw FedGEM's seconds for every variant; arguments as in :func:`scalability`."""
-    chosen = timings[timings["method"] == "FedGEM"]
+    chosen = steady(timings[timings["method"] == "FedGEM"])
     figure, panels = _panels(1, list(AXES))
     for axis, name in zip(panels[0], AXES, strict=True):
         rows = chosen[chosen["axis"] == name]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.tables.build import Table
 from fedmix.tables.format import mean_sd
-from fedmix.tables.summary import final_scores, summarise
+from fedmix.tables.summary import final_scores, steady, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +101,8 @@ def runtime(
     -------
     Table
     """
-    return _by_dataset(timings, labels, printed, "seconds", ("mean_seconds", "sd_seconds"), 2)
+    columns = ("mean_seconds", "sd_seconds")
+    return _by_dataset(steady(timings), labels, printed, "seconds", columns, 2)
 
 
 def published_scores(results: pd.DataFrame, score: str, scoring: str) -> pd.DataFrame:

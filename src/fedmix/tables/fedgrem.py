@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedmix.tables.build import Table
 from fedmix.tables.format import mean_sd
-from fedmix.tables.summary import final_scores, summarise
+from fedmix.tables.summary import final_scores, steady, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ def runtime(
     -------
     Table
     """
-    return _by_contamination(timings, labels, printed, "seconds", 1.0, "seconds", digits=2)
+    return _by_contamination(steady(timings), labels, printed, "seconds", 1.0, "seconds", digits=2)
 
 
 def step_size(

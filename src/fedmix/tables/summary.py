@@ -70,3 +70,16 @@ def summarise(
         )
     columns = [*by, "mean", "sd", "standard_error", "n", "failed"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def steady(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return timings without the first replication of every process, which loads compiled code.
+
+    A method that ran no other replication in its setting keeps them.
+    """
+    if "warm" not in timings or timings.empty:
+        return timings
+    warm = timings["warm"].astype(bool)
+    keys = ["study", "variant", "setting", "method"]
+    has_warm = warm.groupby([timings[key] for key in keys]).transform("any")
+    return timings[warm | ~has_warm]
