@@ -91,7 +91,7 @@ class Outcome:
     floats_up: int
     floats_down: int
     trajectories: Mapping[str, np.ndarray] = field(default_factory=dict)
-    seconds: float | None = None
+    seconds: float | None = field(default=None, compare=False)
 
     @classmethod
     def of(
