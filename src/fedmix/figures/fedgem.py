@@ -221,14 +221,15 @@ def _variants(results: pd.DataFrame, x: str, label: str) -> Figure:
         "ARI, pooled": "ari_pooled",
         "clusters": "n_clusters",
     }
-    figure, panels = _panels(len(rows), list(IMBALANCES))
+    imbalances = _present(own)
+    figure, panels = _panels(len(rows), imbalances)
     for row, (title, metric) in zip(panels, rows.items(), strict=True):
-        for axis, imbalance in zip(row, IMBALANCES, strict=True):
+        for axis, imbalance in zip(row, imbalances, strict=True):
             scores = final_scores(own[own["imbalance"] == imbalance], metric)
             for variant, cells in _by_variant(scores, [x]):
                 _line(axis, cells, x, _words(variant), **_VARIANTS[variant])
         row[0].set_ylabel(title)
-    _name_columns(panels, label)
+    _name_columns(panels, imbalances, label)
     _legend(figure)
     return figure
 
@@ -241,17 +242,18 @@ def _score_and_count(
     labels: Mapping[str, str],
 ) -> Figure:
     """Draw a row of scores above a row of cluster numbers, one line a method."""
-    figure, panels = _panels(2, list(IMBALANCES))
+    imbalances = _present(scores)
+    figure, panels = _panels(2, imbalances)
     estimating = counts[counts["method"].isin(SCORED_PER_CLIENT)]
     for row, rows in zip(panels, (scores, estimating), strict=True):
-        for axis, imbalance in zip(row, IMBALANCES, strict=True):
+        for axis, imbalance in zip(row, imbalances, strict=True):
             here = rows[rows["imbalance"] == imbalance]
             for method in _in_order(here, labels):
                 cells = summarise(here[here["method"] == method], [x[0]])
                 _line(axis, cells, x[0], labels[method], **method_style(method).keywords())
     panels[0][0].set_ylabel(score)
     panels[1][0].set_ylabel("estimated clusters")
-    _name_columns(panels, x[1])
+    _name_columns(panels, imbalances, x[1])
     _legend(figure)
     return figure
 
@@ -291,9 +293,14 @@ def _in_order(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[str]:
     return [name for name in labels if name in present]
 
 
-def _name_columns(panels: list[list[Axes]], label: str) -> None:
-    for axis, title in zip(panels[0], IMBALANCES.values(), strict=True):
-        axis.set_title(title)
+def _present(rows: pd.DataFrame) -> list[str]:
+    """Return the imbalances that were run, in the paper's order."""
+    return [name for name in IMBALANCES if name in set(rows["imbalance"])]
+
+
+def _name_columns(panels: list[list[Axes]], imbalances: list[str], label: str) -> None:
+    for axis, name in zip(panels[0], imbalances, strict=True):
+        axis.set_title(IMBALANCES[name])
     for axis in panels[-1]:
         axis.set_xlabel(label)
 
