@@ -1,0 +1,242 @@
+"""Write the pages that follow from the package: schemas, registries, studies, docstrings."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import fedmix
+from fedmix import methods
+from fedmix.configuration import read_yaml
+from fedmix.methods.capabilities import capabilities_of
+
+ROOT = Path(__file__).parents[1]
+_SCHEMAS = {
+    "config": "`config/config.yaml`",
+    "preset": "`config/presets/*.yaml`",
+    "study": "`config/studies/*.yaml`",
+    "methods": "`config/methods.yaml` and `config/methods/*.yaml`",
+    "datasets": "`config/datasets.yaml`",
+    "items": "`config/items/*.yaml`",
+    "published": "`config/published.yaml`",
+    "claims": "`config/claims.yaml`",
+    "discrepancies": "`config/discrepancies.yaml`",
+}
+# scikit-learn adds these to every estimator; nothing here routes metadata.
+_NO_ROUTING = "   :exclude-members: set_fit_request, set_predict_request, set_score_request\n"
+_API = {
+    "Data of many clients": ["fedmix.clients", "fedmix.partition", "fedmix.data"],
+    "Parts of the methods": [
+        "fedmix.families",
+        "fedmix.initialization",
+        "fedmix.alignment",
+        "fedmix.methods.base",
+        "fedmix.methods.capabilities",
+        "fedmix.methods.federated_mixture",
+        "fedmix.methods.clustered_regression",
+        "fedmix.methods.penalty_selection",
+    ],
+    "Scores and theory": [
+        "fedmix.metrics.clustering",
+        "fedmix.metrics.mixture",
+        "fedmix.metrics.regression",
+        "fedmix.theory",
+    ],
+    "Embeddings and simulations": ["fedmix.embed.tsne", "fedmix.embed.linear", "fedmix.simulate"],
+    "The pipeline": [
+        "fedmix.experiments.base",
+        "fedmix.experiments.runner",
+        "fedmix.request",
+        "fedmix.plan",
+        "fedmix.streams",
+        "fedmix.storage",
+        "fedmix.errors",
+    ],
+}
+
+
+def write_pages(folder: Path) -> None:
+    """Write all generated pages into a folder."""
+    pages = {
+        "configuration.md": configuration_page(),
+        "datasets.md": datasets_page(),
+        "studies.md": studies_page(),
+        "methods.md": methods_page(),
+        "library.md": notebook_page(ROOT / "docs" / "library.ipynb"),
+        "api.md": api_page(),
+        "reproduction.md": reproduction_page(ROOT / "docs" / "reproduction"),
+    }
+    folder.mkdir(exist_ok=True)
+    for name, text in pages.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def configuration_page() -> str:
+    """Return a reference of every configuration file, from the schemas."""
+    parts = [
+        "# Configuration reference",
+        "Generated from `workflow/schemas`. Every file is checked when Snakemake starts; all "
+        "errors are listed at once, with the nearest valid names.",
+    ]
+    for name, files in _SCHEMAS.items():
+        path = ROOT / "workflow" / "schemas" / f"{name}.schema.yaml"
+        if path.exists():
+            schema = read_yaml(path)
+            lines = [f"## {files}", schema.get("description", ""), *_described(schema, schema, "")]
+            parts.append("\n\n".join(filter(None, [*lines[:2], "\n".join(lines[2:])])))
+    return _page(parts)
+
+
+def _described(node: Mapping[str, Any], root: Mapping[str, Any], indent: str) -> Iterator[str]:
+    """Yield one bullet a key, nested keys below it."""
+    node = _resolved(node, root)
+    required = node.get("required", [])
+    for key, value in node.get("properties", {}).items():
+        own = _resolved(value, root)
+        needed = ", required" if key in required else ""
+        text = " ".join(str(own.get("description", "")).split())
+        yield f"{indent}- `{key}` ({_kind(own)}{needed}){': ' + text if text else ''}"
+        yield from _described(own, root, indent + "  ")
+    for inner in ("additionalProperties", "items"):
+        if isinstance(node.get(inner), Mapping):
+            yield from _described(node[inner], root, indent)
+
+
+def _resolved(node: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "$ref" not in node:
+        return node
+    return root["$defs"][node["$ref"].rpartition("/")[2]]
+
+
+def _kind(node: Mapping[str, Any]) -> str:
+    if "enum" in node:
+        return "one of " + ", ".join(f"`{value}`" for value in node["enum"])
+    if "const" in node:
+        return f"`{node['const']}`"
+    for several in ("oneOf", "anyOf"):
+        if several in node:
+            return "see the schema" if any("$ref" in o for o in node[several]) else "several forms"
+    kinds = node.get("type", "any")
+    return " or ".join(kinds) if isinstance(kinds, list) else kinds
+
+
+def datasets_page() -> str:
+    """Return all data sets with sizes, licences, sources and citations."""
+    entries = read_yaml(ROOT / "config" / "datasets.yaml")
+    table = [
+        "| name | points | features | classes | embeddings | licence |",
+        "|---|--:|--:|--:|---|---|",
+    ]
+    for name, entry in entries.items():
+        counts = entry.get("class_counts") or entry.get("class_names") or []
+        embeddings = ", ".join(entry["embeddings"])
+        link = f"[{name}](#{name.replace('_', '-')})"
+        table.append(
+            f"| {link} | {entry['n_points']:,} | {entry['n_features']} | {len(counts) or '?'} "
+            f"| {embeddings} | {entry['licence']} |"
+        )
+    parts = [
+        "# Data sets",
+        "Generated from `config/datasets.yaml`. Nothing is shipped but what scikit-learn bundles: "
+        "a data set is taken from `data/raw`, a mirror folder (`mirror=<folder>` or "
+        "`FEDMIX_MIRROR`), OpenML or its publishers, in this order, and checked against the "
+        "registry. `snakemake --cores 1 fetch` does all downloads of a preset.",
+        "\n".join(table),
+    ]
+    for name, entry in entries.items():
+        links = f"[Home page]({entry['homepage']})." if "homepage" in entry else ""
+        lines = [entry.get("note", ""), f"Licence: {entry['licence']}. {links}".strip()]
+        parts.append("\n\n".join(filter(None, [f"## {name}", *lines, entry["citation"]])))
+    return _page(parts)
+
+
+def studies_page() -> str:
+    """Return every study with its settings, variants and methods."""
+    parts = [
+        "# Studies",
+        "Generated from `config/studies`; comments there say where choices stand.",
+    ]
+    for path in sorted((ROOT / "config" / "studies").glob("*.yaml")):
+        study = read_yaml(path)
+        comment = " ".join(
+            line.lstrip("# ").rstrip()
+            for line in path.read_text(encoding="utf-8").split("paper:")[0].splitlines()
+        )
+        wanted = study["methods"]
+        names = wanted if isinstance(wanted, str) else ", ".join(map(_name, wanted))
+        variants = ", ".join(study.get("variants") or ["default"])
+        facts = [
+            f"- paper: {study['paper']}, experiment: `fedmix.experiments.{study['experiment']}`",
+            f"- replications: {study['replications']}",
+            f"- variants: {variants}",
+            f"- methods: {names}",
+        ]
+        parts.append("\n\n".join([f"## {path.stem}", comment.strip(), "\n".join(facts)]))
+    return _page(parts)
+
+
+def _name(entry: str | Mapping[str, Any]) -> str:
+    return entry if isinstance(entry, str) else entry["name"]
+
+
+def methods_page() -> str:
+    """Return all methods with their capabilities, and their docstrings."""
+    table = ["| method | data | labels | is told | shared start |", "|---|---|---|---|---|"]
+    for name in sorted(methods.index()):
+        own = capabilities_of(name)
+        table.append(
+            f"| {name} | {', '.join(own.families)} | each {own.level} | "
+            f"{', '.join(own.needs) or 'nothing'} | {'yes' if own.takes_initial_values else 'no'} |"
+        )
+    blocks = [_directive(f"autoclass:: {methods.index()[n]}.{n}") for n in sorted(methods.index())]
+    return _page(["# Methods", "Generated from the registered classes.", "\n".join(table), *blocks])
+
+
+def api_page() -> str:
+    """Return the reference of all other modules, from their docstrings."""
+    parts = ["# API reference", fedmix.__doc__ or ""]
+    for heading, modules in _API.items():
+        parts.append(f"## {heading}")
+        for module in modules:
+            for name in _submodules(module) or [module]:
+                parts += [f"### {name}", _directive(f"automodule:: {name}")]
+    return _page(parts)
+
+
+def _submodules(name: str) -> list[str]:
+    """Return the modules of a package that only gathers names; none for any other module."""
+    if name not in {"fedmix.partition", "fedmix.simulate"}:
+        return []
+    folder = Path(fedmix.__file__).parent / name.rpartition(".")[2]
+    return [f"{name}.{module.name}" for module in pkgutil.iter_modules([str(folder)])]
+
+
+def _directive(text: str) -> str:
+    return f"```{{eval-rst}}\n.. {text}\n   :members:\n{_NO_ROUTING}```"
+
+
+def notebook_page(path: Path) -> str:
+    """Return a notebook as a page: its text, its code and what the code printed."""
+    parts = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+    return _page(parts)
+
+
+def reproduction_page(folder: Path) -> str:
+    """Return the contents of what the last exported run has left, if there is any."""
+    pages = sorted(path.stem for path in folder.glob("*.md"))
+    if not pages:
+        return "# What came out\n\nNo run at the published sizes has been exported yet.\n"
+    listing = "\n".join(f"../reproduction/{name}" for name in pages)
+    return _page(["# What came out", f"```{{toctree}}\n:maxdepth: 1\n\n{listing}\n```"])
+
+
+def _page(parts: list[str]) -> str:
+    return "\n\n".join(part for part in parts if part) + "\n"

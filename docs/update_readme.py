@@ -1,0 +1,94 @@
+"""Write what is reproduced into README.md, from the scorecard of the exported run."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SCORECARD = ROOT / "docs" / "reproduction" / "scorecard.csv"
+PICTURE = ROOT / "docs" / "scorecard.svg"
+BEGIN = "<!-- reproduced: begin (python docs/update_readme.py) -->"
+END = "<!-- reproduced: end -->"
+PAPERS = {
+    "fedgrem": "**FedGrEM**: federated gradient EM, robust to bad clients (Tian, Weng, Feng 2024)",
+    "mixed_regression": "**Two-phase** mixed regression (Su, Xu, Yang 2022)",
+    "fedgem": "**FedGEM**: unknown number of clusters (Ibrahim, Gebraeel, Xie 2026)",
+}
+_COLORS = {
+    "reproduced": "#009E73",
+    "close": "#56B4E9",
+    "differs": "#D55E00",
+    "undecided": "#E69F00",
+    "stand-in": "#CC79A7",
+    "not run": "#D0D0D0",
+}
+
+
+def main() -> None:
+    """Replace what stands between the markers, and draw the scorecard if there is one."""
+    scores = read_scorecard()
+    readme = ROOT / "README.md"
+    head, _, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
+    tail = rest.partition(END)[2]
+    readme.write_text(f"{head}{BEGIN}\n{summary(scores)}\n{END}{tail}", encoding="utf-8")
+    if scores:
+        draw(scores)
+
+
+def read_scorecard() -> dict[str, dict[str, int]]:
+    """Return the counts of each paper, such as ``"cells: reproduced"``; empty without a run."""
+    if not SCORECARD.exists():
+        return {}
+    with open(SCORECARD, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {row.pop("paper"): {name: int(value) for name, value in row.items()} for row in rows}
+
+
+def summary(scores: dict[str, dict[str, int]]) -> str:
+    """Return the table of what is reproduced, one row a paper."""
+    if not scores:
+        lines = ["| paper | printed numbers | claims |", "|---|---|---|"]
+        return "\n".join([*lines, *(f"| {paper} | – | – |" for paper in PAPERS.values())])
+    lines = ["| paper | printed numbers | claims |", "|---|---|---|"]
+    for key, paper in PAPERS.items():
+        cells, claims = (_in_words(scores[key], kind) for kind in ("cells", "claims"))
+        lines.append(f"| {paper} | {cells} | {claims} |")
+    picture = "![Verdicts of the printed numbers](docs/scorecard.svg)"
+    link = "All numbers: [docs/reproduction](docs/reproduction/README.md)."
+    return "\n".join([*lines, "", picture, "", link])
+
+
+def _in_words(counts: dict[str, int], kind: str) -> str:
+    own = {name.removeprefix(f"{kind}: "): n for name, n in counts.items() if name.startswith(kind)}
+    return ", ".join(f"{n} {name}" for name, n in own.items() if n) or "–"
+
+
+def draw(scores: dict[str, dict[str, int]]) -> None:
+    """Draw each paper's verdicts as one bar, in shares of its printed numbers."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    matplotlib.rcParams["svg.hashsalt"] = "fedmix"
+    import matplotlib.pyplot as plt
+
+    figure, axis = plt.subplots(figsize=(8, 1.7), layout="constrained")
+    for place, key in enumerate(PAPERS):
+        own = {name: scores[key].get(f"cells: {name}", 0) for name in _COLORS}
+        total, left = max(sum(own.values()), 1), 0.0
+        for name, n in own.items():
+            share = n / total
+            axis.barh(place, share, left=left, color=_COLORS[name], label=name if not place else "")
+            if share > 0.04:
+                axis.text(left + share / 2, place, str(n), ha="center", va="center", fontsize=8)
+            left += share
+    axis.set_yticks(range(len(PAPERS)), list(PAPERS))
+    axis.invert_yaxis()
+    axis.set(xticks=[], xlim=(0, 1))
+    axis.spines[:].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=len(_COLORS), frameon=False, fontsize=8)
+    figure.savefig(PICTURE, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""The documentation follows the package: pages build, code runs, pictures are up to date."""
+
+import json
+import re
+import subprocess
+import sys
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+import fedmix
+from fedmix import methods
+from fedmix.configuration import read_yaml
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+
+def script(name):
+    """Import a script of the documentation's folder."""
+    spec = spec_from_file_location(name, DOCS / f"{name}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """All generated pages, by name."""
+    folder = tmp_path_factory.mktemp("generated")
+    script("generate").write_pages(folder)
+    return {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+
+
+def test_every_page_of_the_contents_exists(pages):
+    names = re.findall(r"^([a-z_/]+)$", (DOCS / "index.md").read_text(encoding="utf-8"), re.M)
+    assert len(names) > 10
+    for name in names:
+        folder, _, stem = name.rpartition("/")
+        assert stem in pages if folder else (DOCS / f"{name}.md").exists(), name
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in DOCS.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        for target in re.findall(r"\]\((?!http|#)([^)#]+)[^)]*\)", text):
+            generated = target.startswith("generated/")
+            assert generated or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_configuration_reference_has_every_key(pages):
+    for path in (ROOT / "workflow" / "schemas").glob("*.yaml"):
+        if path.name.partition(".")[0] in ("config", "preset", "study", "items", "datasets"):
+            for key in re.findall(r"^ {2,}([a-z_]+): ?\{?type", path.read_text(), re.M):
+                assert f"`{key}`" in pages["configuration"] or key == "sha256", (path.name, key)
+
+
+def test_every_data_set_names_its_licence_and_citation(pages):
+    for name, entry in read_yaml(ROOT / "config" / "datasets.yaml").items():
+        assert f"\n## {name}\n" in pages["datasets"]
+        assert f"Licence: {entry['licence']}" in pages["datasets"]
+        assert entry["citation"].strip() in pages["datasets"]
+
+
+def test_every_method_and_study_has_its_place(pages):
+    for name, module in methods.index().items():
+        assert f"{module}.{name}" in pages["methods"]
+    for path in (ROOT / "config" / "studies").glob("*.yaml"):
+        assert f"\n## {path.stem}\n" in pages["studies"]
+
+
+def run(code, folder, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        env={"MPLBACKEND": "agg", "PATH": "", **environment},
+    )
+
+
+def test_the_notebook_runs_from_top_to_bottom(tmp_path):
+    cells = json.loads((DOCS / "library.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(c["source"]) + "\n" for c in cells if c["cell_type"] == "code")
+    finished = run(code, tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    assert "clusters found: 4" in finished.stdout
+    assert all(not c.get("outputs") for c in cells), "store the notebook without outputs"
+
+
+def test_the_readme_s_example_runs(tmp_path):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", readme, re.S)
+    data = (
+        "import numpy as np\nxs = [np.random.default_rng(n).normal(size=(n, 3)) for n in (9, 8)]\n"
+    )
+    finished = run(data + code, tmp_path)
+    assert finished.returncode == 0, finished.stderr
+
+
+HEAVY = ("pandas", "sklearn", "numba", "scipy", "matplotlib", "pyarrow", "yaml", "requests")
+
+
+@pytest.mark.parametrize("code", ["import fedmix", "import fedmix; fedmix.Clients; dir(fedmix)"])
+def test_importing_fedmix_loads_numpy_at_most(code, tmp_path):
+    shown = run(f"{code}\nimport sys\nprint(*sys.modules)", tmp_path).stdout.split()
+    assert "fedmix" in shown
+    assert not set(HEAVY) & set(shown)
+
+
+def test_versions_agree():
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'version = "{fedmix.__version__}"' in project
+    assert f"## {fedmix.__version__}" in changes
+    assert re.fullmatch(r"\d+\.\d+\.\d+", fedmix.__version__)
+
+
+def test_no_source_file_grew_past_400_lines():
+    paths = [p for d in ("src", "workflow", "docs") for p in (ROOT / d).rglob("*")]
+    for path in paths:
+        if path.suffix in {".py", ".smk"}:
+            assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, path
+    assert len((ROOT / "Snakefile").read_text(encoding="utf-8").splitlines()) < 120
+
+
+@pytest.mark.workflow
+def test_the_picture_shows_the_rules_of_today():
+    drawing = script("draw_rulegraph")
+    drawn = drawing.rules_in_picture(drawing.PICTURE.read_text(encoding="utf-8"))
+    assert drawn == drawing.rules_in_graph(drawing.rule_graph()), (
+        "run python docs/draw_rulegraph.py"
+    )
+
+
+@pytest.mark.skipif(not (find_spec("sphinx") and find_spec("myst_parser")), reason="no Sphinx")
+def test_the_pages_build_without_a_warning(tmp_path):
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    finished = subprocess.run(
+        [*command, str(DOCS), str(tmp_path)], capture_output=True, text=True, timeout=300
+    )
+    assert finished.returncode == 0, finished.stderr
