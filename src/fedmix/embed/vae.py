@@ -1,19 +1,170 @@
-"""Variational autoencoder embeddings of images, on PyTorch."""
+"""Variational autoencoder embeddings, an optional extra on PyTorch."""
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
+from fedmix.embed.inputs import check_features, check_integer, check_number
 from fedmix.embed.result import EmbeddingResult
-from fedmix.errors import MissingExtraError
+from fedmix.errors import ConfigurationError, DataError, DivergenceError, MissingExtraError
 
 
-def vae(features: np.ndarray, n_components: int = 64, random_state: int = 0) -> EmbeddingResult:
-    """Embed images by the mean vectors of a variational autoencoder."""
+@dataclass(frozen=True)
+class EpochProgress:
+    """Where the training of an autoencoder stands.
+
+    Attributes
+    ----------
+    epoch, epochs : int
+        Epochs done, and in all.
+    loss : float
+        Mean loss of a point in this epoch.
+    seconds_left : float
+        Time to the end at the pace so far.
+    """
+
+    epoch: int
+    epochs: int
+    loss: float
+    seconds_left: float
+
+    def __str__(self) -> str:
+        return (
+            f"VAE epoch {self.epoch} of {self.epochs}: loss {self.loss:.2f}, "
+            f"{self.seconds_left:.0f} s left"
+        )
+
+
+def vae(
+    features: np.ndarray,
+    n_components: int = 64,
+    epochs: int = 30,
+    batch_size: int = 256,
+    learning_rate: float = 1e-3,
+    layout: str = "auto",
+    device: str = "cpu",
+    random_state: int = 0,
+    callback: Callable[[EpochProgress], None] | None = None,
+) -> EmbeddingResult:
+    """Embed points by the mean vectors of a variational autoencoder.
+
+    Parameters
+    ----------
+    features : array-like of shape (n, d)
+        Images in rows (square, grey, not negative), or any other vectors.
+    n_components : int, default=64
+        Latent dimensions; the FedGEM paper has 64, and 16 for EMNIST.
+    epochs : int, default=30
+        Passes over the data.
+    batch_size : int, default=256
+        Points a step.
+    learning_rate : float, default=1e-3
+        Of Adam.
+    layout : {"auto", "images", "vectors"}, default="auto"
+        ``"images"``: convolutions, and a Bernoulli reconstruction of the pixels, scaled to at
+        most 1. ``"vectors"``: dense layers, and a Gaussian reconstruction of the standardised
+        features. ``"auto"`` takes images where d is the square of a multiple of 4 and no value
+        is negative.
+    device : str, default="cpu"
+        PyTorch's name of the device; only ``"cpu"`` repeats bit for bit.
+    random_state : int, default=0
+        Seed of the weights, the order of the points and the latent noise.
+    callback : callable, optional
+        Called with an :class:`EpochProgress` after every epoch.
+
+    Returns
+    -------
+    EmbeddingResult
+        Its details hold ``loss``, the mean loss of a point in the last epoch.
+
+    Raises
+    ------
+    MissingExtraError
+        PyTorch is not installed.
+    ConfigurationError
+        A parameter out of its range, or ``layout="images"`` for features that are none.
+    DataError
+        Features that are not finite.
+    DivergenceError
+        The loss left the finite numbers.
+
+    Notes
+    -----
+    One CPU thread does the work, for PyTorch's sums depend on how they are split.
+
+    References
+    ----------
+    Kingma and Welling, Auto-encoding variational Bayes, ICLR 2014. The sizes are those of the
+    FedGEM paper's experiments on images (Ibrahim, Gebraeel and Xie, 2026).
+    """
     try:
-        import torch  # noqa: F401
+        import torch
     except ImportError as error:
         raise MissingExtraError(
-            "VAE embeddings need PyTorch: pip install 'fedmix[vae]' (or pip install torch)."
+            "VAE embeddings need PyTorch, which is not installed: pip install 'fedmix[vae]'."
         ) from error
-    raise NotImplementedError
+    from fedmix.embed.vae_network import DenseVAE, ImageVAE, encode, train_epoch
+
+    features = check_features(features, min_points=2)
+    check_integer("n_components", n_components, 1)
+    check_integer("epochs", epochs, 1)
+    check_integer("batch_size", batch_size, 1)
+    check_number("learning_rate", learning_rate, above=0)
+    as_images = _are_images(features, layout)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(random_state)
+            points = torch.from_numpy(_scaled(features, as_images))
+            network = ImageVAE if as_images else DenseVAE
+            model = network(features.shape[1], n_components).to(device)
+            optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
+            began = time.perf_counter()
+            for epoch in range(1, epochs + 1):
+                loss = train_epoch(model, optimizer, points, batch_size)
+                if not math.isfinite(loss):
+                    raise DivergenceError(
+                        f"VAE: the loss left the finite numbers in epoch {epoch} of {epochs}; "
+                        "lower learning_rate."
+                    )
+                if callback is not None:
+                    pace = (time.perf_counter() - began) / epoch
+                    callback(EpochProgress(epoch, epochs, loss, pace * (epochs - epoch)))
+            embedding = encode(model, points, batch_size)
+    finally:
+        torch.set_num_threads(threads)
+    return EmbeddingResult(embedding.astype(np.float64), {"loss": loss})
+
+
+def _are_images(features: np.ndarray, layout: str) -> bool:
+    """Return whether the features are to be taken for square images."""
+    if layout not in ("auto", "images", "vectors"):
+        raise ConfigurationError(f"layout: expected 'auto', 'images' or 'vectors', got {layout!r}.")
+    side = math.isqrt(features.shape[1])
+    possible = side * side == features.shape[1] and side % 4 == 0 and bool((features >= 0).all())
+    if layout == "images" and not possible:
+        raise ConfigurationError(
+            "layout 'images': expected square images with sides a multiple of 4 and no negative "
+            f"values, got {features.shape[1]} columns, least value {features.min():g}; "
+            "use layout 'vectors'."
+        )
+    return possible and layout != "vectors"
+
+
+def _scaled(features: np.ndarray, as_images: bool) -> np.ndarray:
+    """Return pixels scaled to at most 1, or standardised vectors, in single precision."""
+    if as_images:
+        brightest = features.max()
+        if brightest == 0:
+            raise DataError("VAE: all images are black; there is nothing to embed.")
+        return (features / brightest).astype(np.float32)
+    deviation = features.std(axis=0)
+    return ((features - features.mean(axis=0)) / np.where(deviation > 0, deviation, 1)).astype(
+        np.float32
+    )
