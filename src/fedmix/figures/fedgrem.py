@@ -48,7 +48,7 @@ def misclustering(
         _lines(axis, chosen, "share", labels)
         axis.set(title=variant.replace("_", " "), xlabel="contaminated clients (%)")
     axes[0][0].set_ylabel("mis-clustering error (%)")
-    _legend(figure, axes[0][0])
+    _legend(figure)
     return figure
 
 
@@ -89,7 +89,7 @@ def simulation(
         row[0].set_ylabel(f"{variant.replace('_', ' ')}\nlog error")
     for axis in axes[-1]:
         axis.set_xlabel("heterogeneity h / SNR (%)")
-    _legend(figure, axes[0][1])
+    _legend(figure)
     return figure
 
 
@@ -139,14 +139,14 @@ def axis(
         )
     axes.set_xticks(range(len(places)), places, rotation=20 if len(places) > 4 else 0)
     axes.set(xlabel=_AXES.get(axis, axis), ylabel="mis-clustering error (%)")
-    _legend(figure, axes)
+    _legend(figure)
     return figure
 
 
 _PENALTY_PREFIX = "FedGrEM-C"
 _AXES = {"penalty": "penalty constant C", "contamination": "kind of contamination"}
 _ERRORS = {"weights_error": "mixing weights", "means_error": "means"}
-_MODELS = {"gaussian": "Gaussian mixture", "regression": "mixture of regressions"}
+_MODELS = {"gaussian": "Gaussian mixture", "regression": "Regressions"}
 
 
 def _log_errors(results: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -170,7 +170,12 @@ def _lines(axis: Axes, cells: pd.DataFrame, x: str, labels: Mapping[str, str]) -
             axis.fill_between(line[x], low, high, color=look.color, alpha=0.12, linewidth=0)
 
 
-def _legend(figure: Figure, axis: Axes) -> None:
+def _legend(figure: Figure) -> None:
     """Put one legend for all panels below them."""
-    handles, names = axis.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 4))
+    entries = {
+        name: handle
+        for axis in figure.axes
+        for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    columns = min(len(entries), 4)
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
