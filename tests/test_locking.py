@@ -10,6 +10,7 @@ from fedmix.locking import (
     FolderInUseError,
     UnwritableFolderError,
     claim,
+    is_claimed,
     require_writable,
 )
 
@@ -26,6 +27,7 @@ def holder(tmp_path):
 
 
 def test_a_second_run_is_told_who_works_in_the_folder(holder, tmp_path):
+    assert is_claimed(tmp_path)
     with pytest.raises(FolderInUseError, match=rf"process {holder.pid} on .*--directory"):
         claim(tmp_path)
 
@@ -33,6 +35,7 @@ def test_a_second_run_is_told_who_works_in_the_folder(holder, tmp_path):
 def test_a_killed_run_leaves_no_lock(holder, tmp_path):
     os.kill(holder.pid, signal.SIGKILL)
     holder.wait()
+    assert not is_claimed(tmp_path)
     claim(tmp_path)
     assert f"process {os.getpid()} " in (tmp_path / LOCK).read_text()
 

@@ -59,6 +59,19 @@ def claim(folder: str | os.PathLike = ".") -> None:
     _held.append(stream)
 
 
+def is_claimed(folder: str | os.PathLike = ".") -> bool:
+    """Return whether a run is at work in a folder."""
+    path = Path(folder) / LOCK
+    if not path.exists():
+        return False
+    with open(path, encoding="utf-8") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
 def require_writable(folder: str | os.PathLike) -> None:
     """Make sure that a folder can be made and written to.
 

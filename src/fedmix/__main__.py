@@ -1,0 +1,100 @@
+"""Commands beside Snakemake: ``python -m fedmix status | forecast | rerun``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fedmix.configuration import read_yaml
+from fedmix.errors import FedmixError
+from fedmix.request import Request, read_request
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; return its exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        request = _request(options)
+        if options.command == "rerun":
+            _rerun(request, options)
+        else:
+            print("\n".join(_report(options.command, request, options.directory)))
+    except FedmixError as error:
+        if options.command == "rerun":
+            raise  # with the traceback that a rerun is for
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument(
+        "--config", nargs="+", default=[], metavar="KEY=VALUE", help="as Snakemake's"
+    )
+    shared.add_argument(
+        "--directory", type=Path, default=Path("."), help="where Snakemake works (default: here)"
+    )
+    shared.add_argument(
+        "--workflow", type=Path, default=Path("."), help="where the Snakefile lies (default: here)"
+    )
+    parser = argparse.ArgumentParser(prog="python -m fedmix", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("status", parents=[shared], help="what is done, running and failed")
+    commands.add_parser("forecast", parents=[shared], help="core-hours and memory of a request")
+    rerun = commands.add_parser(
+        "rerun", parents=[shared], help="run one method on one replication, errors and all"
+    )
+    rerun.add_argument("study")
+    rerun.add_argument("setting", help="the folder's name under results/STUDY, e.g. gaussian-h0.5")
+    rerun.add_argument("method")
+    rerun.add_argument("replication", type=int)
+    return parser
+
+
+def _request(options: argparse.Namespace) -> Request:
+    config = options.workflow / "config"
+    chosen = dict(item.split("=", 1) for item in options.config)
+    changes = {key: yaml.safe_load(value) for key, value in chosen.items()}
+    return read_request(config, {**read_yaml(config / "config.yaml"), **changes}, options.directory)
+
+
+def _report(command: str, request: Request, workdir: Path) -> Iterable[str]:
+    if command == "forecast":
+        from fedmix.forecast import forecast, forecast_lines
+
+        return forecast_lines(forecast(request, workdir))
+    from fedmix.status import read_status, status_lines
+
+    return status_lines(read_status(request, workdir))
+
+
+def _rerun(request: Request, options: argparse.Namespace) -> None:
+    from fedmix.rerun import rerun
+
+    outcome = rerun(
+        request,
+        options.study,
+        options.setting,
+        options.method,
+        options.replication,
+        options.directory,
+    )
+    summary: dict[str, Any] = {
+        "rounds": outcome.rounds,
+        "converged": outcome.converged,
+        "floats up": outcome.floats_up,
+        "floats down": outcome.floats_down,
+        **outcome.metrics,
+    }
+    for name, value in summary.items():
+        print(f"{name}: {value}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

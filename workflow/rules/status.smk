@@ -1,0 +1,26 @@
+# Targets that only print: snakemake --cores 1 status, snakemake --cores 1 forecast
+
+
+localrules:
+    status,
+    forecast,
+
+
+rule status:
+    log:
+        "logs/status.log",
+    params:
+        options=dict(config),
+        workflow=str(BASE),
+    script:
+        "../scripts/print_report.py"
+
+
+rule forecast:
+    log:
+        "logs/forecast.log",
+    params:
+        options=dict(config),
+        workflow=str(BASE),
+    script:
+        "../scripts/print_report.py"
