@@ -122,7 +122,10 @@ def _read_embedding(path: Path) -> np.ndarray:
     from fedmix.storage import read_arrays
 
     if path.suffix == ".npy":
-        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+        try:
+            return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+        except (OSError, ValueError) as error:
+            raise DataError(f"frozen embedding {path} is damaged ({error}).") from error
     arrays = read_arrays(path)
     for name in ("embedding", "features"):
         if name in arrays:
