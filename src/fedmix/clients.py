@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -100,9 +100,9 @@ class Clients:
         """Yield a view of each client's points."""
         return (self[k] for k in range(len(self)))
 
-    def __getitem__(self, k: int) -> FloatArray:
+    def __getitem__(self, k: int | np.integer) -> FloatArray:
         """Return a view of client k's points, of shape (n_k, d)."""
-        k = range(len(self))[k]
+        k = range(len(self))[int(k)]
         return self.points[self.offsets[k] : self.offsets[k + 1]]
 
     def __repr__(self) -> str:
@@ -124,15 +124,16 @@ class Clients:
         """Number of features d."""
         return self.points.shape[1]
 
-    def responses_of(self, k: int) -> FloatArray:
+    def responses_of(self, k: int | np.integer) -> FloatArray:
         """Return a view of client k's responses, of shape (n_k,)."""
         if self.responses is None:
             raise DataError("These clients have no responses: pass them to Clients.from_arrays.")
-        k = range(len(self))[k]
+        k = range(len(self))[int(k)]
         return self.responses[self.offsets[k] : self.offsets[k + 1]]
 
-    def subset(self, indices: Sequence[int]) -> Clients:
+    def subset(self, indices: Iterable[int | np.integer]) -> Clients:
         """Return the clients at ``indices``, in that order."""
+        indices = list(indices)
         responses = None if self.responses is None else [self.responses_of(k) for k in indices]
         return Clients.from_arrays([self[k] for k in indices], responses)
 

@@ -77,7 +77,7 @@ def initialize(
     weights = np.full((len(clients), n_components), 1.0 / n_components)
     means = np.zeros((len(clients), n_components, clients.n_features))
     for k in np.flatnonzero(clients.sizes):
-        generator = np.random.default_rng([random_state, k])
+        generator = np.random.default_rng([random_state, int(k)])
         weights[k], means[k] = fit(clients.subset([k]), n_components, generator)
     return weights, means
 

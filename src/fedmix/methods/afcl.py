@@ -86,7 +86,7 @@ class AFCL(CentroidClustering):
         if self.training == "none":
             seeds = np.concatenate(seed_clients(clients, n_components, rng))
             self._set_centres(seeds, rounds=0, converged=False)
-            active = np.count_nonzero(clients.sizes)
+            active = int(np.count_nonzero(clients.sizes))
             self.communication_ = {"up": seeds.size, "down": active * seeds.size}
             return self
         low, width = _range(clients.points)
@@ -96,7 +96,7 @@ class AFCL(CentroidClustering):
         heard = self._train(scaled, seeds, rng)
         merged = _merge_close(seeds, self.merge_distance)
         self._set_centres(low + width * merged, rounds=self.max_rounds, converged=False)
-        n_features, active = clients.n_features, np.count_nonzero(clients.sizes)
+        n_features, active = clients.n_features, int(np.count_nonzero(clients.sizes))
         self.communication_ = {
             "up": int(active * 2 * n_features + local.size + heard @ clients.sizes * n_features),
             "down": int(heard.sum() * seeds.size),

@@ -75,7 +75,7 @@ def _class_variable(class_name: str, variable: str) -> Any:
         for node in _classes()[ancestor].body:
             if variable in _targets(node):
                 try:
-                    return ast.literal_eval(node.value)
+                    return ast.literal_eval(node.value)  # type: ignore[attr-defined]
                 except ValueError:
                     raise ConfigurationError(
                         f"{ancestor}.{variable} must be a literal, such as a tuple of strings: "

@@ -54,7 +54,7 @@ def pool_towards_centre(
         return centres + soft_threshold(means - centres, thresholds)
     deviations = np.zeros_like(means)
     share = (sizes / sizes.sum())[:, None, None]
-    for _ in range(central_steps):
+    for _ in range(int(central_steps)):
         centres = (share * (means - deviations)).sum(axis=0)
         deviations = soft_threshold(means - centres, thresholds)
     return centres + deviations

@@ -210,7 +210,9 @@ class FederatedMixture(FederatedEstimator):
 
 def is_count(value: object, lowest: int) -> bool:
     """Whether ``value`` is an integer of at least ``lowest``."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= lowest
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        return False
+    return bool(value >= lowest)
 
 
 def require(condition: bool, name: str, expected: str, value: object) -> None:

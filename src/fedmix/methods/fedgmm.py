@@ -100,7 +100,7 @@ class FedGMM(FederatedMixture):
         means = np.zeros((n_clients, m, d))
         covariances = np.tile(np.eye(d), (n_clients, m, 1, 1))
         for k in np.flatnonzero(clients.sizes):
-            generator = np.random.default_rng([self.random_state, k])
+            generator = np.random.default_rng([self.random_state, int(k)])
             labels = ward_labels(clients[k], m, generator)
             _, means[k], covariances[k] = shared_covariance_em(clients[k], labels, m)
         order = align(means, random_state=self.random_state)

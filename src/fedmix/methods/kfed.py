@@ -83,7 +83,7 @@ class KFED(CentroidClustering):
         self._set_centres(lloyd_step(centres, chosen), rounds=1, converged=True)
         self.communication_ = {
             "up": centres.size,
-            "down": np.count_nonzero(n_components) * self.cluster_centers_.size,
+            "down": int(np.count_nonzero(n_components)) * self.cluster_centers_.size,
         }
         return self
 

@@ -59,7 +59,7 @@ def select_penalty(
             scores[scale] = fitted.fit(training).score(validation)
         except DivergenceError:
             scores[scale] = -np.inf
-    return float(max(scores, key=scores.get))
+    return float(max(scores, key=scores.__getitem__))
 
 
 def _split(clients: Clients, held_out: float, random_state: int) -> tuple[Clients, Clients | None]:

@@ -11,7 +11,7 @@ from fedmix.methods.federated_mixture import FederatedMixture
 from fedmix.methods.local_em import LocalEM, LocalGradientEM
 
 
-class _Pooled:
+class _Pooled(FederatedMixture):
     """Replace the clients by their pool at the start, and give all of them its result."""
 
     def fit(self, clients: Clients) -> FederatedMixture:

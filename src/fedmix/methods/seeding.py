@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError
@@ -41,7 +41,7 @@ def components_of(clients: Clients, components_per_client: int | Sequence[int]) 
     return np.where(clients.sizes > 0, wanted, 0).astype(np.int64)
 
 
-def seed_points(points: ArrayLike, n_seeds: int, rng: np.random.Generator) -> FloatArray:
+def seed_points(points: FloatArray, n_seeds: int, rng: np.random.Generator) -> FloatArray:
     """Draw k-means++ seeds from one client's points.
 
     Parameters
