@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.tables.build import Table
-from fedmix.tables.format import mean_sd
+from fedmix.tables.printed import lay_out, notes, with_printed
 from fedmix.tables.summary import final_scores, steady, summarise
 
 if TYPE_CHECKING:
@@ -147,42 +147,13 @@ def _by_dataset(
     """Lay out means, ours | theirs: a row a variant and method, a column a data set."""
     rows = rows.assign(dataset=rows["dataset"].replace(COLUMNS))
     cells = summarise(rows, ["variant", "method", "dataset"], value)
-    cells = _with_printed(cells, printed, printed_columns)
+    cells = with_printed(cells, printed, ["dataset", "method"], printed_columns)
     order = {name: position for position, name in enumerate(labels)}
     cells = cells.sort_values(
         ["variant", "method"],
         key=lambda column: column.map(order) if column.name == "method" else column,
         kind="stable",
     )
-    text = [
-        f"{mean_sd(c.mean, c.sd, digits)} | {mean_sd(c.printed_mean, c.printed_sd, digits)}"
-        for c in cells.itertuples()
-    ]
     row = cells["variant"] + ", " + cells["method"].map(labels)
-    wide = cells.assign(row=row, text=text).pivot(index="row", columns="dataset", values="text")
-    layout = wide.loc[list(dict.fromkeys(row)), list(dict.fromkeys(cells["dataset"]))].fillna("–")
-    layout = layout.rename_axis(index="variant, method", columns=None)
-    return Table(cells, layout, f"{_notes(cells)} {how}".strip())
-
-
-def _with_printed(
-    cells: pd.DataFrame, printed: pd.DataFrame | None, columns: tuple[str, str]
-) -> pd.DataFrame:
-    """Add the columns printed_mean and printed_sd, NaN where the paper prints nothing."""
-    if printed is None:
-        return cells.assign(printed_mean=float("nan"), printed_sd=float("nan"))
-    mean, sd = columns
-    known = printed[["dataset", "method", mean, sd]]
-    known = known.rename(columns={mean: "printed_mean", sd: "printed_sd"})
-    return cells.merge(known, how="left", on=["dataset", "method"])
-
-
-def _notes(cells: pd.DataFrame) -> str:
-    fewest, most = cells["n"].min(), cells["n"].max()
-    n = str(fewest) if fewest == most else f"{fewest} to {most}"
-    undefined = int(cells["failed"].sum())
-    left_out = f" {undefined} failed replications are left out." if undefined else ""
-    return (
-        "A cell shows ours | the paper's, each as mean (standard deviation); "
-        f"{n} replications a cell.{left_out}"
-    )
+    layout = lay_out(cells, row, cells["dataset"], digits, "variant, method")
+    return Table(cells, layout, f"{notes(cells)} {how}".strip())

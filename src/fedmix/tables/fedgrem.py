@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fedmix.tables.build import Table
-from fedmix.tables.format import mean_sd
+from fedmix.tables.printed import lay_out, notes, with_printed
 from fedmix.tables.summary import final_scores, steady, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_CELL = "A cell shows ours | the paper's, each as mean (standard deviation)."
 
 
 def misclustering(
@@ -99,14 +97,12 @@ def step_size(
     scores = scores[scores["method"].str.startswith(methods)]
     scores = scores.assign(step_scale=scores["method"].str.removeprefix(methods).astype(float))
     cells = summarise(scores, ["variant", "step_scale", "h"])
-    cells = _with_printed(cells, printed, {"step_scale": "step_scale", "h": "h"}, "mean", "sd")
+    cells = with_printed(cells, printed, ["step_scale", "h"])
     cells = cells.sort_values(["variant", "step_scale", "h"], kind="stable")
     digits = 3 if metric == "weights_error" else 2
     row = cells["variant"] + ", " + cells["step_scale"].map("{:.2f}".format)
     column = "h = " + cells["h"].map("{:g}".format)
-    return Table(
-        cells, _layout(cells, row, column, digits, "variant, step constant"), _notes(cells)
-    )
+    return Table(cells, lay_out(cells, row, column, digits, "variant, step constant"), notes(cells))
 
 
 def _by_contamination(
@@ -124,8 +120,8 @@ def _by_contamination(
     )
     cells = summarise(scores, ["variant", "contaminated_percent", "method"], value, scale)
     cells["contaminated_percent"] = cells["contaminated_percent"].round(1)
-    keys = {"contaminated_percent": "contaminated_percent", "method": "method"}
-    cells = _with_printed(cells, printed, keys, f"mean_{unit}", f"sd_{unit}")
+    keys = ["contaminated_percent", "method"]
+    cells = with_printed(cells, printed, keys, (f"mean_{unit}", f"sd_{unit}"))
     order = {label: position for position, label in enumerate(labels.values())}
     cells = cells.sort_values(
         ["variant", "contaminated_percent", "method"],
@@ -133,42 +129,5 @@ def _by_contamination(
         kind="stable",
     )
     row = cells["variant"] + ", " + cells["contaminated_percent"].map("{:g} %".format)
-    layout = _layout(cells, row, cells["method"], digits, "variant, contaminated clients")
-    return Table(cells, layout, _notes(cells))
-
-
-def _with_printed(
-    cells: pd.DataFrame,
-    printed: pd.DataFrame | None,
-    keys: Mapping[str, str],
-    mean: str,
-    sd: str,
-) -> pd.DataFrame:
-    """Add the columns printed_mean and printed_sd, NaN where the paper prints nothing."""
-    if printed is None:
-        return cells.assign(printed_mean=float("nan"), printed_sd=float("nan"))
-    chosen = printed.rename(columns={v: k for k, v in keys.items()})[[*keys, mean, sd]]
-    chosen = chosen.rename(columns={mean: "printed_mean", sd: "printed_sd"})
-    return cells.merge(chosen, how="left", on=list(keys))
-
-
-def _layout(
-    cells: pd.DataFrame, row: pd.Series, column: pd.Series, digits: int, index: str
-) -> pd.DataFrame:
-    text = [
-        f"{mean_sd(c.mean, c.sd, digits)} | {mean_sd(c.printed_mean, c.printed_sd, digits)}"
-        for c in cells.itertuples()
-    ]
-    wide = cells.assign(row=row, column=column, text=text).pivot(
-        index="row", columns="column", values="text"
-    )
-    wide = wide.loc[list(dict.fromkeys(row)), list(dict.fromkeys(column))].fillna("–")
-    return wide.rename_axis(index=index, columns=None)
-
-
-def _notes(cells: pd.DataFrame) -> str:
-    smallest, largest = cells["n"].min(), cells["n"].max()
-    n = f"n = {smallest}" if smallest == largest else f"n = {smallest} to {largest}"
-    failed = int(cells["failed"].sum())
-    left_out = f" {failed} failed replications are left out of the means." if failed else ""
-    return f"{_CELL} {n} replications a cell.{left_out}"
+    layout = lay_out(cells, row, cells["method"], digits, "variant, contaminated clients")
+    return Table(cells, layout, notes(cells))
