@@ -70,6 +70,28 @@ def test_every_method_and_study_has_its_place(pages):
         assert f"\n## {path.stem}\n" in pages["studies"]
 
 
+def test_the_readme_tells_what_was_exported_last():
+    update = script("update_readme")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = readme.partition(update.BEGIN)[2].partition(update.END)[0].strip()
+    assert shown == update.summary(update.read_scorecard())
+
+
+def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
+    update = script("update_readme")
+    scorecard = tmp_path / "scorecard.csv"
+    scorecard.write_text(
+        "paper,cells: reproduced,cells: differs,claims: holds\n"
+        "fedgrem,12,3,4\nmixed_regression,0,0,2\nfedgem,1,0,0\n"
+    )
+    monkeypatch.setattr(update, "SCORECARD", scorecard)
+    monkeypatch.setattr(update, "PICTURE", tmp_path / "scorecard.svg")
+    scores = update.read_scorecard()
+    assert "| 12 reproduced, 3 differs | 4 holds |" in update.summary(scores)
+    update.draw(scores)
+    assert "<svg" in (tmp_path / "scorecard.svg").read_text()
+
+
 def run(code, folder, **environment):
     return subprocess.run(
         [sys.executable, "-c", code],
