@@ -1,12 +1,13 @@
 # make        environment and the quick preset: tables and figures within minutes
 # make test   environment and all tests
+# make test-cluster   the smoke preset through a SLURM of one node, started and stopped here
 
 PYTHON ?= python3
 CORES ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: all test lint quick clean
+.PHONY: all test test-cluster lint quick clean
 
 all: quick
 
@@ -23,6 +24,10 @@ quick: $(READY)
 
 test: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" pytest -n $(CORES)
+
+# Needs Debian's slurm-wlm and munge; says so where they are missing.
+test-cluster: $(READY)
+	PATH="$(CURDIR)/$(BIN):$$PATH" pytest tests/slurm/check_cluster.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

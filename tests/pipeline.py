@@ -94,6 +94,24 @@ class Pipeline:
             start_new_session=True,
         )
 
+    def command(self, *arguments: str | Path) -> subprocess.CompletedProcess:
+        """Run ``python -m fedmix`` on one replication of the smoke preset."""
+        return subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "fedmix",
+                *arguments,
+                "--config",
+                "preset=smoke",
+                "replications=1",
+            ],
+            cwd=self.project,
+            env={**os.environ, **self._environment()},
+            capture_output=True,
+            text=True,
+        )
+
     def _environment(self) -> dict[str, str]:
         programs = str(Path(sys.executable).parent)
         return {
@@ -112,12 +130,14 @@ class Pipeline:
 
     def results(self) -> dict[str, str]:
         """Return the sha256 of every file that must be the same in every run."""
-        return {
-            str(path.relative_to(self.work)): sha256_of(path)
-            for folder in ("data", "results")
-            for path in sorted((self.work / folder).rglob("[!.]*"))
-            if path.suffix in (".parquet", ".npz", ".csv") and "timings" not in path.name
-        }
+        found = [
+            path
+            for folder in ("data", "results/fedgrem_real")
+            for path in (self.work / folder).rglob("[!.]*")
+            if path.suffix in (".parquet", ".npz") and "timings" not in path.name
+        ]
+        found += (self.work / "results/tables").glob("fedgrem_table1.*")
+        return {str(path.relative_to(self.work)): sha256_of(path) for path in sorted(found)}
 
     def forget_runs(self) -> None:
         """Delete what the methods of one setting have made, and what follows from it."""

@@ -22,7 +22,7 @@ chmod 755 "$state" "$state/munge"
 
 memory=$(awk '/MemTotal/ {print int($2 / 1024 * 0.9)}' /proc/meminfo)
 sed -e "s|@STATE@|$state|g" -e "s|@USER@|$(id -un)|g" -e "s|@HOST@|$(hostname -s)|g" \
-    -e "s|@CPUS@|$(nproc)|g" -e "s|@MEMORY@|$memory|g" \
+    -e "s|@CPUS@|$(env -u OMP_NUM_THREADS nproc)|g" -e "s|@MEMORY@|$memory|g" \
     -e "s|@CONTROL_PORT@|${CONTROL_PORT:-26817}|g" -e "s|@NODE_PORT@|${NODE_PORT:-26818}|g" \
     "$here/slurm.conf.in" >"$state/slurm.conf"
 export SLURM_CONF="$state/slurm.conf"

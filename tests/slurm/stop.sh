@@ -17,3 +17,4 @@ for daemon in slurmd slurmctld munged; do
     done
     kill -KILL "$process"
 done
+exit 0

@@ -1,5 +1,7 @@
 """The same results whatever the number of cores and the size of the blocks."""
 
+from pathlib import Path
+
 import pytest
 
 from fedmix.storage import read_arrays, read_table
@@ -26,3 +28,21 @@ def test_other_cores_and_other_blocks_give_the_same_replications(finished, pipel
         together = read_table(pipeline.work / SETTING / method / "0-1.parquet")
         first = together[together["replication"] == 0].reset_index(drop=True)
         assert first.equals(alone)
+
+
+def test_a_cell_run_again_in_the_foreground_gives_the_stored_values(pipeline):
+    stored = read_table(pipeline.work / SETTING / "FedGrEM/0-0.parquet")
+    output = pipeline.command(
+        "rerun", "fedgrem_real", Path(SETTING).name, "FedGrEM", "0", "--directory", pipeline.work
+    )
+    told = dict(line.split(": ") for line in output.stdout.splitlines())
+    final = stored[stored["round"].isna()]
+    for metric, value in zip(final["metric"], final["value"], strict=True):
+        assert float(told[metric]) == value
+
+
+def test_a_wrong_cell_is_named_with_its_traceback(pipeline):
+    output = pipeline.command("rerun", "fedgrem_real", Path(SETTING).name, "FedGREM", "0")
+    assert output.returncode != 0
+    assert "There is no method 'FedGREM'. Did you mean 'FedGrEM'" in output.stderr
+    assert "Traceback" in output.stderr
