@@ -27,8 +27,8 @@ def locked():
 
 def requirements(project):
     extras = project["optional-dependencies"]
-    in_lock = [*project["dependencies"], *extras["test"], *extras["lint"], *extras["slurm"]]
-    return [Requirement(text) for text in in_lock]
+    in_lock = [extras[name] for name in ("test", "lint", "docs", "slurm")]
+    return [Requirement(text) for text in [*project["dependencies"], *sum(in_lock, [])]]
 
 
 def test_the_lock_satisfies_every_range_of_the_project(project, locked):
