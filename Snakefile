@@ -53,4 +53,5 @@ rule all:
     default_target: True
     input:
         item_files(ITEMS),
+        embedding_figures(),
         "results/index.html",

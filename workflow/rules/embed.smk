@@ -38,3 +38,23 @@ rule embed_tsne:
 
 
 ruleorder: embed_tsne > embed_features
+
+
+rule draw_embedding:
+    input:
+        "data/embedded/{dataset}/{embedding}.npz",
+    output:
+        "results/embeddings/{dataset}/{embedding}.pdf",
+        report(
+            "results/embeddings/{dataset}/{embedding}.svg",
+            caption="../report/embedding.rst",
+            category="Embeddings",
+            labels={"item": "{dataset}, {embedding}", "kind": "figure"},
+        ),
+        "results/embeddings/{dataset}/{embedding}.png",
+    log:
+        "logs/draw_embedding/{dataset}/{embedding}.log",
+    params:
+        source=source_hash("fedmix.figures.embedding", "fedmix.figures.save"),
+    script:
+        "../scripts/draw_embedding.py"

@@ -71,3 +71,12 @@ def item_files(items):
         for name in items
         for suffix in ITEM_SUFFIXES[ITEMS[name].kind]
     ]
+
+
+def embedding_figures():
+    """A figure of every t-SNE embedding that some setting needs."""
+    return [
+        f"results/embeddings/{dataset}/{embedding}.svg"
+        for dataset, embedding in REQUEST.embeddings()
+        if embedding.startswith("tsne")
+    ]

@@ -84,7 +84,7 @@ def item_labels(wildcards):
 
 def page_figures():
     """Every figure of the request: where it is and what to say of it."""
-    return [
+    items = [
         {
             "paper": item.paper,
             "title": item.title,
@@ -93,4 +93,13 @@ def page_figures():
         }
         for item in ITEMS.values()
         if item.kind == "figure"
+    ]
+    return items + [
+        {
+            "paper": "fedgrem",
+            "title": f"Embedding {Path(path).parent.name}, {Path(path).stem}",
+            "caption": "The first two principal axes of the embedding, a colour a class.",
+            "path": path,
+        }
+        for path in embedding_figures()
     ]

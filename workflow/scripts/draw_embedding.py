@@ -1,0 +1,19 @@
+"""Draw the first two principal axes of an embedding, coloured by class."""
+
+from fedmix.jobs import job
+
+with job(snakemake.log[0], snakemake.threads):
+    import matplotlib
+
+    matplotlib.use("agg")
+
+    from fedmix.data import load_dataset
+    from fedmix.figures.embedding import embedding_figure
+    from fedmix.figures.save import save_figure
+    from fedmix.figures.style import house_style
+
+    data = load_dataset(snakemake.input[0])
+    name = f"{snakemake.wildcards.dataset}, {snakemake.wildcards.embedding}"
+    with house_style():
+        figure = embedding_figure(data.features, data.labels, title=name)
+    save_figure(figure, snakemake.output[0].rpartition(".")[0])
