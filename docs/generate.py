@@ -18,7 +18,7 @@ _SCHEMAS = {
     "config": "`config/config.yaml`",
     "preset": "`config/presets/*.yaml`",
     "study": "`config/studies/*.yaml`",
-    "methods": "`config/methods.yaml` and `config/methods/*.yaml`",
+    "methods": "`config/methods.yaml`",
     "datasets": "`config/datasets.yaml`",
     "items": "`config/items/*.yaml`",
     "published": "`config/published.yaml`",

@@ -124,3 +124,18 @@ def test_a_method_with_an_unknown_need_is_a_clear_error():
 
     with pytest.raises(ConfigurationError, match="Odd needs 'n_moons'"):
         matrix.parameters_of(Odd, {"n_clusters": 3}, {})
+
+
+def test_the_figure_names_every_method_and_the_critical_difference(frames):
+    import matplotlib
+
+    matplotlib.use("agg")
+    from fedmix.figures.matrix import ranks
+
+    figure = ranks(*frames, labels={"FedGEM": "Fed GEM"}, metrics=["ari_pooled", "ari_per_client"])
+    for axis in figure.axes:
+        names = {text.get_text() for text in axis.get_yticklabels()}
+        assert len(names) == len(able_methods())
+        assert "Fed GEM" in names
+        assert any("critical" in text.get_text() for text in axis.texts)
+    matplotlib.pyplot.close(figure)
