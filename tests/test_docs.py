@@ -42,7 +42,7 @@ def test_every_page_of_the_contents_exists(pages):
 
 
 def test_links_between_pages_lead_somewhere():
-    for page in DOCS.glob("*.md"):
+    for page in [*DOCS.glob("*.md"), *DOCS.glob("reproduction/*.md"), ROOT / "README.md"]:
         text = page.read_text(encoding="utf-8")
         for target in re.findall(r"\]\((?!http|#)([^)#]+)[^)]*\)", text):
             generated = target.startswith("generated/")
