@@ -12,6 +12,7 @@ from scipy import sparse
 from fedmix.kernels.tsne import BLOCK, aligned_empty, attraction, repulsion
 
 _CHUNK = 2048  # points a task: enough tasks to keep threads busy to the end
+_NEIGHBORS = 240  # neighbours that attract at once; no power of two, for rows to spread in caches
 
 
 class Evaluation(NamedTuple):
@@ -146,7 +147,7 @@ class Objective:
         graph = self._indptr, self._indices, self._affinities
 
         def run(start: int, stop: int) -> None:
-            space = aligned_empty((d + 3, BLOCK), scaled.dtype)
+            space = aligned_empty((d + 3, _NEIGHBORS), scaled.dtype)
             given = scaled, self.degrees, correction, with_logs, start, stop, space
             attraction(*graph, *given, pull, near, logs)
 

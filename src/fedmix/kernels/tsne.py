@@ -7,8 +7,8 @@ tests), release the interpreter lock, and add up in an order that does not depen
 import numpy as np
 from numba import njit
 
-#: Points in a block of the repulsion: its few rows stay in the first-level cache.
-BLOCK = 512
+#: Points in a block of the repulsion: long rows for the vector units, still near in the cache.
+BLOCK = 2048
 
 _CACHE_LINE = 64
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}  # lets sums be vectorised; NaN stays NaN
@@ -35,7 +35,7 @@ def _student(spread, degrees, force):
     ``spread`` holds 1 + distance^2; u = 1 / spread, density = u^((degrees + 1) / 2). Whole
     degrees of freedom need no power function, so that the loops vectorise.
     """
-    one, total = np.ones(1, spread.dtype)[0], np.zeros(1, spread.dtype)[0]
+    one, total = spread.dtype.type(1), spread.dtype.type(0)
     if degrees == 1.0:
         for j in range(spread.shape[0]):
             u = one / spread[j]
@@ -92,7 +92,7 @@ def repulsion(
         Receives sum_j density_ij.
     """
     d = references.shape[0]
-    zero = np.zeros(1, points.dtype)[0]
+    zero = points.dtype.type(0)
     for i in range(start, stop, 2):
         other = min(i + 1, stop - 1)
         first_forces, other_forces = np.zeros(d), np.zeros(d)
@@ -133,6 +133,17 @@ def repulsion(
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER, error_model="numpy")
+def _add_weighted(differences, weights, sums):
+    """Add to ``sums[k]`` the sum of row k of ``differences``, weighted."""
+    size = weights.shape[0]
+    for k in range(differences.shape[0]):
+        row, part = differences[k, :size], weights.dtype.type(0)
+        for e in range(size):
+            part += weights[e] * row[e]
+        sums[k] += part
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER, error_model="numpy")
 def attraction(
     indptr, indices, affinities, points, degrees, correction, with_logs, start, stop, workspace,
     forces, near, logs,
@@ -153,8 +164,8 @@ def attraction(
         Whether to fill ``logs``.
     start, stop : int
         The points to do.
-    workspace : (d + 3, BLOCK) array
-        Scratch space of this thread, from ``aligned_empty``.
+    workspace : (d + 3, width) array
+        Scratch space of this thread, from ``aligned_empty``; ``width`` neighbours go at once.
     forces : (n, d) array
         Receives sum_j p_ij u_ij (y_i - y_j).
     near : (n, d + 1) array
@@ -162,40 +173,36 @@ def attraction(
     logs : (n,) float64 array
         Receives sum_j p_ij log density_ij.
     """
-    d = points.shape[1]
-    zero = np.zeros(1, points.dtype)[0]
+    d, width = points.shape[1], workspace.shape[1]
+    zero = points.dtype.type(0)
     corrected = correction.shape[0] > 0
     for i in range(start, stop):
         forces[i] = 0
         near[i] = 0
         logs[i] = 0.0
-        for a in range(indptr[i], indptr[i + 1], BLOCK):
-            size = min(BLOCK, indptr[i + 1] - a)
+        for a in range(indptr[i], indptr[i + 1], width):
+            size = min(width, indptr[i + 1] - a)
+            others, weights = indices[a : a + size], affinities[a : a + size]
+            differences = workspace[:d]
             spread, force = workspace[d, :size], workspace[d + 1, :size]
             factor = workspace[d + 2, :size]
-            for e in range(size):
-                j = indices[a + e]
-                factor[e] = correction[j] if corrected else zero
-                for k in range(d):
-                    workspace[k, e] = points[i, k] - points[j, k]
             spread[:] = 1
             for k in range(d):
-                differences = workspace[k, :size]
+                row, y = differences[k, :size], points[i, k]
                 for e in range(size):
-                    spread[e] += differences[e] * differences[e]
+                    row[e] = y - points[others[e], k]
+                    spread[e] += row[e] * row[e]
             if with_logs:
                 for e in range(size):
-                    logs[i] -= (degrees + 1.0) / 2.0 * affinities[a + e] * np.log(spread[e])
+                    logs[i] -= (degrees + 1.0) / 2.0 * weights[e] * np.log(spread[e])
             _student(spread, degrees, force)
-            for e in range(size):
-                near[i, d] += factor[e] * force[e] / spread[e]
-                factor[e] *= force[e]
-                force[e] = affinities[a + e] * spread[e]
-            for k in range(d):
-                differences = workspace[k, :size]
-                pull, push = zero, zero
+            if corrected:
+                total = zero
                 for e in range(size):
-                    pull += force[e] * differences[e]
-                    push += factor[e] * differences[e]
-                forces[i, k] += pull
-                near[i, k] += push
+                    factor[e] = correction[others[e]] * force[e]
+                    total += factor[e] / spread[e]
+                near[i, d] += total
+                _add_weighted(differences, factor, near[i])
+            for e in range(size):
+                force[e] = weights[e] * spread[e]
+            _add_weighted(differences, force, forces[i])
