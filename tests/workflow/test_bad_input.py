@@ -1,0 +1,35 @@
+"""A wrong request is told before any job runs."""
+
+import pytest
+
+pytestmark = pytest.mark.workflow
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ({"preset": "smok"}, "Did you mean 'smoke'?"),
+        ({"replication": 3}, "unknown key 'replication'. Did you mean 'replications'"),
+    ],
+)
+def test_a_wrong_option_is_told_with_the_nearest_name(finished, config, says):
+    failed = finished.run("fedgrem_table1", config=config, check=False)
+    assert failed.returncode != 0
+    assert says in failed.stdout
+
+
+def test_contamination_of_a_majority_is_refused(pipeline):
+    pipeline.edit("config/presets/smoke.yaml", "n_contaminated: [0, 1]", "n_contaminated: [3]")
+    failed = pipeline.run("fedgrem_table1", check=False)
+    assert failed.returncode != 0
+    assert "3 of 5 clients contaminated: at most one half" in failed.stdout
+
+
+def test_an_unknown_method_and_data_set_are_told_with_the_nearest_names(pipeline):
+    pipeline.edit("config/presets/smoke.yaml", "[LocalEM, FedGrEM", "[LocalEM, FedGREM")
+    failed = pipeline.run("fedgrem_table1", check=False)
+    assert "unknown method 'FedGREM'. Did you mean 'FedGrEM'" in failed.stdout
+    pipeline.edit("config/presets/smoke.yaml", "FedGREM", "FedGrEM")
+    pipeline.edit("config/presets/smoke.yaml", "- dataset: digits", "- dataset: digit")
+    failed = pipeline.run("fedgrem_table1", check=False)
+    assert "unknown data set 'digit'. Did you mean 'digits'" in failed.stdout
