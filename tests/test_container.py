@@ -1,0 +1,68 @@
+"""The container recipes install what the lock says, and nothing else.
+
+They cannot be built everywhere that tests run; their text can be read everywhere.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).parents[1]
+RECIPES = {name: (ROOT / name).read_text() for name in ("Dockerfile", "apptainer.def")}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+@pytest.fixture(params=RECIPES)
+def recipe(request):
+    return RECIPES[request.param]
+
+
+def test_python_packages_come_from_the_lock_alone(recipe):
+    installs = re.findall(r"pip install (.*)", recipe)
+    assert installs == [
+        "--no-cache-dir --require-hashes -r /opt/fedmix/requirements.lock",
+        "--no-cache-dir --no-deps --no-build-isolation /opt/fedmix",
+    ]
+
+
+def test_both_recipes_are_the_same(recipe):
+    other = RECIPES["Dockerfile"]
+    for pattern in (
+        r"(?i)from:? (python:\S+)",
+        r"apt-get install [^\\\n]*\w",
+        r"pip install .*",
+        r"NUMBA_CACHE_DIR=\S+ MPLCONFIGDIR=\S+",
+    ):
+        found = [re.findall(pattern, text, flags=re.M) for text in (recipe, other)]
+        assert found[0]
+        assert found[0] == found[1]
+
+
+def test_the_base_image_has_a_python_that_the_project_supports(recipe):
+    [version] = re.findall(r"python:(\d+\.\d+)-slim", recipe)
+    assert SpecifierSet(PROJECT["requires-python"]).contains(version)
+
+
+def test_every_copied_file_exists_and_docker_may_see_it(recipe):
+    seen = {
+        line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[0] == "!"
+    }
+    copied = re.findall(r"^COPY (.*) /\S+$", recipe, flags=re.M)
+    copied += re.findall(r"^    (\S+) /opt/fedmix/", recipe, flags=re.M)
+    names = {name for line in copied for name in line.split()}
+    assert names == seen
+    assert all((ROOT / name).exists() for name in names)
+
+
+def test_the_workflow_names_the_image_of_this_version():
+    image = re.search(r'container: "docker://(\S+)"', (ROOT / "Snakefile").read_text())[1]
+    assert image.endswith(f":{PROJECT['version']}")
+    assert f"docker build -t {image} ." in RECIPES["Dockerfile"]
+
+
+def test_the_lock_can_build_the_package_without_isolation():
+    locked = (ROOT / "requirements.lock").read_text()
+    assert re.search(r"^setuptools==", locked, flags=re.M)
