@@ -27,7 +27,7 @@ test: $(READY)
 
 # Needs Debian's slurm-wlm and munge; says so where they are missing.
 test-cluster: $(READY)
-	PATH="$(CURDIR)/$(BIN):$$PATH" pytest tests/slurm/check_cluster.py
+	PATH="$(CURDIR)/$(BIN):$$PATH" pytest -s tests/slurm/check_cluster.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
