@@ -21,6 +21,7 @@ _NEIGHBORS_PER_PERPLEXITY = 3  # as van der Maaten's program
 _EARLY_ITERATIONS = 250
 _EARLY_MOMENTUM, _LATE_MOMENTUM = 0.5, 0.95
 _MOMENTUM_RISE = 100  # iterations from one to the other
+_MEMORY = 0.9  # of the running mean gradient that decides the gains
 _LEAST_RATE = 200.0  # the usual rate of van der Maaten's program
 _LONGEST_STEP = 0.5  # in units of the kernel's width
 _SAMPLED_SHARE = 8  # sampled repulsion takes n / 8 points, within these limits
@@ -130,12 +131,12 @@ def tsne(
 
     Notes
     -----
-    Gains follow van der Maaten's program, with a learning rate of n / exaggeration (at least 200)
-    in each phase (Belkina et al.). After the exaggeration, momentum rises to 0.95 over 100
-    iterations rather than jump to 0.8: it averages the noise of sampled repulsion, which would
-    make all gains shrink, and it speeds up the exact mode as well. Steps longer than half the
-    kernel's width are shortened, so that one and two dimensions and many degrees of freedom stay
-    stable.
+    The descent is van der Maaten's, with a learning rate of n / exaggeration (at least 200) in
+    each phase (Belkina et al.), and three changes that make sampled repulsion work and speed up
+    the exact mode as well. Gains compare the last step with a running mean of the gradient, for
+    the noise of single gradients would make all gains shrink. After the exaggeration, momentum
+    rises to 0.95 over 100 iterations rather than jump to 0.8. Steps longer than half the kernel's
+    width are shortened, so that one and two dimensions and many degrees of freedom stay stable.
 
     With degrees of freedom other than 1 the KL divergence ends below that of scikit-learn, whose
     gradient is exact for 1 only: it weights forces by the density rather than by u.
@@ -212,7 +213,8 @@ def _descend(
     """Minimise the KL divergence by gradient descent with momentum and gains."""
     n = len(start)
     embedding = np.ascontiguousarray(start, dtype=np.float32)
-    step, gains = np.zeros_like(embedding), np.ones_like(embedding)
+    step, mean_gradient = np.zeros_like(embedding), np.zeros_like(embedding)
+    gains = np.ones_like(embedding)
     early = min(_EARLY_ITERATIONS, n_iter // 3)
     began = time.perf_counter()
     for done in range(1, n_iter + 1):
@@ -220,12 +222,13 @@ def _descend(
         if done > early:
             exaggeration, momentum = 1.0, _late_momentum(done - early)
         if done == early + 1:
-            step[:], gains[:] = 0, 1
+            step[:], mean_gradient[:], gains[:] = 0, 0, 1
         rate = max(n / exaggeration, _LEAST_RATE) / 4  # the gradient has a factor 4, rates do not
         sample = None if size is None else generator.choice(n, size, replace=False)
         report = callback is not None and (done % _REPORT_EVERY == 0 or done == n_iter)
         gradient, kl, _ = objective(embedding, exaggeration, sample, with_kl=report)
-        _update_gains(gains, gradient, step)
+        mean_gradient += np.float32(1 - _MEMORY) * (gradient - mean_gradient)
+        _update_gains(gains, mean_gradient, step)
         step *= np.float32(momentum)
         step -= np.float32(rate) * gains * gradient
         _limit_rows(step, _LONGEST_STEP)
