@@ -27,8 +27,9 @@ def locked():
 
 def requirements(project):
     extras = project["optional-dependencies"]
-    in_lock = [extras[name] for name in ("test", "lint", "docs", "slurm")]
-    return [Requirement(text) for text in [*project["dependencies"], *sum(in_lock, [])]]
+    in_lock = ("test", "lint", "docs", "slurm")
+    texts = [*project["dependencies"], *(text for name in in_lock for text in extras[name])]
+    return [Requirement(text) for text in texts]
 
 
 def test_the_lock_satisfies_every_range_of_the_project(project, locked):
