@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -51,7 +52,11 @@ class Pipeline:
     def run(self, *arguments: str, check: bool = True, **options) -> subprocess.CompletedProcess:
         """Run Snakemake to its end; see :meth:`start` for the arguments."""
         process = self.start(*arguments, **options)
-        output, _ = process.communicate(timeout=600)
+        try:
+            output, _ = process.communicate(timeout=1800)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
         result = subprocess.CompletedProcess(process.args, process.returncode, output, output)
         if check and result.returncode:
             raise AssertionError(f"Snakemake ended with {result.returncode}:\n{output}")
