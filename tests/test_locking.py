@@ -1,3 +1,4 @@
+import errno
 import os
 import signal
 import subprocess
@@ -56,3 +57,13 @@ def test_a_read_only_folder_is_named(tmp_path):
 def test_a_missing_folder_is_made(tmp_path):
     require_writable(tmp_path / "new" / "results")
     assert (tmp_path / "new" / "results").is_dir()
+
+
+def test_a_file_system_without_locks_is_told_and_no_reason_to_stop(tmp_path, monkeypatch, caplog):
+    def flock(*_):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    claim(tmp_path)
+    assert "cannot be locked (Function not implemented)" in caplog.text
+    assert not is_claimed(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import socket
 import time
@@ -11,6 +12,7 @@ from typing import TextIO
 
 from fedmix.errors import FedmixError
 
+logger = logging.getLogger(__name__)
 LOCK = Path(".snakemake", "run.lock")
 
 _held: list[TextIO] = []
@@ -28,7 +30,8 @@ def claim(folder: str | os.PathLike = ".") -> None:
     """Claim a folder for this process until it ends, however it ends.
 
     The operating system gives the lock back with the process, so that a killed run leaves nothing
-    to be unlocked by hand. Processes started meanwhile do not inherit it.
+    to be unlocked by hand. Processes started meanwhile do not inherit it. On a file system without
+    locks (Lustre may be mounted so) it warns and goes on.
 
     Parameters
     ----------
@@ -53,6 +56,10 @@ def claim(folder: str | os.PathLike = ".") -> None:
             f"Another run is at work in {Path(folder).resolve()} ({holder}). Wait until it ends, "
             "or give this one a folder of its own: snakemake --directory FOLDER ..."
         ) from None
+    except OSError as error:
+        stream.close()
+        logger.warning("%s cannot be locked (%s): start no second run here", path, error.strerror)
+        return
     stream.truncate(0)
     stream.write(f"process {os.getpid()} on {socket.gethostname()} since {time.ctime()}\n")
     stream.flush()
@@ -69,6 +76,8 @@ def is_claimed(folder: str | os.PathLike = ".") -> bool:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
+        except OSError:  # a file system without locks, as claim has warned
+            return False
     return False
 
 
