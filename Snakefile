@@ -15,8 +15,8 @@ min_version("9.9")
 configfile: f"{workflow.basedir}/config/config.yaml"
 
 
-# Jobs run in the environment that Snakemake itself runs in. With `--sdm conda` (or apptainer) they
-# run in one made from the same description.
+# Jobs run in the environment that Snakemake itself runs in; with `--sdm apptainer`, in an image
+# built from the Dockerfile under this name.
 container: "docker://fedmix/fedmix:0.1.0"
 
 
