@@ -30,3 +30,23 @@ def test_changed_code_changes_the_hash_of_what_imports_it_and_of_nothing_else(
     assert before[0] != after[0]
     assert before[1] == after[1]
     hashes()
+
+
+def test_a_package_counts_with_what_it_loads_by_name(tmp_path, monkeypatch):
+    package = tmp_path / "report"
+    (package / "templates").mkdir(parents=True)
+    files = [package / "views.py", package / "templates" / "page.html"]
+    for path in [package / "__init__.py", *files]:
+        path.write_text("")
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+
+    def fresh_hash():
+        for function in (provenance.source_hash, provenance._closure, provenance._imports):
+            function.cache_clear()
+        return provenance.source_hash("fedmix.report")
+
+    seen = [fresh_hash()]
+    for path in files:
+        path.write_text("# changed")
+        seen.append(fresh_hash())
+    assert len(set(seen)) == 3

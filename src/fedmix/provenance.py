@@ -9,6 +9,7 @@ from pathlib import Path
 
 PACKAGE = "fedmix"
 ROOT = Path(__file__).parent
+_RESOURCES = (".html", ".css", ".js", ".mplstyle")
 
 
 @cache
@@ -18,7 +19,8 @@ def source_hash(*modules: str) -> str:
     Parameters
     ----------
     *modules : str
-        Full names such as ``"fedmix.methods.fedgrem"``.
+        Full names such as ``"fedmix.methods.fedgrem"``. A package counts with all of its files,
+        templates too, for it may load them by name.
 
     Returns
     -------
@@ -26,7 +28,9 @@ def source_hash(*modules: str) -> str:
         16 hexadecimal digits. A comment changes it, code of another method does not.
     """
     digest = hashlib.sha256()
-    for path in sorted(set().union(*(_closure(m) for m in modules))):
+    asked = [name for module in modules for name in (module, *_modules_within(module))]
+    files = set().union(*map(_closure, asked), *map(_other_files_within, modules))
+    for path in sorted(files):
         digest.update(str(path.relative_to(ROOT)).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
@@ -43,6 +47,21 @@ def _closure(module: str) -> frozenset[Path]:
             seen[path] = None
             waiting += _imports(path)
     return frozenset(seen)
+
+
+def _folder(package: str) -> Path:
+    return ROOT.joinpath(*package.split(".")[1:])
+
+
+def _modules_within(package: str) -> list[str]:
+    """Return the modules directly in a package; none for a module."""
+    return [f"{package}.{path.stem}" for path in sorted(_folder(package).glob("[a-z]*.py"))]
+
+
+def _other_files_within(package: str) -> list[Path]:
+    """Return what a package holds beside modules, such as templates."""
+    found = _folder(package).rglob("*")
+    return [p for p in found if p.is_file() and p.suffix in _RESOURCES]
 
 
 @cache
