@@ -94,9 +94,10 @@ def test_the_scale_of_the_data_does_not_matter(few, scale):
 
 
 @pytest.mark.parametrize("offset", [1e6, -1e9])
-def test_the_place_of_the_data_hardly_matters(few, offset):
-    moved = tsne(few + offset, 2, 10, return_details=True).details["kl"]
-    assert moved == pytest.approx(tsne(few, 2, 10, return_details=True).details["kl"], rel=0.05)
+def test_the_place_of_the_data_does_not_matter(few, offset):
+    # In the first iterations: later ones turn differences in the last digit into other minima.
+    expected = quick(few, n_iter=5)
+    np.testing.assert_allclose(quick(few + offset, n_iter=5), expected, atol=1e-3 * expected.std())
 
 
 def test_forms_of_input_agree(few):
