@@ -62,11 +62,12 @@ def make(
     files = {_name(path, root): path for path in _files(paths, Path(archive))}
     if not files:
         raise DataError("There is nothing to archive: no files were found. Run a study first.")
-    manifest = {"format": _FORMAT, "about": dict(about or {}), "files": {}}
+    entries: dict[str, dict[str, Any]] = {}
+    manifest = {"format": _FORMAT, "about": dict(about or {}), "files": entries}
     with atomic_path(archive) as temporary, zipfile.ZipFile(temporary, "w") as bundle:
         for name in sorted(files):
             content = files[name].read_bytes()
-            manifest["files"][name] = {"size": len(content), "sha256": _digest(content)}
+            entries[name] = {"size": len(content), "sha256": _digest(content)}
             _write(bundle, name, content)
         _write(bundle, MANIFEST, (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
     return manifest

@@ -45,12 +45,12 @@ def report(path: str | os.PathLike, where: str, method: str, statuses: list[str]
     str
         Such as ``"[12/60 blocks, about 2 min left] FedGrEM 25 ok, 0 failed | study/setting"``.
     """
-    block = {"method": method, "ok": statuses.count("ok")}
-    block["failed"] = len(statuses) - block["ok"]
+    ok = statuses.count("ok")
+    failed = len(statuses) - ok
     if not Path(path).exists():
-        return _sentence("", method, block["ok"], block["failed"], where)
+        return _sentence("", method, ok, failed, where)
     with open(path, "a", encoding="utf-8") as stream:
-        stream.write(_line(block))
+        stream.write(_line({"method": method, "ok": ok, "failed": failed}))
     begun, *done = map(json.loads, Path(path).read_text(encoding="utf-8").splitlines())
     mine = [b for b in done if b["method"] == method]
     ok, failed = sum(b["ok"] for b in mine), sum(b["failed"] for b in mine)

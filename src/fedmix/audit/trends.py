@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import log, sqrt
+from math import isnan, log, nan, sqrt
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def flat(
                 continue
             slope = _slope(xs, effects)
             reach = max(xs) - min(xs)
-            bound = tolerance * abs(np.mean([e.mean for e in effects])) / reach
+            bound = tolerance * abs(fmean(e.mean for e in effects)) / reach
             detail = f"{metric} of {name}, change over {along}: {slope.mean * reach:+.3g}"
             yield Check(group[0].variant, f"{label}{name}", slope.within(bound), detail)
 
@@ -188,8 +189,8 @@ def moves_more(
         spans = []
         for name in (metric, than_metric):
             means = [e.mean for e in _means(evidence, group, method, name, along)[1]]
-            spans.append((max(means) - min(means)) / abs(np.mean(means)) if means else np.nan)
-        if not np.isnan(spans).any():
+            spans.append((max(means) - min(means)) / abs(fmean(means)) if means else nan)
+        if not any(map(isnan, spans)):
             detail = f"relative span {spans[0]:.3g} of {metric}, {spans[1]:.3g} of {than_metric}"
             answer = "yes" if spans[0] > spans[1] else "no"
             yield Check(group[0].variant, label or method, answer, detail)

@@ -90,7 +90,8 @@ def content_sha256(dataset: Dataset) -> str:
     for name, values in arrays.items():
         if values is not None:
             digest.update(f"{name}{values.shape}".encode())
-            digest.update(np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")))
+            little_endian = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+            digest.update(little_endian.data)
     return digest.hexdigest()
 
 

@@ -32,7 +32,7 @@ def main(number: int, target: str, timeout: float, server: str) -> None:
     dataset = openml.datasets.get_dataset(
         number, download_data=True, download_qualities=False, download_features_meta_data=True
     )
-    table, *_ = dataset.get_data()
+    table: Any = dataset.get_data()[0]  # a DataFrame, unless asked otherwise
     table.to_parquet(target, index=False)
 
 
@@ -48,10 +48,10 @@ def _give_up_after(timeout: float) -> None:
         kwargs.setdefault("timeout", timeout)
         return request(*args, **kwargs)
 
-    requests.Session.request = limited_request
+    setattr(requests.Session, "request", limited_request)  # noqa: B010
     pool = urllib3.PoolManager(timeout=timeout, retries=urllib3.Retry(_ATTEMPTS - 1))
     limited_minio = functools.partial(_minio_over, minio.Minio, pool)
-    minio.Minio = limited_minio
+    setattr(minio, "Minio", limited_minio)  # noqa: B010
 
 
 def _minio_over(kind: Any, pool: Any, *args: Any, http_client: Any = None, **kwargs: Any) -> Any:

@@ -21,7 +21,9 @@ _HIDDEN = ("threads", "callback", "init", "return_details")  # no parameters of 
 
 @wraps(tsne)
 def _tsne(features: np.ndarray, **parameters: Any) -> EmbeddingResult:
-    return tsne(features, **parameters, return_details=True)
+    result = tsne(features, **parameters, return_details=True)
+    assert isinstance(result, EmbeddingResult)  # as return_details asks for
+    return result
 
 
 #: Kinds of embedding: functions of the features and of parameters, to an EmbeddingResult.

@@ -134,7 +134,8 @@ def run_block(
     """
     import pandas as pd
 
-    results, timings = [], []
+    results: list[dict[str, Any]] = []
+    timings: list[dict[str, Any]] = []
     for r in replications:
         wall, cpu = time.perf_counter(), time.process_time()
         rows, seconds = _run_replication(

@@ -60,9 +60,8 @@ def embedding_figure(
     figure = Figure(figsize=(5.6, 4.2), layout="constrained")
     axes = figure.add_subplot()
     order = np.searchsorted(classes, labels[shown])
-    axes.scatter(
-        *positions[shown].T, s=3, linewidths=0, alpha=0.6, c=colors[order], rasterized=True
-    )
+    first, second = positions[shown].T
+    axes.scatter(first, second, s=3, linewidths=0, alpha=0.6, c=colors[order], rasterized=True)
     for place, label in enumerate(classes):
         name = str(label if class_names is None else class_names[label])
         axes.scatter([], [], s=24, color=colors[place], label=name)

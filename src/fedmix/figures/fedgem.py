@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedmix.figures.style import COLORS, method_style
 from fedmix.tables.fedgem import COLUMNS, SCORED_PER_CLIENT, published_scores
@@ -11,6 +11,7 @@ from fedmix.tables.summary import final_scores, steady, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -167,7 +168,7 @@ def benchmark_variants(
             for variant, cells in _by_variant(rows, ["method"]):
                 shift = 0.2 * (list(_VARIANTS).index(variant) - 1)
                 positions = [methods.index(m) + shift for m in cells["method"]]
-                look = {**_VARIANTS[variant], "linestyle": "none"}
+                look: dict[str, Any] = {**_VARIANTS[variant], "linestyle": "none"}
                 axis.errorbar(
                     cells["mean"], positions, xerr=cells["sd"], label=_words(variant), **look
                 )
@@ -271,7 +272,7 @@ def _panels(n_rows: int, columns: list[str]) -> tuple[Figure, list[list[Axes]]]:
     return figure, axes.tolist()
 
 
-def _line(axis: Axes, cells: pd.DataFrame, x: str, label: str, **look: str) -> None:
+def _line(axis: Axes, cells: pd.DataFrame, x: str, label: str, **look: Any) -> None:
     """Draw means over x with a band of one standard deviation to either side."""
     cells = cells.sort_values(x)
     axis.plot(cells[x], cells["mean"], label=label, **look)
@@ -317,10 +318,10 @@ def _words(name: str) -> str:
 
 def _legend(figure: Figure) -> None:
     """Put one legend for all panels below them."""
-    found: dict[str, object] = {}
+    found: dict[str, Artist] = {}
     for axis in figure.axes:
         handles, names = axis.get_legend_handles_labels()
         found |= dict(zip(names, handles, strict=True))
     figure.legend(
-        found.values(), found.keys(), loc="outside lower center", ncols=min(len(found), 4)
+        list(found.values()), list(found), loc="outside lower center", ncols=min(len(found), 4)
     )

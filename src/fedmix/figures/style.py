@@ -105,13 +105,12 @@ def method_style(name: str) -> MethodStyle:
     if name in _KNOWN:
         color, marker, linestyle = _KNOWN[name]
         return MethodStyle(COLORS[color], marker, linestyle)
-    number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
-    number, color = divmod(number, len(COLORS))
-    number, marker = divmod(number, len(_SPARE_MARKERS))
-    linestyle = number % len(_SPARE_LINES)
-    return MethodStyle(
-        list(COLORS.values())[color], _SPARE_MARKERS[marker], _SPARE_LINES[linestyle]
-    )
+    rest = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
+    looks: list[str] = []
+    for choices in (list(COLORS.values()), _SPARE_MARKERS, _SPARE_LINES):
+        rest, chosen = divmod(rest, len(choices))
+        looks.append(choices[chosen])
+    return MethodStyle(*looks)
 
 
 @contextmanager

@@ -60,5 +60,5 @@ def exp_of_nonpositive(x):
     p = p * r + 1.0 / 6.0
     p = p * r + 0.5
     p = (p * r * r + r) + 1.0
-    power_of_two = _float_of((_bits_of(shifted) + 1023) << 52)
+    power_of_two = _float_of((_bits_of(shifted) + 1023) << 52)  # type: ignore[call-arg, var-annotated]
     return p * power_of_two if x > SMALLEST else 0.0

@@ -149,7 +149,7 @@ class OracleClustering(ClusteredRegression):
         self.random_state = random_state
 
     def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
-        shape = (max(1, len(self.models)), clients.n_features)
+        shape = (max(1, len(np.asarray(self.models))), clients.n_features)
         return Start(starting_models(self.models, shape, clients, rng)[None])
 
 

@@ -51,7 +51,7 @@ class GaussianMechanism:
         ConfigurationError
             If a parameter is missing, unknown or out of range.
         """
-        if privacy is None or isinstance(privacy, cls):
+        if privacy is None or isinstance(privacy, GaussianMechanism):
             mechanism = privacy
         else:
             try:

@@ -86,7 +86,7 @@ def choose_contaminated(
 
 def contaminate(
     clients: Clients,
-    contaminated: Sequence[int],
+    contaminated: Sequence[int] | NDArray[np.int64],
     kind: str,
     rng: np.random.Generator,
     labels: ArrayLike | None = None,
@@ -187,7 +187,7 @@ def shift(
     coordinates.
     """
     direction = rng.standard_normal(points.shape[1])
-    direction *= np.sqrt(direction.size) / np.linalg.norm(direction)
+    direction *= np.sqrt(points.shape[1]) / np.linalg.norm(direction)
     return points + SHIFT * direction * column_scales(reference.clients.points)
 
 

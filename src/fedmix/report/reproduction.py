@@ -51,22 +51,22 @@ def export_reproduction(
         If the folder would be larger than :data:`LIMIT`; it names the largest files.
     """
     folder = Path(folder)
-    tables, figures = [Path(t) for t in tables], [Path(f) for f in figures]
-    _check_size([*tables, *figures])
-    for name in ("tables", "figures"):
+    parts = {"tables": [Path(t) for t in tables], "figures": [Path(f) for f in figures]}
+    _check_size([*parts["tables"], *parts["figures"]])
+    for name, sources in parts.items():
         shutil.rmtree(folder / name, ignore_errors=True)
         (folder / name).mkdir(parents=True)
-    for source in tables:
-        shutil.copyfile(source, folder / "tables" / source.name)
-    for source in figures:
-        shutil.copyfile(source, folder / "figures" / source.name)
+        for source in sources:
+            shutil.copyfile(source, folder / name / source.name)
     score = scorecard(audit["cells"], audit["claims"])
     claims = claims_table(audit["claims"])
     write_text(folder / "cells.csv", cells_table(audit["cells"]).to_csv(index=False))
     write_text(folder / "scorecard.csv", score.to_csv())
     write_text(folder / "claims.csv", claims.to_csv())
     write_text(folder / "claims.md", to_markdown(claims, "# Claims"))
-    write_text(folder / "README.md", _readme(score, provenance, tables, figures, command))
+    write_text(
+        folder / "README.md", _readme(score, provenance, parts["tables"], parts["figures"], command)
+    )
 
 
 def _check_size(files: list[Path]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,7 +135,7 @@ def _regression_outlier(n: int, d: int, rng: np.random.Generator, coefficient: f
     return x, x @ np.full(d, coefficient) + rng.standard_normal(n)
 
 
-_DRAW_POINTS = {
+_DRAW_POINTS: dict[str, tuple[Callable, Callable]] = {
     "gaussian": (_gaussian_points, _gaussian_outlier),
     "regression": (_regression_points, _regression_outlier),
 }

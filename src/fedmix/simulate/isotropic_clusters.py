@@ -87,7 +87,8 @@ def simulate_clusters(
     shares = [_shares(len(own), imbalance, rng) for own in classes]
     sizes = np.resize(client_sizes, n_clients)
     train, train_labels = _draw(centres, classes, shares, sizes, rng)
-    test_sizes = np.diff(np.linspace(0, n_test, n_clients + 1).round().astype(np.int64))
+    bounds = np.linspace(0, n_test, n_clients + 1).round().astype(np.int64)
+    test_sizes = bounds[1:] - bounds[:-1]
     test, test_labels = _draw(centres, classes, shares, test_sizes, rng)
     n_components = np.array([len(own) for own in classes])
     return IsotropicClusters(train, train_labels, test, test_labels, n_components, centres)
@@ -106,7 +107,7 @@ def draw_centres(
     centres = [first, first + separation * direction / np.linalg.norm(direction)]
     tries = 0
     while len(centres) < n_clusters:
-        candidate = rng.normal(np.mean(centres, axis=0), CENTRE_SCALE)
+        candidate = rng.normal(np.mean(centres, axis=0), CENTRE_SCALE, size=n_features)
         if np.linalg.norm(np.array(centres) - candidate, axis=1).min() >= separation:
             centres.append(candidate)
         elif (tries := tries + 1) > _TRIES:
