@@ -236,6 +236,24 @@ def test_held_out_likelihood_pools_similar_clients_more_than_different_ones():
     assert chosen == {0.0: 4.0, 6.0: 0.1}
 
 
+def test_contaminated_clients_do_not_choose_the_penalty():
+    clients, start, _ = simulate(n=30, h=0.0, n_clients=10)
+    method = methods.FedGrEM(n_components=2, init=start, max_rounds=40)
+    far = [x + 50.0 if k > 7 else x for k, x in enumerate(map(clients.__getitem__, range(10)))]
+    contaminated = Clients.from_arrays(far)
+    assert select_penalty(method, contaminated, candidates=(0.1, 4.0)) == 4.0
+
+
+def test_candidates_grow_with_the_scale_of_the_data():
+    clients, (weights, means), _ = simulate(n=30, h=0.0, n_clients=10)
+    chosen = {}
+    for unit in (1.0, 100.0):
+        scaled = Clients.from_arrays([unit * clients[k] for k in range(10)])
+        method = methods.FedGrEM(n_components=2, init=(weights, unit * means), max_rounds=40)
+        chosen[unit] = select_penalty(method, scaled)
+    assert chosen[100.0] >= 50.0 > chosen[1.0]
+
+
 def test_held_out_penalty_is_used():
     clients, start, _ = simulate(n=30)
     method = methods.FedGrEM(n_components=2, init=start, max_rounds=10, penalty_scale="held-out")

@@ -94,9 +94,13 @@ class FederatedMixture(FederatedEstimator):
         """
         return [joint.argmax(axis=1) for joint in self._log_joint(clients)]
 
+    def score_samples(self, clients: Clients) -> list[FloatArray]:
+        """Return each point's log-likelihood under its client's own mixture, K arrays (n_k,)."""
+        return [_log_sum(joint) for joint in self._log_joint(clients)]
+
     def score(self, clients: Clients) -> float:
         """Return the mean log-likelihood a point under each client's own mixture."""
-        return float(np.concatenate([_log_sum(j) for j in self._log_joint(clients)]).mean())
+        return float(np.concatenate(self.score_samples(clients)).mean())
 
     def _check_clients(self, clients: Clients) -> None:
         """Raise where the clients cannot be those of the fit, or nothing was fitted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,20 +16,21 @@ from fedmix.errors import DivergenceError
 if TYPE_CHECKING:
     from fedmix.methods.fedgrem import FedGrEM
 
-CANDIDATES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+CANDIDATES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # times the scale of the data
 
 
 def select_penalty(
     method: FedGrEM,
     clients: Clients,
     init: tuple[NDArray, NDArray] | str | None = None,
-    candidates: Sequence[float] = CANDIDATES,
+    candidates: Sequence[float] | None = None,
     held_out: float = 0.2,
 ) -> float:
     """Return the penalty scale whose fit gives held-out points the largest likelihood.
 
-    Each client's points are split once at random; each candidate is fitted on one part and scored
-    by the mean log-likelihood of the other.
+    Each client's points are split once at random; each candidate is fitted on one part. What counts
+    is the median over clients of the gain in mean log-likelihood of their other part over the
+    smallest candidate's: contaminated clients lose by any pooling, and must not decide.
 
     Parameters
     ----------
@@ -38,8 +40,9 @@ def select_penalty(
         The training data.
     init : (weights, means) or str, optional
         Initial values of all fits; by default the method's.
-    candidates : sequence of float
-        Penalty scales C; by default powers of two from 1/2 to 32.
+    candidates : sequence of float, optional
+        Penalty scales C; by default powers of two from 1/2 to 32, for Gaussian data times the
+        typical client's standard deviation, as the means they tie together grow with it.
     held_out : float, default=0.2
         Share of each client's points that is held out, rounded down.
 
@@ -48,18 +51,36 @@ def select_penalty(
     float
         The best candidate; the smallest of those that tie, and of all if nothing is held out.
     """
+    if candidates is None:
+        unit = _typical_deviation(clients) if method.family == "gaussian" else 1.0
+        candidates = [unit * candidate for candidate in CANDIDATES]
     training, validation = _split(clients, held_out, method.random_state)
     if validation is None:
         return float(min(candidates))
-    scores = {}
+    likelihoods: dict[float, NDArray[np.float64]] = {}
     for scale in sorted(candidates):
         fitted = clone(method).set_params(penalty_scale=scale)
         fitted.init = method.init if init is None else init
-        try:
-            scores[scale] = fitted.fit(training).score(validation)
-        except DivergenceError:
-            scores[scale] = -np.inf
-    return float(max(scores, key=scores.__getitem__))
+        with suppress(DivergenceError):
+            points = fitted.fit(training).score_samples(validation)
+            likelihoods[scale] = np.array([own.mean() for own in points if own.size])
+    if not likelihoods:
+        return float(min(candidates))
+    reference = likelihoods[min(likelihoods)]
+    gains = {scale: np.median(own - reference) for scale, own in likelihoods.items()}
+    return float(max(gains, key=gains.__getitem__))
+
+
+def _typical_deviation(clients: Clients) -> float:
+    """Return the median over clients of the standard deviation, in root mean square over columns.
+
+    A median, for contaminated clients may lie anywhere. It is 1 where no client has two points
+    that differ.
+    """
+    filled = np.flatnonzero(clients.sizes)
+    deviations = np.array([np.sqrt(clients[int(k)].var(axis=0).mean()) for k in filled])
+    varied = deviations[deviations > 0]
+    return float(np.median(varied)) if varied.size else 1.0
 
 
 def _split(clients: Clients, held_out: float, random_state: int) -> tuple[Clients, Clients | None]:
