@@ -300,6 +300,7 @@ def test_training_stops_once_nothing_moves():
         ({"direction": "back"}, "direction"),
         ({"server": "tree"}, "server"),
         ({"max_rounds": -1}, "max_rounds"),
+        ({"max_rounds": True}, "max_rounds"),
         ({"local_steps": 0}, "local_steps"),
         ({"final_radius_scale": np.nan}, "final_radius_scale"),
         ({"components_per_client": [2, 2]}, "one for each of the 3 clients"),

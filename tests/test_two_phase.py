@@ -284,8 +284,8 @@ def test_one_shot_needs_as_many_clients_as_clusters():
         ({"subspace": "svdd"}, "Did you mean 'svd'"),
         ({"subspace_rounds": 0}, "subspace_rounds"),
         ({"min_anchor_points": 1}, "min_anchor_points"),
-        ({"alpha": 0.0}, "alpha"),
-        ({"anchor_noise": -0.1}, "anchor_noise"),
+        ({"alpha": 0.0}, "alpha.* above 0"),
+        ({"anchor_noise": -0.1}, "anchor_noise.* 0 or more"),
     ],
 )
 def test_wrong_parameters_are_named(problem, wrong, message):

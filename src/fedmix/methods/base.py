@@ -38,7 +38,8 @@ class FederatedEstimator(BaseEstimator):
     families: ClassVar[tuple[str, ...]] = ("gaussian",)
     #: "sample": each point has a component; "client": each client belongs to one cluster.
     level: ClassVar[str] = "sample"
-    #: What must be known: "n_components", "components_per_client" or "n_clusters".
+    #: What must be known: "n_components", "components_per_client", "n_clusters" or the true
+    #: "models"; empty where a method needs nothing.
     needs: ClassVar[tuple[str, ...]] = ("n_components",)
     #: Whether the method takes the shared initial values ``init=(weights, means)``.
     takes_initial_values: ClassVar[bool] = False

@@ -93,8 +93,10 @@ class ClusteredRegression(FederatedEstimator):
 
         Raises
         ------
-        ValueError
-            If a parameter is out of range, or the data lack responses or leave float64's range.
+        ConfigurationError
+            If a parameter is out of range.
+        DataError
+            If the data lack responses or leave float64's range.
         DivergenceError
             If a model leaves the finite numbers; it names the cluster and the round.
         """

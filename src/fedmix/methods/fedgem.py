@@ -293,7 +293,7 @@ class FedGEM(FederatedEstimator):
                 )
         for name, least in (("max_rounds", 0), ("local_steps", 1)):
             value = getattr(self, name)
-            if not isinstance(value, Integral) or value < least:
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
                 raise ConfigurationError(
                     f"FedGEM: expected an integer {name} >= {least}, got {value!r}."
                 )

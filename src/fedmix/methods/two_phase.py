@@ -88,7 +88,8 @@ class TwoPhase(ClusteredRegression):
         Sets the default learning rate; below 1 local gradient steps contract.
     temperature : float, default=0.0
         0 gives the hard labels of equation (8). A positive one gives soft clustering: weights
-        proportional to ``exp(-loss / temperature)``, loss in units of the squared responses.
+        proportional to ``exp(-loss / temperature)``, where a client's loss is its sum of squared
+        residuals over 2 n_i; so it is in units of the squared responses.
     tol : float, default=0.0
         Phase 2 stops when no model moves by more; 0 runs all rounds.
     random_state : int, default=0
@@ -318,8 +319,11 @@ class TwoPhase(ClusteredRegression):
                 require_count(name, getattr(self, name), least)
         if self.subspace_rounds is not None:
             require_count("subspace_rounds", self.subspace_rounds, 1)
-        for name in ("alpha", "beta", "separation", "epsilon", "anchor_noise"):
+        for name in ("alpha", "beta", "separation"):
             value = getattr(self, name)
-            least = 0 if name in ("epsilon", "anchor_noise") else np.nextafter(0, 1)
-            if value is not None and not least <= value < np.inf:
+            if value is not None and not 0 < value < np.inf:
                 raise ConfigurationError(f"{name} is {value}: expected a finite number above 0")
+        for name in ("epsilon", "anchor_noise"):
+            value = getattr(self, name)
+            if not 0 <= value < np.inf:
+                raise ConfigurationError(f"{name} is {value}: expected a finite number, 0 or more")
