@@ -64,6 +64,7 @@ def test_the_table_lists_those_that_cannot_run_with_the_reason(frames):
     table = scores(*frames, labels={"FedGEM": "Fed GEM"}, metrics=["ari_pooled", "n_clusters"])
     assert "Fed GEM" in table.layout.index
     assert (table.layout.loc["TwoPhase"] == "not run").all()
+    assert list(table.layout.columns) == ["three, 1 of 4 contaminated"]
     assert "for regression data only" in table.notes
     assert "TwoPhase" in table.notes
     skipped = table.cells[table.cells["method"] == "TwoPhase"]
@@ -92,6 +93,13 @@ def test_costs_are_rounds_floats_and_seconds(frames):
     assert set(table.cells["metric"].dropna()) == {"rounds", "megafloats", "seconds"}
     local = table.cells[(table.cells["method"] == "LocalEM")].set_index("metric")["mean"]
     assert local["megafloats"] == 0
+
+
+def test_seconds_leave_the_first_replication_of_a_process_out(frames):
+    results, timings = frames
+    cold = timings.assign(seconds=1000.0, warm=False)
+    table = cost(results, pd.concat([cold, timings.assign(warm=True)]), labels={})
+    assert (table.cells.loc[table.cells["metric"] == "seconds", "mean"] < 1000).all()
 
 
 def test_ranks_average_to_the_middle_and_lie_in_their_intervals(frames):

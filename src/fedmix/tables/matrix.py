@@ -10,7 +10,7 @@ import numpy as np
 from fedmix.methods.capabilities import obstacles
 from fedmix.tables.build import Table
 from fedmix.tables.format import mean_sd
-from fedmix.tables.summary import final_scores, summarise
+from fedmix.tables.summary import final_scores, steady, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,15 +58,15 @@ def cost(
 ) -> Table:
     """Count rounds, millions of floats sent and seconds of every method on every data set.
 
-    Parameters are those of :func:`scores`. Seconds leave the shared initial values out, and are
-    those of one core.
+    Parameters are those of :func:`scores`. Seconds leave the shared initial values and the loading
+    of compiled code out, and are those of one core.
     """
     runs = results.drop_duplicates([*CELL, "setting", "method", "replication"])
     sent = runs.assign(megafloats=(runs["floats_up"] + runs["floats_down"]) / 1e6)
     parts = {
         "rounds": (runs, "rounds"),
         "megafloats": (sent, "megafloats"),
-        "seconds": (timings, "seconds"),
+        "seconds": (steady(timings), "seconds"),
     }
     notes = "A cell shows rounds, millions of floats sent by all clients together, and seconds."
     return _table(parts, labels, digits, notes)
@@ -105,9 +105,7 @@ def _layout(cells: pd.DataFrame, metrics: Sequence[str], digits: int) -> pd.Data
     """Return methods by settings; a cell joins the metrics, "–" for one that is undefined."""
     texts = cells.assign(
         text=[_text(cell, digits) for cell in cells.itertuples()],
-        column=[
-            f"{c.dataset}, {c.n_contaminated} of {c.n_clients} bad" for c in cells.itertuples()
-        ],
+        column=[_column(cell) for cell in cells.itertuples()],
     )
     index, columns = texts["method"].unique(), texts["column"].unique()
     wide = [
@@ -132,7 +130,7 @@ def _reasons(skipped: Mapping[str, str]) -> list[str]:
 
 
 def _column(cell: Any) -> str:
-    return f"{cell.dataset}, {cell.n_contaminated} of {cell.n_clients} bad"
+    return f"{cell.dataset}, {cell.n_contaminated} of {cell.n_clients} contaminated"
 
 
 def _text(cell: Any, digits: int) -> str:
