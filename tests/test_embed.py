@@ -166,11 +166,8 @@ def test_the_figure_shows_two_axes_and_all_classes(features, q, n_classes):
     assert len(axes.collections[0].get_offsets()) == 60
 
 
-def test_the_figure_names_classes_and_rejects_labels_that_do_not_match(features):
+def test_the_figure_rejects_labels_that_do_not_match(features):
     from fedmix.figures.embedding import embedding_figure
 
-    figure = embedding_figure(features, np.arange(60) % 2, class_names=["cat", "dog"])
-    texts = [t.get_text() for t in figure.axes[0].get_legend().get_texts()]
-    assert texts == ["cat", "dog"]
     with pytest.raises(DataError, match="expected"):
         embedding_figure(features, np.zeros(59))

@@ -25,24 +25,25 @@ def test_centres_that_do_not_fit_are_refused():
 def test_every_cluster_occurs_and_no_client_holds_all(imbalance):
     sizes = [900, 600, 400, 400, 100] if imbalance == "client" else 500
     drawn = simulate_clusters(np.random.default_rng(1), imbalance=imbalance, client_sizes=sizes)
-    assert set(drawn.train_labels) == set(range(10))
+    assert set(drawn.test_labels) == set(range(10))
     assert np.all((drawn.n_components >= 2) & (drawn.n_components < 10))
     np.testing.assert_array_equal(drawn.train.sizes, np.resize(sizes, 5))
     assert drawn.test.n_points == 5000
-    for own, k in zip(drawn.train.split(drawn.train_labels), drawn.n_components, strict=True):
+    for own, k in zip(drawn.test.split(drawn.test_labels), drawn.n_components, strict=True):
         assert len(set(own)) == k
 
 
 def test_points_scatter_with_unit_variance_around_their_centres():
-    drawn = simulate_clusters(np.random.default_rng(2), client_sizes=4000)
-    residual = drawn.train.points - drawn.centres[drawn.train_labels]
+    drawn = simulate_clusters(np.random.default_rng(2), separation=4.0, n_test=20_000)
+    centres = draw_centres(10, 4, 4.0, np.random.default_rng(2))  # the simulation's first draws
+    residual = drawn.test.points - centres[drawn.test_labels]
     np.testing.assert_allclose(residual.std(axis=0), 1.0, rtol=0.03)
     np.testing.assert_allclose(residual.mean(axis=0), 0.0, atol=0.03)
 
 
 def test_nominal_clients_hold_equal_shares():
     drawn = simulate_clusters(np.random.default_rng(3))
-    for own in drawn.train.split(drawn.train_labels):
+    for own in drawn.test.split(drawn.test_labels):
         counts = np.unique(own, return_counts=True)[1]
         assert counts.max() - counts.min() <= 1
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.partition import by_group, take, train_test_split, uniform
+from fedmix.partition import by_group, train_test_split, uniform
 
 
 def rng(seed=0):
@@ -73,10 +73,3 @@ def test_every_client_is_split_on_its_own():
 def test_impossible_share_is_an_error(share):
     with pytest.raises(ConfigurationError, match="train_fraction"):
         train_test_split([np.arange(3)], share, rng())
-
-
-def test_clients_take_their_rows():
-    points = np.arange(10, dtype=np.float32).reshape(5, 2)
-    clients = take(points, [np.array([3, 1]), np.array([], dtype=int)])
-    assert clients.sizes.tolist() == [2, 0]
-    assert clients[0].tolist() == [[6, 7], [2, 3]]

@@ -3,7 +3,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from fedmix.metrics.regression import clustering_accuracy, model_error, model_errors
+from fedmix.metrics.regression import clustering_accuracy, model_errors
 
 
 @pytest.mark.parametrize("k", [1, 2, 4, 6])
@@ -13,16 +13,17 @@ def test_error_equals_search_over_all_permutations(k):
     brute = min(
         np.linalg.norm(models[list(p)] - truth, axis=1).max() for p in permutations(range(k))
     )
-    assert model_error(models, truth) == brute
+    assert model_errors(models[None], truth) == [brute]
 
 
 def test_error_does_not_depend_on_the_order_of_models():
     models, truth = np.random.default_rng(0).standard_normal((2, 5, 3))
-    assert model_error(models[::-1], truth) == model_error(models, truth[[2, 0, 1, 4, 3]])
+    reordered = model_errors(models[None], truth[[2, 0, 1, 4, 3]])
+    assert model_errors(models[None, ::-1], truth) == reordered
 
 
 def test_a_single_model_is_compared_with_all():
-    assert model_error([[0.0, 0.0]], [[3.0, 4.0], [0.0, 1.0]]) == 5
+    assert model_errors([[[0.0, 0.0]]], [[3.0, 4.0], [0.0, 1.0]]) == [5]
 
 
 def test_trajectory_holds_one_error_a_round():
@@ -35,7 +36,7 @@ def test_trajectory_holds_one_error_a_round():
 @pytest.mark.parametrize("models", [np.ones((2, 3)), np.ones((3, 2)), np.full((3, 3), np.nan)])
 def test_models_that_cannot_be_compared_are_refused(models):
     with pytest.raises(ValueError, match=r"matched|shape|NaN"):
-        model_error(models, np.ones((3, 3)))
+        model_errors(models[None], np.ones((3, 3)))
 
 
 def test_accuracy_takes_the_best_matching():

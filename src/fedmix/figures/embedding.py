@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +17,6 @@ _MAX_POINTS = 20_000  # more points than this only paint over each other
 def embedding_figure(
     embedding: np.ndarray,
     labels: np.ndarray,
-    class_names: Sequence[str] | None = None,
     title: str | None = None,
 ) -> Figure:
     """Draw the first two principal axes of an embedding, coloured by class.
@@ -29,8 +27,6 @@ def embedding_figure(
         Any number of dimensions; of more than 20,000 points an even selection is drawn.
     labels : ndarray of int, shape (n,)
         Class of each point.
-    class_names : sequence of str, optional
-        Name of class 0, 1, ...; by default the labels themselves.
     title : str, optional
         Heading, e.g. the data set's and the embedding's name.
 
@@ -63,8 +59,7 @@ def embedding_figure(
     first, second = positions[shown].T
     axes.scatter(first, second, s=3, linewidths=0, alpha=0.6, c=colors[order], rasterized=True)
     for place, label in enumerate(classes):
-        name = str(label if class_names is None else class_names[label])
-        axes.scatter([], [], s=24, color=colors[place], label=name)
+        axes.scatter([], [], s=24, color=colors[place], label=str(label))
     columns = -(-len(classes) // 24)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=columns, handletextpad=0.2)
     axes.set(xlabel=axes_names[0], ylabel=axes_names[1], aspect="equal")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -84,7 +83,6 @@ class LocalKMeans(FederatedEstimator):
         radii = final_radii(mixtures, clients.sizes, self.final_radius_scale)
         server = Server("pairwise", "towards", False, False)
         merged, labels = server.merge(mixtures.means, radii, mixtures.client)
-        self._mixtures = replace(mixtures, means=merged)
         self.superclusters_ = mixtures.split(labels)
         self.cluster_centers_ = merged[np.unique(labels, return_index=True)[1]]
         self.n_clusters_ = len(self.cluster_centers_)

@@ -8,44 +8,27 @@ from numpy.typing import ArrayLike, NDArray
 from fedmix.errors import DataError
 
 
-def model_error(models: ArrayLike, truth: ArrayLike) -> float:
-    """Return ``d(models, truth) = min_pi max_j ||models_pi(j) - truth_j||_2``.
+def model_errors(models: ArrayLike, truth: ArrayLike) -> NDArray:
+    """Return ``d(models, truth) = min_pi max_j ||models_pi(j) - truth_j||_2`` of every round.
 
     Source: Su, Xu and Yang (2022), equation (6).
 
     Parameters
     ----------
-    models : array-like of shape (k, d)
-        Estimated models. A single model is compared with all true ones.
-    truth : array-like of shape (k, d)
-        True models.
-
-    Returns
-    -------
-    float
-        In units of the models.
-
-    Raises
-    ------
-    DataError
-        If the shapes do not agree or a value is not finite.
-    """
-    return float(model_errors(np.asarray(models, dtype=np.float64)[None], truth)[0])
-
-
-def model_errors(models: ArrayLike, truth: ArrayLike) -> NDArray:
-    """Return :func:`model_error` for a whole trajectory.
-
-    Parameters
-    ----------
     models : array-like of shape (rounds + 1, k, d)
-        Estimated models by round.
+        Estimated models by round. A single model (k = 1) is compared with all true ones.
     truth : array-like of shape (k, d)
         True models.
 
     Returns
     -------
     ndarray of shape (rounds + 1,)
+        In units of the models.
+
+    Raises
+    ------
+    DataError
+        If the shapes do not agree or a value is not finite.
     """
     models, truth = np.asarray(models, dtype=np.float64), np.asarray(truth, dtype=np.float64)
     if models.ndim != 3 or truth.ndim != 2 or models.shape[2] != truth.shape[1]:

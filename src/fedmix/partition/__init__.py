@@ -8,7 +8,7 @@ from fedmix.partition.contamination import (
     contamination,
 )
 from fedmix.partition.scaling import jitter_constant_columns, standardize_clients
-from fedmix.partition.split import by_group, take, train_test_split, uniform
+from fedmix.partition.split import by_group, train_test_split, uniform
 
 __all__ = [
     "CONTAMINATIONS",
@@ -19,7 +19,6 @@ __all__ = [
     "contamination",
     "jitter_constant_columns",
     "standardize_clients",
-    "take",
     "train_test_split",
     "uniform",
 ]

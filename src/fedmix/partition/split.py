@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError, DataError
 
 Rows = list[NDArray[np.int64]]
@@ -110,12 +109,6 @@ def train_test_split(
         train.append(np.sort(shuffled[:n_train]))
         test.append(np.sort(shuffled[n_train:]))
     return train, test
-
-
-def take(points: ArrayLike, rows: Sequence[NDArray[np.int64]]) -> Clients:
-    """Return the clients that own the given rows of an (n, d) array."""
-    points = np.asarray(points)
-    return Clients.from_arrays([points[own] for own in rows])
 
 
 def _rows_of(members: NDArray[np.int64], n_clients: int) -> Rows:

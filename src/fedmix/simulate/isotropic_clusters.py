@@ -27,19 +27,16 @@ class IsotropicClusters:
     Parameters
     ----------
     train, test : Clients
-    train_labels, test_labels : ndarray of shape (n,)
-        Global clusters of all clients' points.
+    test_labels : ndarray of shape (n,)
+        Global clusters of all clients' test points.
     n_components : ndarray of shape (G,)
         Clusters a client, K_g.
-    centres : ndarray of shape (K, d)
     """
 
     train: Clients
-    train_labels: IntArray
     test: Clients
     test_labels: IntArray
     n_components: IntArray
-    centres: FloatArray
 
 
 def simulate_clusters(
@@ -86,12 +83,12 @@ def simulate_clusters(
     classes = _classes_that_cover(n_clusters, n_clients, rng)
     shares = [_shares(len(own), imbalance, rng) for own in classes]
     sizes = np.resize(client_sizes, n_clients)
-    train, train_labels = _draw(centres, classes, shares, sizes, rng)
+    train, _ = _draw(centres, classes, shares, sizes, rng)
     bounds = np.linspace(0, n_test, n_clients + 1).round().astype(np.int64)
     test_sizes = bounds[1:] - bounds[:-1]
     test, test_labels = _draw(centres, classes, shares, test_sizes, rng)
     n_components = np.array([len(own) for own in classes])
-    return IsotropicClusters(train, train_labels, test, test_labels, n_components, centres)
+    return IsotropicClusters(train, test, test_labels, n_components)
 
 
 def draw_centres(
