@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fedmix.audit import audit_cells, counts, rank_agreement, summarise_variants
-from fedmix.audit.evidence import Evidence
+from fedmix.audit.evidence import Evidence, without
 from fedmix.audit.verdicts import VERDICTS, compare, speed_verdict
 from fedmix.errors import DataError
 from synthetic_results import published_cells, results_and_timings
@@ -168,3 +168,24 @@ def test_the_audit_is_the_same_whatever_the_order_of_rows(measured, cells):
     results, timings = measured
     shuffled = results.sample(frac=1.0, random_state=1)
     pd.testing.assert_frame_equal(audit_cells(shuffled, timings, published_cells()), cells)
+
+
+def test_a_variant_that_tries_one_switch_does_not_decide(measured, cells):
+    diagnostic = {"fedgrem_simulation": ["as_coded"]}
+    judged = summarise_variants(
+        audit_cells(*measured, published_cells(), diagnostic=diagnostic)
+    ).set_index(["table", "row", "column"])
+    free = summarise_variants(cells).set_index(["table", "row", "column"])
+    helped = free[(free.index.get_level_values("table") == "5") & (free.note != "")].index
+    assert (free.verdict[helped] != "differs").all()
+    assert (judged.verdict[helped] == "differs").all()
+    assert (judged.note[helped] == free.note[helped]).all()  # the reader still learns of it
+
+
+def test_rows_of_variants_can_be_left_out(measured):
+    results, _ = measured
+    kept = without(results, {"fedgrem_simulation": ["as_coded"]})
+    left_out = results.drop(kept.index)
+    assert set(zip(left_out.study, left_out.variant, strict=True)) == {
+        ("fedgrem_simulation", "as_coded")
+    }

@@ -56,7 +56,7 @@ def test_without_results_effects_are_not_measured_yet(entries):
 
 def test_effects_between_variants_metrics_and_methods_are_measured(entries):
     table = measure_discrepancies(entries, *results_and_timings()).set_index("id")
-    assert "over 8 settings" in table.effect["fedgrem-table5-sample-size"]
+    assert "over 3 settings" in table.effect["two-phase-step-size-unsaid"]
     assert "per client (as printed) to pooled" in table.effect["fedgem-metric"]
     assert table.effect["fedgrem-local-lead"].count("change") == 2
 

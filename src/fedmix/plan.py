@@ -83,6 +83,11 @@ class Study:
     methods: Mapping[str, PlannedMethod]
 
     @property
+    def diagnostic(self) -> list[str]:
+        """Names of the variants that only show what one switch does."""
+        return [name for name, change in self.variants.items() if change.get("diagnostic")]
+
+    @property
     def blocks(self) -> list[str]:
         """Names of the blocks, each a range of replications such as ``"0-19"``."""
         starts = range(0, self.replications, self.block)

@@ -43,7 +43,7 @@ def report(path: str | os.PathLike, where: str, method: str, statuses: list[str]
     Returns
     -------
     str
-        Such as ``"[12/60 blocks, about 2 min left] FedGrEM 25 ok, 0 failed | study/setting"``.
+        Such as ``"[12/60 blocks, 2 min left] FedGrEM: 25 replications done, 0 failed | where"``.
     """
     ok = statuses.count("ok")
     failed = len(statuses) - ok

@@ -9,6 +9,7 @@ from typing import Any
 
 from fedmix import methods as method_registry
 from fedmix.configuration import merged, raise_all, read_schema, read_yaml, validate
+from fedmix.data.registry import entries_of
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.plan import Setting, Study, plan_study
 
@@ -106,6 +107,7 @@ def read_request(
     preset = _read(folder / "presets" / f"{options['preset']}.yaml", schemas, "preset")
     methods = _read(folder / "methods.yaml", schemas, "methods")
     datasets = _read(folder / "datasets.yaml", schemas, "datasets")
+    entries_of(datasets)
     raise_all(_unknown_estimators(methods))
     studies = _read_studies(folder, schemas, preset, methods, options)
     raise_all(e for study in studies.values() for e in _setting_errors(study, datasets))

@@ -21,6 +21,7 @@ rule audit_results:
     resources:
         mem_mb=more_memory(4000),
     params:
+        diagnostic={name: study.diagnostic for name, study in STUDIES.items()},
         source=source_hash("fedmix.audit", "fedmix.published"),
     script:
         "../scripts/audit_results.py"

@@ -26,7 +26,7 @@ def block_files(study, setting, suffix):
 
 
 def setting_files(suffix):
-    """All blocks of a setting; with partial=true those that are there."""
+    """All blocks of a setting; with partial=True those that are there."""
 
     def files(wildcards):
         found = block_files(STUDIES[wildcards.study], setting_of(wildcards), suffix)

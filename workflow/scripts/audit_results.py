@@ -7,6 +7,7 @@ with job(snakemake.log[0], snakemake.threads):
 
     from fedmix import audit, published
     from fedmix.audit.discrepancies import to_markdown
+    from fedmix.audit.evidence import without
     from fedmix.configuration import read_yaml
     from fedmix.storage import write_records, write_text
     from fedmix.tables.collect import concatenate
@@ -19,11 +20,13 @@ with job(snakemake.log[0], snakemake.threads):
     register = audit.read_discrepancies(files.discrepancies, schemas / "discrepancies.schema.yaml")
 
     stand_ins = read_yaml(files.mapping)["stand_ins"]
-    cells = audit.audit_cells(results, timings, printed, stand_ins)
+    diagnostic = snakemake.params.diagnostic
+    cells = audit.audit_cells(results, timings, printed, stand_ins, diagnostic)
+    deciding = (without(rows, diagnostic) for rows in (results, timings))
     parts = {
         "cells": cells,
         "ranks": audit.rank_agreement(cells),
-        "claims": audit.evaluate_claims(claims, results, timings),
+        "claims": audit.evaluate_claims(claims, *deciding),
         "discrepancies": audit.measure_discrepancies(register, results, timings),
     }
     for name, part in parts.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +32,7 @@ def audit_cells(
     timings: pd.DataFrame | None,
     published: pd.DataFrame,
     stand_ins: Sequence[Mapping[str, Any]] = (),
+    diagnostic: Mapping[str, Collection[str]] | None = None,
 ) -> pd.DataFrame:
     """Hold every printed cell against ours, in every variant that was run.
 
@@ -44,11 +45,14 @@ def audit_cells(
     stand_ins : sequence of mapping
         The ``stand_ins`` of ``config/published.yaml``: which settings take a printed one's place
         where the latter was not run.
+    diagnostic : mapping of str to collection of str, optional
+        By study, the variants that only show what one switch does.
 
     Returns
     -------
     DataFrame
         One row a printed cell and variant: the columns of ``published``, then ``variant``,
+        ``diagnostic``,
         ``setting``, ``mean, sd, se, n, n_failed`` in our unit, ``scaled_mean, scaled_sd`` in the
         printed unit, ``difference`` (printed unit), ``difference_in_sd``, ``difference_in_se``,
         ``relative_speed`` (seconds only) and ``verdict``. A table that was not run has its cells
@@ -67,7 +71,11 @@ def audit_cells(
         for _, table in published.groupby(["paper", "table", "title"], sort=False)
         for row in _audit_table(table, evidence, stand_ins)
     ]
-    return _judge_seconds(pd.DataFrame(rows))
+    cells = _judge_seconds(pd.DataFrame(rows))
+    by_study = diagnostic or {}
+    pairs = zip(cells["study"], cells["variant"], strict=True)
+    cells["diagnostic"] = [variant in by_study.get(study, ()) for study, variant in pairs]
+    return cells
 
 
 def summarise_variants(cells: pd.DataFrame) -> pd.DataFrame:
@@ -76,18 +84,21 @@ def summarise_variants(cells: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        :data:`CELL`, ``verdict`` (the best over variants), ``variant`` (the best one), ``agree``
-        and ``differ`` (lists of variants) and ``note``, a sentence such as ``"differs as_written,
-        agrees as_coded"`` where the variants fall out differently (else empty).
+        :data:`CELL`, ``verdict`` (the best over variants that are not diagnostic), ``variant`` (the
+        best one), ``agree`` and ``differ`` (lists of all variants) and ``note``, a sentence such as
+        ``"differs as_written, agrees as_coded"`` where variants fall out differently (else empty).
     """
     import pandas as pd
 
     groups: dict[tuple, dict[str, str]] = {}
-    for *key, variant, verdict in cells[[*CELL, "variant", "verdict"]].itertuples(index=False):
+    columns = cells[[*CELL, "variant", "verdict"]]
+    for *key, variant, verdict in columns.itertuples(index=False):
         groups.setdefault(tuple(key), {})[variant] = verdict
+    diagnostic = set(cells.loc[cells["diagnostic"], "variant"])
     rows = []
     for key, verdicts in groups.items():
-        best = min(verdicts, key=lambda variant: VERDICTS.index(verdicts[variant]))
+        deciding = [variant for variant in verdicts if variant not in diagnostic]
+        best = min(deciding, key=lambda variant: VERDICTS.index(verdicts[variant]))
         agree = [v for v, verdict in verdicts.items() if verdict in AGREEING]
         differ = [v for v, verdict in verdicts.items() if verdict == DIFFERS]
         note = f"differs {', '.join(differ)}, agrees {', '.join(agree)}" if agree and differ else ""

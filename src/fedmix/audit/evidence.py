@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +128,13 @@ class Evidence:
     def n_failed(self, place: Place, method: str) -> int:
         """Return how many replications diverged, timed out or failed."""
         return self._failed.get((place.study, place.variant, place.setting, method), 0)
+
+
+def without(rows: pd.DataFrame, variants: Mapping[str, Collection[str]]) -> pd.DataFrame:
+    """Return the rows of all variants but those named, by study."""
+    pairs = zip(rows["study"], rows["variant"], strict=True)
+    named = [variant in variants.get(study, ()) for study, variant in pairs]
+    return rows[~np.array(named, dtype=bool)]
 
 
 def by_variant(places: Iterable[Place]) -> dict[str, list[Place]]:

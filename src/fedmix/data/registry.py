@@ -150,8 +150,19 @@ def read_registry(path: str | Path, schema: str | Path | None = None) -> dict[st
     schema = schema or path.resolve().parents[1] / "workflow" / "schemas" / "datasets.schema.yaml"
     document = read_yaml(path)
     validate(document, read_schema(Path(schema)), path.name)
+    return entries_of(document, path.name)
+
+
+def entries_of(document: Mapping[str, Any], file: str = "datasets.yaml") -> dict[str, DatasetEntry]:
+    """Return the entries of a registry that its schema has passed.
+
+    Raises
+    ------
+    ConfigurationError
+        Listing what a schema cannot see, such as an unknown reader; ``file`` is named.
+    """
     entries = {name: DatasetEntry.from_mapping(name, values) for name, values in document.items()}
-    raise_all(f"{path.name}: {e}" for entry in entries.values() for e in _errors(entry))
+    raise_all(f"{file}: {e}" for entry in entries.values() for e in _errors(entry))
     return entries
 
 

@@ -66,7 +66,7 @@ class Cell:
 
 
 class ReplicationTimeout(Exception):
-    """A replication took longer than the preset allows."""
+    """A replication took longer than ``replication_timeout``."""
 
 
 def read_cell(description: Mapping[str, Any], data: str | None = None) -> Cell:
@@ -244,7 +244,10 @@ def _deadline(seconds: float | None) -> Iterator[None]:
         return
 
     def expire(*_: Any) -> None:
-        raise ReplicationTimeout(f"took longer than the {seconds:g} s that the preset allows")
+        raise ReplicationTimeout(
+            f"took longer than the {seconds:g} s of replication_timeout (config/config.yaml; null "
+            "sets no limit)"
+        )
 
     previous: Callable | int | None = signal.signal(signal.SIGALRM, expire)
     signal.setitimer(signal.ITIMER_REAL, seconds)

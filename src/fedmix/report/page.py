@@ -79,7 +79,7 @@ class PageContext:
     provenance : mapping of str to str
         How it was run, in words: versions, commit, replications, core-hours, machine.
     preset : str
-        Any other than ``"paper"`` is announced on top: its sizes are not the published ones.
+        Any other than ``"paper"`` is announced on top, with what sets its sizes apart.
     failures : DataFrame, optional
         Rows ``study, variant, method, status, n`` of replications that did not finish.
     title : str

@@ -91,7 +91,11 @@ def _readme(
     lines = ["# A reproduction that can be read without running anything", ""]
     lines += ["Ours beside the papers' printed numbers. This folder is written by", ""]
     lines += ["```sh", command, "```", "", "## Scorecard", "", to_markdown(score.T)]
-    lines += ["A printed cell counts by its best variant; `cells.csv` has every variant.", ""]
+    lines += [
+        "A printed cell counts by its best variant (those that try one switch alone do not count); "
+        "`cells.csv` has every variant.",
+        "",
+    ]
     lines += ["## How it was run", "", "| | |", "|---|---|"]
     lines += [f"| {key} | {value} |" for key, value in provenance.items()]
     lines += ["", "## Tables", ""]

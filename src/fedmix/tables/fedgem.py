@@ -86,7 +86,7 @@ def runtime(
     labels: Mapping[str, str],
     printed: pd.DataFrame | None = None,
 ) -> Table:
-    """Table 7: seconds a replication, scoring included.
+    """Table 7: seconds of the fit, without scoring and without choosing v.
 
     Parameters
     ----------
