@@ -1,5 +1,7 @@
 # make        environment and the quick preset: tables and figures within minutes
 # make test   environment and all tests
+# make lint   style and types
+# make clean   remove the environment and all results
 # make test-cluster   the smoke preset through a SLURM of one node, started and stopped here
 
 PYTHON ?= python3

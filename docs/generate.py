@@ -84,11 +84,9 @@ def configuration_page() -> str:
         "errors are listed at once, with the nearest valid names.",
     ]
     for name, files in _SCHEMAS.items():
-        path = ROOT / "workflow" / "schemas" / f"{name}.schema.yaml"
-        if path.exists():
-            schema = read_yaml(path)
-            lines = [f"## {files}", schema.get("description", ""), *_described(schema, schema, "")]
-            parts.append("\n\n".join(filter(None, [*lines[:2], "\n".join(lines[2:])])))
+        schema = read_yaml(ROOT / "workflow" / "schemas" / f"{name}.schema.yaml")
+        lines = [f"## {files}", schema.get("description", ""), *_described(schema, schema, "")]
+        parts.append("\n\n".join(filter(None, [*lines[:2], "\n".join(lines[2:])])))
     return _page(parts)
 
 

@@ -171,7 +171,7 @@ def _read_items(folder: Path, schemas: Path, preset: Mapping[str, Any]) -> dict[
     for name, change in preset.get("items", {}).items():
         if name not in entries:
             raise ConfigurationError(
-                f"preset: unknown item {name!r}. {nearest_names(name, entries)}"
+                f"items of the preset: unknown item {name!r}. {nearest_names(name, entries)}"
             )
         entries[name] = merged(entries[name], change)
     known = {path.stem for path in (folder / "studies").glob("*.yaml")}
@@ -203,7 +203,7 @@ def _setting_errors(study: Study, datasets: Mapping[str, Any]) -> Iterator[str]:
         if bad and clients and 2 * bad > clients:
             found[
                 f"{where}: {bad} of {clients} clients contaminated: at most one half can be, "
-                "for no method can tell a majority from the truth"
+                "for nobody can tell which side is right where they are the majority"
             ] = None
     yield from found
 

@@ -14,6 +14,7 @@ from fedmix.archive import read_manifest
 from fedmix.errors import FedmixError
 from fedmix.locking import claim, require_writable
 from fedmix.progress import begin
+from fedmix.papers import SHORT_NAMES
 from fedmix.provenance import source_hash
 from fedmix.request import embedded_path, read_request
 
@@ -61,10 +62,4 @@ def prepare_folder():
         raise WorkflowError(str(error)) from None
 
 
-PAPER_NAMES = {
-    "fedgrem": "FedGrEM",
-    "mixed_regression": "Mixed regression",
-    "fedgem": "FedGEM",
-    "cross": "Across papers",
-}
 ITEM_SUFFIXES = {"table": ["csv", "md", "tex"], "figure": ["pdf", "svg", "png"]}

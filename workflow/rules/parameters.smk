@@ -74,7 +74,7 @@ def builder_hash(package):
 
 
 def item_category(wildcards):
-    return PAPER_NAMES[ITEMS[wildcards.item].paper]
+    return SHORT_NAMES[ITEMS[wildcards.item].paper]
 
 
 def item_labels(wildcards):

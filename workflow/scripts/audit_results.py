@@ -8,7 +8,6 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix import audit, published
     from fedmix.audit.discrepancies import to_markdown
     from fedmix.audit.evidence import without
-    from fedmix.configuration import read_yaml
     from fedmix.storage import write_records, write_text
     from fedmix.tables.collect import concatenate
 
@@ -19,7 +18,7 @@ with job(snakemake.log[0], snakemake.threads):
     claims = audit.read_claims(files.claims, schemas / "claims.schema.yaml")
     register = audit.read_discrepancies(files.discrepancies, schemas / "discrepancies.schema.yaml")
 
-    stand_ins = read_yaml(files.mapping)["stand_ins"]
+    stand_ins = published.read_mapping(files.mapping)["stand_ins"]
     diagnostic = snakemake.params.diagnostic
     cells = audit.audit_cells(results, timings, printed, stand_ins, diagnostic)
     deciding = (without(rows, diagnostic) for rows in (results, timings))

@@ -3,10 +3,6 @@
 from fedmix.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    import matplotlib
-
-    matplotlib.use("agg")
-
     from fedmix.data import load_dataset
     from fedmix.figures.embedding import embedding_figure
     from fedmix.figures.save import save_figure

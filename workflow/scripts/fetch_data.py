@@ -9,7 +9,7 @@ with job(snakemake.log[0], snakemake.threads):
 
     name = snakemake.wildcards.dataset
     fetch(
-        DatasetEntry.from_mapping(name, {**snakemake.params.entry, "embeddings": {}}),
+        DatasetEntry.from_mapping(name, snakemake.params.entry),
         Path(snakemake.output[0]).parent,
         mirror=snakemake.config["mirror"],
         timeout=snakemake.config["download_timeout"],

@@ -11,16 +11,12 @@ import numpy as np
 from fedmix.audit.effects import Effect, mean_effect
 from fedmix.audit.evidence import Evidence, Place
 from fedmix.configuration import raise_all, read_schema, read_yaml, validate
+from fedmix.papers import PAPERS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NOT_MEASURED = "not measured yet"
-PAPERS = {
-    "fedgrem": "FedGrEM (Tian, Weng, Feng 2024)",
-    "mixed_regression": "Two-phase mixed regression (Su, Xu, Yang 2022)",
-    "fedgem": "FedGEM (Ibrahim, Gebraeel, Xie 2026)",
-}
 
 
 def read_discrepancies(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedmix.audit.cells import counts
 from fedmix.audit.claims import CLAIM_VERDICTS
-from fedmix.audit.discrepancies import PAPERS
+from fedmix.papers import PAPERS
 
 if TYPE_CHECKING:
     import pandas as pd

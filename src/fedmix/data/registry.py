@@ -103,7 +103,7 @@ class DatasetEntry:
     class_names: tuple[str, ...]
     class_counts: tuple[int, ...] | None
     sources: tuple[Source, ...]
-    embeddings: Mapping[str, Mapping[str, Any]]
+    embeddings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     n_groups: int | None = None
     constant_columns: int = 0
     content_sha256: str | None = None

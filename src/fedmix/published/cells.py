@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.configuration import read_yaml
+from fedmix.configuration import read_schema, read_yaml, validate
 from fedmix.errors import DataError, nearest_names
 
 if TYPE_CHECKING:
@@ -17,8 +17,18 @@ _SETTING = "setting_"
 
 
 def read_mapping(path: str | Path = "config/published.yaml") -> dict[str, Any]:
-    """Read the mapping from printed cells to ours."""
-    return read_yaml(path)
+    """Read the mapping from printed cells to ours, checked against its schema.
+
+    Raises
+    ------
+    ConfigurationError
+        Listing all that is wrong.
+    """
+    path = Path(path)
+    document = read_yaml(path)
+    schema = path.resolve().parents[1] / "workflow" / "schemas" / "published.schema.yaml"
+    validate(document, read_schema(schema), path.name)
+    return document
 
 
 def load(

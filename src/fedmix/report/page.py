@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedmix.audit.claims import CLAIM_VERDICTS
-from fedmix.audit.discrepancies import PAPERS
+from fedmix.papers import PAPERS, SHORT_NAMES
 from fedmix.audit.verdicts import VERDICTS
 from fedmix.report.images import inline_image
 from fedmix.report.views import (
@@ -46,7 +46,7 @@ class Figure:
     Parameters
     ----------
     paper : str
-        Key of :data:`fedmix.audit.discrepancies.PAPERS`, or ``"cross"`` for one of our own.
+        Key of :data:`fedmix.papers.PAPERS`, or ``"cross"`` for one of our own.
     title, caption : str
         Claims whose section names the figure that the title names (``"FedGrEM, Figure 3"``) are
         listed beside it. The caption says what is shown and what error bands mean.
@@ -125,7 +125,7 @@ def build_page(context: PageContext, out: str | os.PathLike) -> Path:
             "tables": table_views(context.cells, context.ranks, context.claims, key),
             "figures": _figures(context, key),
         }
-        for key, name in {**PAPERS, "cross": "Across the papers"}.items()
+        for key, name in (SHORT_NAMES | PAPERS).items()
     ]
     html = (
         _environment()

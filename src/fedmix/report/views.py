@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.audit.cells import counts, summarise_variants
 from fedmix.audit.claims import CLAIM_VERDICTS
-from fedmix.audit.discrepancies import PAPERS
+from fedmix.papers import PAPERS
 from fedmix.audit.evidence import SECONDS
 from fedmix.audit.verdicts import VERDICTS
 from fedmix.tables.format import mean_sd
