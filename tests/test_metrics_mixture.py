@@ -54,9 +54,10 @@ def test_estimation_error_is_the_minimum_over_all_permutations(seed):
     np.testing.assert_allclose(ours, (weight_error, mean_error), rtol=1e-12)
 
 
-def test_clients_without_true_values_are_not_scored():
+def test_only_the_clients_asked_for_are_scored():
     weights, means = np.ones((3, 1)), np.array([[[0.0]], [[5.0]], [[9.0]]])
     truth = np.ones((2, 1)), np.zeros((2, 1, 1))
+    assert estimation_error(weights, means, *truth, clients=[0]) == (0.0, 0.0)
     assert estimation_error(weights, means, *truth) == (0.0, 5.0)
 
 

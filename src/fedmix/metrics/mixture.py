@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -51,6 +53,7 @@ def estimation_error(
     means: ArrayLike,
     true_weights: ArrayLike,
     true_means: ArrayLike,
+    clients: Sequence[int] | None = None,
 ) -> tuple[float, float]:
     """Return the largest errors of mixing weights and means over clients and components.
 
@@ -68,6 +71,8 @@ def estimation_error(
         out.
     true_means : array of shape (K, R, d)
         True ones.
+    clients : sequence of int, optional
+        The clients to score, e.g. the good ones; by default all that have true values.
 
     Returns
     -------
@@ -83,10 +88,11 @@ def estimation_error(
             f"Estimates {weights.shape}, {means.shape} and true values {true_weights.shape}, "
             f"{true_means.shape} differ in components or features."
         )
-    known = range(min(len(weights), len(true_weights), len(true_means)))
-    weight_errors = [_bottleneck(np.abs(weights[k][:, None] - true_weights[k])) for k in known]
+    known = min(len(weights), len(true_weights), len(true_means))
+    chosen = range(known) if clients is None else clients
+    weight_errors = [_bottleneck(np.abs(weights[k][:, None] - true_weights[k])) for k in chosen]
     mean_errors = [
-        _bottleneck(np.linalg.norm(means[k][:, None] - true_means[k], axis=2)) for k in known
+        _bottleneck(np.linalg.norm(means[k][:, None] - true_means[k], axis=2)) for k in chosen
     ]
     return max(weight_errors), max(mean_errors)
 
