@@ -88,7 +88,7 @@ def test_the_specification_is_left_as_it_was(features):
         ({"kind": "tsne", "perplexty": 3}, "Did you mean 'perplexity'"),
         ({"kind": "tsne", "threads": 3}, "unknown parameter 'threads'"),
         ({"kind": "identity", "scale": 3}, "unknown parameter 'scale'"),
-        ({"kind": "pca", "n_components": 6}, "n_components: expected an integer, 1 to 5"),
+        ({"kind": "pca", "n_components": 6}, "n_components to be an integer from 1 to 5"),
         ({"kind": "file", "path": "x"}, "sha256 is missing"),
     ],
 )

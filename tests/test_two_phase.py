@@ -285,7 +285,7 @@ def test_one_shot_needs_as_many_clients_as_clusters():
         ({"subspace_rounds": 0}, "subspace_rounds"),
         ({"min_anchor_points": 1}, "min_anchor_points"),
         ({"alpha": 0.0}, "alpha.* above 0"),
-        ({"anchor_noise": -0.1}, "anchor_noise.* 0 or more"),
+        ({"anchor_noise": -0.1}, "anchor_noise.* at least 0"),
     ],
 )
 def test_wrong_parameters_are_named(problem, wrong, message):

@@ -6,9 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from fedmix.checks import check_integer
 from fedmix.clients import Clients
 from fedmix.methods.base import register
-from fedmix.methods.centroids import CentroidClustering, check_count
+from fedmix.methods.centroids import CentroidClustering
 from fedmix.methods.local_kmeans import cluster_clients, cluster_points
 
 
@@ -41,7 +42,7 @@ class OneShotKMeans(CentroidClustering):
 
     def fit(self, clients: Clients) -> OneShotKMeans:
         """Cluster every client's points once, and then the centres."""
-        check_count(self, "n_clusters")
+        check_integer(self, "n_clusters", self.n_clusters, 1)
         rng = np.random.default_rng(self.random_state)
         wanted = np.where(clients.sizes > 0, self.n_clusters, 0)
         centres = np.concatenate(cluster_clients(clients, wanted, rng))

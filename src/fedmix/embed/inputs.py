@@ -1,12 +1,10 @@
-"""Checks of what an embedding is given: clear errors before any work is done."""
+"""The check of what is embedded: clear errors before any work is done."""
 
 from __future__ import annotations
 
-import numbers
-
 import numpy as np
 
-from fedmix.errors import ConfigurationError, DataError
+from fedmix.errors import DataError
 
 
 def check_features(features: np.ndarray, min_points: int = 1) -> np.ndarray:
@@ -43,22 +41,3 @@ def check_features(features: np.ndarray, min_points: int = 1) -> np.ndarray:
             "expected finite numbers. Drop or impute such values first."
         )
     return features
-
-
-def check_integer(name: str, value: int, low: int, high: int | None = None) -> None:
-    """Raise ConfigurationError unless ``value`` is an integer from ``low`` to ``high``."""
-    wanted = f"an integer of at least {low}" if high is None else f"an integer, {low} to {high}"
-    if (
-        not isinstance(value, numbers.Integral)
-        or isinstance(value, bool)
-        or value < low
-        or (high is not None and value > high)
-    ):
-        raise ConfigurationError(f"{name}: expected {wanted}, got {value!r}.")
-
-
-def check_number(name: str, value: float, above: float) -> None:
-    """Raise ConfigurationError unless ``value`` is a finite number greater than ``above``."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not np.isfinite(value) or value <= above:
-        raise ConfigurationError(f"{name}: expected a number above {above:g}, got {value!r}.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fedmix.embed.inputs import check_integer
+from fedmix.checks import check_integer
 from fedmix.embed.result import EmbeddingResult
 from fedmix.errors import DataError
 
@@ -41,7 +41,7 @@ def pca(features: np.ndarray, n_components: int = 10, whiten: bool = False) -> E
     EmbeddingResult
         Its details hold ``explained_variance``, the share of the variance that is kept.
     """
-    check_integer("n_components", n_components, 1, min(features.shape))
+    check_integer("PCA", "n_components", n_components, 1, min(features.shape))
     embedding, share = principal_components(features, n_components)
     if whiten:
         deviation = embedding.std(axis=0, ddof=1)

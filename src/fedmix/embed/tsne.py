@@ -9,11 +9,12 @@ from contextlib import ExitStack
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from fedmix.checks import check_choice, check_integer, check_number
 from fedmix.embed.descent import Progress, minimise
-from fedmix.embed.inputs import check_features, check_integer, check_number
+from fedmix.embed.inputs import check_features
 from fedmix.embed.linear import principal_components
 from fedmix.embed.result import EmbeddingResult
-from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.errors import ConfigurationError, DataError
 
 _NEIGHBORS_PER_PERPLEXITY = 3  # as van der Maaten's program
 _SAMPLED_SHARE = 8  # sampled repulsion takes n / 8 points, within these limits
@@ -120,13 +121,13 @@ def tsne(
     """
     features = check_features(X, min_points=3)
     n = len(features)
-    check_integer("n_components", n_components, 1, 50)
-    check_integer("n_iter", n_iter, 1)
-    check_integer("threads", threads, 1)
-    check_number("early_exaggeration", early_exaggeration, above=0)
+    check_integer("t-SNE", "n_components", n_components, 1, 50)
+    check_integer("t-SNE", "n_iter", n_iter, 1)
+    check_integer("t-SNE", "threads", threads, 1)
+    check_number("t-SNE", "early_exaggeration", early_exaggeration, above=0)
     if pca_components is not None:
-        check_integer("pca_components", pca_components, 1)
-    check_number("perplexity", perplexity, above=1)
+        check_integer("t-SNE", "pca_components", pca_components, 1)
+    check_number("t-SNE", "perplexity", perplexity, above=1)
     if perplexity >= n - 1:
         raise DataError(
             f"t-SNE: perplexity {perplexity:g} needs more than {perplexity + 1:g} points, got {n}; "
@@ -209,24 +210,17 @@ def _check_start(init: str | np.ndarray, n: int, n_components: int) -> np.ndarra
 def _degrees_of_freedom(degrees: float | str, n_components: int) -> float:
     """Return the degrees of freedom as a number."""
     if isinstance(degrees, str):
-        if degrees != "sklearn":
-            raise ConfigurationError(
-                f"t-SNE: degrees_of_freedom is a number or 'sklearn', got {degrees!r}."
-            )
+        check_choice("t-SNE", "degrees_of_freedom", degrees, ("sklearn",))
         return float(max(n_components - 1, 1))
-    check_number("degrees_of_freedom", degrees, above=0)
+    check_number("t-SNE", "degrees_of_freedom", degrees, above=0)
     return float(degrees)
 
 
 def _sample_size(repulsion: str, n_samples: int | None, n: int) -> int | None:
     """Return how many points repel in an iteration; None for all."""
-    if repulsion not in ("exact", "sampled"):
-        raise ConfigurationError(
-            f"t-SNE: unknown repulsion {repulsion!r}. "
-            f"{nearest_names(repulsion, ('exact', 'sampled'))}"
-        )
+    check_choice("t-SNE", "repulsion", repulsion, ("exact", "sampled"))
     if n_samples is not None:
-        check_integer("n_samples", n_samples, 2)
+        check_integer("t-SNE", "n_samples", n_samples, 2)
     if repulsion == "exact":
         return None
     if n_samples is None:

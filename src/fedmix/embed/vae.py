@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedmix.embed.inputs import check_features, check_integer, check_number
+from fedmix.checks import check_choice, check_integer, check_number
+from fedmix.embed.inputs import check_features
 from fedmix.embed.result import EmbeddingResult
 from fedmix.errors import ConfigurationError, DataError, DivergenceError, MissingExtraError
 
@@ -111,10 +112,10 @@ def vae(
     from fedmix.embed.vae_network import DenseVAE, ImageVAE, encode, train_epoch
 
     features = check_features(features, min_points=2)
-    check_integer("n_components", n_components, 1)
-    check_integer("epochs", epochs, 1)
-    check_integer("batch_size", batch_size, 1)
-    check_number("learning_rate", learning_rate, above=0)
+    check_integer("VAE", "n_components", n_components, 1)
+    check_integer("VAE", "epochs", epochs, 1)
+    check_integer("VAE", "batch_size", batch_size, 1)
+    check_number("VAE", "learning_rate", learning_rate, above=0)
     as_images = _are_images(features, layout)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -144,8 +145,7 @@ def vae(
 
 def _are_images(features: np.ndarray, layout: str) -> bool:
     """Return whether the features are to be taken for square images."""
-    if layout not in ("auto", "images", "vectors"):
-        raise ConfigurationError(f"layout: expected 'auto', 'images' or 'vectors', got {layout!r}.")
+    check_choice("VAE", "layout", layout, ("auto", "images", "vectors"))
     side = math.isqrt(features.shape[1])
     possible = side * side == features.shape[1] and side % 4 == 0 and bool((features >= 0).all())
     if layout == "images" and not possible:

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fedmix.checks import check_choice, check_integer, check_number
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.kernels.afcl import compete
 from fedmix.methods.base import register
-from fedmix.methods.centroids import CentroidClustering, check_count
+from fedmix.methods.centroids import CentroidClustering
 from fedmix.methods.seeding import components_of, seed_clients, seed_points
 
 FloatArray = NDArray[np.float64]
@@ -123,16 +123,10 @@ class AFCL(CentroidClustering):
         return heard
 
     def _validate(self) -> None:
-        check_count(self, "max_rounds")
-        if self.training not in _TRAININGS:
-            hint = nearest_names(self.training, _TRAININGS)
-            raise ConfigurationError(f"AFCL: unknown training {self.training!r}. {hint}")
-        if not 0 < self.step < 1:
-            raise ConfigurationError(f"AFCL: expected 0 < step < 1, got {self.step!r}.")
-        if not self.merge_distance >= 0:
-            raise ConfigurationError(
-                f"AFCL: expected merge_distance >= 0, got {self.merge_distance!r}."
-            )
+        check_integer(self, "max_rounds", self.max_rounds, 1)
+        check_choice(self, "training", self.training, _TRAININGS)
+        check_number(self, "step", self.step, above=0, below=1)
+        check_number(self, "merge_distance", self.merge_distance, least=0)
 
 
 def _range(points: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from fedmix.checks import check_choice, check_integer, check_same_features
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, DataError, DivergenceError
+from fedmix.errors import DivergenceError
 from fedmix.methods.base import FederatedEstimator, register
-from fedmix.methods.centroids import check_count, check_enough_points
+from fedmix.methods.centroids import check_enough_points
 from fedmix.methods.seeding import components_of
 
 if TYPE_CHECKING:
@@ -31,11 +32,7 @@ class _CentralMixture(FederatedEstimator):
     def predict(self, clients: Clients) -> list[IntArray]:
         """Label each point with its most probable component."""
         check_is_fitted(self)
-        if clients.n_features != self.cluster_centers_.shape[1]:
-            raise DataError(
-                f"{type(self).__name__} was fitted to {self.cluster_centers_.shape[1]} features; "
-                f"got {clients!r}."
-            )
+        check_same_features(self, clients, self.cluster_centers_.shape[1])
         return clients.split(self._model.predict(clients.points).astype(np.int64))
 
     def _fit(self, model: GaussianMixture | BayesianGaussianMixture, clients: Clients) -> None:
@@ -59,12 +56,8 @@ class _CentralMixture(FederatedEstimator):
         self.communication_ = {"up": clients.points.size, "down": int(active * size)}
 
     def _options(self) -> dict[str, Any]:
-        check_count(self, "max_iter")
-        if self.covariance_type not in _COVARIANCES:
-            raise ConfigurationError(
-                f"{type(self).__name__}: expected covariance_type in {_COVARIANCES}, got "
-                f"{self.covariance_type!r}."
-            )
+        check_integer(self, "max_iter", self.max_iter, 1)
+        check_choice(self, "covariance_type", self.covariance_type, _COVARIANCES)
         seed = int(np.random.default_rng(self.random_state).integers(2**31))
         return {
             "covariance_type": self.covariance_type,
@@ -111,7 +104,7 @@ class CentralGMM(_CentralMixture):
         """Fit the mixture to all clients' points."""
         from sklearn.mixture import GaussianMixture
 
-        check_count(self, "n_components")
+        check_integer(self, "n_components", self.n_components, 1)
         check_enough_points(self, clients, self.n_components)
         self._fit(GaussianMixture(self.n_components, **self._options()), clients)
         self.n_clusters_ = self.n_components

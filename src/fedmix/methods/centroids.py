@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from fedmix.checks import check_same_features
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, DataError, DivergenceError
+from fedmix.errors import DataError, DivergenceError
 from fedmix.methods.base import FederatedEstimator
 
 FloatArray = NDArray[np.float64]
@@ -42,11 +41,7 @@ class CentroidClustering(FederatedEstimator):
         list of K int arrays of shape (n_k,)
         """
         check_is_fitted(self)
-        if clients.n_features != self.cluster_centers_.shape[1]:
-            raise DataError(
-                f"{type(self).__name__} was fitted to {self.cluster_centers_.shape[1]} features; "
-                f"got {clients!r}."
-            )
+        check_same_features(self, clients, self.cluster_centers_.shape[1])
         return clients.split(nearest_centre(clients.points, self.cluster_centers_))
 
     def _set_centres(self, centres: FloatArray, rounds: int, converged: bool) -> None:
@@ -69,15 +64,6 @@ def nearest_centre(points: FloatArray, centres: FloatArray) -> IntArray:
 
     every = np.array([0, len(points)]), np.array([0, len(centres)])
     return assign(points, every[0], centres, every[1], np.zeros(len(centres)))
-
-
-def check_count(estimator: FederatedEstimator, name: str, least: int = 1) -> None:
-    """Raise ConfigurationError unless the estimator's parameter is an integer >= ``least``."""
-    value = getattr(estimator, name)
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ConfigurationError(
-            f"{type(estimator).__name__}: expected an integer {name} >= {least}, got {value!r}."
-        )
 
 
 def check_enough_points(estimator: FederatedEstimator, clients: Clients, n_clusters: int) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
+from fedmix.checks import check_number
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, DataError
+from fedmix.errors import DataError
 from fedmix.kernels.regression_maps import RotatedClients, rotate
 from fedmix.methods.base import register
 from fedmix.methods.clustered_regression import ClusteredRegression, Start, starting_models
@@ -252,8 +253,7 @@ class OneShotClustering(ClusteredRegression):
 
     def _validate(self, clients: Clients) -> None:
         super()._validate(clients)
-        if not 0 <= self.ridge < np.inf:
-            raise ConfigurationError(f"ridge is {self.ridge}: expected 0 or more")
+        check_number(self, "ridge", self.ridge, least=0)
 
 
 def local_estimates(rotated: RotatedClients, ridge: float) -> NDArray:

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from fedmix.checks import check_choice, check_integer, check_number
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, DataError, DivergenceError, nearest_names
+from fedmix.errors import ConfigurationError, DataError, DivergenceError
 from fedmix.kernels.regression_maps import (
     RotatedClients,
     hard_round,
@@ -170,26 +171,14 @@ class ClusteredRegression(FederatedEstimator):
         return gradient
 
     def _validate(self, clients: Clients) -> None:
-        require_count("n_clusters", self.n_clusters, 1)
-        require_count("local_steps", self.local_steps, 1)
-        require_count("rounds", self.rounds, 0)
-        if self.local not in LOCAL_SOLVERS:
-            raise ConfigurationError(
-                f"local is {self.local!r}. {nearest_names(self.local, LOCAL_SOLVERS)}"
-            )
-        if self.learning_rate is not None and not 0 < self.learning_rate < np.inf:
-            raise ConfigurationError(
-                f"learning_rate is {self.learning_rate}: expected a positive number, or None for "
-                "gamma / max_i ||X_i||^2 / n_i"
-            )
-        if not 0 < self.gamma < 1:
-            raise ConfigurationError(
-                f"gamma is {self.gamma}: expected a number between 0 and 1, so that local gradient "
-                "steps contract"
-            )
-        for name in ("tol", "temperature"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise ConfigurationError(f"{name} is {getattr(self, name)}: expected 0 or more")
+        for name, least in (("n_clusters", 1), ("local_steps", 1), ("rounds", 0)):
+            check_integer(self, name, getattr(self, name), least)
+        check_choice(self, "local", self.local, LOCAL_SOLVERS)
+        if self.learning_rate is not None:
+            check_number(self, "learning_rate", self.learning_rate, above=0)
+        check_number(self, "gamma", self.gamma, above=0, below=1)
+        check_number(self, "tol", self.tol, least=0)
+        check_number(self, "temperature", self.temperature, least=0)
         check_regression(clients)
 
 
@@ -247,12 +236,6 @@ def starting_models(
             f"The start has shape {start.shape}: expected finite numbers of shape {shape}"
         )
     return start
-
-
-def require_count(name: str, value: object, least: int) -> None:
-    """Raise ConfigurationError unless a parameter is an integer of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ConfigurationError(f"{name} is {value!r}: expected an integer, {least} or more")
 
 
 def check_regression(clients: Clients) -> None:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from fedmix.checks import check_integer, check_number
 from fedmix.clients import Clients
 from fedmix.methods.base import register
-from fedmix.methods.centroids import CentroidClustering, check_count, nearest_centre
+from fedmix.methods.centroids import CentroidClustering, nearest_centre
 from fedmix.methods.local_kmeans import cluster_points
 from fedmix.methods.seeding import components_of, seed_clients
 
@@ -70,7 +71,8 @@ class FedKMeans(CentroidClustering):
     def fit(self, clients: Clients) -> FedKMeans:
         """Alternate local k-means and weighted k-means of the centres."""
         for name, least in (("n_clusters", 1), ("max_rounds", 0), ("local_steps", 1)):
-            check_count(self, name, least)
+            check_integer(self, name, getattr(self, name), least)
+        check_number(self, "tol", self.tol, least=0)
         wanted = self.components_per_client
         n_components = components_of(clients, self.n_clusters if wanted is None else wanted)
         rng = np.random.default_rng(self.random_state)

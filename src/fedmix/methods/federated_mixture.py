@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fedmix import families
+from fedmix.checks import check_integer, check_number, check_same_features
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, DataError, DivergenceError
+from fedmix.errors import ConfigurationError, DivergenceError
 from fedmix.families import Sample, Statistics
 from fedmix.families.base import floor_code
 from fedmix.initialization import aligned_initial_values
@@ -106,15 +107,7 @@ class FederatedMixture(FederatedEstimator):
         """Raise where the clients cannot be those of the fit, or nothing was fitted."""
         check_is_fitted(self)
         families.get(self.family).check(clients)
-        if len(clients) != len(self.weights_):
-            raise DataError(
-                f"Fitted on {len(self.weights_)} clients, asked for {len(clients)}: give the "
-                "same clients in the same order."
-            )
-        if clients.n_features != self.means_.shape[2]:
-            raise DataError(
-                f"Fitted on {self.means_.shape[2]} features, asked for {clients.n_features}."
-            )
+        check_same_features(self, clients, self.means_.shape[2], n_clients=len(self.means_))
 
     def _log_joint(self, clients: Clients) -> list[FloatArray]:
         """Return log(w_r p_r(x)) of each client's points: K arrays of shape (n_k, R)."""
@@ -147,9 +140,9 @@ class FederatedMixture(FederatedEstimator):
                 f"got {family!r}."
             )
         floor_code(self.density_floor)
-        require(is_count(self.n_components, 1), "n_components", "1, 2, ...", self.n_components)
-        require(is_count(self.max_rounds, 0), "max_rounds", "0, 1, ...", self.max_rounds)
-        require(self.tol >= 0, "tol", "0 or more", self.tol)
+        check_integer(self, "n_components", self.n_components, 1)
+        check_integer(self, "max_rounds", self.max_rounds, 0)
+        check_number(self, "tol", self.tol, least=0)
 
     def _initial_values(self, clients: Clients) -> tuple[FloatArray, FloatArray]:
         """Return copies of the initial weights (K, R) and means (K, R, d)."""
@@ -210,19 +203,6 @@ class FederatedMixture(FederatedEstimator):
         """M-step of the means from the current ones, (K, R, d)."""
         as_published = self.density_floor is not None
         return families.get(self.family).maximise(statistics, self.means_, as_published)
-
-
-def is_count(value: object, lowest: int) -> bool:
-    """Whether ``value`` is an integer of at least ``lowest``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        return False
-    return bool(value >= lowest)
-
-
-def require(condition: bool, name: str, expected: str, value: object) -> None:
-    """Raise a ConfigurationError that says what parameter ``name`` must be, and what it was."""
-    if not condition:
-        raise ConfigurationError(f"{name} must be {expected}; got {value!r}.")
 
 
 def _log_sum(log_joint: FloatArray) -> FloatArray:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from fedmix.checks import check_choice, check_integer, check_number, check_same_features
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.errors import DataError
 from fedmix.kernels import fedgem as kernels
 from fedmix.methods.base import FederatedEstimator, register
 from fedmix.methods.fedgem_client import (
@@ -286,28 +286,15 @@ class FedGEM(FederatedEstimator):
 
     def _validate(self) -> None:
         for name, valid in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in valid:
-                raise ConfigurationError(
-                    f"FedGEM: unknown {name} {value!r}. {nearest_names(value, valid)}"
-                )
-        for name, least in (("max_rounds", 0), ("local_steps", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise ConfigurationError(
-                    f"FedGEM: expected an integer {name} >= {least}, got {value!r}."
-                )
-        for name in ("final_radius_scale", "tol"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
-                raise ConfigurationError(f"FedGEM: expected {name} >= 0, got {value!r}.")
+            check_choice(self, name, getattr(self, name), valid)
+        check_integer(self, "max_rounds", self.max_rounds, 0)
+        check_integer(self, "local_steps", self.local_steps, 1)
+        check_number(self, "final_radius_scale", self.final_radius_scale, least=0)
+        check_number(self, "tol", self.tol, least=0)
 
     def _check_same_clients(self, clients: Clients) -> None:
-        if len(clients) != len(self.means_) or clients.n_features != self.means_[0].shape[1]:
-            raise DataError(
-                f"FedGEM was fitted to {len(self.means_)} clients with {self.means_[0].shape[1]} "
-                f"features; got {clients!r}."
-            )
+        n_features = self.means_[0].shape[1]
+        check_same_features(self, clients, n_features, n_clients=len(self.means_))
         unknown = [g for g, own in enumerate(self.means_) if not len(own) and clients.sizes[g]]
         if unknown:
             raise DataError(f"Clients {unknown} had no points in fit and so have no components.")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedmix.checks import check_number
 from fedmix.errors import ConfigurationError
 
 FloatArray = NDArray[np.float64]
@@ -85,8 +86,5 @@ class GaussianMechanism:
 
     def _validate(self) -> None:
         for name in ("rho", "B_x", "B_gamma"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
-                raise ConfigurationError(f"privacy: expected {name} > 0, got {value!r}.")
-        if not 0 < self.mu < 1:
-            raise ConfigurationError(f"privacy: expected 0 < mu < 1, got {self.mu!r}.")
+            check_number("privacy", name, getattr(self, name), above=0)
+        check_number("privacy", "mu", self.mu, above=0, below=1)

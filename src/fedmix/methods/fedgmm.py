@@ -9,6 +9,7 @@ import numpy as np
 
 from fedmix import families
 from fedmix.alignment import align
+from fedmix.checks import check_integer
 from fedmix.clients import Clients
 from fedmix.families import Sample
 from fedmix.families.base import floor_code
@@ -17,7 +18,7 @@ from fedmix.initialization.local_fits import regular_factor, shared_covariance_e
 from fedmix.initialization.strategies import ward_labels
 from fedmix.kernels.joint import joint_expectation
 from fedmix.methods.base import register
-from fedmix.methods.federated_mixture import FederatedMixture, FloatArray, is_count, require
+from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 
 
 class JointStatistics(NamedTuple):
@@ -210,5 +211,4 @@ class FedGMM(FederatedMixture):
 
     def _validate(self) -> None:
         super()._validate()
-        valid = is_count(self.n_covariate_components, 1)
-        require(valid, "n_covariate_components", "1, 2, ...", self.n_covariate_components)
+        check_integer(self, "n_covariate_components", self.n_covariate_components, 1)

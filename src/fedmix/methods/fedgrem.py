@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from fedmix import families
+from fedmix.checks import check_choice, check_integer, check_number
 from fedmix.clients import Clients
 from fedmix.families import Sample, Statistics
 from fedmix.methods.base import register
 from fedmix.methods.central_update import pool_towards_centre
-from fedmix.methods.federated_mixture import FederatedMixture, FloatArray, is_count, require
+from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 
 
 @register
@@ -198,18 +199,18 @@ class FedGrEM(FederatedMixture):
 
     def _validate(self) -> None:
         super()._validate()
-        for name in ("step_scale", "penalty_decay", "penalty_scale", "soft_threshold"):
-            value = getattr(self, name)
-            if name == "penalty_scale" and value == "held-out":
-                continue
-            valid = not isinstance(value, str) and np.isfinite(value) and value >= 0
-            require(valid, name, "0 or more", value)
-        require(self.step_scale > 0, "step_scale", "positive", self.step_scale)
-        valid = self.safe_step in (True, False, "curvature")
-        require(valid, "safe_step", 'True, False or "curvature"', self.safe_step)
-        valid = self.central_steps == "exact" or is_count(self.central_steps, 1)
-        require(valid, "central_steps", '"exact" or 1, 2, ...', self.central_steps)
-        valid = 0 < self.participation <= 1
-        require(valid, "participation", "above 0, at most 1", self.participation)
-        valid = self.batch_size is None or is_count(self.batch_size, 1)
-        require(valid, "batch_size", "None or 1, 2, ...", self.batch_size)
+        check_number(self, "step_scale", self.step_scale, above=0)
+        check_number(self, "penalty_decay", self.penalty_decay, least=0)
+        check_number(self, "soft_threshold", self.soft_threshold, least=0)
+        if isinstance(self.penalty_scale, str):
+            check_choice(self, "penalty_scale", self.penalty_scale, ("held-out",))
+        else:
+            check_number(self, "penalty_scale", self.penalty_scale, least=0)
+        check_choice(self, "safe_step", self.safe_step, (True, False, "curvature"))
+        if isinstance(self.central_steps, str):
+            check_choice(self, "central_steps", self.central_steps, ("exact",))
+        else:
+            check_integer(self, "central_steps", self.central_steps, 1)
+        check_number(self, "participation", self.participation, above=0, most=1)
+        if self.batch_size is not None:
+            check_integer(self, "batch_size", self.batch_size, 1)

@@ -8,15 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
+from fedmix.checks import check_choice, check_integer, check_number
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.errors import DataError
 from fedmix.methods.base import register
-from fedmix.methods.centroids import CentroidClustering, check_count
+from fedmix.methods.centroids import CentroidClustering
 from fedmix.methods.local_kmeans import cluster_points
 
 FloatArray = NDArray[np.float64]
 
-_CHOICES = {"aggregation": ("average", "kmeans"), "rule": ("own", "published")}
+_AGGREGATIONS = ("average", "kmeans")
+_RULES = ("own", "published")
 
 
 @register
@@ -140,16 +142,12 @@ class FFCM(CentroidClustering):
         return np.einsum("gk,gkd->kd", share, centres)
 
     def _validate(self) -> None:
-        for name, least in (("n_clusters", 1), ("max_rounds", 1), ("local_steps", 1)):
-            check_count(self, name, least)
-        for name, valid in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in valid:
-                raise ConfigurationError(
-                    f"FFCM: unknown {name} {value!r}. {nearest_names(value, valid)}"
-                )
-        if not self.fuzzifier > 1:
-            raise ConfigurationError(f"FFCM: expected fuzzifier > 1, got {self.fuzzifier!r}.")
+        for name in ("n_clusters", "max_rounds", "local_steps"):
+            check_integer(self, name, getattr(self, name), 1)
+        check_choice(self, "aggregation", self.aggregation, _AGGREGATIONS)
+        check_choice(self, "rule", self.rule, _RULES)
+        check_number(self, "fuzzifier", self.fuzzifier, above=1)
+        check_number(self, "tol", self.tol, least=0)
 
 
 def memberships(points: FloatArray, centres: FloatArray, exponent: float) -> FloatArray:

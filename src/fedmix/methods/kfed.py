@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fedmix.checks import check_choice, check_integer
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods.base import register
-from fedmix.methods.centroids import CentroidClustering, check_count, nearest_centre
+from fedmix.methods.centroids import CentroidClustering, nearest_centre
 from fedmix.methods.local_kmeans import cluster_clients
 from fedmix.methods.seeding import components_of
 
@@ -67,12 +67,9 @@ class KFED(CentroidClustering):
 
     def fit(self, clients: Clients) -> KFED:
         """Cluster every client's points once and cluster the centres."""
-        check_count(self, "n_clusters")
-        check_count(self, "n_init")
-        if self.seeding not in _SEEDINGS:
-            raise ConfigurationError(
-                f"KFED: unknown seeding {self.seeding!r}. {nearest_names(self.seeding, _SEEDINGS)}"
-            )
+        check_integer(self, "n_clusters", self.n_clusters, 1)
+        check_integer(self, "n_init", self.n_init, 1)
+        check_choice(self, "seeding", self.seeding, _SEEDINGS)
         wanted = self.components_per_client
         n_components = components_of(clients, self.n_clusters if wanted is None else wanted)
         rng = np.random.default_rng(self.random_state)

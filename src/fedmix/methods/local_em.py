@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from fedmix.checks import check_number
 from fedmix.clients import Clients
 from fedmix.methods.base import register
-from fedmix.methods.federated_mixture import FederatedMixture, FloatArray, require
+from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 
 
 @register
@@ -77,5 +76,4 @@ class LocalGradientEM(FederatedMixture):
 
     def _validate(self) -> None:
         super()._validate()
-        valid = np.isfinite(self.step_size) and self.step_size > 0
-        require(valid, "step_size", "a positive number", self.step_size)
+        check_number(self, "step_size", self.step_size, above=0)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from fedmix.checks import check_integer, check_number, check_same_features
 from fedmix.clients import Clients
-from fedmix.errors import DataError
 from fedmix.methods.base import FederatedEstimator, register
-from fedmix.methods.centroids import check_count, nearest_centre
+from fedmix.methods.centroids import nearest_centre
 from fedmix.methods.fedgem_client import Mixtures, final_radii
 from fedmix.methods.fedgem_server import Server
 from fedmix.methods.seeding import components_of
@@ -71,7 +71,8 @@ class LocalKMeans(FederatedEstimator):
 
     def fit(self, clients: Clients) -> LocalKMeans:
         """Cluster every client's points, then count the clusters that they have in common."""
-        check_count(self, "n_init")
+        check_integer(self, "n_init", self.n_init, 1)
+        check_number(self, "final_radius_scale", self.final_radius_scale, least=0)
         n_components = components_of(clients, self.components_per_client)
         rng = np.random.default_rng(self.random_state)
         self.means_ = cluster_clients(clients, n_components, rng, self.n_init)
@@ -95,11 +96,7 @@ class LocalKMeans(FederatedEstimator):
         """Label each point with the nearest of its client's own centres, 0 to K_g - 1."""
         check_is_fitted(self)
         n_features = self.cluster_centers_.shape[1]
-        if len(clients) != len(self.means_) or clients.n_features != n_features:
-            raise DataError(
-                f"LocalKMeans was fitted to {len(self.means_)} clients with {n_features} features; "
-                f"got {clients!r}."
-            )
+        check_same_features(self, clients, n_features, n_clients=len(self.means_))
         return [nearest_centre(own, c) for own, c in zip(clients, self.means_, strict=True)]
 
     def predict_clusters(self, clients: Clients) -> list[IntArray]:

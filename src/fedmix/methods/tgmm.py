@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
 from fedmix import families
+from fedmix.checks import check_number
 from fedmix.clients import Clients
 from fedmix.methods.base import register
-from fedmix.methods.federated_mixture import FederatedMixture, FloatArray, require
+from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 
 
 @register
@@ -66,5 +65,4 @@ class TGMM(FederatedMixture):
 
     def _validate(self) -> None:
         super()._validate()
-        valid = np.isfinite(self.source_weight) and self.source_weight >= 0
-        require(valid, "source_weight", "0 or more", self.source_weight)
+        check_number(self, "source_weight", self.source_weight, least=0)

@@ -8,15 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fedmix.checks import check_choice, check_integer, check_number
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.errors import DataError
 from fedmix.methods.base import register
-from fedmix.methods.clustered_regression import (
-    ClusteredRegression,
-    Start,
-    require_count,
-    starting_models,
-)
+from fedmix.methods.clustered_regression import ClusteredRegression, Start, starting_models
 from fedmix.methods.moment_descent import (
     CrossMoment,
     PairSource,
@@ -309,21 +305,14 @@ class TwoPhase(ClusteredRegression):
 
     def _validate(self, clients: Clients) -> None:
         super()._validate(clients)
-        if self.subspace not in SUBSPACES:
-            raise ConfigurationError(
-                f"subspace is {self.subspace!r}. {nearest_names(self.subspace, SUBSPACES)}"
-            )
-        require_count("phase1_rounds", self.phase1_rounds, 1)
-        for name, least in (("n_anchors", self.n_clusters), ("min_anchor_points", 2)):
+        check_choice(self, "subspace", self.subspace, SUBSPACES)
+        check_integer(self, "phase1_rounds", self.phase1_rounds, 1)
+        optional = {"n_anchors": self.n_clusters, "min_anchor_points": 2, "subspace_rounds": 1}
+        for name, least in optional.items():
             if getattr(self, name) is not None:
-                require_count(name, getattr(self, name), least)
-        if self.subspace_rounds is not None:
-            require_count("subspace_rounds", self.subspace_rounds, 1)
+                check_integer(self, name, getattr(self, name), least)
         for name in ("alpha", "beta", "separation"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < np.inf:
-                raise ConfigurationError(f"{name} is {value}: expected a finite number above 0")
+            if getattr(self, name) is not None:
+                check_number(self, name, getattr(self, name), above=0)
         for name in ("epsilon", "anchor_noise"):
-            value = getattr(self, name)
-            if not 0 <= value < np.inf:
-                raise ConfigurationError(f"{name} is {value}: expected a finite number, 0 or more")
+            check_number(self, name, getattr(self, name), least=0)

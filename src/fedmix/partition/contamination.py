@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fedmix.checks import check_choice
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.errors import ConfigurationError, DataError
 from fedmix.partition.scaling import column_scales
 
 #: Shift and standard deviation of the simulation's outlier client (the authors' program).
@@ -118,9 +119,7 @@ def contaminate(
     DataError
         If the kind needs labels and there are none, or no good client has a point.
     """
-    if kind not in CONTAMINATIONS:
-        known = nearest_names(kind, CONTAMINATIONS)
-        raise ConfigurationError(f"Unknown contamination {kind!r}. {known}")
+    check_choice("contaminate", "kind", kind, CONTAMINATIONS)
     bad = np.unique(np.asarray(contaminated, dtype=np.int64))
     if 2 * len(bad) > len(clients):
         raise ConfigurationError(

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedmix.checks import check_choice, check_integer
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, nearest_names
 
 #: Centres of the component parameters, of shape (R, d) = (5, 10). The text cuts off the last entry
 #: of the second centre; the authors' program has -1 there.
@@ -81,12 +81,8 @@ def simulate_mixture(
     ConfigurationError
         If the model is unknown or there are fewer than two clients.
     """
-    if model not in _DRAW_POINTS:
-        raise ConfigurationError(f"Unknown model {model!r}. {nearest_names(model, _DRAW_POINTS)}")
-    if n_clients < 2:
-        raise ConfigurationError(
-            f"n_clients is {n_clients}: one good client and one outlier need 2"
-        )
+    check_choice("simulate_mixture", "model", model, _DRAW_POINTS)
+    check_integer("simulate_mixture", "n_clients", n_clients, 2)  # a good client and an outlier
     components, d = CENTRES.shape
     good = n_clients - 1
     weights = rng.dirichlet(np.full(components, DIRICHLET_CONCENTRATION), size=good)

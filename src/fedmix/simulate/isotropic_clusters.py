@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedmix.checks import check_choice
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.errors import ConfigurationError
 from fedmix.partition.by_class import draw_classes
 
 FloatArray = NDArray[np.float64]
@@ -75,10 +76,7 @@ def simulate_clusters(
     ConfigurationError
         If the centres cannot be placed, or the clusters never all occur.
     """
-    if imbalance not in IMBALANCES:
-        raise ConfigurationError(
-            f"Unknown imbalance {imbalance!r}. {nearest_names(imbalance, IMBALANCES)}"
-        )
+    check_choice("simulate_clusters", "imbalance", imbalance, IMBALANCES)
     centres = draw_centres(n_clusters, n_features, separation, rng)
     classes = _classes_that_cover(n_clusters, n_clients, rng)
     shares = [_shares(len(own), imbalance, rng) for own in classes]

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedmix.checks import check_choice
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.errors import ConfigurationError
 
 # Of the FedGrEM simulation's outlier client.
 _SHIFT, _SPREAD = 2.5, 2.0
@@ -114,11 +115,7 @@ def draw_clients(
     Clients
         With responses.
     """
-    if contamination not in CONTAMINATIONS:
-        raise ConfigurationError(
-            f"Unknown contamination {contamination!r}. "
-            f"{nearest_names(contamination, CONTAMINATIONS)}"
-        )
+    check_choice("draw_clients", "contamination", contamination, CONTAMINATIONS)
     d = truth.models.shape[1]
     points = rng.standard_normal((truth.sizes.sum(), d))
     errors = noise * rng.standard_normal(len(points))

@@ -1,0 +1,112 @@
+"""Checks that methods and embeddings share: what is wrong, where, what was expected and given."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import isfinite
+from numbers import Integral, Real
+from operator import ge, gt, le, lt
+from typing import TYPE_CHECKING, Any
+
+from fedmix.errors import ConfigurationError, DataError, nearest_names
+
+if TYPE_CHECKING:
+    from fedmix.clients import Clients
+
+
+def check_integer(
+    where: object, name: str, value: Any, least: int, most: int | None = None
+) -> None:
+    """Raise ConfigurationError unless a parameter is an integer within bounds.
+
+    Parameters
+    ----------
+    where : object
+        Whose parameter it is: an estimator, or a name.
+    name : str
+        The parameter's name.
+    value : object
+        What was given; a bool is no integer here.
+    least : int
+        Smallest valid value.
+    most : int, optional
+        Largest valid value.
+    """
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise ConfigurationError(
+            f"{_name_of(where)}: expected {name} to be an integer {wanted}, got {value!r}."
+        )
+
+
+def check_number(
+    where: object,
+    name: str,
+    value: Any,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+) -> None:
+    """Raise ConfigurationError unless a parameter is a finite real number within bounds.
+
+    Parameters
+    ----------
+    where, name, value
+        As in :func:`check_integer`.
+    least, above, most, below : float, optional
+        Bounds; ``least`` and ``most`` are valid values themselves.
+    """
+    bounds = [("at least", least, ge), ("above", above, gt), ("at most", most, le)]
+    bounds = [bound for bound in [*bounds, ("below", below, lt)] if bound[1] is not None]
+    real = isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    if not real or not all(holds(value, limit) for _, limit, holds in bounds):
+        wanted = " and ".join(f"{word} {limit:g}" for word, limit, _ in bounds)
+        raise ConfigurationError(
+            f"{_name_of(where)}: expected {name} to be a finite number {wanted}, got {value!r}."
+        )
+
+
+def check_choice(where: object, name: str, value: Any, choices: Collection) -> None:
+    """Raise ConfigurationError, with a hint, unless a parameter is one of the choices.
+
+    Parameters
+    ----------
+    where, name, value
+        As in :func:`check_integer`.
+    choices : collection
+        All valid values.
+    """
+    if value not in choices:
+        hint = nearest_names(str(value), choices)
+        raise ConfigurationError(f"{_name_of(where)}: unknown {name} {value!r}. {hint}")
+
+
+def check_same_features(
+    where: object, clients: Clients, n_features: int, n_clients: int | None = None
+) -> None:
+    """Raise DataError unless clients have the features of those in ``fit``.
+
+    Parameters
+    ----------
+    where : object
+        The estimator.
+    clients : Clients
+        To predict for.
+    n_features : int
+        Features in the fit.
+    n_clients : int, optional
+        Clients in the fit, of a method whose result is the clients' own.
+    """
+    if clients.n_features != n_features:
+        raise DataError(f"{_name_of(where)} was fitted to {n_features} features; got {clients!r}.")
+    if n_clients is not None and len(clients) != n_clients:
+        raise DataError(
+            f"{_name_of(where)} was fitted to {n_clients} clients; got {clients!r}. Give the same "
+            "clients in the same order."
+        )
+
+
+def _name_of(where: object) -> str:
+    return where if isinstance(where, str) else type(where).__name__

@@ -1,0 +1,62 @@
+"""Checks of parameters say what is wrong, where, what was expected and what was given."""
+
+import re
+
+import numpy as np
+import pytest
+
+from fedmix import Clients
+from fedmix.checks import check_choice, check_integer, check_number, check_same_features
+from fedmix.errors import ConfigurationError, DataError
+
+
+class Method:
+    """Stands for an estimator."""
+
+
+def raises(message):
+    return pytest.raises(ConfigurationError, match=f"^{re.escape(message)}$")
+
+
+@pytest.mark.parametrize("value", [2, 5, np.int32(3)])
+def test_integers_within_bounds_pass(value):
+    check_integer("PCA", "n_components", value, 2, 5)
+
+
+@pytest.mark.parametrize("value", [1, 6, 2.0, True, "2", None, np.nan])
+def test_other_values_are_no_integers_within_bounds(value):
+    with raises(f"PCA: expected n_components to be an integer from 2 to 5, got {value!r}."):
+        check_integer("PCA", "n_components", value, 2, 5)
+
+
+def test_an_estimator_is_called_by_its_class():
+    with raises("Method: expected rounds to be an integer of at least 1, got 0."):
+        check_integer(Method(), "rounds", 0, 1)
+
+
+@pytest.mark.parametrize("value", [0.1, 1, 0, np.float32(0.5)])
+def test_numbers_within_closed_bounds_pass(value):
+    check_number("PCA", "share", value, least=0, most=1)
+
+
+@pytest.mark.parametrize("value", [0, 1, -0.1, np.inf, np.nan, True, "0.5", None])
+def test_other_values_are_no_numbers_within_open_bounds(value):
+    with raises(f"PCA: expected share to be a finite number above 0 and below 1, got {value!r}."):
+        check_number("PCA", "share", value, above=0, below=1)
+
+
+def test_a_choice_comes_with_the_nearest_valid_name():
+    check_choice("FFCM", "rule", "own", ("own", "published"))
+    with raises("FFCM: unknown rule 'onw'. Did you mean 'own'? Valid: own, published."):
+        check_choice("FFCM", "rule", "onw", ("own", "published"))
+    with raises("FFCM: unknown rule 3. Valid: own, published."):
+        check_choice("FFCM", "rule", 3, ("own", "published"))
+
+
+def test_other_features_or_clients_than_in_the_fit_are_refused():
+    clients = Clients.from_arrays([np.zeros((2, 3))])
+    check_same_features("KFED", clients, 3, n_clients=1)
+    with pytest.raises(DataError, match=r"KFED was fitted to 2 features; got Clients\(K=1"):
+        check_same_features("KFED", clients, 2)
+    with pytest.raises(DataError, match=r"KFED was fitted to 4 clients; .* in the same order"):
+        check_same_features("KFED", clients, 3, n_clients=4)
