@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedmix.errors import DataError
+from fedmix.metrics.matching import bottleneck
 
 
 def misclustering(labels: ArrayLike, predicted: ArrayLike) -> float:
@@ -90,9 +91,9 @@ def estimation_error(
         )
     known = min(len(weights), len(true_weights), len(true_means))
     chosen = range(known) if clients is None else clients
-    weight_errors = [_bottleneck(np.abs(weights[k][:, None] - true_weights[k])) for k in chosen]
+    weight_errors = [bottleneck(np.abs(weights[k][:, None] - true_weights[k])) for k in chosen]
     mean_errors = [
-        _bottleneck(np.linalg.norm(means[k][:, None] - true_means[k], axis=2)) for k in chosen
+        bottleneck(np.linalg.norm(means[k][:, None] - true_means[k], axis=2)) for k in chosen
     ]
     return max(weight_errors), max(mean_errors)
 
@@ -102,22 +103,3 @@ def _stack(values: ArrayLike, ndim: int) -> NDArray[np.float64]:
     if values.ndim != ndim:
         raise DataError(f"Expected an array with {ndim} axes; got shape {values.shape}.")
     return values
-
-
-def _bottleneck(costs: NDArray[np.float64]) -> float:
-    """Return min over permutations of the largest cost matched, of costs (R, R).
-
-    The answer is one of the costs: the smallest at which a full matching exists.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    candidates = np.unique(costs)
-    low, high = 0, len(candidates) - 1
-    while low < high:
-        middle = (low + high) // 2
-        above = costs > candidates[middle]
-        if above[linear_sum_assignment(above)].any():
-            low = middle + 1
-        else:
-            high = middle
-    return float(candidates[low])

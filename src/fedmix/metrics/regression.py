@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedmix.errors import DataError
+from fedmix.metrics.matching import bottleneck
 
 
 def model_errors(models: ArrayLike, truth: ArrayLike) -> NDArray:
@@ -46,7 +47,7 @@ def model_errors(models: ArrayLike, truth: ArrayLike) -> NDArray:
     distances = np.linalg.norm(models[:, :, None] - truth, axis=-1)
     if distances.shape[1] == 1:
         return distances[:, 0].max(axis=1)
-    return np.array([_bottleneck(one) for one in distances])
+    return np.array([bottleneck(one) for one in distances])
 
 
 def clustering_accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
@@ -78,19 +79,3 @@ def clustering_accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
     counts = np.zeros((labels.max() + 1, predicted.max() + 1))
     np.add.at(counts, (labels, predicted), 1)
     return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / len(labels))
-
-
-def _bottleneck(distances: NDArray) -> float:
-    """Return the least achievable largest distance of a perfect matching of a (k, k) matrix."""
-    from scipy.optimize import linear_sum_assignment
-
-    candidates = np.unique(distances)
-    low, high = 0, len(candidates) - 1
-    while low < high:
-        middle = (low + high) // 2
-        blocked = distances > candidates[middle]
-        if blocked[linear_sum_assignment(blocked)].any():
-            low = middle + 1
-        else:
-            high = middle
-    return float(candidates[low])
