@@ -80,7 +80,6 @@ class Clients:
         if len(widths) > 1:
             raise DataError(f"Clients differ in their number of features: {widths}.")
         sizes = [len(a) for a in arrays]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
         stacked = None
         if responses is not None:
             vectors = [_as_vector(y, k) for k, y in enumerate(responses)]
@@ -90,7 +89,7 @@ class Clients:
                     f"Expected one response a point: client sizes {sizes}, got shapes {shapes}."
                 )
             stacked = np.concatenate(vectors)
-        return cls(np.concatenate(arrays), offsets, stacked)
+        return cls(np.concatenate(arrays), offsets_of(sizes), stacked)
 
     def __len__(self) -> int:
         """Return the number of clients K."""
@@ -159,6 +158,11 @@ class Clients:
             if self.responses.shape != (self.n_points,):
                 raise DataError(f"Expected {self.n_points} responses; got {self.responses.shape}.")
             _check_finite(self, self.responses, "responses")
+
+
+def offsets_of(sizes: ArrayLike) -> NDArray[np.int64]:
+    """Return where each client's rows begin, and the last one's end, from sizes (K,): (K + 1,)."""
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
 def _as_matrix(x: ArrayLike, k: int) -> FloatArray:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedmix.clients import Clients
+from fedmix.clients import Clients, offsets_of
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.base import Method, Outcome
 from fedmix.methods.base import FederatedEstimator
@@ -54,7 +54,7 @@ def make_problem(setting: Mapping[str, Any], data: Dataset, streams: Streams) ->
         else:
             dealt = deal_out(data.labels[chosen], classes)
         problem[part] = chosen[np.concatenate(dealt)]
-        problem[f"{part}_offsets"] = np.concatenate([[0], np.cumsum([len(d) for d in dealt])])
+        problem[f"{part}_offsets"] = offsets_of([len(d) for d in dealt])
     return problem
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedmix.clients import Clients
+from fedmix.clients import Clients, offsets_of
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.base import Method, Outcome
 from fedmix.initialization import aligned_initial_values
@@ -43,9 +43,9 @@ def make_problem(setting: Mapping[str, Any], data: Dataset, streams: Streams) ->
     )
     return {
         "train": np.concatenate(train),
-        "train_offsets": _offsets(train),
+        "train_offsets": offsets_of([len(own) for own in train]),
         "test": np.concatenate(test),
-        "test_offsets": _offsets(test),
+        "test_offsets": offsets_of([len(own) for own in test]),
         "contaminated": contaminated,
     }
 
@@ -138,7 +138,3 @@ def _rows_of_clients(
             f"{setting['n_clients']}."
         )
     return rows
-
-
-def _offsets(parts: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum([len(p) for p in parts])])

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fedmix.clients import Clients
+from fedmix.clients import Clients, offsets_of
 from fedmix.errors import ConfigurationError
 from fedmix.kernels.responsibilities import BELOW, NO_FLOOR, ZEROS
 
@@ -50,7 +50,7 @@ class Sample:
 
     def take(self, rows: list[NDArray[np.int64]]) -> Sample:
         """Keep the points at ``rows[k]`` (numbers over all clients) of each client k."""
-        offsets = np.concatenate([[0], np.cumsum([len(r) for r in rows])])
+        offsets = offsets_of([len(r) for r in rows])
         chosen = np.concatenate(rows)
         responses = self.responses[chosen] if len(self.responses) else self.responses
         return Sample(np.ascontiguousarray(self.columns[:, chosen]), offsets, responses)
@@ -139,6 +139,11 @@ class Family(ABC):
 
         It needs the statistics of a full M-step.
         """
+
+
+def symmetric(upper: FloatArray) -> FloatArray:
+    """Return the symmetric matrices (..., d, d) of which the upper triangles are given."""
+    return np.triu(upper) + np.triu(upper, 1).swapaxes(-2, -1)
 
 
 def floor_code(density_floor: str | None) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedmix.clients import Clients
 from fedmix.errors import DataError
-from fedmix.families.base import Family, FloatArray, Sample, Statistics, floor_code
+from fedmix.families.base import Family, FloatArray, Sample, Statistics, floor_code, symmetric
 from fedmix.kernels.regression import regression_expectation, solve_normal
 
 PUBLISHED_RIDGE = 1e-5  # what the published code adds to the diagonal of normal matrices
@@ -106,7 +106,7 @@ def normal_step(
     right = (scores - ridge * means).reshape(-1, d)
     steps, singular = solve_normal(matrices, right)
     for r in np.flatnonzero(singular):
-        full = np.triu(matrices[r]) + np.triu(matrices[r], 1).T
+        full = symmetric(matrices[r])
         finite = np.isfinite(full).all()  # else the round's own check names client and component
         inverse = np.linalg.pinv(full, rcond=1e-12, hermitian=True) if finite else np.nan * full
         steps[r] = inverse @ right[r]

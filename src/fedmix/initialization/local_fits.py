@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from fedmix import families
 from fedmix.clients import Clients
 from fedmix.families import Sample, Statistics
+from fedmix.families.base import symmetric
 
 FloatArray = NDArray[np.float64]
 
@@ -108,12 +109,17 @@ def regular_factor(covariance: FloatArray) -> FloatArray:
     return np.sqrt(mean_variance) * np.linalg.cholesky((vectors * values) @ vectors.T)
 
 
+def in_turn(rows: NDArray, n_rows: int) -> NDArray:
+    """Return a copy of the first ``n_rows`` rows, repeated in turn where there are fewer."""
+    return rows[np.arange(n_rows) % len(rows)]
+
+
 def _partition_moments(
     points: FloatArray, labels: NDArray[np.int64], n_components: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return counts (R,) and means (R, d) of a partition; empty parts sit on points in turn."""
     masses = np.bincount(labels, minlength=n_components).astype(np.float64)
-    means = points[np.arange(n_components) % len(points)].copy()
+    means = in_turn(points, n_components)
     for r in np.flatnonzero(masses):
         means[r] = points[labels == r].mean(axis=0)
     return masses, means
@@ -161,7 +167,6 @@ def shared_noise_em(
 
 def _explained(statistics: Statistics, start: FloatArray, fitted: FloatArray) -> float:
     """Return sum_r theta_r' X'G_r y at the M-step theta = ``fitted`` of an E-step at ``start``."""
-    upper = statistics.normal
-    full = np.triu(upper) + np.triu(upper, 1).swapaxes(2, 3)
+    full = symmetric(statistics.normal)
     cross_products = statistics.scores + np.einsum("krij,krj->kri", full, start)
     return float((fitted * cross_products).sum())

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fedmix.clients import Clients
 from fedmix.families import Sample
 from fedmix.initialization.local_fits import (
+    in_turn,
     shared_covariance_em,
     shared_noise_em,
     unit_scale_em,
@@ -38,7 +39,7 @@ def ward(client: Clients, n_components: int, generator: np.random.Generator) -> 
     """Identity-covariance EM from Ward's hierarchical clustering."""
     points = client[0]
     labels = ward_labels(points, n_components, generator)
-    centres = _spread_points(points, n_components)
+    centres = in_turn(points, n_components)
     for r in np.unique(labels):
         centres[r] = points[labels == r].mean(axis=0)
     return _identity_em(client, centres)[:2]
@@ -64,7 +65,7 @@ def random_points(client: Clients, n_components: int, generator: np.random.Gener
     """Identity-covariance EM from points drawn at random without replacement."""
     points = client[0]
     order = generator.permutation(len(points))
-    return _identity_em(client, points[order[np.arange(n_components) % len(points)]])[:2]
+    return _identity_em(client, points[in_turn(order, n_components)])[:2]
 
 
 def regressions(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:
@@ -119,12 +120,7 @@ def _kmeans_plus_plus_seeds(
     n_seeds = min(n_components, len(np.unique(points, axis=0)))
     seed = int(generator.integers(2**31))
     seeds = kmeans_plusplus(points, n_seeds, random_state=seed)[0]
-    return seeds[np.arange(n_components) % n_seeds]
-
-
-def _spread_points(points: FloatArray, n_components: int) -> FloatArray:
-    """Return the first R points, repeated in turn where there are fewer."""
-    return points[np.arange(n_components) % len(points)].copy()
+    return in_turn(seeds, n_components)
 
 
 def _regression_em(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from fedmix.kernels.distances import squared_distance
+
 
 @njit(cache=True)
 def compete(points, seeds, wins, rates):
@@ -26,21 +28,13 @@ def compete(points, seeds, wins, rates):
     for i in range(len(points)):
         winner, reach, best = 0, np.inf, np.inf
         for j in range(n_seeds):
-            distance = _squared_distance(points[i], seeds[j])
+            distance = squared_distance(points[i], seeds[j])
             if wins[j] / total * distance < best:
                 winner, reach, best = j, distance, wins[j] / total * distance
         wins[winner] += 1
         total += 1
         centre = seeds[winner].copy()
         for j in range(n_seeds):
-            if _squared_distance(seeds[j], centre) <= reach:
+            if squared_distance(seeds[j], centre) <= reach:
                 for f in range(n_features):
                     seeds[j, f] += rates[f] * (points[i, f] - seeds[j, f])
-
-
-@njit(cache=True, inline="always")
-def _squared_distance(x, y):
-    total = 0.0
-    for f in range(len(x)):
-        total += (x[f] - y[f]) ** 2
-    return total

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from fedmix.kernels.distances import squared_distance
+
 _TILE = 256
 
 
@@ -49,7 +51,7 @@ def em_statistics(points, offsets, means, component_offsets, log_weights):
         for i in range(offsets[g], offsets[g + 1]):
             largest = -np.inf
             for k, c in enumerate(components):
-                squared[k] = _squared_distance(points[i], means[c])
+                squared[k] = squared_distance(points[i], means[c])
                 density[k] = log_weights[c] - 0.5 * squared[k]
                 largest = max(largest, density[k])
             total = 0.0
@@ -81,20 +83,11 @@ def assign(points, offsets, means, component_offsets, log_weights):
             best = -np.inf
             labels[i] = 0
             for c in range(first, component_offsets[g + 1]):
-                density = log_weights[c] - 0.5 * _squared_distance(points[i], means[c])
+                density = log_weights[c] - 0.5 * squared_distance(points[i], means[c])
                 if density > best:
                     best = density
                     labels[i] = c - first
     return labels
-
-
-@njit(cache=True, inline="always")
-def _squared_distance(x, y):
-    total = 0.0
-    for f in range(len(x)):
-        difference = x[f] - y[f]
-        total += difference * difference
-    return total
 
 
 @njit(cache=True)
@@ -153,7 +146,7 @@ def overlap_pairs(centres, radii, left, right):
     """
     overlap = np.empty(len(left), dtype=np.bool_)
     for p in range(len(left)):
-        squared = _squared_distance(centres[right[p]], centres[left[p]])
+        squared = squared_distance(centres[right[p]], centres[left[p]])
         overlap[p] = np.sqrt(squared) <= radii[left[p]] + radii[right[p]]
     return overlap
 
@@ -252,7 +245,7 @@ def add_common_maximisers(left, right, copies, centres, radii, sign, total, coun
     """
     for p in range(len(left)):
         i, j = left[p], right[p]
-        distance = np.sqrt(_squared_distance(centres[i], centres[j]))
+        distance = np.sqrt(squared_distance(centres[i], centres[j]))
         fraction = 0.0
         if distance > 0.0:
             fraction = min(max(0.5, 1.0 - radii[j] / distance), radii[i] / distance)

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fedmix.clients import Clients
+from fedmix.clients import Clients, offsets_of
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def rotate(clients: Clients) -> RotatedClients:
     RotatedClients
     """
     d, sizes = clients.n_features, clients.sizes
-    offsets = np.concatenate([[0], np.cumsum(np.minimum(sizes, d))])
+    offsets = offsets_of(np.minimum(sizes, d))
     rows, targets = np.empty((offsets[-1], d)), np.empty(offsets[-1])
     curvatures = np.empty(offsets[-1])
     for size in np.unique(sizes[sizes > 0]):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fedmix.checks import check_choice, check_integer, check_number, check_same_features
-from fedmix.clients import Clients
+from fedmix.clients import Clients, offsets_of
 from fedmix.errors import DataError
 from fedmix.kernels import fedgem as kernels
 from fedmix.methods.base import FederatedEstimator, register
@@ -221,9 +221,8 @@ class FedGEM(FederatedEstimator):
             means = seed_clients(clients, n_components, self._rng)
         else:
             means = _given_means(self.init, n_components, clients)
-        offsets = np.concatenate([[0], np.cumsum(n_components)])
         weights = np.repeat(1.0 / np.maximum(n_components, 1), n_components)
-        return Mixtures(np.concatenate(means), weights, offsets)
+        return Mixtures(np.concatenate(means), weights, offsets_of(n_components))
 
     def _client_step(
         self, clients: Clients, mixtures: Mixtures

@@ -12,7 +12,7 @@ from fedmix.alignment import align
 from fedmix.checks import check_integer
 from fedmix.clients import Clients
 from fedmix.families import Sample
-from fedmix.families.base import floor_code
+from fedmix.families.base import floor_code, symmetric
 from fedmix.families.regression import PUBLISHED_RIDGE, normal_step
 from fedmix.initialization.local_fits import regular_factor, shared_covariance_em
 from fedmix.initialization.strategies import ward_labels
@@ -143,9 +143,10 @@ class FedGMM(FederatedMixture):
         mass = statistics.masses.sum(axis=2)[..., None]
         safe = np.where(mass > 0, mass, 1.0)
         shift = statistics.deviations / safe
-        upper = np.triu(statistics.scatters)
-        scatters = upper + np.triu(upper, 1).swapaxes(2, 3)
-        updated = scatters / safe[..., None] - shift[..., :, None] * shift[..., None, :]
+        updated = (
+            symmetric(statistics.scatters) / safe[..., None]
+            - shift[..., :, None] * shift[..., None, :]
+        )
         return (
             self.covariate_means_ + shift,
             np.where(mass[..., None] > 0, updated, self.covariances_),

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fedmix.checks import check_integer, check_number, check_same_features
-from fedmix.clients import Clients
+from fedmix.clients import Clients, offsets_of
 from fedmix.methods.base import FederatedEstimator, register
 from fedmix.methods.centroids import nearest_centre
 from fedmix.methods.fedgem_client import Mixtures, final_radii
@@ -79,7 +79,7 @@ class LocalKMeans(FederatedEstimator):
         mixtures = Mixtures(
             means=np.concatenate(self.means_),
             weights=np.repeat(1.0 / np.maximum(n_components, 1), n_components),
-            offsets=np.concatenate([[0], np.cumsum(n_components)]),
+            offsets=offsets_of(n_components),
         )
         radii = final_radii(mixtures, clients.sizes, self.final_radius_scale)
         server = Server("pairwise", "towards", False, False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedmix.checks import check_choice
-from fedmix.clients import Clients
+from fedmix.clients import Clients, offsets_of
 from fedmix.errors import ConfigurationError
 
 # Of the FedGrEM simulation's outlier client.
@@ -119,7 +119,7 @@ def draw_clients(
     d = truth.models.shape[1]
     points = rng.standard_normal((truth.sizes.sum(), d))
     errors = noise * rng.standard_normal(len(points))
-    offsets = np.concatenate([[0], np.cumsum(truth.sizes)])
+    offsets = offsets_of(truth.sizes)
     owners = np.repeat(np.arange(len(truth.sizes)), truth.sizes)
     responses = np.empty(len(points))
     for j, model in enumerate(truth.models):
