@@ -111,6 +111,13 @@ def test_sensitivity_has_a_panel_an_imbalance_and_a_line_a_method(score):
     assert len(figure.axes[3].lines) == 3  # two methods that estimate the number, and the truth
 
 
+def test_the_true_number_is_marked_where_one_imbalance_was_run_too():
+    settings = [s for s in grid("r_min", [1, 2, 4]) if s["imbalance"] == "nominal"]
+    scores, counts = figures.sensitivity(*frames(settings), LABELS).axes
+    assert len(scores.lines) == len(LABELS)
+    assert list(counts.lines[-1].get_ydata()) == [10, 10]
+
+
 def test_radius_has_a_logarithmic_axis():
     figure = figures.radius(*frames(grid("v", [0.1, 1.0, 10.0])), LABELS)
     assert all(axis.get_xscale() == "log" for axis in figure.axes)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fedmix.figures.style import COLORS, method_style
+from fedmix.figures.panels import in_words, legend_below, mean_with_band
+from fedmix.figures.style import COLORS, MethodStyle, method_style
 from fedmix.tables.fedgem import COLUMNS, SCORED_PER_CLIENT, published_scores
 from fedmix.tables.summary import final_scores, steady, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -25,9 +25,9 @@ AXES = {
     "n_clients": "clients",
 }
 _VARIANTS = {
-    "as_coded": {"color": COLORS["vermillion"], "marker": "o", "linestyle": "-"},
-    "as_written": {"color": COLORS["blue"], "marker": "s", "linestyle": "--"},
-    "corrected": {"color": COLORS["green"], "marker": "D", "linestyle": ":"},
+    "as_coded": MethodStyle(COLORS["vermillion"], "o", "-"),
+    "as_written": MethodStyle(COLORS["blue"], "s", "--"),
+    "corrected": MethodStyle(COLORS["green"], "D", ":"),
 }
 
 
@@ -134,10 +134,10 @@ def scalability(
         rows = chosen[chosen["axis"] == name]
         for method in _in_order(rows, labels):
             cells = summarise(rows[rows["method"] == method], [name], "seconds")
-            _line(axis, cells, name, labels[method], **method_style(method).keywords())
+            mean_with_band(axis, cells, name, labels[method], method_style(method))
         axis.set(xlabel=AXES[name], yscale="log")
     panels[0][0].set_ylabel("seconds")
-    _legend(figure)
+    legend_below(figure)
     return figure
 
 
@@ -168,16 +168,16 @@ def benchmark_variants(
             for variant, cells in _by_variant(rows, ["method"]):
                 shift = 0.2 * (list(_VARIANTS).index(variant) - 1)
                 positions = [methods.index(m) + shift for m in cells["method"]]
-                look: dict[str, Any] = {**_VARIANTS[variant], "linestyle": "none"}
+                look = _VARIANTS[variant].keywords() | {"linestyle": "none"}
                 axis.errorbar(
-                    cells["mean"], positions, xerr=cells["sd"], label=_words(variant), **look
+                    cells["mean"], positions, xerr=cells["sd"], label=in_words(variant), **look
                 )
             axis.set_yticks(range(len(methods)), [labels[m] for m in methods])
             axis.invert_yaxis()
-            axis.set_title(f"{dataset}, {_words(scoring)}")
+            axis.set_title(f"{dataset}, {in_words(scoring)}")
     for axis in panels[-1]:
         axis.set_xlabel(SCORES[score])
-    _legend(figure)
+    legend_below(figure)
     return figure
 
 
@@ -207,10 +207,10 @@ def scalability_variants(
     for axis, name in zip(panels[0], AXES, strict=True):
         rows = chosen[chosen["axis"] == name]
         for variant, cells in _by_variant(rows, [name], "seconds"):
-            _line(axis, cells, name, _words(variant), **_VARIANTS[variant])
+            mean_with_band(axis, cells, name, in_words(variant), _VARIANTS[variant])
         axis.set(xlabel=AXES[name], yscale="log")
     panels[0][0].set_ylabel("seconds, FedGEM")
-    _legend(figure)
+    legend_below(figure)
     return figure
 
 
@@ -228,10 +228,10 @@ def _variants(results: pd.DataFrame, x: str, label: str) -> Figure:
         for axis, imbalance in zip(row, imbalances, strict=True):
             scores = final_scores(own[own["imbalance"] == imbalance], metric)
             for variant, cells in _by_variant(scores, [x]):
-                _line(axis, cells, x, _words(variant), **_VARIANTS[variant])
+                mean_with_band(axis, cells, x, in_words(variant), _VARIANTS[variant])
         row[0].set_ylabel(title)
     _name_columns(panels, imbalances, label)
-    _legend(figure)
+    legend_below(figure)
     return figure
 
 
@@ -251,11 +251,11 @@ def _score_and_count(
             here = rows[rows["imbalance"] == imbalance]
             for method in _in_order(here, labels):
                 cells = summarise(here[here["method"] == method], [x[0]])
-                _line(axis, cells, x[0], labels[method], **method_style(method).keywords())
+                mean_with_band(axis, cells, x[0], labels[method], method_style(method))
     panels[0][0].set_ylabel(score)
     panels[1][0].set_ylabel("estimated clusters")
     _name_columns(panels, imbalances, x[1])
-    _legend(figure)
+    legend_below(figure)
     return figure
 
 
@@ -270,14 +270,6 @@ def _panels(n_rows: int, columns: list[str]) -> tuple[Figure, list[list[Axes]]]:
         figsize=(0.9 + 2.7 * len(columns), 0.8 + 2.4 * n_rows),
     )
     return figure, axes.tolist()
-
-
-def _line(axis: Axes, cells: pd.DataFrame, x: str, label: str, **look: Any) -> None:
-    """Draw means over x with a band of one standard deviation to either side."""
-    cells = cells.sort_values(x)
-    axis.plot(cells[x], cells["mean"], label=label, **look)
-    low, high = cells["mean"] - cells["sd"], cells["mean"] + cells["sd"]
-    axis.fill_between(cells[x], low, high, color=look["color"], alpha=0.12, linewidth=0)
 
 
 def _by_variant(
@@ -308,20 +300,5 @@ def _name_columns(panels: list[list[Axes]], imbalances: list[str], label: str) -
 
 def _dash_at_truth(figure: Figure, results: pd.DataFrame) -> None:
     """Mark the true number of clusters in the lower row."""
-    for axis in figure.axes[len(IMBALANCES) :]:
+    for axis in figure.axes[len(figure.axes) // 2 :]:
         axis.axhline(results["n_components"].iloc[0], color="0.5", linestyle=":", linewidth=1)
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _legend(figure: Figure) -> None:
-    """Put one legend for all panels below them."""
-    found: dict[str, Artist] = {}
-    for axis in figure.axes:
-        handles, names = axis.get_legend_handles_labels()
-        found |= dict(zip(names, handles, strict=True))
-    figure.legend(
-        list(found.values()), list(found), loc="outside lower center", ncols=min(len(found), 4)
-    )

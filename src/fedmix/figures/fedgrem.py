@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedmix.figures.panels import in_words, legend_below, mean_with_band
 from fedmix.figures.style import method_style
 from fedmix.tables.summary import final_scores, summarise
 
@@ -46,9 +47,9 @@ def misclustering(
     for axis, variant in zip(axes[0], variants, strict=True):
         chosen = summarise(scores[scores["variant"] == variant], ["method", "share"], scale=100)
         _lines(axis, chosen, "share", labels)
-        axis.set(title=variant.replace("_", " "), xlabel="contaminated clients (%)")
+        axis.set(title=in_words(variant), xlabel="contaminated clients (%)")
     axes[0][0].set_ylabel("mis-clustering error (%)")
-    _legend(figure)
+    legend_below(figure)
     return figure
 
 
@@ -86,10 +87,10 @@ def simulation(
             chosen = results[(results["variant"] == variant) & (results["model"] == model)]
             _lines(axis, _log_errors(chosen, metric), "share", labels)
             axis.set_title(f"{_MODELS[model]}: {_ERRORS[metric]}")
-        row[0].set_ylabel(f"{variant.replace('_', ' ')}\nlog error")
+        row[0].set_ylabel(f"{in_words(variant)}\nlog error")
     for axis in axes[-1]:
         axis.set_xlabel("heterogeneity h / SNR (%)")
-    _legend(figure)
+    legend_below(figure)
     return figure
 
 
@@ -122,7 +123,7 @@ def axis(
         place = scores["method"].str.removeprefix(_PENALTY_PREFIX)
         scores = scores.assign(place=place, method="FedGrEM")
     else:
-        scores = scores.assign(place=scores[axis].str.replace("_", " "))
+        scores = scores.assign(place=scores[axis].map(in_words))
     cells = summarise(scores, ["method", "place"], scale=100)
     places = list(dict.fromkeys(cells["place"]))
     drawn = list(dict.fromkeys(cells["method"]))
@@ -139,7 +140,7 @@ def axis(
         )
     axes.set_xticks(range(len(places)), places, rotation=20 if len(places) > 4 else 0)
     axes.set(xlabel=_AXES.get(axis, axis), ylabel="mis-clustering error (%)")
-    _legend(figure)
+    legend_below(figure)
     return figure
 
 
@@ -162,20 +163,4 @@ def _log_errors(results: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def _lines(axis: Axes, cells: pd.DataFrame, x: str, labels: Mapping[str, str]) -> None:
     for name, line in cells.groupby("method", sort=False):
-        line = line.sort_values(x)
-        look = method_style(str(name))
-        axis.plot(line[x], line["mean"], label=labels[name], **look.keywords())
-        if len(line) > 1:
-            low, high = line["mean"] - line["sd"], line["mean"] + line["sd"]
-            axis.fill_between(line[x], low, high, color=look.color, alpha=0.12, linewidth=0)
-
-
-def _legend(figure: Figure) -> None:
-    """Put one legend for all panels below them."""
-    entries = {
-        name: handle
-        for axis in figure.axes
-        for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
-    }
-    columns = min(len(entries), 4)
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
+        mean_with_band(axis, line, x, labels[name], method_style(str(name)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from fedmix.figures.panels import in_words
 from fedmix.figures.style import method_style
 from fedmix.tables.matrix import critical_difference, mean_ranks
 
@@ -52,7 +53,7 @@ def ranks(
         _draw(axis, mean_ranks(results, metric), labels)
         if n_methods > 1:
             _draw_critical_difference(axis, critical_difference(n_methods, n_settings))
-        axis.set(title=_TITLES.get(metric, metric.replace("_", " ")))
+        axis.set(title=_TITLES.get(metric, in_words(metric)))
         axis.set_xlabel(f"mean rank over {n_settings} settings (1 is best)")
     return figure
 

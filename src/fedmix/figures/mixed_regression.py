@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from fedmix.figures.panels import line_with_band
 from fedmix.figures.style import method_style
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def final_error(
         for method in dict.fromkeys(chosen["method"]):
             quartiles = _quartiles(chosen[chosen["method"] == method], x)
             places = [ticks.index(v) for v in quartiles.index]
-            _line_and_band(axis, places, quartiles, method, labels)
+            _median_with_band(axis, places, quartiles, method, labels)
         axis.set(yscale="log", xlabel=xlabel, title=value or "")
         axis.set_xticks(range(len(ticks)), [f"{tick:g}" for tick in ticks])
     axes[0][0].set_ylabel("model error at the end")
@@ -116,7 +117,7 @@ def _curve(axis: Axes, paths: pd.DataFrame, method: str, labels: Mapping[str, st
     # The oracle's first error is 0, which a log axis cannot show.
     quartiles = _quartiles(paths[paths["value"] > 0], "round")
     marks = max(1, len(quartiles) // 8)
-    _line_and_band(axis, quartiles.index, quartiles, method, labels, markevery=marks)
+    _median_with_band(axis, quartiles.index, quartiles, method, labels, markevery=marks)
 
 
 def _quartiles(scores: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -124,7 +125,7 @@ def _quartiles(scores: pd.DataFrame, by: str) -> pd.DataFrame:
     return scores.groupby(by)["value"].quantile([0.25, 0.5, 0.75]).unstack()
 
 
-def _line_and_band(
+def _median_with_band(
     axis: Axes,
     x: Sequence[float],
     quartiles: pd.DataFrame,
@@ -132,9 +133,6 @@ def _line_and_band(
     labels: Mapping[str, str],
     markevery: int = 1,
 ) -> None:
-    look = method_style(method)
     x = [float(value) for value in x]
-    axis.plot(x, quartiles[0.5], label=labels[method], markevery=markevery, **look.keywords())
-    axis.fill_between(
-        x, quartiles[0.25], quartiles[0.75], color=look.color, alpha=0.15, linewidth=0
-    )
+    band, look = (quartiles[0.25], quartiles[0.75]), method_style(method)
+    line_with_band(axis, x, quartiles[0.5], band, labels[method], look, markevery=markevery)

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from fedmix.checks import check_choice
 from fedmix.clients import Clients, offsets_of
 from fedmix.errors import ConfigurationError
-
-# Of the FedGrEM simulation's outlier client.
-_SHIFT, _SPREAD = 2.5, 2.0
+from fedmix.partition.contamination import SHIFT, SPREAD
 
 
 @dataclass(frozen=True)
@@ -139,7 +137,7 @@ def _outlier(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) ->
 
 
 def _gaussian(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
-    return length * (_SHIFT + _SPREAD * rng.standard_normal(len(y)))
+    return length * (SHIFT + SPREAD * rng.standard_normal(len(y)))
 
 
 def _shuffled(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
@@ -147,7 +145,7 @@ def _shuffled(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -
 
 
 def _shift(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
-    return y + _SHIFT * length
+    return y + SHIFT * length
 
 
 def _sign_flip(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
