@@ -9,7 +9,6 @@ growth with n, R, d and K; and a round of each method. Run it on one core:
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 
@@ -17,23 +16,14 @@ import numpy as np
 
 from fedmix import Clients, families, methods
 from fedmix.families import Sample
+from timing import best_seconds
 
 N_POINTS, N_FEATURES, N_COMPONENTS, N_CLIENTS = 56_000, 10, 10, 100
 METHODS = ["LocalEM", "LocalGradientEM", "PooledEM", "PooledGradientEM", "FedEM", "FedGrEM", "TGMM"]
 
 
-def best_time(function: Callable[[], object], repeats: int = 15) -> float:
-    """Return the shortest of several CPU times in milliseconds; the first call is not counted.
-
-    CPU time, so that other jobs on the machine matter less.
-    """
-    function()
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        function()
-        times.append(time.process_time() - start)
-    return 1000 * min(times)
+def milliseconds(function: Callable[[], object], repeats: int = 15) -> float:
+    return 1000 * best_seconds(function, repeats)
 
 
 def problem(n=N_POINTS, d=N_FEATURES, n_components=N_COMPONENTS, n_clients=N_CLIENTS):
@@ -53,7 +43,7 @@ def e_step_time(
     clients, weights, means = problem(**sizes)
     sample = Sample.of(clients)
     kind = families.get(family)
-    return best_time(lambda: kind.expectation(sample, weights, means, floor, for_gradient))
+    return milliseconds(lambda: kind.expectation(sample, weights, means, floor, for_gradient))
 
 
 def numpy_by_client(clients: Clients, weights: np.ndarray, means: np.ndarray) -> None:
@@ -83,7 +73,7 @@ def sklearn_iteration(points: np.ndarray, means: np.ndarray) -> float:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return (best_time(lambda: fit(11), 3) - best_time(lambda: fit(1), 3)) / 10
+        return (milliseconds(lambda: fit(11), 3) - milliseconds(lambda: fit(1), 3)) / 10
 
 
 def print_references() -> None:
@@ -95,7 +85,7 @@ def print_references() -> None:
     print(f"  gaussian, published floor     {e_step_time('gaussian', floor='zeros'):8.2f} ms")
     print(f"  regression, for a gradient    {e_step_time('regression', True):8.2f} ms")
     print(f"  regression, for an M-step     {e_step_time('regression'):8.2f} ms")
-    by_client = best_time(lambda: numpy_by_client(clients, weights, means))
+    by_client = milliseconds(lambda: numpy_by_client(clients, weights, means))
     print(f"  NumPy by client               {by_client:8.2f} ms = {by_client / ours:.1f} x ours")
     theirs = sklearn_iteration(clients.points, means[0])
     print(f"  scikit-learn GaussianMixture  {theirs:8.2f} ms = {theirs / pooled:.1f} x ours (K=1)")
@@ -127,7 +117,7 @@ def print_methods() -> None:
             methods.get(name)(N_COMPONENTS, init=(weights, means), max_rounds=rounds)
             for rounds in (0, 20)
         ]
-        start, full = (best_time(lambda fit=fit: fit.fit(clients), 3) for fit in fits)
+        start, full = (milliseconds(lambda fit=fit: fit.fit(clients), 3) for fit in fits)
         print(f"  {name:18s} {(full - start) / 20:8.2f} ms")
 
 

@@ -6,9 +6,7 @@ Ratios within one run are what counts; seconds depend on the machine. Run on one
 
 from __future__ import annotations
 
-import time
 import tracemalloc
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -17,6 +15,7 @@ from fedmix import Clients
 from fedmix.methods.fedgem import FedGEM
 from fedmix.methods.fedgem_server import Server
 from fedmix.simulate.isotropic_clusters import simulate_clusters
+from timing import best_seconds
 
 BASE = {"n_clients": 20, "client_sizes": 1000, "n_clusters": 10, "n_features": 15}
 GROWTH = {
@@ -27,16 +26,6 @@ GROWTH = {
 }
 
 
-def seconds(function: Callable[[], object], repeats: int = 3) -> float:
-    function()  # compile
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def mnist_size() -> None:
     rng = np.random.default_rng(0)
     centres = 3 * rng.normal(size=(10, 10))
@@ -45,7 +34,7 @@ def mnist_size() -> None:
     clients = Clients(points, np.linspace(0, 70_000, 101).astype(int))
     sizes = rng.integers(2, 9, size=100)
     model = FedGEM(sizes, max_rounds=10, random_state=0)
-    print(f"70,000 x 10 points, G=100, 10 rounds: {seconds(lambda: model.fit(clients)):.3f} s")
+    print(f"70,000 x 10 points, G=100, 10 rounds: {best_seconds(lambda: model.fit(clients)):.3f} s")
     tracemalloc.start()
     model.fit(clients)
     peak = tracemalloc.get_traced_memory()[1]
@@ -61,7 +50,7 @@ def growth() -> None:
                 np.random.default_rng(0), separation=2.0, n_test=20, **{**BASE, name: value}
             )
             model = FedGEM(drawn.n_components, max_rounds=10, random_state=0)
-            times.append(seconds(lambda m=model, d=drawn: m.fit(d.train)))
+            times.append(best_seconds(lambda m=model, d=drawn: m.fit(d.train)))
         ratios = ", ".join(f"{v}: {t / times[0]:.2f}" for v, t in zip(values, times, strict=True))
         print(f"growth with {name} (first {times[0]:.3f} s): {ratios}")
 
@@ -74,7 +63,7 @@ def servers() -> None:
         centres = places[rng.integers(len(places), size=n)] + 0.01 * rng.normal(size=(n, 10))
         components = (centres, np.full(n, 0.05**2), np.repeat(np.arange(n_clients), 10))
         pairwise, kdtree = (
-            seconds(partial(Server(search, "towards", False, False).merge, *components), 1)
+            best_seconds(partial(Server(search).merge, *components), 1)
             for search in ("pairwise", "kdtree")
         )
         print(

@@ -8,13 +8,11 @@ setting C.2 with all nine methods. Run it on one core:
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 
 from fedmix import Clients, methods
 from fedmix.simulate.mixed_regression import draw_clients, draw_truth
+from timing import best_seconds
 
 ETA = 0.01
 BASE = {"m": 1000, "n": 10, "d": 100, "k": 3, "s": 5}
@@ -25,23 +23,13 @@ def simulated(m: int, n: int, d: int, k: int) -> tuple[Clients, np.ndarray]:
     return draw_clients(np.random.default_rng(1), truth), truth.models
 
 
-def seconds(run: Callable[[], object]) -> float:
-    """Return the least of three times, in CPU seconds: other work on the machine counts less."""
-    times = []
-    for _ in range(3):
-        start = time.process_time()
-        run()
-        times.append(time.process_time() - start)
-    return min(times)
-
-
 def round_seconds(m: int, n: int, d: int, k: int, s: int) -> float:
     """Return the seconds of a round: those of 200 rounds less those of none."""
     clients, models = simulated(m, n, d, k)
 
     def fit(rounds: int) -> float:
         method = methods.OracleClustering(models, "fedavg", s, ETA, rounds)
-        return seconds(lambda: method.fit(clients))
+        return best_seconds(lambda: method.fit(clients), 3)
 
     return (fit(200) - fit(0)) / 200
 
@@ -61,7 +49,7 @@ def literal_round(clients: Clients, models: np.ndarray, s: int) -> np.ndarray:
 def phase1_seconds(m: int, n: int, d: int, k: int, s: int, subspace: str = "svd") -> float:
     clients, _ = simulated(m, max(n, 4 * k), d, k)
     method = methods.TwoPhase(k, local_steps=s, rounds=0, subspace=subspace)
-    return seconds(lambda: method.fit(clients))
+    return best_seconds(lambda: method.fit(clients), 3)
 
 
 def replication_seconds() -> float:
@@ -70,10 +58,7 @@ def replication_seconds() -> float:
     chosen = [methods.TwoPhase(3, local_steps=s) for s in (1, 5, 10, 20)]
     chosen += [methods.TwoPhase(3, local="fedprox"), methods.FedAvg(), methods.IFCA(3)]
     chosen += [methods.OneShotClustering(3), methods.OracleClustering(truth.models)]
-    start = time.process_time()
-    for method in chosen:
-        method.fit(clients)
-    return time.process_time() - start
+    return best_seconds(lambda: [method.fit(clients) for method in chosen], 1, warm_up=False)
 
 
 def main() -> None:
@@ -81,8 +66,8 @@ def main() -> None:
     clients, models = simulated(BASE["m"], BASE["n"], BASE["d"], BASE["k"])
     methods.OracleClustering(models, rounds=1).fit(clients)  # compile
     ours = round_seconds(**BASE)
-    literal = seconds(lambda: literal_round(clients, models, BASE["s"]))
-    passes = seconds(lambda: (clients.points @ models.T).T @ clients.points)
+    literal = best_seconds(lambda: literal_round(clients, models, BASE["s"]), 3)
+    passes = best_seconds(lambda: (clients.points @ models.T).T @ clients.points, 3)
     print(f"a round at {BASE}: {1e3 * ours:.2f} ms")
     print(f"  a loop over clients takes {literal / ours:.0f} times as long,")
     print(f"  the two matrix products that any round needs {passes / ours:.1f} times")

@@ -9,7 +9,6 @@ affinities, and the gain by threads. All but the last are CPU times on one core;
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -17,22 +16,10 @@ from scipy import sparse
 
 from fedmix.embed.affinities import joint_affinities, nearest_neighbors
 from fedmix.embed.gradient import Objective
+from timing import best_seconds
 
 PERPLEXITY, N_NEIGHBORS, N_SAMPLES = 30.0, 90, 4000
 MNIST_SIZE = 70_000
-
-
-def best_time(
-    function: Callable[[], object], repeats: int = 5, clock: Callable[[], float] = time.process_time
-) -> float:
-    """Return the shortest of several times in seconds; the first call is not counted."""
-    function()
-    times = []
-    for _ in range(repeats):
-        start = clock()
-        function()
-        times.append(clock() - start)
-    return min(times)
 
 
 def clusters(n: int, d: int = 50) -> np.ndarray:
@@ -58,7 +45,7 @@ def iteration_time(
     n = affinities.shape[0]
     objective, embedding = Objective(affinities, degrees), layout(n, d)
     sample = None if n_samples is None else np.arange(n_samples)
-    return best_time(lambda: objective(embedding, 1.0, sample, with_kl=False))
+    return best_seconds(lambda: objective(embedding, 1.0, sample, with_kl=False))
 
 
 def against_scikit_learn(d: int = 10) -> None:
@@ -72,7 +59,7 @@ def against_scikit_learn(d: int = 10) -> None:
         def reference(p=p, embedding=embedding, n=n):
             _kl_divergence(embedding, p, d - 1, n, d, compute_error=False)
 
-        theirs = best_time(reference, 1)
+        theirs = best_seconds(reference, 1)
         affinities = graph(n)
         same, one = iteration_time(affinities, d, d - 1), iteration_time(affinities, d)
         print(
@@ -101,9 +88,8 @@ def growth() -> None:
 def preparation() -> None:
     print("neighbours and affinities together (50 dimensions, 90 neighbours)")
     for n in (10_000, 20_000, MNIST_SIZE):
-        start = time.process_time()
-        graph(n)
-        print(f"  n={n}: {time.process_time() - start:.1f} s")
+        seconds = best_seconds(lambda n=n: graph(n), 1, warm_up=False)
+        print(f"  n={n}: {seconds:.1f} s")
 
 
 def threads(n: int = 20_000) -> None:
@@ -113,8 +99,8 @@ def threads(n: int = 20_000) -> None:
     for count in (1, 2):
         with ThreadPoolExecutor(count) as pool:
             objective = Objective(affinities, pool=pool)
-            seconds = best_time(
-                lambda run=objective: run(embedding, with_kl=False), 5, time.perf_counter
+            seconds = best_seconds(
+                lambda run=objective: run(embedding, with_kl=False), clock=time.perf_counter
             )
         alone = alone or seconds
         print(f"  {count}: {seconds:.3f} s (gain {alone / seconds:.2f})")

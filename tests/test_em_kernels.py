@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from fedmix import Clients, families
+from fedmix import Clients, families, methods
 from fedmix.families import Sample
 from fedmix.kernels.exponential import exp_of_nonpositive
 from fedmix.kernels.joint import joint_expectation
@@ -161,3 +161,11 @@ def test_joint_expectation_agrees_with_the_plain_formulas(floor):
     np.testing.assert_allclose(scores[0], (by_regression * residuals).T @ x, atol=1e-6)
     expected = np.einsum("nr,nd,ne->rde", by_regression, x, x)
     np.testing.assert_allclose(normal[0], np.triu(expected), atol=1e-6)
+
+
+@pytest.mark.parametrize("floor", [None, "zeros", "below"])
+def test_points_whose_kernels_are_barely_above_zero_are_weighed_like_others(floor):
+    clients = Clients.from_arrays([[[0.0], [38.2]]])  # exp(-38.2**2 / 2) is subnormal
+    start = (np.ones((1, 1)), np.zeros((1, 1, 1)))
+    fitted = methods.LocalEM(1, init=start, max_rounds=1, density_floor=floor).fit(clients)
+    assert fitted.means_[0, 0, 0] == pytest.approx(19.1)

@@ -30,11 +30,11 @@ def quick(X, **parameters) -> np.ndarray:
 
 def test_exact_mode_ends_at_the_divergence_of_scikit_learn(digits):
     X = digits[:500]
-    reference = TSNE(method="exact", max_iter=600, random_state=0).fit_transform(X)
-    ours = tsne(X, n_components=2, pca_components=None)
+    expected = TSNE(method="exact", random_state=0).fit(X).kl_divergence_
     objective = Objective(joint_affinities(*nearest_neighbors(X, 499), 30.0), dtype=np.float64)
-    expected = objective(reference.astype(float)).kl
-    assert objective(ours).kl == pytest.approx(expected, rel=0.02)
+    # So few points end in minima that lie up to 3 % apart, so the typical start counts.
+    found = [objective(tsne(X, 2, random_state=seed)).kl for seed in range(5)]
+    assert np.median(found) == pytest.approx(expected, rel=0.02)
 
 
 def test_sampled_repulsion_ends_near_the_exact_divergence(digits):

@@ -44,11 +44,17 @@ def normalise(squares, weights, floor, largest, total):
     log_likelihood = 0.0
     for i in range(n):
         log_likelihood += largest[i] + math.log(total[i])
-        total[i] = 1.0 / total[i]
+    if floor == NO_FLOOR:  # the total is at least 1, so that its reciprocal is safe, and faster
+        for i in range(n):
+            total[i] = 1.0 / total[i]
     for r in range(n_components):
         row = squares[r, :n]
-        for i in range(n):
-            row[i] *= total[i]
+        if floor == NO_FLOOR:
+            for i in range(n):
+                row[i] *= total[i]
+        else:
+            for i in range(n):
+                row[i] /= total[i]
     return log_likelihood
 
 

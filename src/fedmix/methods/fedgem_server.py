@@ -25,15 +25,15 @@ class Server:
 
     Parameters
     ----------
-    search : {"pairwise", "kdtree"}
+    search : {"pairwise", "kdtree"}, default="pairwise"
         How overlaps are found: all pairs (Algorithm 2) or a KD-tree (Section B.5.1). The result is
         the same.
-    direction : {"towards", "away"}
+    direction : {"towards", "away"}, default="towards"
         Whether a common maximiser lies towards the other centre, as meant, or away from it, as
         printed.
-    one_component_per_client : bool
+    one_component_per_client : bool, default=False
         Whether a super-cluster holds at most one component of a client (published program).
-    repeat_joining_pairs : bool
+    repeat_joining_pairs : bool, default=False
         Whether the common maximiser of a pair that joins two super-clusters counts twice, as in the
         published program.
 
@@ -42,10 +42,10 @@ class Server:
     Ibrahim, Gebraeel, Xie (2026), Algorithms 2 and 3, Section B.5.1.
     """
 
-    search: str
-    direction: str
-    one_component_per_client: bool
-    repeat_joining_pairs: bool
+    search: str = "pairwise"
+    direction: str = "towards"
+    one_component_per_client: bool = False
+    repeat_joining_pairs: bool = False
 
     def update(
         self, centres: FloatArray, squared_radii: FloatArray, client: IntArray

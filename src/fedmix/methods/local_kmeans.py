@@ -82,8 +82,7 @@ class LocalKMeans(FederatedEstimator):
             offsets=offsets_of(n_components),
         )
         radii = final_radii(mixtures, clients.sizes, self.final_radius_scale)
-        server = Server("pairwise", "towards", False, False)
-        merged, labels = server.merge(mixtures.means, radii, mixtures.client)
+        merged, labels = Server().merge(mixtures.means, radii, mixtures.client)
         self.superclusters_ = mixtures.split(labels)
         self.cluster_centers_ = merged[np.unique(labels, return_index=True)[1]]
         self.n_clusters_ = len(self.cluster_centers_)
