@@ -30,16 +30,18 @@ class AFCL(CentroidClustering):
 
     Parameters
     ----------
-    components_per_client : int or sequence of G ints
-        K_g. Their sum is the number of seeds (FedGEM's Appendix D.3).
+    components_per_client : int or sequence of G ints, default=2
+        K_g, which must be known; 2 are the fewest worth looking for. Their sum is the number of
+        seeds (FedGEM's Appendix D.3).
     training : {"competition", "none"}, default="competition"
         AFCL's own algorithm, on features scaled to [0, 1]; or FedGEM's published re-implementation,
         which never trains: the clients' k-means++ seeds are the centres.
     max_rounds : int, default=100
+        Rounds, all of which are run; the authors' program has 100.
     step : float, default=0.001
-        Mean learning rate of a feature.
+        Mean learning rate of a feature; the authors' program's.
     merge_distance : float, default=0.001
-        Seeds within this distance in every scaled feature are one cluster.
+        Seeds within this distance in every scaled feature are one cluster; the authors' program's.
     random_state : int, Generator or None, default=None
 
     Attributes

@@ -72,11 +72,12 @@ class CentralGMM(_CentralMixture):
 
     Parameters
     ----------
-    n_components : int
-        K.
+    n_components : int, default=2
+        K, the number of components, which must be known; 2 are the fewest that are a mixture.
     covariance_type : str, default="spherical"
         As in FedGEM's experiments; see scikit-learn's ``GaussianMixture``.
     max_iter : int, default=100
+        EM iterations at most, scikit-learn's default.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -117,11 +118,13 @@ class CentralDPGMM(_CentralMixture):
 
     Parameters
     ----------
-    components_per_client : int or sequence of G ints
-        The sum over clients is the upper bound on the number of components (Appendix D.3).
+    components_per_client : int or sequence of G ints, default=2
+        K_g. The sum over clients is the upper bound on the number of components (Appendix D.3); 2
+        are the fewest that are a mixture.
     covariance_type : str, default="spherical"
         As in FedGEM's experiments.
     max_iter : int, default=100
+        Variational iterations at most, scikit-learn's default.
     random_state : int, Generator or None, default=None
 
     Attributes

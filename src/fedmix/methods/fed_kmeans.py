@@ -29,16 +29,18 @@ class FedKMeans(CentroidClustering):
 
     Parameters
     ----------
-    n_clusters : int
-        K, the number of global clusters.
+    n_clusters : int, default=2
+        K, the number of global clusters, which must be known; 2 are the fewest worth looking for.
     components_per_client : int or sequence of G ints, optional
         Seeds a client in the first exchange; by default K.
     max_rounds : int, default=20
         Rounds after the first exchange (FedGEM's Appendix D.3).
     local_steps : int, default=300
-        Most Lloyd steps a client and round; it stops earlier once nothing moves.
+        Most Lloyd steps a client and round, scikit-learn's default; it stops earlier once nothing
+        moves.
     tol : float, default=0.0
-        Stop when no global centre moves further than this.
+        Stop when no global centre moves further than this; 0 runs all rounds unless nothing moves
+        at all.
     random_state : int, Generator or None, default=None
 
     Attributes

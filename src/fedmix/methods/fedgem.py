@@ -46,8 +46,9 @@ class FedGEM(FederatedEstimator):
 
     Parameters
     ----------
-    components_per_client : int or sequence of G ints
-        K_g, one for all clients or one a client.
+    components_per_client : int or sequence of G ints, default=2
+        K_g, one for all clients or one a client, which must be known; 2 are the fewest worth
+        looking for.
     max_rounds : int, default=10
         Training rounds T (Appendix D.3); one more client step and the final aggregation follow.
     local_steps : int, default=1

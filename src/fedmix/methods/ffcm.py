@@ -29,8 +29,8 @@ class FFCM(CentroidClustering):
 
     Parameters
     ----------
-    n_clusters : int
-        K, the number of global clusters.
+    n_clusters : int, default=2
+        K, the number of global clusters, which must be known; 2 are the fewest worth looking for.
     aggregation : {"average", "kmeans"}, default="average"
         Centre by centre, weighted by support ("avg1"), or k-means of all centres ("avg2").
     rule : {"own", "published"}, default="own"
@@ -40,14 +40,16 @@ class FFCM(CentroidClustering):
         power 2 / (m - 1) (i.e. a fuzzifier of 1.5 under the name m = 2), centres weighted by U and
         support the sum of U^m.
     fuzzifier : float, default=2.0
-        m > 1.
+        m > 1; fuzzy c-means' usual value.
     max_rounds : int, default=20
         FedGEM's Appendix D.3.
     local_steps : int, default=1
+        Fuzzy c-means steps a client and round; one, as in FedGEM's published program.
     init : array of shape (K, d), optional
         Starting centres.
     tol : float, default=0.0
-        Stop when no centre moves further than this (in "kmeans", centres are matched by index).
+        Stop when no centre moves further than this (in "kmeans", centres are matched by index); 0
+        runs all rounds unless nothing moves at all.
     random_state : int, Generator or None, default=None
 
     Attributes

@@ -29,15 +29,15 @@ class KFED(CentroidClustering):
 
     Parameters
     ----------
-    n_clusters : int
-        K, the number of global clusters.
+    n_clusters : int, default=2
+        K, the number of global clusters, which must be known; 2 are the fewest worth looking for.
     components_per_client : int or sequence of G ints, optional
         K_g; by default K at every client.
     seeding : {"farthest-minimum", "farthest-mean"}, default="farthest-minimum"
         The next centre has the largest distance to the nearest chosen one (k-FED's own rule), or
         the largest mean distance to all chosen ones (FedGEM's published re-implementation).
     n_init : int, default=10
-        Restarts of the local k-means.
+        Restarts of the local k-means, of which the best counts; long scikit-learn's own default.
     random_state : int, Generator or None, default=None
 
     Attributes

@@ -32,12 +32,13 @@ class LocalKMeans(FederatedEstimator):
 
     Parameters
     ----------
-    components_per_client : int or sequence of G ints
-        K_g, one for all clients or one a client.
+    components_per_client : int or sequence of G ints, default=2
+        K_g, one for all clients or one a client, which must be known; 2 are the fewest worth
+        looking for.
     final_radius_scale : float, default=1.0
-        v of FedGEM's final merge.
+        v of FedGEM's final merge; its default there.
     n_init : int, default=10
-        Restarts of k-means.
+        Restarts of k-means, of which the best counts; long scikit-learn's own default.
     random_state : int, Generator or None, default=None
 
     Attributes
