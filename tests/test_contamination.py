@@ -138,3 +138,11 @@ def test_good_clients_without_any_point_are_an_error():
     clients = Clients.from_arrays([np.ones((3, 2)), np.empty((0, 2))])
     with pytest.raises(DataError, match="at least one point"):
         contaminate(clients, [0], "gaussian", rng())
+
+
+def test_responses_stay_with_their_points():
+    xs, ys = [[[0.0], [1.0]], [[2.0]], [[3.0], [4.0]]], [[1.0, 2.0], [3.0], [4.0, 5.0]]
+    clients = Clients.from_arrays(xs, ys)
+    for kind in ("gaussian", "shift", "sign_flip"):
+        changed = contaminate(clients, [1], kind, np.random.default_rng(0))
+        np.testing.assert_array_equal(changed.responses, clients.responses)

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from fedmix.configuration import read_yaml
-from fedmix.errors import FedmixError
+from fedmix.errors import ConfigurationError, FedmixError
 from fedmix.request import Request, read_request
 
 
@@ -59,6 +59,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _request(options: argparse.Namespace) -> Request:
     config = options.workflow / "config"
+    unclear = [item for item in options.config if "=" not in item]
+    if unclear:
+        raise ConfigurationError(f"--config: expected KEY=VALUE, got {unclear[0]!r}.")
     chosen = dict(item.split("=", 1) for item in options.config)
     changes = {key: yaml.safe_load(value) for key, value in chosen.items()}
     return read_request(config, {**read_yaml(config / "config.yaml"), **changes}, options.directory)

@@ -136,6 +136,10 @@ class Clients:
         responses = None if self.responses is None else [self.responses_of(k) for k in indices]
         return Clients.from_arrays([self[k] for k in indices], responses)
 
+    def with_points(self, xs: Sequence[ArrayLike]) -> Clients:
+        """Return the same clients with other points, as many each; responses are kept."""
+        return Clients(np.concatenate(xs), self.offsets, self.responses)
+
     def split(self, values: NDArray) -> list[NDArray]:
         """Cut an array with one row a point into one array a client."""
         return np.split(values, self.offsets[1:-1])

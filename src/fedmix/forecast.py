@@ -96,7 +96,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class StudyForecast:
-    """What a study takes if nothing is finished yet: jobs, core-hours, MB a job, and advice on its blocks."""
+    """What a study takes if nothing is finished yet, with advice on its blocks."""
 
     study: str
     jobs: int

@@ -110,7 +110,8 @@ def contaminate(
     Returns
     -------
     Clients
-        The same clients with the same sizes; the good ones are unchanged.
+        The same clients with the same sizes; the good ones are unchanged. Responses are kept: a
+        contaminated client's points no longer fit them.
 
     Raises
     ------
@@ -135,7 +136,7 @@ def contaminate(
     arrays = list(clients)
     for k in bad:
         arrays[k] = CONTAMINATIONS[kind](clients[k], rng, reference)
-    return Clients.from_arrays(arrays)
+    return clients.with_points(arrays)
 
 
 @contamination

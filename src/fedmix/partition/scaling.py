@@ -35,7 +35,7 @@ def standardize_clients(train: Clients, test: Clients) -> tuple[Clients, Clients
         raise DataError(f"Training and test data are not of the same clients: {train} and {test}.")
     pairs = [_standardize(*own) for own in zip(train, test, strict=True)]
     scaled_train, scaled_test = zip(*pairs, strict=True)
-    return Clients.from_arrays(scaled_train), Clients.from_arrays(scaled_test)
+    return train.with_points(scaled_train), test.with_points(scaled_test)
 
 
 def jitter_constant_columns(
@@ -71,7 +71,7 @@ def jitter_constant_columns(
         noise = np.zeros_like(own)
         noise[:, flat] = rng.normal(0.0, scale, size=(len(own), np.count_nonzero(flat)))
         jittered.append(own + noise)
-    return Clients.from_arrays(jittered)
+    return clients.with_points(jittered)
 
 
 def column_scales(points: NDArray[np.float64]) -> NDArray[np.float64]:

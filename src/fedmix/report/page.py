@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedmix.audit.claims import CLAIM_VERDICTS
-from fedmix.papers import PAPERS, SHORT_NAMES
 from fedmix.audit.verdicts import VERDICTS
+from fedmix.papers import PAPERS, SHORT_NAMES
 from fedmix.report.images import inline_image
 from fedmix.report.views import (
     claim_views,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.audit.cells import counts, summarise_variants
 from fedmix.audit.claims import CLAIM_VERDICTS
-from fedmix.papers import PAPERS
 from fedmix.audit.evidence import SECONDS
 from fedmix.audit.verdicts import VERDICTS
+from fedmix.papers import PAPERS
 from fedmix.tables.format import mean_sd
 
 if TYPE_CHECKING:
