@@ -4,8 +4,31 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
+
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+
+def generator_of(random_state: RandomState) -> np.random.Generator:
+    """Return the generator that an estimator's ``random_state`` stands for.
+
+    Parameters
+    ----------
+    random_state : int, Generator, RandomState or None
+        A generator is used as it is, a RandomState gives the seed of one; None draws fresh entropy.
+    """
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31))
+    return np.random.default_rng(random_state)
+
+
+def seed_of(random_state: RandomState) -> int:
+    """Return an integer seed: the one given, or one drawn from :func:`generator_of`."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(generator_of(random_state).integers(2**31))
 
 
 @dataclass(frozen=True)

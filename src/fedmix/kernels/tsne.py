@@ -28,7 +28,9 @@ def aligned_empty(shape, dtype):
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER, error_model="numpy")
+# Inlined, for compiled by itself it may round otherwise than within its callers, and which of the
+# two runs would depend on the cache of compiled code.
+@njit(inline="always", nogil=True, fastmath=_REORDER, error_model="numpy")
 def _student(spread, degrees, force):
     """Return the sum of the Student densities; turn ``spread`` into u, ``force`` into density * u.
 

@@ -14,6 +14,7 @@ from fedmix.kernels.afcl import compete
 from fedmix.methods.base import register
 from fedmix.methods.centroids import CentroidClustering
 from fedmix.methods.seeding import components_of, seed_clients, seed_points
+from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
 
@@ -84,7 +85,7 @@ class AFCL(CentroidClustering):
         """Let the seeds compete for the clients' points."""
         self._validate()
         n_components = components_of(clients, self.components_per_client)
-        rng = np.random.default_rng(self.random_state)
+        rng = generator_of(self.random_state)
         if self.training == "none":
             seeds = np.concatenate(seed_clients(clients, n_components, rng))
             self._set_centres(seeds, rounds=0, converged=False)

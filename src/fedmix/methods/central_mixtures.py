@@ -17,6 +17,7 @@ from fedmix.errors import DivergenceError
 from fedmix.methods.base import FederatedEstimator, register
 from fedmix.methods.centroids import check_enough_points
 from fedmix.methods.seeding import components_of
+from fedmix.streams import generator_of
 
 if TYPE_CHECKING:
     from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
@@ -58,7 +59,7 @@ class _CentralMixture(FederatedEstimator):
     def _options(self) -> dict[str, Any]:
         check_integer(self, "max_iter", self.max_iter, 1)
         check_choice(self, "covariance_type", self.covariance_type, _COVARIANCES)
-        seed = int(np.random.default_rng(self.random_state).integers(2**31))
+        seed = int(generator_of(self.random_state).integers(2**31))
         return {
             "covariance_type": self.covariance_type,
             "max_iter": self.max_iter,

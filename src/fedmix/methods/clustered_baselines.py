@@ -14,6 +14,7 @@ from fedmix.errors import DataError
 from fedmix.kernels.regression_maps import RotatedClients, rotate
 from fedmix.methods.base import register
 from fedmix.methods.clustered_regression import ClusteredRegression, Start, starting_models
+from fedmix.streams import seed_of
 
 
 @register
@@ -225,7 +226,9 @@ class OneShotClustering(ClusteredRegression):
             rotated = rotate(clients)
             self._choose_learning_rate(rotated)
             estimates = local_estimates(rotated, self.ridge)
-            kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state)
+            kmeans = KMeans(
+                self.n_clusters, n_init=self.n_init, random_state=seed_of(self.random_state)
+            )
             kmeans.fit(estimates[active])
         self.labels_ = np.zeros(len(clients), dtype=np.int64)
         self.labels_[active] = kmeans.labels_

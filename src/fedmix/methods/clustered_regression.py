@@ -22,6 +22,7 @@ from fedmix.kernels.regression_maps import (
     soft_gradient,
 )
 from fedmix.methods.base import FederatedEstimator
+from fedmix.streams import generator_of
 
 LOCAL_SOLVERS = ("fedavg", "fedprox")
 # Phase 1 multiplies four data values; beyond these bounds such products leave float64.
@@ -105,7 +106,7 @@ class ClusteredRegression(FederatedEstimator):
         with threadpool_limits(limits=1):  # sums in another order would differ in the last bits
             rotated = rotate(clients)
             self._choose_learning_rate(rotated)
-            start = self._start(clients, np.random.default_rng(self.random_state))
+            start = self._start(clients, generator_of(self.random_state))
             self._refine(rotated, start)
         self.labels_ = assign(clients, self.models_)
         return self

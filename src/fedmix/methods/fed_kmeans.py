@@ -15,6 +15,7 @@ from fedmix.methods.base import register
 from fedmix.methods.centroids import CentroidClustering, nearest_centre
 from fedmix.methods.local_kmeans import cluster_points
 from fedmix.methods.seeding import components_of, seed_clients
+from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
 
@@ -77,7 +78,7 @@ class FedKMeans(CentroidClustering):
         check_number(self, "tol", self.tol, least=0)
         wanted = self.components_per_client
         n_components = components_of(clients, self.n_clusters if wanted is None else wanted)
-        rng = np.random.default_rng(self.random_state)
+        rng = generator_of(self.random_state)
         active = [points for points in clients if len(points)]
         seeds = [s for s in seed_clients(clients, n_components, rng) if len(s)]
         sent = [_with_counts(x, s) for x, s in zip(active, seeds, strict=True)]

@@ -17,6 +17,7 @@ from fedmix.families import Sample, Statistics
 from fedmix.families.base import floor_code
 from fedmix.initialization import aligned_initial_values
 from fedmix.methods.base import FederatedEstimator
+from fedmix.streams import seed_of
 
 FloatArray = NDArray[np.float64]
 
@@ -105,7 +106,7 @@ class FederatedMixture(FederatedEstimator):
 
     def _check_clients(self, clients: Clients) -> None:
         """Raise where the clients cannot be those of the fit, or nothing was fitted."""
-        check_is_fitted(self)
+        check_is_fitted(self, "means_")
         families.get(self.family).check(clients)
         check_same_features(self, clients, self.means_.shape[2], n_clients=len(self.means_))
 
@@ -148,7 +149,7 @@ class FederatedMixture(FederatedEstimator):
         """Return copies of the initial weights (K, R) and means (K, R, d)."""
         if self.init is None or isinstance(self.init, str):
             return aligned_initial_values(
-                clients, self.n_components, self.init, self.family, self.random_state
+                clients, self.n_components, self.init, self.family, seed_of(self.random_state)
             )
         weights, means = (np.array(values, dtype=np.float64, order="C") for values in self.init)
         shape = (len(clients), self.n_components)
@@ -170,8 +171,8 @@ class FederatedMixture(FederatedEstimator):
         while self.n_rounds_ < self.max_rounds and not self.converged_:
             before = self._state()
             yield self.n_rounds_ + 1
-            self.n_rounds_ += 1
             self._check_finite(self.weights_, self.means_)
+            self.n_rounds_ += 1
             self.converged_ = self._has_settled(before)
 
     def _state(self) -> list[FloatArray]:
@@ -183,11 +184,12 @@ class FederatedMixture(FederatedEstimator):
         return bool(max(moves) < self.tol or max(moves) == 0.0)
 
     def _check_finite(self, weights: FloatArray, means: FloatArray) -> None:
-        """Raise a DivergenceError where an iterate is no longer a number."""
+        """Raise a DivergenceError where an iterate is no longer a number; nothing is fitted then."""
         if np.isfinite(means).all() and np.isfinite(weights).all():
             return
         bad = ~(np.isfinite(means).all(axis=2) & np.isfinite(weights))
         k, r = np.argwhere(bad)[0]
+        del self.weights_, self.means_
         raise DivergenceError(
             f"{type(self).__name__} diverged in round {self.n_rounds_ + 1}: client {k}, component "
             f"{r} is not finite ({np.count_nonzero(bad)} such components in all)."

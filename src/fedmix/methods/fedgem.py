@@ -25,6 +25,7 @@ from fedmix.methods.fedgem_client import (
 from fedmix.methods.fedgem_privacy import GaussianMechanism
 from fedmix.methods.fedgem_server import Server
 from fedmix.methods.seeding import components_of, seed_clients
+from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -164,7 +165,7 @@ class FedGEM(FederatedEstimator):
         """
         self._validate()
         self._mechanism = GaussianMechanism.of(self.privacy)
-        self._rng = np.random.default_rng(self.random_state)
+        self._rng = generator_of(self.random_state)
         if self._mechanism is not None:
             clients = Clients(self._mechanism.clip(clients.points), clients.offsets)
         server = self._server()

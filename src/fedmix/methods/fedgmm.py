@@ -19,6 +19,7 @@ from fedmix.initialization.strategies import ward_labels
 from fedmix.kernels.joint import joint_expectation
 from fedmix.methods.base import register
 from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
+from fedmix.streams import seed_of
 
 
 class JointStatistics(NamedTuple):
@@ -98,13 +99,14 @@ class FedGMM(FederatedMixture):
     def _start_covariates(self, clients: Clients) -> None:
         """Set each client's covariate components, and joint weights independent of them."""
         n_clients, d, m = len(clients), clients.n_features, self.n_covariate_components
+        seed = seed_of(self.random_state)
         means = np.zeros((n_clients, m, d))
         covariances = np.tile(np.eye(d), (n_clients, m, 1, 1))
         for k in np.flatnonzero(clients.sizes):
-            generator = np.random.default_rng([self.random_state, int(k)])
+            generator = np.random.default_rng([seed, int(k)])
             labels = ward_labels(clients[k], m, generator)
             _, means[k], covariances[k] = shared_covariance_em(clients[k], labels, m)
-        order = align(means, random_state=self.random_state)
+        order = align(means, random_state=seed)
         self.covariate_means_ = np.take_along_axis(means, order[..., None], axis=1)
         self.covariances_ = covariances
         self.joint_weights_ = np.repeat(self.weights_[:, None] / m, m, axis=1)

@@ -11,6 +11,7 @@ from fedmix.families import Sample, Statistics
 from fedmix.methods.base import register
 from fedmix.methods.central_update import pool_towards_centre
 from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
+from fedmix.streams import generator_of
 
 
 @register
@@ -94,7 +95,7 @@ class FedGrEM(FederatedMixture):
         self.penalty_scale_ = self._choose_penalty_scale(clients)
         self.penalty_ = 1.0
         step_sizes = self._initial_step_sizes()
-        generator = np.random.default_rng(self.random_state)
+        generator = generator_of(self.random_state)
         floats = 0
         for _ in self._rounds():
             active = self._draw_clients(len(clients), generator)

@@ -14,6 +14,7 @@ from fedmix.errors import DataError
 from fedmix.methods.base import register
 from fedmix.methods.centroids import CentroidClustering
 from fedmix.methods.local_kmeans import cluster_points
+from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
 
@@ -88,7 +89,7 @@ class FFCM(CentroidClustering):
     def fit(self, clients: Clients) -> FFCM:
         """Alternate local fuzzy c-means steps and the aggregation of the centres."""
         self._validate()
-        rng = np.random.default_rng(self.random_state)
+        rng = generator_of(self.random_state)
         centres = self._start(clients, rng)
         active = [points for points in clients if len(points)]
         rounds, converged = 0, False

@@ -14,6 +14,7 @@ from fedmix.methods.base import register
 from fedmix.methods.centroids import CentroidClustering, nearest_centre
 from fedmix.methods.local_kmeans import cluster_clients
 from fedmix.methods.seeding import components_of
+from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
 
@@ -72,7 +73,7 @@ class KFED(CentroidClustering):
         check_choice(self, "seeding", self.seeding, _SEEDINGS)
         wanted = self.components_per_client
         n_components = components_of(clients, self.n_clusters if wanted is None else wanted)
-        rng = np.random.default_rng(self.random_state)
+        rng = generator_of(self.random_state)
         local = cluster_clients(clients, n_components, rng, self.n_init)
         first = local[rng.choice(np.flatnonzero(n_components))]
         centres = np.concatenate(local)

@@ -18,6 +18,7 @@ from fedmix.methods.centroids import nearest_centre
 from fedmix.methods.fedgem_client import Mixtures, final_radii
 from fedmix.methods.fedgem_server import Server
 from fedmix.methods.seeding import components_of
+from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -75,7 +76,7 @@ class LocalKMeans(FederatedEstimator):
         check_integer(self, "n_init", self.n_init, 1)
         check_number(self, "final_radius_scale", self.final_radius_scale, least=0)
         n_components = components_of(clients, self.components_per_client)
-        rng = np.random.default_rng(self.random_state)
+        rng = generator_of(self.random_state)
         self.means_ = cluster_clients(clients, n_components, rng, self.n_init)
         mixtures = Mixtures(
             means=np.concatenate(self.means_),

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
+from fedmix.streams import seed_of
 
 if TYPE_CHECKING:
     from fedmix.methods.fedgrem import FedGrEM
@@ -54,7 +55,7 @@ def select_penalty(
     if candidates is None:
         unit = _typical_deviation(clients) if method.family == "gaussian" else 1.0
         candidates = [unit * candidate for candidate in CANDIDATES]
-    training, validation = _split(clients, held_out, method.random_state)
+    training, validation = _split(clients, held_out, seed_of(method.random_state))
     if validation is None:
         return float(min(candidates))
     likelihoods: dict[float, NDArray[np.float64]] = {}
