@@ -15,6 +15,12 @@ PAPERS = {
     "mixed_regression": "**Two-phase** mixed regression (Su, Xu, Yang 2022)",
     "fedgem": "**FedGEM**: unknown number of clusters (Ibrahim, Gebraeel, Xie 2026)",
 }
+_PLURAL = {
+    "differs": "differ",
+    "holds": "hold",
+    "holds only under named settings": "hold only under named settings",
+    "does not hold": "do not hold",
+}
 _COLORS = {
     "reproduced": "#009E73",
     "close": "#56B4E9",
@@ -47,10 +53,9 @@ def read_scorecard() -> dict[str, dict[str, int]]:
 
 def summary(scores: dict[str, dict[str, int]]) -> str:
     """Return the table of what is reproduced, one row a paper."""
-    if not scores:
-        lines = ["| paper | printed numbers | claims |", "|---|---|---|"]
-        return "\n".join([*lines, *(f"| {paper} | – | – |" for paper in PAPERS.values())])
     lines = ["| paper | printed numbers | claims |", "|---|---|---|"]
+    if not scores:
+        return "\n".join([*lines, *(f"| {paper} | – | – |" for paper in PAPERS.values())])
     for key, paper in PAPERS.items():
         cells, claims = (_in_words(scores[key], kind) for kind in ("cells", "claims"))
         lines.append(f"| {paper} | {cells} | {claims} |")
@@ -61,7 +66,7 @@ def summary(scores: dict[str, dict[str, int]]) -> str:
 
 def _in_words(counts: dict[str, int], kind: str) -> str:
     own = {name.removeprefix(f"{kind}: "): n for name, n in counts.items() if name.startswith(kind)}
-    return ", ".join(f"{n} {name}" for name, n in own.items() if n) or "–"
+    return ", ".join(f"{n} {_PLURAL.get(name, name)}" for name, n in own.items() if n) or "–"
 
 
 def draw(scores: dict[str, dict[str, int]]) -> None:
