@@ -59,12 +59,6 @@ def test_a_method_runs_only_where_it_may():
     assert study.methods_of(study.settings["as_coded.regression-h0.0"]) == ["FedGrEM", "FedGMM"]
 
 
-def test_of_several_conditions_one_has_to_hold():
-    setting = plan_study("s", document(), METHODS).settings["as_coded.gaussian-h0.0"]
-    assert setting.matches([{"model": "regression"}, {"variant": "as_coded"}])
-    assert not setting.matches([{"model": "regression"}, {"variant": "as_written"}])
-
-
 def test_without_variants_the_folder_is_the_setting():
     study = plan_study("s", document(variants=None), METHODS)
     assert "gaussian-h0.0" in study.settings

@@ -15,8 +15,6 @@ from fedmix.methods.capabilities import able_methods
 DEFAULT_VARIANT = "default"
 REGISTERED = "registered"
 
-Condition = Mapping[str, Any] | list[Mapping[str, Any]]
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -40,13 +38,8 @@ class Setting:
         """The folder's name under ``results/<study>/``."""
         return self.name if self.variant == DEFAULT_VARIANT else f"{self.variant}.{self.name}"
 
-    def matches(self, where: Condition) -> bool:
-        """Return whether the setting has the given values (a list of values means any of them).
-
-        Of a list of conditions, one has to hold.
-        """
-        if isinstance(where, list):
-            return any(self.matches(condition) for condition in where)
+    def matches(self, where: Mapping[str, Any]) -> bool:
+        """Return whether the setting has the given values (a list means any of them)."""
         values = {**self.values, "variant": self.variant, "setting": self.name}
         return all(
             values.get(key) in wanted if isinstance(wanted, list) else values.get(key) == wanted
@@ -66,7 +59,7 @@ class PlannedMethod:
     estimator: str
     label: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    where: Condition = field(default_factory=dict)
+    where: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
