@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fedmix.figures.panels import line_with_band
+from fedmix.figures.panels import in_words, line_with_band
 from fedmix.figures.style import method_style
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def final_error(
             quartiles = _quartiles(chosen[chosen["method"] == method], x)
             places = [ticks.index(v) for v in quartiles.index]
             _median_with_band(axis, places, quartiles, method, labels)
-        axis.set(yscale="log", xlabel=xlabel, title=value or "")
+        axis.set(yscale="log", xlabel=xlabel, title=in_words(value or ""))
         axis.set_xticks(range(len(ticks)), [f"{tick:g}" for tick in ticks])
     axes[0][0].set_ylabel("model error at the end")
     figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right upper")
