@@ -184,7 +184,7 @@ class FederatedMixture(FederatedEstimator):
         return bool(max(moves) < self.tol or max(moves) == 0.0)
 
     def _check_finite(self, weights: FloatArray, means: FloatArray) -> None:
-        """Raise a DivergenceError where an iterate is no longer a number; nothing is fitted then."""
+        """Raise a DivergenceError, and forget the fit, where an iterate is no longer a number."""
         if np.isfinite(means).all() and np.isfinite(weights).all():
             return
         bad = ~(np.isfinite(means).all(axis=2) & np.isfinite(weights))
