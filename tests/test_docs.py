@@ -87,7 +87,7 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(update, "SCORECARD", scorecard)
     monkeypatch.setattr(update, "PICTURE", tmp_path / "scorecard.svg")
     scores = update.read_scorecard()
-    assert "| 12 reproduced, 3 differs | 4 holds |" in update.summary(scores)
+    assert "| 12 reproduced, 3 differ | 4 hold |" in update.summary(scores)
     update.draw(scores)
     assert "<svg" in (tmp_path / "scorecard.svg").read_text()
 
