@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fedmix.audit import audit_cells, counts, rank_agreement, summarise_variants
-from fedmix.audit.evidence import Evidence, without
+from fedmix.audit.evidence import Evidence, of_variants
 from fedmix.audit.verdicts import VERDICTS, compare, speed_verdict
 from fedmix.errors import DataError
 from synthetic_results import published_cells, results_and_timings
@@ -182,10 +182,21 @@ def test_a_variant_that_tries_one_switch_does_not_decide(measured, cells):
     assert (judged.note[helped] == free.note[helped]).all()  # the reader still learns of it
 
 
-def test_rows_of_variants_can_be_left_out(measured):
+def test_rows_of_variants_are_told_by_study_and_name(measured):
     results, _ = measured
-    kept = without(results, {"fedgrem_simulation": ["as_coded"]})
-    left_out = results.drop(kept.index)
-    assert set(zip(left_out.study, left_out.variant, strict=True)) == {
-        ("fedgrem_simulation", "as_coded")
-    }
+    named = results[of_variants(results, {"fedgrem_simulation": ["as_coded"]})]
+    assert set(zip(named.study, named.variant, strict=True)) == {("fedgrem_simulation", "as_coded")}
+
+
+def test_a_variant_is_diagnostic_in_its_own_study_only(measured, cells):
+    diagnostic = {"fedgrem_simulation": ["as_coded"]}
+    judged = audit_cells(*measured, published_cells(), diagnostic=diagnostic)
+    elsewhere = judged.study != "fedgrem_simulation"
+    others = [summarise_variants(table[elsewhere]).verdict.tolist() for table in (judged, cells)]
+    assert (judged[elsewhere].variant == "as_coded").any()
+    assert others[0] == others[1]
+
+
+def test_where_only_diagnostic_variants_ran_a_cell_counts_as_not_run(cells):
+    alone = cells[cells.variant == "as_coded"].assign(diagnostic=True)
+    assert summarise_variants(alone).verdict.eq("not run").all()

@@ -107,7 +107,7 @@ def read_request(
     preset = _read(folder / "presets" / f"{options['preset']}.yaml", schemas, "preset")
     methods = _read(folder / "methods.yaml", schemas, "methods")
     datasets = _read(folder / "datasets.yaml", schemas, "datasets")
-    entries_of(datasets)
+    entries_of(datasets)  # for the errors that the schema cannot see
     raise_all(_unknown_estimators(methods))
     studies = _read_studies(folder, schemas, preset, methods, options)
     raise_all(e for study in studies.values() for e in _setting_errors(study, datasets))

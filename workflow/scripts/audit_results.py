@@ -7,7 +7,7 @@ with job(snakemake.log[0], snakemake.threads):
 
     from fedmix import audit, published
     from fedmix.audit.discrepancies import to_markdown
-    from fedmix.audit.evidence import without
+    from fedmix.audit.evidence import of_variants
     from fedmix.storage import write_records, write_text
     from fedmix.tables.collect import concatenate
 
@@ -21,7 +21,7 @@ with job(snakemake.log[0], snakemake.threads):
     stand_ins = published.read_mapping(files.mapping)["stand_ins"]
     diagnostic = snakemake.params.diagnostic
     cells = audit.audit_cells(results, timings, printed, stand_ins, diagnostic)
-    deciding = (without(rows, diagnostic) for rows in (results, timings))
+    deciding = (rows[~of_variants(rows, diagnostic)] for rows in (results, timings))
     parts = {
         "cells": cells,
         "ranks": audit.rank_agreement(cells),

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmix.audit.effects import mean_effect
-from fedmix.audit.evidence import SECONDS, Evidence, Place
+from fedmix.audit.evidence import SECONDS, Evidence, Place, of_variants
 from fedmix.audit.verdicts import (
     AGREEING,
     DIFFERS,
+    NOT_RUN,
     STAND_IN,
     UNDECIDED,
     VERDICTS,
@@ -72,9 +73,7 @@ def audit_cells(
         for row in _audit_table(table, evidence, stand_ins)
     ]
     cells = _judge_seconds(pd.DataFrame(rows))
-    by_study = diagnostic or {}
-    pairs = zip(cells["study"], cells["variant"], strict=True)
-    cells["diagnostic"] = [variant in by_study.get(study, ()) for study, variant in pairs]
+    cells["diagnostic"] = of_variants(cells, diagnostic or {})
     return cells
 
 
@@ -91,18 +90,19 @@ def summarise_variants(cells: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     groups: dict[tuple, dict[str, str]] = {}
-    columns = cells[[*CELL, "variant", "verdict"]]
-    for *key, variant, verdict in columns.itertuples(index=False):
+    deciding: dict[tuple, list[str]] = {}
+    columns = cells[[*CELL, "variant", "verdict", "diagnostic"]]
+    for *key, variant, verdict, diagnostic in columns.itertuples(index=False):
         groups.setdefault(tuple(key), {})[variant] = verdict
-    diagnostic = set(cells.loc[cells["diagnostic"], "variant"])
+        deciding.setdefault(tuple(key), []).extend([] if diagnostic else [variant])
     rows = []
     for key, verdicts in groups.items():
-        deciding = [variant for variant in verdicts if variant not in diagnostic]
-        best = min(deciding, key=lambda variant: VERDICTS.index(verdicts[variant]))
+        # Where nothing but diagnostic variants was run, no variant answers for the paper.
+        best = min(deciding[key], key=lambda v: VERDICTS.index(verdicts[v]), default="")
         agree = [v for v, verdict in verdicts.items() if verdict in AGREEING]
         differ = [v for v, verdict in verdicts.items() if verdict == DIFFERS]
         note = f"differs {', '.join(differ)}, agrees {', '.join(agree)}" if agree and differ else ""
-        rows.append((*key, verdicts[best], best, agree, differ, note))
+        rows.append((*key, verdicts.get(best, NOT_RUN), best, agree, differ, note))
     return pd.DataFrame(rows, columns=[*CELL, "verdict", "variant", "agree", "differ", "note"])
 
 

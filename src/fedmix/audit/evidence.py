@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedmix.errors import DataError
 from fedmix.published.matching import has_values
@@ -130,11 +131,10 @@ class Evidence:
         return self._failed.get((place.study, place.variant, place.setting, method), 0)
 
 
-def without(rows: pd.DataFrame, variants: Mapping[str, Collection[str]]) -> pd.DataFrame:
-    """Return the rows of all variants but those named, by study."""
+def of_variants(rows: pd.DataFrame, variants: Mapping[str, Collection[str]]) -> NDArray[np.bool_]:
+    """Return which rows are of the variants named, by study; of shape (n,)."""
     pairs = zip(rows["study"], rows["variant"], strict=True)
-    named = [variant in variants.get(study, ()) for study, variant in pairs]
-    return rows[~np.array(named, dtype=bool)]
+    return np.array([variant in variants.get(study, ()) for study, variant in pairs], dtype=bool)
 
 
 def by_variant(places: Iterable[Place]) -> dict[str, list[Place]]:
