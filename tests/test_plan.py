@@ -64,12 +64,38 @@ def test_without_variants_the_folder_is_the_setting():
     assert "gaussian-h0.0" in study.settings
 
 
+def blocks(**changes):
+    study = plan_study("s", document(**changes), METHODS)
+    return study.blocks_of("FedGrEM", study.settings["as_coded.gaussian-h0.0"])
+
+
 def test_blocks_cover_all_replications_and_stay_when_more_are_added():
-    few = plan_study("s", document(replications=40), METHODS).blocks
-    many = plan_study("s", document(replications=60), METHODS).blocks
+    few, many = blocks(replications=40), blocks(replications=60)
     assert many[: len(few)] == few == ["0-19", "20-39"]
     covered = [r for b in many for r in replications_of(b)]
     assert covered == list(range(60))
+
+
+def test_a_slow_method_or_a_variant_may_have_fewer_replications():
+    slow = [{"name": "FedGrEM", "replications": 30}]
+    assert blocks(replications=60, methods=slow) == ["0-19", "20-29"]
+    assert blocks(replications=10, methods=slow) == ["0-9"]
+    fewer = {"variants": {"as_coded": {"replications": 20}}}
+    assert blocks(replications=60, **fewer) == ["0-19"]
+    assert blocks(replications=60, methods=slow, **fewer) == ["0-19"]
+
+
+def test_of_several_conditions_one_must_hold():
+    where = [{"model": "regression"}, {"variant": "as_coded", "h": 0.0}]
+    study = plan_study("s", document(methods=[{"name": "FedGrEM", "where": where}]), METHODS)
+    there = {name for name, s in study.settings.items() if study.methods_of(s)}
+    assert there == {
+        "as_written.regression-h0.0",
+        "as_written.regression-h0.5",
+        "as_coded.regression-h0.0",
+        "as_coded.regression-h0.5",
+        "as_coded.gaussian-h0.0",
+    }
 
 
 @pytest.mark.parametrize(

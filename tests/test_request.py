@@ -74,7 +74,9 @@ def test_the_quick_preset_needs_no_network(tmp_path):
 def test_one_replication_number_overrides_every_study(tmp_path):
     request = read_request(ROOT / "config", options(replications=7, block=3), tmp_path)
     for study in request.studies.values():
-        assert study.blocks == ["0-2", "3-5", "6-6"]
+        for setting in study.settings.values():
+            for method in study.methods_of(setting):
+                assert study.blocks_of(method, setting) == ["0-2", "3-5", "6-6"]
 
 
 def test_optional_settings_wait_for_their_embedding(folder, tmp_path):

@@ -160,8 +160,9 @@ def forecast(request: Request, workdir: str | Path = ".") -> list[StudyForecast]
 def _forecast_study(study: Study, costs: Costs) -> StudyForecast:
     cells = [(s, m) for s in study.settings.values() for m in study.methods_of(s)]
     seconds = [costs.per_replication(study, setting, method) for setting, method in cells]
-    jobs = len(cells) * len(study.blocks)
-    work = study.replications * sum(seconds) + STARTUP * jobs
+    jobs = sum(len(study.blocks_of(method, setting)) for setting, method in cells)
+    replications = [study.replications_of(method, setting) for setting, method in cells]
+    work = sum(n * s for n, s in zip(replications, seconds, strict=True)) + STARTUP * jobs
     return StudyForecast(
         study=study.name,
         jobs=jobs,

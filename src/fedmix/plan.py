@@ -14,6 +14,8 @@ from fedmix.methods.capabilities import able_methods
 
 DEFAULT_VARIANT = "default"
 REGISTERED = "registered"
+# Values that a setting must have, or several such mappings of which one must fit.
+Where = Mapping[str, Any] | list[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,10 @@ class Setting:
         """The folder's name under ``results/<study>/``."""
         return self.name if self.variant == DEFAULT_VARIANT else f"{self.variant}.{self.name}"
 
-    def matches(self, where: Mapping[str, Any]) -> bool:
+    def matches(self, where: Where) -> bool:
         """Return whether the setting has the given values (a list means any of them)."""
+        if isinstance(where, list):
+            return any(self.matches(one) for one in where)
         values = {**self.values, "variant": self.variant, "setting": self.name}
         return all(
             values.get(key) in wanted if isinstance(wanted, list) else values.get(key) == wanted
@@ -51,7 +55,8 @@ class Setting:
 class PlannedMethod:
     """A method of a study: its name in paths and tables, its estimator and parameters.
 
-    ``source`` is the entry of ``config/methods.yaml`` that it is, or varies.
+    ``source`` is the entry of ``config/methods.yaml`` that it is, or varies. ``replications`` is
+    set for a method too slow for as many as the study has.
     """
 
     name: str
@@ -59,7 +64,8 @@ class PlannedMethod:
     estimator: str
     label: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    where: Mapping[str, Any] = field(default_factory=dict)
+    where: Where = field(default_factory=dict)
+    replications: int | None = None
 
 
 @dataclass(frozen=True)
@@ -80,11 +86,16 @@ class Study:
         """Names of the variants that only show what one switch does."""
         return [name for name, change in self.variants.items() if change.get("diagnostic")]
 
-    @property
-    def blocks(self) -> list[str]:
-        """Names of the blocks, each a range of replications such as ``"0-19"``."""
-        starts = range(0, self.replications, self.block)
-        return [f"{a}-{min(a + self.block, self.replications) - 1}" for a in starts]
+    def replications_of(self, name: str, setting: Setting) -> int:
+        """Return how often a method runs in a setting: the study's number, or a smaller one."""
+        variant = self.variants[setting.variant]
+        limits = [variant.get("replications"), self.methods[name].replications]
+        return min([self.replications, *(limit for limit in limits if limit)])
+
+    def blocks_of(self, name: str, setting: Setting) -> list[str]:
+        """Return the names of a method's blocks in a setting, such as ``"0-19"``."""
+        n = self.replications_of(name, setting)
+        return [f"{a}-{min(a + self.block, n) - 1}" for a in range(0, n, self.block)]
 
     def methods_of(self, setting: Setting) -> list[str]:
         """Return the methods that run in a setting."""
@@ -217,4 +228,5 @@ def _plan_method(study: str, entry: str | Mapping[str, Any], known: Mapping) -> 
         label=entry.get("label", base["label"] if source == entry["name"] else entry["name"]),
         parameters={**base.get("parameters", {}), **entry.get("parameters", {})},
         where=entry.get("where", {}),
+        replications=entry.get("replications"),
     )

@@ -79,8 +79,9 @@ def _cell_status(
 ) -> CellStatus:
     cell = f"{study.name}/{setting.folder}/{method}"
     folder, logs = workdir / "results" / cell, workdir / "logs" / "run_method" / cell
-    done = [b for b in study.blocks if (folder / f"{b}.parquet").exists()]
-    started = [b for b in study.blocks if b not in done and (logs / f"{b}.log").exists()]
+    blocks = study.blocks_of(method, setting)
+    done = [b for b in blocks if (folder / f"{b}.parquet").exists()]
+    started = [b for b in blocks if b not in done and (logs / f"{b}.log").exists()]
     errors = {b: _error_in(logs / f"{b}.log") for b in started}
     failed = [b for b in started if errors[b] or not at_work]
     bad, message = _failed_replications(folder / f"{b}" for b in done)
@@ -90,16 +91,14 @@ def _cell_status(
         study=study.name,
         setting=setting.folder,
         method=method,
-        blocks=len(study.blocks),
+        blocks=len(blocks),
         done=len(done),
         running=len(started) - len(failed),
         failed=len(failed),
         replications_failed=bad,
         message=message,
         hours_used=costs.used(study, setting, method),
-        hours_left=sum(
-            costs.hours(study, setting, method, b) for b in study.blocks if b not in done
-        ),
+        hours_left=sum(costs.hours(study, setting, method, b) for b in blocks if b not in done),
     )
 
 

@@ -21,7 +21,7 @@ def block_files(study, setting, suffix):
     return [
         f"results/{study.name}/{setting.folder}/{method}/{block}{suffix}"
         for method in study.methods_of(setting)
-        for block in study.blocks
+        for block in study.blocks_of(method, setting)
     ]
 
 
