@@ -14,7 +14,15 @@ from pathlib import Path
 from fedmix.storage import sha256_of
 
 ROOT = Path(__file__).parents[1]
-WORKFLOW = ("Snakefile", "workflow", "config", "profiles", "src", "data/published")
+WORKFLOW = (
+    "Snakefile",
+    "workflow",
+    "config",
+    "profiles",
+    "src",
+    "data/published",
+    "environment.yml",
+)
 
 SETTING = "results/fedgrem_real/paper_like.digits-contaminated0"
 METHODS = ("LocalEM", "FedGrEM", "PooledEM")

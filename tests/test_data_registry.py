@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fedmix.configuration import read_schema
 from fedmix.data import read_registry
+from fedmix.data.readers import READERS
 from fedmix.embed import EMBEDDINGS
 from fedmix.errors import ConfigurationError
 
@@ -80,13 +82,21 @@ def test_all_errors_are_listed_at_once(tmp_path):
             tmp_path,
             class_counts=[2, 2],
             class_names=["a", "b", "c"],
-            sources=[{"reader": "tabel"}],
         )
     message = str(caught.value)
-    assert "3 errors" in message
+    assert "2 errors" in message
     assert "2 class counts for 3 classes" in message
     assert "add up to 4, not to 5" in message
-    assert "Did you mean 'table'?" in message
+
+
+def test_unknown_reader_names_the_nearest(tmp_path):
+    with pytest.raises(ConfigurationError, match="Did you mean 'table'"):
+        read(tmp_path, sources=[{"reader": "tabel"}])
+
+
+def test_the_schema_knows_every_reader():
+    definitions = read_schema(SCHEMA)["$defs"]
+    assert set(definitions["source"]["properties"]["reader"]["enum"]) == set(READERS)
 
 
 def test_unknown_key_names_the_nearest(tmp_path):

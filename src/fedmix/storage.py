@@ -1,4 +1,7 @@
-"""Files that are either whole or absent."""
+"""Files that are either whole or absent.
+
+Planning a run uses this too, where no numerical library need be installed.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,10 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fedmix.errors import DataError
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 
@@ -63,6 +65,8 @@ def write_text(path: str | os.PathLike, text: str) -> None:
 
 def write_arrays(path: str | os.PathLike, arrays: dict[str, np.ndarray]) -> None:
     """Write named arrays as an npz atomically; equal arrays give equal bytes."""
+    import numpy as np
+
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
 
@@ -75,6 +79,8 @@ def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
     DataError
         If the file is damaged; it names the file and says to delete it.
     """
+    import numpy as np
+
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}

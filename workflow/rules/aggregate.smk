@@ -17,6 +17,8 @@ rule make_table:
         "results/tables/{item}.tex",
     log:
         "logs/make_table/{item}.log",
+    conda:
+        "../../environment.yml"
     params:
         item=item_parameters,
         source=builder_hash("fedmix.tables"),
@@ -39,6 +41,8 @@ rule make_figure:
         "results/figures/{item}.png",
     log:
         "logs/make_figure/{item}.log",
+    conda:
+        "../../environment.yml"
     params:
         item=item_parameters,
         source=builder_hash("fedmix.figures"),

@@ -18,6 +18,8 @@ rule audit_results:
         whole="results/audit/audit.json",
     log:
         "logs/audit_results.log",
+    conda:
+        "../../environment.yml"
     resources:
         mem_mb=more_memory(4000),
     params:

@@ -10,5 +10,7 @@ rule collect_setting:
         timings="results/{study}/{setting}/timings.parquet",
     log:
         "logs/collect_setting/{study}/{setting}.log",
+    conda:
+        "../../environment.yml"
     script:
         "../scripts/collect_setting.py"

@@ -10,6 +10,8 @@ rule fetch_data:
         "data/raw/{dataset}.npz",
     log:
         "logs/fetch_data/{dataset}.log",
+    conda:
+        "../../environment.yml"
     params:
         entry=dataset_sources,
     script:

@@ -8,6 +8,8 @@ rule embed_features:
         "data/embedded/{dataset}/{embedding}.npz",
     log:
         "logs/embed_features/{dataset}/{embedding}.log",
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=more_memory(4000),
@@ -27,6 +29,8 @@ rule embed_tsne:
         "logs/embed_tsne/{dataset}/{embedding}.log",
     wildcard_constraints:
         embedding="tsne[a-z0-9_]*",
+    conda:
+        "../../environment.yml"
     threads: 16  # at most: Snakemake lowers it to --cores; on a cluster: set-threads in the profile
     resources:
         mem_mb=more_memory(4000),
@@ -54,6 +58,8 @@ rule draw_embedding:
         "results/embeddings/{dataset}/{embedding}.png",
     log:
         "logs/draw_embedding/{dataset}/{embedding}.log",
+    conda:
+        "../../environment.yml"
     params:
         source=source_hash("fedmix.figures.embedding", "fedmix.figures.save"),
     script:

@@ -8,6 +8,8 @@ rule partition_clients:
         "results/{study}/{setting}/partition/{block}.npz",
     log:
         "logs/partition_clients/{study}/{setting}/{block}.log",
+    conda:
+        "../../environment.yml"
     params:
         cell=cell_parameters,
         source=experiment_hash,
@@ -23,6 +25,8 @@ rule compute_initial_values:
         "results/{study}/{setting}/initial/{block}.npz",
     log:
         "logs/compute_initial_values/{study}/{setting}/{block}.log",
+    conda:
+        "../../environment.yml"
     params:
         cell=cell_parameters,
         source=experiment_hash,

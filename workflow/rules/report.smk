@@ -16,6 +16,8 @@ rule build_page:
         ),
     log:
         "logs/build_page.log",
+    conda:
+        "../../environment.yml"
     params:
         figures=page_figures(),
         options={key: config[key] for key in RUN_OPTIONS},
@@ -33,6 +35,8 @@ rule build_archive:
         "results/archive.zip",
     log:
         "logs/build_archive.log",
+    conda:
+        "../../environment.yml"
     params:
         options={key: config[key] for key in RUN_OPTIONS},
     script:
@@ -50,6 +54,8 @@ rule export_reproduction:
         "docs/reproduction/README.md",
     log:
         "logs/export_reproduction.log",
+    conda:
+        "../../environment.yml"
     params:
         options={key: config[key] for key in RUN_OPTIONS},
         command=f"snakemake --cores 2 reproduction --config preset={config['preset']} mirror=<folder>",

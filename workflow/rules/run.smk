@@ -23,6 +23,8 @@ rule run_method:
         "logs/run_method/{study}/{setting}/{method}/{block}.log",
     benchmark:
         "results/{study}/{setting}/{method}/{block}.benchmark.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=more_memory(2000),

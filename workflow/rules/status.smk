@@ -9,6 +9,8 @@ localrules:
 rule status:
     log:
         "logs/status.log",
+    conda:
+        "../../environment.yml"
     params:
         options=dict(config),
         workflow=str(BASE),
@@ -19,6 +21,8 @@ rule status:
 rule forecast:
     log:
         "logs/forecast.log",
+    conda:
+        "../../environment.yml"
     params:
         options=dict(config),
         workflow=str(BASE),

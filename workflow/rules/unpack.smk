@@ -9,5 +9,7 @@ rule unpack_archive:
         timings=all_settings("timings"),
     log:
         "logs/unpack_archive.log",
+    conda:
+        "../../environment.yml"
     script:
         "../scripts/unpack_archive.py"

@@ -1,17 +1,17 @@
 """Raw data sets: a registry, sources in order, checks, and one npz a data set.
 
 ``read_registry`` reads ``config/datasets.yaml``, ``fetch`` obtains and keeps, ``load`` reads.
+Imports wait until a name is first used: planning a run reads the registry alone.
 """
 
-from fedmix.data.checks import check_dataset, constant_columns
-from fedmix.data.dataset import (
-    Dataset,
-    content_sha256,
-    load_dataset,
-    save_dataset,
-)
-from fedmix.data.fetching import fetch, load
-from fedmix.data.registry import DatasetEntry, Source, SourceFile, read_registry
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fedmix.data.checks import check_dataset, constant_columns
+    from fedmix.data.dataset import Dataset, content_sha256, load_dataset, save_dataset
+    from fedmix.data.fetching import fetch, load
+    from fedmix.data.registry import DatasetEntry, Source, SourceFile, read_registry
 
 __all__ = [
     "Dataset",
@@ -27,3 +27,16 @@ __all__ = [
     "read_registry",
     "save_dataset",
 ]
+_MODULES = {
+    "checks": ("check_dataset", "constant_columns"),
+    "dataset": ("Dataset", "content_sha256", "load_dataset", "save_dataset"),
+    "fetching": ("fetch", "load"),
+    "registry": ("DatasetEntry", "Source", "SourceFile", "read_registry"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module 'fedmix.data' has no attribute {name!r}")

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from fedmix.configuration import raise_all, read_schema, read_yaml, validate
-from fedmix.data.readers import READERS
-from fedmix.errors import nearest_names
 
 
 @dataclass(frozen=True)
@@ -181,8 +179,5 @@ def _errors(entry: DatasetEntry) -> Iterator[str]:
     if counts is not None and sum(counts) != entry.n_points:
         yield f"{entry.name}: class counts add up to {sum(counts)}, not to {entry.n_points} points."
     for source in entry.sources:
-        if source.reader not in READERS:
-            hint = nearest_names(source.reader, READERS)
-            yield f"{entry.name}: unknown reader {source.reader!r}. {hint}"
         if source.files and source.openml is not None:
             yield f"{entry.name}: a source has either files or an openml number, not both."
