@@ -10,12 +10,12 @@ from fedmix.locking import (
     LOCK,
     FolderInUseError,
     UnwritableFolderError,
-    claim,
-    is_claimed,
+    is_locked,
+    lock_folder,
     require_writable,
 )
 
-HOLD = "import sys, time, fedmix.locking as l; l.claim(sys.argv[1]); print(); time.sleep(60)"
+HOLD = "import sys, time, fedmix.locking as l; l.lock_folder(sys.argv[1]); print(); time.sleep(60)"
 
 
 @pytest.fixture
@@ -28,16 +28,16 @@ def holder(tmp_path):
 
 
 def test_a_second_run_is_told_who_works_in_the_folder(holder, tmp_path):
-    assert is_claimed(tmp_path)
+    assert is_locked(tmp_path)
     with pytest.raises(FolderInUseError, match=rf"process {holder.pid} on .*--directory"):
-        claim(tmp_path)
+        lock_folder(tmp_path)
 
 
 def test_a_killed_run_leaves_no_lock(holder, tmp_path):
     os.kill(holder.pid, signal.SIGKILL)
     holder.wait()
-    assert not is_claimed(tmp_path)
-    claim(tmp_path)
+    assert not is_locked(tmp_path)
+    lock_folder(tmp_path)
     assert f"process {os.getpid()} " in (tmp_path / LOCK).read_text()
 
 
@@ -64,6 +64,6 @@ def test_a_file_system_without_locks_is_told_and_no_reason_to_stop(tmp_path, mon
         raise OSError(errno.ENOSYS, "Function not implemented")
 
     monkeypatch.setattr("fcntl.flock", flock)
-    claim(tmp_path)
+    lock_folder(tmp_path)
     assert "cannot be locked (Function not implemented)" in caplog.text
-    assert not is_claimed(tmp_path)
+    assert not is_locked(tmp_path)

@@ -9,7 +9,7 @@ from fedmix.data import Dataset
 from fedmix.errors import ConfigurationError
 from fedmix.experiments import matrix
 from fedmix.experiments.base import Method
-from fedmix.experiments.runner import Cell, make_initial_values, make_problems, run_block
+from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
 from fedmix.methods.capabilities import Capabilities, able_methods, capabilities_of, obstacles
 from fedmix.tables.matrix import cost, critical_difference, mean_ranks, scores
 
@@ -36,11 +36,12 @@ def frames():
     labels = np.repeat([0, 1, 2], 80)
     centres = np.array([[0.0, 0, 0], [20, 0, 0], [0, 20, 0]])
     data = Dataset("three", centres[labels] + rng.standard_normal((240, 3)), labels, None)
-    cell = Cell("matrix", "default", "three", "matrix", SETTING, data)
-    problems = make_problems(cell, range(1))
-    initial = make_initial_values(cell, problems, range(1))
+    scenario = Scenario("matrix", "default", "three", "matrix", SETTING, data)
+    problems = make_problems(scenario, range(1))
+    initial = make_initial_values(scenario, problems, range(1))
     parts = [
-        run_block(cell, Method(name, name), problems, initial, range(1)) for name in able_methods()
+        run_block(scenario, Method(name, name), problems, initial, range(1))
+        for name in able_methods()
     ]
     return [pd.concat(part, ignore_index=True) for part in zip(*parts, strict=True)]
 

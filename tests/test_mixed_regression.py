@@ -7,7 +7,7 @@ import pytest
 from fedmix.errors import ConfigurationError
 from fedmix.experiments import mixed_regression
 from fedmix.experiments.base import Method
-from fedmix.experiments.runner import Cell, make_initial_values, make_problems, run_block
+from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
 from fedmix.figures.mixed_regression import convergence, final_error
 from fedmix.simulate.mixed_regression import CONTAMINATIONS, draw_clients, draw_truth
 from fedmix.tables.mixed_regression import recovery, theory
@@ -40,10 +40,10 @@ LABELS = {m.name: m.name for m in METHODS}
 
 
 def run(values, replications=range(2), chosen=METHODS):
-    cell = Cell("study", "as_written", "C1", "mixed_regression", {**SETTING, **values})
-    problems = make_problems(cell, replications)
-    initial = make_initial_values(cell, problems, replications)
-    return pd.concat([run_block(cell, m, problems, initial, replications)[0] for m in chosen])
+    scenario = Scenario("study", "as_written", "C1", "mixed_regression", {**SETTING, **values})
+    problems = make_problems(scenario, replications)
+    initial = make_initial_values(scenario, problems, replications)
+    return pd.concat([run_block(scenario, m, problems, initial, replications)[0] for m in chosen])
 
 
 @pytest.fixture(scope="module")
@@ -152,10 +152,12 @@ def test_wrong_settings_are_named(wrong):
 
 
 def test_points_are_drawn_again_equal_and_never_stored():
-    cell = Cell("study", "as_written", "C1", "mixed_regression", SETTING)
-    problem = mixed_regression.make_problem(SETTING, None, cell.streams(0))
+    scenario = Scenario("study", "as_written", "C1", "mixed_regression", SETTING)
+    problem = mixed_regression.make_problem(SETTING, None, scenario.streams(0))
     assert sum(array.nbytes for array in problem.values()) < 5000
-    first, again = (mixed_regression.clients(SETTING, problem, cell.streams(0)) for _ in range(2))
+    first, again = (
+        mixed_regression.clients(SETTING, problem, scenario.streams(0)) for _ in range(2)
+    )
     np.testing.assert_array_equal(first.points, again.points)
     np.testing.assert_array_equal(first.responses, again.responses)
     json.dumps({name: array.tolist() for name, array in problem.items()})

@@ -7,11 +7,11 @@ import pytest
 
 from fedmix.errors import DivergenceError
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.runner import Cell, make_initial_values, make_problems, run_block
+from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
 
 
 @pytest.fixture
-def cell(monkeypatch):
+def scenario(monkeypatch):
     """A study whose "method" is named after what it does to the runner."""
     module = ModuleType("fedmix.experiments.toy")
 
@@ -42,21 +42,21 @@ def cell(monkeypatch):
 
     module.make_problem, module.initial_values, module.run = make_problem, initial_values, run
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    return Cell("study", "as_written", "n5", "toy", {"n": 5, "outlier": {"mean": 2}})
+    return Scenario("study", "as_written", "n5", "toy", {"n": 5, "outlier": {"mean": 2}})
 
 
 def _raise(error):
     raise error
 
 
-def run_all(cell, name="good", replications=range(3), **options):
-    problems = make_problems(cell, replications)
-    initial = make_initial_values(cell, problems, replications)
-    return run_block(cell, Method(name, "Toy"), problems, initial, replications, **options)
+def run_all(scenario, name="good", replications=range(3), **options):
+    problems = make_problems(scenario, replications)
+    initial = make_initial_values(scenario, problems, replications)
+    return run_block(scenario, Method(name, "Toy"), problems, initial, replications, **options)
 
 
-def test_rows_are_tidy_and_carry_the_setting(cell):
-    results, timings = run_all(cell)
+def test_rows_are_tidy_and_carry_the_setting(scenario):
+    results, timings = run_all(scenario)
     final = results[results["round"].isna()]
     assert len(final) == 3
     assert set(final["metric"]) == {"error"}
@@ -68,17 +68,19 @@ def test_rows_are_tidy_and_carry_the_setting(cell):
     assert "seconds" not in results
 
 
-def test_results_do_not_depend_on_the_blocks(cell):
-    together, _ = run_all(cell, replications=range(4))
-    apart = [run_all(cell, replications=range(a, a + 2))[0] for a in (2, 0)]
+def test_results_do_not_depend_on_the_blocks(scenario):
+    together, _ = run_all(scenario, replications=range(4))
+    apart = [run_all(scenario, replications=range(a, a + 2))[0] for a in (2, 0)]
     for half, first in zip(apart, (2, 0), strict=True):
         same = together[together["replication"].between(first, first + 1)].reset_index(drop=True)
         assert half.equals(same)
 
 
-def test_variants_share_their_data(cell):
-    other = Cell(cell.study, "as_coded", cell.setting, cell.experiment, cell.values)
-    first, second = make_problems(cell, range(2)), make_problems(other, range(2))
+def test_variants_share_their_data(scenario):
+    other = Scenario(
+        scenario.study, "as_coded", scenario.setting, scenario.experiment, scenario.values
+    )
+    first, second = make_problems(scenario, range(2)), make_problems(other, range(2))
     for name, value in first.items():
         np.testing.assert_array_equal(value, second[name])
 
@@ -91,20 +93,20 @@ def test_variants_share_their_data(cell):
         ("sleep", "timeout", "ReplicationTimeout: took longer than the 0.2 s"),
     ],
 )
-def test_a_failed_replication_is_a_row_and_the_others_go_on(cell, name, status, message):
-    results, timings = run_all(cell, name, timeout=0.2)
+def test_a_failed_replication_is_a_row_and_the_others_go_on(scenario, name, status, message):
+    results, timings = run_all(scenario, name, timeout=0.2)
     by_replication = results.drop_duplicates("replication").set_index("replication")
     assert by_replication["status"].tolist() == ["ok", status, "ok"]
     assert by_replication.loc[1, "message"].startswith(message)
     assert timings["status"].tolist() == ["ok", status, "ok"]
 
 
-def test_an_undefined_score_is_an_error_and_never_a_nan_in_a_mean(cell):
-    results, _ = run_all(cell, "undefined")
+def test_an_undefined_score_is_an_error_and_never_a_nan_in_a_mean(scenario):
+    results, _ = run_all(scenario, "undefined")
     assert set(results["status"]) == {"error"}
     assert "undefined scores must be left out" in results["message"][0]
 
 
-def test_running_out_of_memory_ends_the_job(cell):
+def test_running_out_of_memory_ends_the_job(scenario):
     with pytest.raises(MemoryError):
-        run_all(cell, "exhaust")
+        run_all(scenario, "exhaust")

@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from fedmix.__main__ import main
-from fedmix.locking import claim
+from fedmix.locking import lock_folder
 from fedmix.plan import plan_study
 from fedmix.request import Request
 from fedmix.status import read_status, status_lines
@@ -53,7 +53,7 @@ def test_nothing_is_done_before_a_run(request_of_one_method, tmp_path):
 
 
 def test_finished_running_and_failed_blocks_are_told_apart(request_of_one_method, tmp_path):
-    claim(tmp_path)  # a run is at work
+    lock_folder(tmp_path)  # a run is at work
     finish(tmp_path, "0-1")
     start(tmp_path, "0-1")
     start(tmp_path, "2-3")

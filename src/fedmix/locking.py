@@ -26,8 +26,8 @@ class UnwritableFolderError(FedmixError, PermissionError):
     """Results cannot be written where they should be."""
 
 
-def claim(folder: str | os.PathLike = ".") -> None:
-    """Claim a folder for this process until it ends, however it ends.
+def lock_folder(folder: str | os.PathLike = ".") -> None:
+    """Keep a folder for this process until it ends, however it ends.
 
     The operating system gives the lock back with the process, so that a killed run leaves nothing
     to be unlocked by hand. Processes started meanwhile do not inherit it. On a file system without
@@ -66,7 +66,7 @@ def claim(folder: str | os.PathLike = ".") -> None:
     _held.append(stream)
 
 
-def is_claimed(folder: str | os.PathLike = ".") -> bool:
+def is_locked(folder: str | os.PathLike = ".") -> bool:
     """Return whether a run is at work in a folder."""
     path = Path(folder) / LOCK
     if not path.exists():
@@ -76,7 +76,7 @@ def is_claimed(folder: str | os.PathLike = ".") -> bool:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
-        except OSError:  # a file system without locks, as claim has warned
+        except OSError:  # a file system without locks, as lock_folder has warned
             return False
     return False
 

@@ -1,4 +1,4 @@
-"""Run one cell again in the foreground, with the seed and the data that the pipeline gives it."""
+"""Run one replication again in the foreground, with the seed and data of the pipeline."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.runner import read_cell, run_cell
+from fedmix.experiments.runner import read_scenario, run_replication
 from fedmix.request import Request, embedded_path
 
 
@@ -52,7 +52,7 @@ def rerun(
     _named("method", method, dict.fromkeys(methods, method))
     planned = planned_study.method_in(method, planned_setting)
     values = dict(planned_setting.values)
-    cell = read_cell(
+    scenario = read_scenario(
         {
             "study": study,
             "variant": planned_setting.variant,
@@ -62,11 +62,11 @@ def rerun(
         },
         str(Path(workdir, embedded_path(values))) if "dataset" in values else None,
     )
-    streams = cell.streams(replication)
-    problem = cell.module.make_problem(cell.settings, cell.data, streams)
-    initial = cell.module.initial_values(cell.settings, problem, cell.data, streams)
+    streams = scenario.streams(replication)
+    problem = scenario.module.make_problem(scenario.settings, scenario.data, streams)
+    initial = scenario.module.initial_values(scenario.settings, problem, scenario.data, streams)
     chosen = Method(planned.name, planned.estimator, planned.parameters)
-    return run_cell(cell, chosen, replication, problem, initial)
+    return run_replication(scenario, chosen, replication, problem, initial)
 
 
 def _named(kind: str, name: str, known: Mapping[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fedmix.forecast import Costs, read_costs
-from fedmix.locking import is_claimed
+from fedmix.locking import is_locked
 from fedmix.plan import Setting, Study
 from fedmix.request import Request
 from fedmix.storage import read_table
@@ -65,7 +65,7 @@ def read_status(request: Request, workdir: str | Path = ".") -> list[CellStatus]
     """
     workdir = Path(workdir)
     costs = read_costs(request, workdir)
-    at_work = is_claimed(workdir)
+    at_work = is_locked(workdir)
     return [
         _cell_status(workdir, study, setting, method, costs, at_work)
         for study in request.studies.values()

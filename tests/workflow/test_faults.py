@@ -72,7 +72,7 @@ def test_a_killed_run_goes_on_to_the_same_results(pipeline, victim):
 
 def test_a_second_run_in_the_same_folder_is_refused(pipeline):
     pipeline.forget_runs()
-    hold = "import fedmix.locking as l; l.claim(); print(flush=True); input()"
+    hold = "import fedmix.locking as l; l.lock_folder(); print(flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", hold],
         cwd=pipeline.work,

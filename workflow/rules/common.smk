@@ -19,7 +19,7 @@ sys.path.insert(0, f"{workflow.basedir}/src")
 from fedmix import methods as method_registry
 from fedmix.archive import read_manifest
 from fedmix.errors import FedmixError
-from fedmix.locking import claim, require_writable
+from fedmix.locking import lock_folder, require_writable
 from fedmix.progress import begin
 from fedmix.papers import SHORT_NAMES
 from fedmix.provenance import source_hash
@@ -64,7 +64,7 @@ def prepare_folder():
     """See that results can be written here and that no other run is doing so."""
     try:
         require_writable("results")
-        claim()
+        lock_folder()
     except FedmixError as error:
         raise WorkflowError(str(error)) from None
 

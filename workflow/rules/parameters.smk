@@ -12,7 +12,7 @@ def embedding_parameters(wildcards):
     return REQUEST.datasets[wildcards.dataset]["embeddings"][wildcards.embedding]
 
 
-def cell_parameters(wildcards):
+def scenario_parameters(wildcards):
     """What a job must know of its setting: a slice of the configuration, sorted."""
     setting, study = setting_of(wildcards), STUDIES[wildcards.study]
     return {

@@ -11,7 +11,7 @@ rule partition_clients:
     conda:
         "../../environment.yml"
     params:
-        cell=cell_parameters,
+        scenario=scenario_parameters,
         source=experiment_hash,
     script:
         "../scripts/partition_clients.py"
@@ -28,7 +28,7 @@ rule compute_initial_values:
     conda:
         "../../environment.yml"
     params:
-        cell=cell_parameters,
+        scenario=scenario_parameters,
         source=experiment_hash,
     script:
         "../scripts/compute_initial_values.py"

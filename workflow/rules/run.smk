@@ -30,7 +30,7 @@ rule run_method:
         mem_mb=more_memory(2000),
         runtime=lambda wildcards, attempt: 120 * attempt,
     params:
-        cell=cell_parameters,
+        scenario=scenario_parameters,
         method=method_parameters,
         progress=PROGRESS,
         experiment=experiment_hash,

@@ -3,11 +3,11 @@
 from fedmix.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.experiments.runner import make_initial_values, read_cell
+    from fedmix.experiments.runner import make_initial_values, read_scenario
     from fedmix.plan import replications_of
     from fedmix.storage import read_arrays, write_arrays
 
-    cell = read_cell(snakemake.params.cell, snakemake.input.get("data"))
+    scenario = read_scenario(snakemake.params.scenario, snakemake.input.get("data"))
     replications = replications_of(snakemake.wildcards.block)
     problems = read_arrays(snakemake.input.partition)
-    write_arrays(snakemake.output[0], make_initial_values(cell, problems, replications))
+    write_arrays(snakemake.output[0], make_initial_values(scenario, problems, replications))

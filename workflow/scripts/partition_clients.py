@@ -3,10 +3,10 @@
 from fedmix.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.experiments.runner import make_problems, read_cell
+    from fedmix.experiments.runner import make_problems, read_scenario
     from fedmix.plan import replications_of
     from fedmix.storage import write_arrays
 
-    cell = read_cell(snakemake.params.cell, snakemake.input.get("data"))
+    scenario = read_scenario(snakemake.params.scenario, snakemake.input.get("data"))
     replications = replications_of(snakemake.wildcards.block)
-    write_arrays(snakemake.output[0], make_problems(cell, replications))
+    write_arrays(snakemake.output[0], make_problems(scenario, replications))

@@ -4,13 +4,13 @@ from fedmix.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
     from fedmix.experiments.base import Method
-    from fedmix.experiments.runner import read_cell, run_block
+    from fedmix.experiments.runner import read_scenario, run_block
     from fedmix.plan import replications_of
     from fedmix.progress import report
     from fedmix.storage import read_arrays, write_table
 
     results, timings = run_block(
-        read_cell(snakemake.params.cell, snakemake.input.get("data")),
+        read_scenario(snakemake.params.scenario, snakemake.input.get("data")),
         Method(**snakemake.params.method),
         read_arrays(snakemake.input.partition),
         read_arrays(snakemake.input.initial),

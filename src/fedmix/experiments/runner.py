@@ -28,7 +28,7 @@ Arrays = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Cell:
+class Scenario:
     """One setting of one study, with what its replications need.
 
     Parameters
@@ -69,28 +69,30 @@ class ReplicationTimeout(Exception):
     """A replication took longer than ``replication_timeout``."""
 
 
-def read_cell(description: Mapping[str, Any], data: str | None = None) -> Cell:
-    """Return the cell that a job's parameters describe, its data set read from ``data``."""
+def read_scenario(description: Mapping[str, Any], data: str | None = None) -> Scenario:
+    """Return the scenario that a job's parameters describe, its data set read from ``data``."""
     from fedmix.data import load_dataset
 
-    return Cell(**description, data=load_dataset(data) if data else None)
+    return Scenario(**description, data=load_dataset(data) if data else None)
 
 
-def make_problems(cell: Cell, replications: Iterable[int]) -> Arrays:
+def make_problems(scenario: Scenario, replications: Iterable[int]) -> Arrays:
     """Return the problems of a block as one dict of arrays, keyed ``"<replication>/<name>"``."""
     return _pack(
-        (r, cell.module.make_problem(cell.settings, cell.data, cell.streams(r)))
+        (r, scenario.module.make_problem(scenario.settings, scenario.data, scenario.streams(r)))
         for r in replications
     )
 
 
-def make_initial_values(cell: Cell, problems: Arrays, replications: Iterable[int]) -> Arrays:
+def make_initial_values(
+    scenario: Scenario, problems: Arrays, replications: Iterable[int]
+) -> Arrays:
     """Return the shared initial values of a block, keyed like its problems."""
     return _pack(
         (
             r,
-            cell.module.initial_values(
-                cell.settings, _unpack(problems, r), cell.data, cell.streams(r)
+            scenario.module.initial_values(
+                scenario.settings, _unpack(problems, r), scenario.data, scenario.streams(r)
             ),
         )
         for r in replications
@@ -98,7 +100,7 @@ def make_initial_values(cell: Cell, problems: Arrays, replications: Iterable[int
 
 
 def run_block(
-    cell: Cell,
+    scenario: Scenario,
     method: Method,
     problems: Arrays,
     initial: Arrays,
@@ -112,7 +114,7 @@ def run_block(
 
     Parameters
     ----------
-    cell : Cell
+    scenario : Scenario
         The setting.
     method : Method
         The configured method.
@@ -138,10 +140,10 @@ def run_block(
     timings: list[dict[str, Any]] = []
     for r in replications:
         wall, cpu = time.perf_counter(), time.process_time()
-        rows, seconds = _run_replication(
-            cell, method, _unpack(problems, r), _unpack(initial, r), r, timeout
+        rows, seconds = _attempt(
+            scenario, method, _unpack(problems, r), _unpack(initial, r), r, timeout
         )
-        identity = {**_identity(cell), "method": method.name, "replication": r}
+        identity = {**_identity(scenario), "method": method.name, "replication": r}
         results += [{**identity, **row} for row in rows]
         timing = {
             "status": rows[0]["status"],
@@ -154,17 +156,17 @@ def run_block(
     return _typed(pd.DataFrame(results)), pd.DataFrame(timings)
 
 
-def run_cell(
-    cell: Cell, method: Method, replication: int, problem: Arrays, initial: Arrays
+def run_replication(
+    scenario: Scenario, method: Method, replication: int, problem: Arrays, initial: Arrays
 ) -> Outcome:
     """Run one method on one replication in the foreground, errors and all."""
-    return cell.module.run(
-        method, cell.settings, problem, initial, cell.data, cell.streams(replication)
+    return scenario.module.run(
+        method, scenario.settings, problem, initial, scenario.data, scenario.streams(replication)
     )
 
 
-def _run_replication(
-    cell: Cell,
+def _attempt(
+    scenario: Scenario,
     method: Method,
     problem: Arrays,
     initial: Arrays,
@@ -174,7 +176,7 @@ def _run_replication(
     """Return the result rows, and the seconds of the fit if the experiment tells them."""
     try:
         with _deadline(timeout):
-            outcome = run_cell(cell, method, replication, problem, initial)
+            outcome = run_replication(scenario, method, replication, problem, initial)
         return _success(outcome), outcome.seconds
     except DivergenceError as error:
         return [_failure("diverged", error)], None
@@ -226,9 +228,14 @@ def _failure(status: str, error: Exception) -> dict[str, Any]:
     }
 
 
-def _identity(cell: Cell) -> dict[str, Any]:
-    plain = {k: v for k, v in cell.values.items() if isinstance(v, str | int | float | bool)}
-    return {"study": cell.study, "variant": cell.variant, "setting": cell.setting, **plain}
+def _identity(scenario: Scenario) -> dict[str, Any]:
+    plain = {k: v for k, v in scenario.values.items() if isinstance(v, str | int | float | bool)}
+    return {
+        "study": scenario.study,
+        "variant": scenario.variant,
+        "setting": scenario.setting,
+        **plain,
+    }
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
