@@ -29,7 +29,7 @@ def arguments(name):
     return list(inspect.signature(methods.get(name)).parameters)
 
 
-def build(name, family, **changes):
+def build(name, family, /, **changes):
     """Return an unfitted method that is told what it needs."""
     given = {**KNOWN, "family": family}
     told = {argument: given[argument] for argument in arguments(name) if argument in given}

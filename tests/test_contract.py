@@ -1,6 +1,7 @@
 """What every registered method promises: a contract, checked for each of them."""
 
 import copy
+import math
 import pickle
 import re
 from functools import cache
@@ -141,6 +142,18 @@ def test_a_fitted_method_survives_pickling(name, family, fitted):
     clients = make_clients(name, family)
     copied = pickle.loads(pickle.dumps(fitted))
     assert_equal(copied.predict(clients), fitted.predict(clients))
+
+
+@pytest.mark.parametrize("wrong", ["many", 2.5, -1, math.nan, math.inf, [1, 2], {}], ids=repr)
+@every_method
+def test_a_parameter_of_a_wrong_type_is_a_clear_error(name, wrong):
+    family = methods.get(name).families[0]
+    clients = make_clients(name, family)
+    for argument in arguments(name):
+        try:
+            build(name, family, **{argument: wrong}).fit(clients)
+        except ValueError as error:  # ConfigurationError is one
+            assert argument in str(error) or "models" in str(error)  # noqa: PT017 - not all fail
 
 
 @every_method

@@ -316,7 +316,7 @@ def test_wrong_parameters_are_told_clearly(parameters, message):
 
 def test_wrong_init_names_the_client():
     clients, _, _ = separated_clients()
-    with pytest.raises(DataError, match="client 1"):
+    with pytest.raises(ConfigurationError, match="client 1"):
         FedGEM(2, init=[np.zeros((2, 2)), np.zeros((3, 2)), np.zeros((2, 2))]).fit(clients)
-    with pytest.raises(DataError, match="one array"):
+    with pytest.raises(ConfigurationError, match="one array"):
         FedGEM(2, init=[np.zeros((2, 2))]).fit(clients)

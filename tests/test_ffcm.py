@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedmix import Clients
-from fedmix.errors import ConfigurationError, DataError
+from fedmix.errors import ConfigurationError
 from fedmix.methods.ffcm import FFCM, memberships
 
 
@@ -70,5 +70,5 @@ def test_wrong_parameters_are_refused(parameters):
 
 
 def test_wrong_init_is_refused():
-    with pytest.raises(DataError, match="init"):
+    with pytest.raises(ConfigurationError, match="init"):
         FFCM(2, init=np.zeros((3, 1))).fit(Clients.from_arrays([np.zeros((3, 1))]))

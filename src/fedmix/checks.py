@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fedmix.errors import ConfigurationError, DataError, nearest_names
 
 if TYPE_CHECKING:
-    from fedmix.clients import Clients
+    from fedmix.clients import Clients, FloatArray
 
 
 def check_integer(
@@ -78,9 +78,40 @@ def check_choice(where: object, name: str, value: Any, choices: Collection) -> N
     choices : collection
         All valid values.
     """
-    if value not in choices:
+    if value not in list(choices):  # a mapping would ask for a hash, which not all values have
         hint = nearest_names(str(value), choices)
         raise ConfigurationError(f"{_name_of(where)}: unknown {name} {value!r}. {hint}")
+
+
+def as_numbers(where: object, name: str, values: Any, shape: tuple[int, ...]) -> FloatArray:
+    """Return a parameter as a new array of finite numbers, or raise ConfigurationError.
+
+    Parameters
+    ----------
+    where, name : object, str
+        As in :func:`check_integer`.
+    values : array-like
+        What was given.
+    shape : tuple of int
+        What it must have.
+
+    Returns
+    -------
+    ndarray of shape ``shape``
+        C-contiguous float64.
+    """
+    import numpy as np
+
+    wanted = f"{_name_of(where)}: expected {name} to be finite numbers of shape {shape}"
+    try:
+        array = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"{wanted}: {error}.") from None
+    if array.shape != shape:
+        raise ConfigurationError(f"{wanted}, got shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise ConfigurationError(f"{wanted}, got {np.count_nonzero(~np.isfinite(array))} others.")
+    return array
 
 
 def check_same_features(

@@ -8,6 +8,8 @@ from numbers import Integral
 
 import numpy as np
 
+from fedmix.checks import check_integer
+
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
@@ -18,15 +20,23 @@ def generator_of(random_state: RandomState) -> np.random.Generator:
     ----------
     random_state : int, Generator, RandomState or None
         A generator is used as it is, a RandomState gives the seed of one; None draws fresh entropy.
+
+    Raises
+    ------
+    ConfigurationError
+        If it is anything else, or a negative number.
     """
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31))
+    if not isinstance(random_state, np.random.Generator | None):
+        check_integer("the method", "random_state", random_state, 0)
     return np.random.default_rng(random_state)
 
 
 def seed_of(random_state: RandomState) -> int:
     """Return an integer seed: the one given, or one drawn from :func:`generator_of`."""
     if isinstance(random_state, Integral):
+        check_integer("the method", "random_state", random_state, 0)
         return int(random_state)
     return int(generator_of(random_state).integers(2**31))
 

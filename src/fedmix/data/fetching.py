@@ -93,6 +93,8 @@ def load(entry: DatasetEntry, raw_folder: str | os.PathLike) -> Dataset:
         If it was not fetched.
     """
     path = Path(raw_folder) / f"{entry.name}.npz"
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is not there: fetch the data set {entry.name!r} first.")
     dataset = load_dataset(path, entry.name)
     check_dataset(entry, dataset, str(path))
     return dataset

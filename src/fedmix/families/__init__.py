@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.checks import check_choice
 from fedmix.families.base import Family, Sample, Statistics
 from fedmix.families.gaussian import Gaussian
 from fedmix.families.regression import Regression
@@ -20,6 +20,5 @@ def get(name: str) -> Family:
     ConfigurationError
         If there is none; the valid names are listed.
     """
-    if name not in FAMILIES:
-        raise ConfigurationError(f"Unknown family {name!r}. {nearest_names(name, FAMILIES)}")
+    check_choice("fedmix", "family", name, FAMILIES)
     return FAMILIES[name]

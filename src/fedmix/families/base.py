@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fedmix.checks import check_choice
 from fedmix.clients import Clients, offsets_of
-from fedmix.errors import ConfigurationError
 from fedmix.kernels.responsibilities import BELOW, NO_FLOOR, ZEROS
 
 FloatArray = NDArray[np.float64]
@@ -154,8 +154,5 @@ def floor_code(density_floor: str | None) -> int:
     ConfigurationError
         If it is none of ``None``, ``"zeros"``, ``"below"``.
     """
-    if density_floor not in DENSITY_FLOORS:
-        raise ConfigurationError(
-            f'density_floor must be None, "zeros" or "below"; got {density_floor!r}.'
-        )
+    check_choice("fedmix", "density_floor", density_floor, DENSITY_FLOORS)
     return DENSITY_FLOORS[density_floor]

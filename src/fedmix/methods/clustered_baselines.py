@@ -151,7 +151,8 @@ class OracleClustering(ClusteredRegression):
         self.random_state = random_state
 
     def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
-        shape = (max(1, len(np.asarray(self.models))), clients.n_features)
+        n_clusters = max(1, len(np.atleast_1d(self.models)))
+        shape = (n_clusters, clients.n_features)
         return Start(starting_models(self.models, shape, clients, rng)[None])
 
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from fedmix.checks import check_choice, check_integer, check_number
+from fedmix.checks import as_numbers, check_choice, check_integer, check_number
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, DataError, DivergenceError
+from fedmix.errors import DataError, DivergenceError
 from fedmix.kernels.regression_maps import (
     RotatedClients,
     hard_round,
@@ -231,12 +231,7 @@ def starting_models(
         spread = np.sum(clients.points**2)
         scale = np.sqrt(np.sum(clients.responses**2) / spread) if spread > 0 else 0.0
         return scale * rng.standard_normal(shape)
-    start = np.array(init, dtype=np.float64)
-    if start.shape != shape or not np.isfinite(start).all():
-        raise ConfigurationError(
-            f"The start has shape {start.shape}: expected finite numbers of shape {shape}"
-        )
-    return start
+    return as_numbers("the start", "the models", init, shape)
 
 
 def check_regression(clients: Clients) -> None:

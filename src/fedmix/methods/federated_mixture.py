@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fedmix import families
-from fedmix.checks import check_integer, check_number, check_same_features
+from fedmix.checks import as_numbers, check_integer, check_number, check_same_features
 from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError, DivergenceError
 from fedmix.families import Sample, Statistics
@@ -151,15 +151,15 @@ class FederatedMixture(FederatedEstimator):
             return aligned_initial_values(
                 clients, self.n_components, self.init, self.family, seed_of(self.random_state)
             )
-        weights, means = (np.array(values, dtype=np.float64, order="C") for values in self.init)
-        shape = (len(clients), self.n_components)
-        if weights.shape != shape or means.shape != (*shape, clients.n_features):
+        try:
+            weights, means = self.init
+        except (TypeError, ValueError):
             raise ConfigurationError(
-                f"init: expected weights of shape {shape} and means of shape "
-                f"{(*shape, clients.n_features)}; got {weights.shape} and {means.shape}."
-            )
-        if not (np.isfinite(weights).all() and np.isfinite(means).all()):
-            raise ConfigurationError("init: weights and means must be finite.")
+                f"init: expected a pair (weights, means) or a name, got {self.init!r}."
+            ) from None
+        shape = (len(clients), self.n_components)
+        weights = as_numbers(self, "the weights of init", weights, shape)
+        means = as_numbers(self, "the means of init", means, (*shape, clients.n_features))
         if (weights < 0).any() or not np.allclose(weights.sum(axis=1), 1.0, atol=1e-6):
             raise ConfigurationError(
                 "init: each client's weights must not be negative and add up to 1."

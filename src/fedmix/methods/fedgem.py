@@ -10,9 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from fedmix.checks import check_choice, check_integer, check_number, check_same_features
+from fedmix.checks import (
+    as_numbers,
+    check_choice,
+    check_integer,
+    check_number,
+    check_same_features,
+)
 from fedmix.clients import Clients, offsets_of
-from fedmix.errors import DataError
+from fedmix.errors import ConfigurationError, DataError
 from fedmix.kernels import fedgem as kernels
 from fedmix.methods.base import FederatedEstimator, register
 from fedmix.methods.fedgem_client import (
@@ -157,9 +163,7 @@ class FedGEM(FederatedEstimator):
         Raises
         ------
         ConfigurationError
-            If a parameter is out of range.
-        DataError
-            If ``init`` does not fit the clients.
+            If a parameter is out of range, or ``init`` does not fit the clients.
         DivergenceError
             If squared distances overflow.
         """
@@ -288,6 +292,8 @@ class FedGEM(FederatedEstimator):
     def _validate(self) -> None:
         for name, valid in _CHOICES.items():
             check_choice(self, name, getattr(self, name), valid)
+        check_choice(self, "one_component_per_client", self.one_component_per_client, (False, True))
+        check_choice(self, "repeat_joining_pairs", self.repeat_joining_pairs, (None, False, True))
         check_integer(self, "max_rounds", self.max_rounds, 0)
         check_integer(self, "local_steps", self.local_steps, 1)
         check_number(self, "final_radius_scale", self.final_radius_scale, least=0)
@@ -305,15 +311,11 @@ def _given_means(
     init: Sequence[ArrayLike], n_components: IntArray, clients: Clients
 ) -> list[FloatArray]:
     """Check the given starting means, client by client."""
-    if len(init) != len(clients):
-        raise DataError(f"init: expected one array for each of {len(clients)} clients.")
+    if not isinstance(init, Sequence | np.ndarray) or len(init) != len(clients):
+        raise ConfigurationError(f"init: expected one array for each of {len(clients)} clients.")
     means = []
-    for g, (own, k) in enumerate(zip(init, n_components, strict=True)):
-        start = np.asarray(own, dtype=np.float64) if k else np.empty((0, clients.n_features))
-        if start.shape != (k, clients.n_features) or not np.isfinite(start).all():
-            raise DataError(
-                f"init of client {g}: expected finite numbers of shape "
-                f"{(int(k), clients.n_features)}; got shape {start.shape}."
-            )
-        means.append(start)
+    for g, (own, k) in enumerate(zip(init, n_components.tolist(), strict=True)):
+        shape = (k, clients.n_features)
+        given = own if k else np.empty(shape)
+        means.append(as_numbers("FedGEM", f"init of client {g}", given, shape))
     return means

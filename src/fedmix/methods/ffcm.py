@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from fedmix.checks import check_choice, check_integer, check_number
+from fedmix.checks import as_numbers, check_choice, check_integer, check_number
 from fedmix.clients import Clients
-from fedmix.errors import DataError
 from fedmix.methods.base import register
 from fedmix.methods.centroids import CentroidClustering
 from fedmix.methods.local_kmeans import cluster_points
@@ -109,10 +108,7 @@ class FFCM(CentroidClustering):
     def _start(self, clients: Clients, rng: np.random.Generator) -> FloatArray:
         shape = (self.n_clusters, clients.n_features)
         if self.init is not None:
-            centres = np.asarray(self.init, dtype=np.float64)
-            if centres.shape != shape or not np.isfinite(centres).all():
-                raise DataError(f"FFCM: expected finite init of shape {shape}.")
-            return centres
+            return as_numbers(self, "init", self.init, shape)
         start = rng.uniform(size=shape)
         if self.rule == "published":
             return start
