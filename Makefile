@@ -1,8 +1,8 @@
-# make        environment and the quick preset: tables and figures within minutes
-# make test   environment and all tests
-# make lint   style and types
-# make clean   remove the environment and all results
+# make                the environment and the quick preset: tables and figures within minutes
+# make test           the environment and all tests but the next
 # make test-cluster   the smoke preset through a SLURM of one node, started and stopped here
+# make lint           style and types
+# make clean          remove the environment, all results and logs; data stay
 
 PYTHON ?= python3
 CORES ?= 2
