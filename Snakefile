@@ -15,8 +15,8 @@ min_version("9.9")
 configfile: f"{workflow.basedir}/config/config.yaml"
 
 
-# Jobs run in the environment that Snakemake itself runs in; with `--sdm apptainer`, in an image
-# built from the Dockerfile under this name.
+# Jobs run in the environment that Snakemake itself runs in; with `--sdm conda`, in one made from
+# environment.yml; with `--sdm apptainer`, in an image built from the Dockerfile under this name.
 container: "docker://fedmix/fedmix:0.1.0"
 
 

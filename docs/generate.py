@@ -98,11 +98,13 @@ def _described(node: Mapping[str, Any], root: Mapping[str, Any], indent: str) ->
         own = _resolved(value, root)
         needed = ", required" if key in required else ""
         text = " ".join(str(own.get("description", "")).split())
-        yield f"{indent}- `{key}` ({_kind(own)}{needed}){': ' + text if text else ''}"
+        yield f"{indent}- `{key}` ({_kind(own, root)}{needed}){': ' + text if text else ''}"
         yield from _described(own, root, indent + "  ")
     for inner in ("additionalProperties", "items"):
         if isinstance(node.get(inner), Mapping):
             yield from _described(node[inner], root, indent)
+    for form in [*node.get("oneOf", []), *node.get("anyOf", [])]:
+        yield from _described(form, root, indent)
 
 
 def _resolved(node: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -111,14 +113,14 @@ def _resolved(node: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, 
     return root["$defs"][node["$ref"].rpartition("/")[2]]
 
 
-def _kind(node: Mapping[str, Any]) -> str:
+def _kind(node: Mapping[str, Any], root: Mapping[str, Any]) -> str:
     if "enum" in node:
         return "one of " + ", ".join(f"`{value}`" for value in node["enum"])
     if "const" in node:
         return f"`{node['const']}`"
-    for several in ("oneOf", "anyOf"):
-        if several in node:
-            return "see the schema" if any("$ref" in o for o in node[several]) else "several forms"
+    forms = [*node.get("oneOf", []), *node.get("anyOf", [])]
+    if forms:
+        return " or ".join(dict.fromkeys(_kind(_resolved(form, root), root) for form in forms))
     kinds = node.get("type", "any")
     return " or ".join(kinds) if isinstance(kinds, list) else kinds
 
@@ -163,7 +165,7 @@ def studies_page() -> str:
         study = read_yaml(path)
         comment = " ".join(
             line.lstrip("# ").rstrip()
-            for line in path.read_text(encoding="utf-8").split("paper:")[0].splitlines()
+            for line in path.read_text(encoding="utf-8").split("\npaper:")[0].splitlines()
         )
         wanted = study["methods"]
         names = wanted if isinstance(wanted, str) else ", ".join(map(_name, wanted))

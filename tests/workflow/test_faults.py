@@ -53,13 +53,14 @@ def kill(process):
         os.kill(process, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("victim", ["snakemake", "worker", "both"])
-def test_a_killed_run_goes_on_to_the_same_results(pipeline, victim):
+@pytest.mark.parametrize("kill_number", range(int(os.environ.get("FEDMIX_KILLS", "3"))))
+def test_a_killed_run_goes_on_to_the_same_results(pipeline, kill_number):
+    victim = ["snakemake", "worker", "both"][kill_number % 3]
     expected = pipeline.results()
     pipeline.forget_runs()
     with pipeline.start(COLLECTED, cores=1) as process:
         worker = wait_for_worker(process)
-        time.sleep(random.Random(victim).uniform(0, 2))
+        time.sleep(random.Random(kill_number).uniform(0, 2))
         if victim != "worker":
             kill(process.pid)
         if victim != "snakemake":
