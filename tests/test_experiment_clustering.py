@@ -69,7 +69,7 @@ def test_every_method_gets_every_score(data, name):
     assert found.floats_up > 0
 
 
-@pytest.mark.parametrize("partition", ["dealt", "shared"])
+@pytest.mark.parametrize("partition", ["dealt", "dealt_in_order", "shared"])
 def test_training_and_test_rows_are_apart(data, partition):
     setting = SETTING | {"partition": partition}
     problem = federated_clustering.make_problem(setting, data, Streams("s", "t", 1))

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from fedmix.errors import ConfigurationError
-from fedmix.partition.by_class import deal_out, draw_classes, hand_over_missing, share_out
+from fedmix.partition.by_class import (
+    deal_out,
+    draw_classes,
+    hand_over_missing,
+    share_out,
+    split_in_order,
+)
 
 
 def test_number_of_classes_is_uniform_on_its_range():
@@ -45,3 +51,10 @@ def test_a_class_that_nobody_holds_goes_to_who_has_fewest():
     classes = hand_over_missing([np.array([0, 1, 2]), np.array([0, 2])], 5)
     np.testing.assert_array_equal(classes[0], [0, 1, 2, 4])
     np.testing.assert_array_equal(classes[1], [0, 2, 3])
+
+
+def test_the_first_rows_of_a_class_are_for_training_and_the_next_for_testing():
+    labels = np.repeat([0, 1], 20)
+    train, test = split_in_order(labels, [np.array([0, 1]), np.array([0])], train_fraction=0.7)
+    assert [rows.tolist() for rows in train] == [[*range(7), *range(20, 27)], [*range(10, 17)]]
+    assert [rows.tolist() for rows in test] == [[7, 8, 9, 27, 28, 29], [17, 18, 19]]

@@ -1,8 +1,8 @@
 """Federated clustering of labelled data: Tables 1, 2, 6 and 7 of the FedGEM paper.
 
 Settings: ``n_clients``, ``train_fraction``, ``spared_classes`` (K_g is at most K less this many),
-``partition`` ("dealt" as published or "shared", shuffled and fully used), ``v`` (constant of the
-final radius, or candidates for 3-fold cross-validation on the silhouette).
+``partition`` (see :func:`make_problem`), ``v`` (constant of the final radius, or candidates for
+3-fold cross-validation on the silhouette).
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.base import Method, Outcome
 from fedmix.methods.base import FederatedEstimator
 from fedmix.metrics.clustering import per_client_scores, pooled_scores, silhouette
-from fedmix.partition.by_class import deal_out, draw_classes, hand_over_missing, share_out
+from fedmix.partition.by_class import (
+    deal_out,
+    draw_classes,
+    hand_over_missing,
+    share_out,
+    split_in_order,
+)
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -27,12 +33,17 @@ if TYPE_CHECKING:
 Arrays = dict[str, np.ndarray]
 IntArray = NDArray[np.int64]
 
-_PARTITIONS = ("dealt", "shared")
+_PARTITIONS = ("dealt", "dealt_in_order", "shared")
 _FOLDS = 3
 
 
 def make_problem(setting: Mapping[str, Any], data: Dataset, streams: Streams) -> Arrays:
-    """Split the data for training and testing, then share each part out by class."""
+    """Share the data out by class, for training and testing.
+
+    ``partition`` says how: "dealt" splits at random, then deals either part from its front;
+    "dealt_in_order" deals all rows from the front, and the first of a client's rows of a class are
+    for training; "shared" splits at random and shares all rows at random.
+    """
     if setting["partition"] not in _PARTITIONS:
         raise ConfigurationError(
             f"Unknown partition {setting['partition']!r}. "
@@ -42,20 +53,35 @@ def make_problem(setting: Mapping[str, Any], data: Dataset, streams: Streams) ->
     n_classes = int(data.labels.max()) + 1
     most = n_classes - setting["spared_classes"]
     classes = draw_classes(n_classes, setting["n_clients"], most, rng)
-    mixed = rng.permutation(len(data.labels))
-    n_train = round(setting["train_fraction"] * len(mixed))
     if setting["partition"] == "shared":
         classes = hand_over_missing(classes, n_classes)
+    if setting["partition"] == "dealt_in_order":
+        train, test = split_in_order(data.labels, classes, setting["train_fraction"])
+    else:
+        train, test = _split_at_random(setting, data.labels, classes, rng)
     problem = {"n_components": np.array([len(own) for own in classes])}
-    # Sorted: dealt out from the front, a client's frogs come from few recordings, as published.
-    for part, chosen in (("train", np.sort(mixed[:n_train])), ("test", np.sort(mixed[n_train:]))):
-        if setting["partition"] == "shared":
-            dealt = share_out(data.labels[chosen], classes, rng)
-        else:
-            dealt = deal_out(data.labels[chosen], classes)
-        problem[part] = chosen[np.concatenate(dealt)]
-        problem[f"{part}_offsets"] = offsets_of([len(d) for d in dealt])
+    for part, rows in (("train", train), ("test", test)):
+        problem[part] = np.concatenate(rows)
+        problem[f"{part}_offsets"] = offsets_of([len(own) for own in rows])
     return problem
+
+
+def _split_at_random(
+    setting: Mapping[str, Any],
+    labels: IntArray,
+    classes: list[IntArray],
+    rng: np.random.Generator,
+) -> list[list[IntArray]]:
+    """Split all rows at random, then give the clients theirs of both parts."""
+    mixed = rng.permutation(len(labels))
+    n_train = round(setting["train_fraction"] * len(mixed))
+    parts = []
+    for chosen in (np.sort(mixed[:n_train]), np.sort(mixed[n_train:])):
+        own = labels[chosen]
+        shared = setting["partition"] == "shared"
+        given = share_out(own, classes, rng) if shared else deal_out(own, classes)
+        parts.append([chosen[rows] for rows in given])
+    return parts
 
 
 def initial_values(

@@ -74,6 +74,33 @@ def deal_out(labels: IntArray, classes: Rows) -> Rows:
     return clients
 
 
+def split_in_order(labels: IntArray, classes: Rows, train_fraction: float) -> tuple[Rows, Rows]:
+    """Deal rows out and keep the first of each client's rows of a class for training.
+
+    Where a file is sorted, by recording say, a client's test rows are then from other recordings
+    than its training rows. This gives the scores of the published program on the frog calls.
+
+    Parameters
+    ----------
+    labels, classes
+        As in :func:`deal_out`.
+    train_fraction : float
+        Share of a client's rows of a class that are for training.
+
+    Returns
+    -------
+    train, test : list of G int arrays
+        The rows of each client, class after class.
+    """
+    train, test = [], []
+    for rows in deal_out(labels, classes):
+        own = [rows[labels[rows] == c] for c in np.unique(labels[rows])]
+        cuts = [round(train_fraction * len(part)) for part in own]
+        train.append(np.concatenate([part[:cut] for part, cut in zip(own, cuts, strict=True)]))
+        test.append(np.concatenate([part[cut:] for part, cut in zip(own, cuts, strict=True)]))
+    return train, test
+
+
 def share_out(labels: IntArray, classes: Rows, rng: np.random.Generator) -> Rows:
     """Share all rows of a class evenly, at random, between the clients that hold it.
 
