@@ -39,7 +39,7 @@ def describe_run(
     overrides = [f"{k}={v}" for k, v in options.items() if k != "preset" and v not in (None, False)]
     return {
         "Preset": " ".join([str(options["preset"]), *overrides]),
-        "Replications": ", ".join(f"{study} {n}" for study, n in replications.items()),
+        "Replications, at most": ", ".join(f"{study} {n}" for study, n in replications.items()),
         "Runs": f"{len(timings)} (one method on one replication of one setting)",
         "Core-hours of the methods": f"{timings['cpu_seconds'].sum() / 3600:.2f}",
         "fedmix": f"{__version__}, commit {commit()}",
