@@ -11,10 +11,9 @@ from snakemake.logging import logger
 from snakemake.settings.enums import Quietness
 
 # fedmix lies beside the Snakefile: here and in the jobs' environments nobody has to install it.
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    filter(None, [f"{workflow.basedir}/src", os.environ.get("PYTHONPATH")])
-)
 sys.path.insert(0, f"{workflow.basedir}/src")
+places = [f"{workflow.basedir}/src", os.getenv("PYTHONPATH")]
+os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, places)))
 
 from fedmix import methods as method_registry
 from fedmix.archive import read_manifest

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 IntArray = NDArray[np.int64]
 
 _COVARIANCES = ("full", "tied", "diag", "spherical")
+_STARTS = ("kmeans", "k-means++", "random", "random_from_data")
 
 
 class _CentralMixture(FederatedEstimator):
@@ -59,9 +60,11 @@ class _CentralMixture(FederatedEstimator):
     def _options(self) -> dict[str, Any]:
         check_integer(self, "max_iter", self.max_iter, 1)
         check_choice(self, "covariance_type", self.covariance_type, _COVARIANCES)
+        check_choice(self, "init_params", self.init_params, _STARTS)
         seed = int(generator_of(self.random_state).integers(2**31))
         return {
             "covariance_type": self.covariance_type,
+            "init_params": self.init_params,
             "max_iter": self.max_iter,
             "random_state": seed,
         }
@@ -79,6 +82,9 @@ class CentralGMM(_CentralMixture):
         As in FedGEM's experiments; see scikit-learn's ``GaussianMixture``.
     max_iter : int, default=100
         EM iterations at most, scikit-learn's default.
+    init_params : str, default="kmeans"
+        What the responsibilities start from, scikit-learn's default; "k-means++" gives the scores
+        of FedGEM's program.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -95,11 +101,13 @@ class CentralGMM(_CentralMixture):
         n_components: int = 2,
         covariance_type: str = "spherical",
         max_iter: int = 100,
+        init_params: str = "kmeans",
         random_state: int | np.random.Generator | None = None,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
         self.max_iter = max_iter
+        self.init_params = init_params
         self.random_state = random_state
 
     def fit(self, clients: Clients) -> CentralGMM:
@@ -126,6 +134,9 @@ class CentralDPGMM(_CentralMixture):
         As in FedGEM's experiments.
     max_iter : int, default=100
         Variational iterations at most, scikit-learn's default.
+    init_params : str, default="kmeans"
+        What the responsibilities start from, scikit-learn's default; "k-means++" gives the scores
+        of FedGEM's program.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -143,11 +154,13 @@ class CentralDPGMM(_CentralMixture):
         components_per_client: int | Sequence[int] = 2,
         covariance_type: str = "spherical",
         max_iter: int = 100,
+        init_params: str = "kmeans",
         random_state: int | np.random.Generator | None = None,
     ) -> None:
         self.components_per_client = components_per_client
         self.covariance_type = covariance_type
         self.max_iter = max_iter
+        self.init_params = init_params
         self.random_state = random_state
 
     def fit(self, clients: Clients) -> CentralDPGMM:
