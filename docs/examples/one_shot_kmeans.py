@@ -11,6 +11,7 @@ from fedmix.clients import Clients
 from fedmix.methods.base import register
 from fedmix.methods.centroids import CentroidClustering
 from fedmix.methods.local_kmeans import cluster_clients, cluster_points
+from fedmix.streams import generator_of
 
 
 @register
@@ -43,7 +44,7 @@ class OneShotKMeans(CentroidClustering):
     def fit(self, clients: Clients) -> OneShotKMeans:
         """Cluster every client's points once, and then the centres."""
         check_integer(self, "n_clusters", self.n_clusters, 1)
-        rng = np.random.default_rng(self.random_state)
+        rng = generator_of(self.random_state)
         wanted = np.where(clients.sizes > 0, self.n_clusters, 0)
         centres = np.concatenate(cluster_clients(clients, wanted, rng))
         self._set_centres(cluster_points(centres, self.n_clusters, rng), rounds=1, converged=True)
