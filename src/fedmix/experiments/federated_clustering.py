@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedmix.checks import check_choice
 from fedmix.clients import Clients, offsets_of
-from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.base import Method, Outcome
 from fedmix.methods.base import FederatedEstimator
 from fedmix.metrics.clustering import per_client_scores, pooled_scores, silhouette
@@ -44,11 +44,7 @@ def make_problem(setting: Mapping[str, Any], data: Dataset, streams: Streams) ->
     "dealt_in_order" deals all rows from the front, and the first of a client's rows of a class are
     for training; "shared" splits at random and shares all rows at random.
     """
-    if setting["partition"] not in _PARTITIONS:
-        raise ConfigurationError(
-            f"Unknown partition {setting['partition']!r}. "
-            f"{nearest_names(setting['partition'], _PARTITIONS)}"
-        )
+    check_choice("federated_clustering", "partition", setting["partition"], _PARTITIONS)
     rng = streams.generator("partition")
     n_classes = int(data.labels.max()) + 1
     most = n_classes - setting["spared_classes"]
