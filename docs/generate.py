@@ -16,14 +16,15 @@ from fedmix.methods.capabilities import capabilities_of
 ROOT = Path(__file__).parents[1]
 _SCHEMAS = {
     "config": "`config/config.yaml`",
-    "preset": "`config/presets/*.yaml`",
-    "study": "`config/studies/*.yaml`",
+    "preset": "`config/presets/*.yaml` and `config/papers/<paper>/presets/*.yaml`",
+    "about": "`config/papers/<paper>/about.yaml`",
+    "study": "`config/papers/<paper>/studies/*.yaml`",
     "methods": "`config/methods.yaml`",
     "datasets": "`config/datasets.yaml`",
-    "items": "`config/items/*.yaml`",
-    "published": "`config/published.yaml`",
-    "claims": "`config/claims.yaml`",
-    "discrepancies": "`config/discrepancies.yaml`",
+    "items": "`config/papers/<paper>/items.yaml`",
+    "printed": "`config/papers/<paper>/printed.yaml`",
+    "claims": "`config/papers/<paper>/claims.yaml`",
+    "discrepancies": "`config/papers/<paper>/discrepancies.yaml`",
 }
 # scikit-learn adds these to every estimator; nothing here routes metadata.
 _NO_ROUTING = "   :exclude-members: set_fit_request, set_predict_request, set_score_request\n"
@@ -49,8 +50,8 @@ _API = {
     "The pipeline": [
         "fedmix.experiments.base",
         "fedmix.experiments.runner",
-        "fedmix.request",
-        "fedmix.plan",
+        "fedmix.pipeline.request",
+        "fedmix.pipeline.plan",
         "fedmix.streams",
         "fedmix.storage",
         "fedmix.errors",
@@ -159,19 +160,19 @@ def studies_page() -> str:
     """Return every study with its settings, variants and methods."""
     parts = [
         "# Studies",
-        "Generated from `config/studies`; comments there say where choices stand.",
+        "Generated from the papers' `studies`; comments there say where choices stand.",
     ]
-    for path in sorted((ROOT / "config" / "studies").glob("*.yaml")):
+    for path in sorted((ROOT / "config").glob("*/*/studies/*.yaml")):
         study = read_yaml(path)
         comment = " ".join(
             line.lstrip("# ").rstrip()
-            for line in path.read_text(encoding="utf-8").split("\npaper:")[0].splitlines()
+            for line in path.read_text(encoding="utf-8").split("\nexperiment:")[0].splitlines()
         )
         wanted = study["methods"]
         names = wanted if isinstance(wanted, str) else ", ".join(map(_name, wanted))
         variants = ", ".join(study.get("variants") or ["default"])
         facts = [
-            f"- paper: {study['paper']}, experiment: `fedmix.experiments.{study['experiment']}`",
+            f"- paper: {path.parts[-3]}, experiment: `fedmix.experiments.{study['experiment']}`",
             f"- replications: {study['replications']}",
             f"- variants: {variants}",
             f"- methods: {names}",

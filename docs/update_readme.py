@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from fedmix.cells.papers import read_papers
+
 ROOT = Path(__file__).parents[1]
 SCORECARD = ROOT / "docs" / "reproduction" / "scorecard.csv"
 PICTURE = ROOT / "docs" / "scorecard.svg"
 BEGIN = "<!-- reproduced: begin (python docs/update_readme.py) -->"
 END = "<!-- reproduced: end -->"
 PAPERS = {
-    "fedgrem": "**FedGrEM**: federated gradient EM, robust to bad clients (Tian, Weng, Feng 2024)",
-    "mixed_regression": "**Two-phase** mixed regression (Su, Xu, Yang 2022)",
-    "fedgem": "**FedGEM**: unknown number of clusters (Ibrahim, Gebraeel, Xie 2026)",
+    key: f"**{paper.title}**: {paper.about}"
+    for key, paper in read_papers(ROOT / "config").items()
+    if paper.is_paper
 }
 _PLURAL = {
     "differs": "differ",

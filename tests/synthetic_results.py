@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fedmix import published
-from fedmix.published.cells import setting_of
+from fedmix import cells as published
+from fedmix.cells.papers import read_papers
+from fedmix.cells.printed import setting_of
 
 ROOT = Path(__file__).parents[1]
 VARIANTS = {
@@ -25,7 +26,9 @@ COLUMNS = ["study", "variant", "setting", "method", "replication", "round", "met
 
 @cache
 def published_cells() -> pd.DataFrame:
-    return published.load(ROOT / "data/published", ROOT / "config/published.yaml")
+    return published.load(
+        ROOT / "data/published", published.read_mapping(read_papers(ROOT / "config"))
+    )
 
 
 @cache

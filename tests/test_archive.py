@@ -6,8 +6,8 @@ import zipfile
 
 import pytest
 
-from fedmix import archive
 from fedmix.errors import DataError
+from fedmix.pipeline import archive
 
 
 @pytest.fixture

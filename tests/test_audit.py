@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedmix.audit import audit_cells, counts, rank_agreement, summarise_variants
-from fedmix.audit.evidence import Evidence, of_variants
-from fedmix.audit.verdicts import VERDICTS, compare, speed_verdict
+from fedmix.cells import audit_cells, counts, rank_agreement, summarise_variants
+from fedmix.cells.evidence import Evidence, of_variants
+from fedmix.cells.verdicts import VERDICTS, compare, speed_verdict
 from fedmix.errors import DataError
 from synthetic_results import published_cells, results_and_timings
 

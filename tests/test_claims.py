@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from configured_studies import configured_studies
-from fedmix.audit import (
+from fedmix.cells import (
     audit_cells,
     cells_table,
     claims_table,
@@ -17,9 +17,10 @@ from fedmix.audit import (
     read_claims,
     scorecard,
 )
-from fedmix.audit.effects import Effect, mean_effect, paired_effect, unpaired_effect
+from fedmix.cells.effects import Effect, mean_effect, paired_effect, unpaired_effect
+from fedmix.cells.matching import has_values
+from fedmix.cells.papers import read_papers
 from fedmix.errors import ConfigurationError
-from fedmix.published.matching import has_values
 from synthetic_results import published_cells, results_and_timings
 
 ROOT = Path(__file__).parents[1]
@@ -28,7 +29,7 @@ SCHEMA = ROOT / "workflow/schemas/claims.schema.yaml"
 
 @pytest.fixture(scope="module")
 def claims() -> list[dict]:
-    return read_claims(ROOT / "config/claims.yaml", SCHEMA)
+    return read_claims(read_papers(ROOT / "config"))
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def test_claims_speak_of_configured_settings_and_methods(claims):
 
 
 def test_every_claim_gets_one_of_the_verdicts(claims, evaluated):
-    from fedmix.audit import CLAIM_VERDICTS
+    from fedmix.cells import CLAIM_VERDICTS
 
     assert len(evaluated) == len(claims)
     assert set(evaluated.verdict) <= set(CLAIM_VERDICTS)

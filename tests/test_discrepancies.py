@@ -6,10 +6,11 @@ import pytest
 import yaml
 
 from configured_studies import configured_studies
-from fedmix.audit import measure_discrepancies, read_discrepancies
-from fedmix.audit.discrepancies import NOT_MEASURED, to_markdown
+from fedmix.cells import measure_discrepancies, read_discrepancies
+from fedmix.cells.discrepancies import NOT_MEASURED, to_markdown
+from fedmix.cells.matching import has_values
+from fedmix.cells.papers import read_papers
 from fedmix.errors import ConfigurationError
-from fedmix.published.matching import has_values
 from synthetic_results import results_and_timings
 
 ROOT = Path(__file__).parents[1]
@@ -18,7 +19,7 @@ SCHEMA = ROOT / "workflow/schemas/discrepancies.schema.yaml"
 
 @pytest.fixture(scope="module")
 def entries() -> list[dict]:
-    return read_discrepancies(ROOT / "config/discrepancies.yaml", SCHEMA)
+    return read_discrepancies(read_papers(ROOT / "config"))
 
 
 def entry(**effect) -> dict:

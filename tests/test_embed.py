@@ -156,7 +156,7 @@ def test_a_frozen_embedding_must_be_what_was_promised(features, frozen, tmp_path
 @pytest.mark.parametrize("q", [1, 2, 5])
 @pytest.mark.parametrize("n_classes", [1, 12, 30])
 def test_the_figure_shows_two_axes_and_all_classes(features, q, n_classes):
-    from fedmix.figures.embedding import embedding_figure
+    from fedmix.views.figures.embedding import embedding_figure
 
     labels = np.arange(60) % n_classes
     figure = embedding_figure(features[:, :q], labels, title="Noise")
@@ -167,7 +167,7 @@ def test_the_figure_shows_two_axes_and_all_classes(features, q, n_classes):
 
 
 def test_the_figure_rejects_labels_that_do_not_match(features):
-    from fedmix.figures.embedding import embedding_figure
+    from fedmix.views.figures.embedding import embedding_figure
 
     with pytest.raises(DataError, match="expected"):
         embedding_figure(features, np.zeros(59))

@@ -4,8 +4,8 @@ from itertools import combinations
 
 import pytest
 
-from fedmix.figures.save import save_figure
-from fedmix.figures.style import _KNOWN, COLORS, house_style, method_style
+from fedmix.views.figures.save import save_figure
+from fedmix.views.figures.style import _KNOWN, COLORS, house_style, method_style
 
 TOGETHER = [
     [

@@ -1,14 +1,14 @@
 import pytest
 
-from fedmix.forecast import (
+from fedmix.pipeline.forecast import (
     FIRST_ESTIMATES,
     STARTUP,
     advised_block,
     forecast,
     forecast_lines,
 )
-from fedmix.plan import plan_study
-from fedmix.request import Request
+from fedmix.pipeline.plan import plan_study
+from fedmix.pipeline.request import Request
 
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
 

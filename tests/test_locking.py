@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from fedmix.locking import (
+from fedmix.pipeline.locking import (
     LOCK,
     FolderInUseError,
     UnwritableFolderError,
@@ -15,7 +15,11 @@ from fedmix.locking import (
     require_writable,
 )
 
-HOLD = "import sys, time, fedmix.locking as l; l.lock_folder(sys.argv[1]); print(); time.sleep(60)"
+HOLD = """
+import sys, time
+from fedmix.pipeline.locking import lock_folder
+lock_folder(sys.argv[1]); print(); time.sleep(60)
+"""
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from fedmix.experiments import matrix
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
 from fedmix.methods.capabilities import Capabilities, able_methods, capabilities_of, obstacles
-from fedmix.tables.matrix import cost, critical_difference, mean_ranks, scores
+from fedmix.views.tables.matrix import cost, critical_difference, mean_ranks, scores
 
 SETTING = {
     "dataset": "three",
@@ -139,7 +139,7 @@ def test_the_figure_names_every_method_and_the_critical_difference(frames):
     import matplotlib
 
     matplotlib.use("agg")
-    from fedmix.figures.matrix import ranks
+    from fedmix.views.figures.matrix import ranks
 
     figure = ranks(*frames, labels={"FedGEM": "Fed GEM"}, metrics=["ari_pooled", "ari_per_client"])
     for axis in figure.axes:

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from fedmix.audit import (
+from fedmix.cells import (
     audit_cells,
     evaluate_claims,
     measure_discrepancies,
@@ -20,10 +20,10 @@ from fedmix.audit import (
     read_discrepancies,
 )
 from fedmix.errors import DataError
-from fedmix.report import Figure, PageContext, build_page
-from fedmix.report.images import inline_image
-from fedmix.report.views import items_named
 from fedmix.storage import read_table, write_table
+from fedmix.views.page import Figure, PageContext, build_page
+from fedmix.views.page.images import inline_image
+from fedmix.views.page.views import items_named
 from synthetic_results import ROOT, published_cells, results_and_timings
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -3,7 +3,7 @@ import yaml
 
 from fedmix.configuration import merged, raise_all, read_yaml, validate
 from fedmix.errors import ConfigurationError
-from fedmix.plan import plan_study, replications_of
+from fedmix.pipeline.plan import plan_study, replications_of
 
 METHODS = {
     "FedGrEM": {"estimator": "FedGrEM", "label": "FedGrEM", "parameters": {"step_scale": 0.9}},

@@ -1,4 +1,4 @@
-from fedmix.progress import begin, duration, report
+from fedmix.pipeline.progress import begin, duration, report
 
 
 def test_a_line_says_what_is_done_failed_and_left(tmp_path):

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from configured_studies import configured_studies
-from fedmix import published
+from fedmix import cells as published
+from fedmix.cells.matching import has_values
 from fedmix.errors import DataError
-from fedmix.plan import plan_study
-from fedmix.published.matching import has_values
+from fedmix.pipeline.plan import plan_study
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "data/published"

@@ -11,8 +11,8 @@ import yaml
 from fedmix import methods
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError
-from fedmix.request import embedded_path, read_request
-from fedmix.tables.build import find_builder
+from fedmix.pipeline.request import embedded_path, read_request
+from fedmix.views.tables.build import find_builder
 
 ROOT = Path(__file__).parents[1]
 PRESETS = sorted(path.stem for path in (ROOT / "config" / "presets").glob("*.yaml"))

@@ -2,10 +2,10 @@ import pandas as pd
 import pytest
 
 from fedmix.__main__ import main
-from fedmix.locking import lock_folder
-from fedmix.plan import plan_study
-from fedmix.request import Request
-from fedmix.status import read_status, status_lines
+from fedmix.pipeline.locking import lock_folder
+from fedmix.pipeline.plan import plan_study
+from fedmix.pipeline.request import Request
+from fedmix.pipeline.status import read_status, status_lines
 from fedmix.storage import write_table
 from pipeline import ROOT
 

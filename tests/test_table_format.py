@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from fedmix.tables.format import escape_latex, mean_sd, to_latex, to_markdown
+from fedmix.views.tables.format import escape_latex, mean_sd, to_latex, to_markdown
 
 TABLE = pd.DataFrame(
     {"Local-EM": ["13.31 (1.20) | 13.30 (1.00) ●", "– | 12.88 (1.00) –"], "FedGrEM": ["", "12"]},

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from fedmix.errors import ConfigurationError
-from fedmix.figures import fedgem as figures
-from fedmix.tables import fedgem as tables
+from fedmix.views.figures import fedgem as figures
+from fedmix.views.tables import fedgem as tables
 
 mpl.use("agg")
 LABELS = {"GMM": "GMM (central)", "AFCL": "AFCL", "FedGEM": "FedGEM", "LocalKMeans": "Local"}

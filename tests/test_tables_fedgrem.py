@@ -2,12 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedmix.cells.summary import steady, summarise
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.figures import fedgrem as figures
 from fedmix.storage import write_table
-from fedmix.tables import fedgrem as tables
-from fedmix.tables.build import build_table, find_builder
-from fedmix.tables.summary import steady, summarise
+from fedmix.views.figures import fedgrem as figures
+from fedmix.views.tables import fedgrem as tables
+from fedmix.views.tables.build import build_table, find_builder
 
 LABELS = {"FedEM": "FedEM", "FedGrEM": "FedGrEM", "LocalEM": "Local-EM"}
 
@@ -127,8 +127,8 @@ def test_no_results_is_a_clear_error(tmp_path):
 
 
 def test_an_unknown_builder_is_named():
-    with pytest.raises(ConfigurationError, match=r"no builder fedmix.tables.fedgrem.nothing"):
-        find_builder("fedmix.tables", "fedgrem.nothing")
+    with pytest.raises(ConfigurationError, match=r"no builder fedmix.views.tables.fedgrem.nothing"):
+        find_builder("fedmix.views.tables", "fedgrem.nothing")
 
 
 def test_the_figure_has_a_line_a_method_and_a_panel_a_variant(results):

@@ -12,7 +12,7 @@ import yaml
 
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError, FedmixError
-from fedmix.request import Request, read_request
+from fedmix.pipeline.request import Request, read_request
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -69,16 +69,16 @@ def _request(options: argparse.Namespace) -> Request:
 
 def _report(command: str, request: Request, workdir: Path) -> Iterable[str]:
     if command == "forecast":
-        from fedmix.forecast import forecast, forecast_lines
+        from fedmix.pipeline.forecast import forecast, forecast_lines
 
         return forecast_lines(forecast(request, workdir))
-    from fedmix.status import read_status, status_lines
+    from fedmix.pipeline.status import read_status, status_lines
 
     return status_lines(read_status(request, workdir))
 
 
 def _rerun(request: Request, options: argparse.Namespace) -> None:
-    from fedmix.rerun import rerun
+    from fedmix.pipeline.rerun import rerun
 
     outcome = rerun(
         request,

@@ -80,9 +80,9 @@ def test_jobs_run_in_the_conda_environment_and_snakemake_beside_it(conda, tmp_pa
 
 PLAN = """
 import sys
-from fedmix import archive, locking, progress, provenance
+from fedmix.pipeline import archive, locking, progress, provenance
 from fedmix.configuration import read_yaml
-from fedmix.request import read_request
+from fedmix.pipeline.request import read_request
 
 read_request(sys.argv[1], read_yaml(sys.argv[1] + "/config.yaml") | {"preset": "paper"})
 print({"numpy", "pandas", "scipy", "sklearn", "numba"} & set(sys.modules) or "nothing")

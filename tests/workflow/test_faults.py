@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import pytest
 
-from fedmix.locking import LOCK
+from fedmix.pipeline.locking import LOCK
 from pipeline import SETTING
 
 pytestmark = pytest.mark.workflow
@@ -73,7 +73,7 @@ def test_a_killed_run_goes_on_to_the_same_results(pipeline, kill_number):
 
 def test_a_second_run_in_the_same_folder_is_refused(pipeline):
     pipeline.forget_runs()
-    hold = "import fedmix.locking as l; l.lock_folder(); print(flush=True); input()"
+    hold = "import fedmix.pipeline.locking as l; l.lock_folder(); print(flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", hold],
         cwd=pipeline.work,

@@ -65,7 +65,7 @@ def test_the_example_keeps_the_contract(extended):
 
 
 def test_the_example_has_a_look_of_its_own():
-    from fedmix.figures.style import method_style
+    from fedmix.views.figures.style import method_style
 
     assert method_style("OneShotKMeans") == method_style("OneShotKMeans")
     assert method_style("OneShotKMeans") != method_style("FedKmeans")

@@ -21,7 +21,7 @@ rule make_table:
         "../../environment.yml"
     params:
         item=item_parameters,
-        source=builder_hash("fedmix.tables"),
+        source=builder_hash("fedmix.views.tables"),
     script:
         "../scripts/make_table.py"
 
@@ -45,6 +45,6 @@ rule make_figure:
         "../../environment.yml"
     params:
         item=item_parameters,
-        source=builder_hash("fedmix.figures"),
+        source=builder_hash("fedmix.views.figures"),
     script:
         "../scripts/make_figure.py"

@@ -1,6 +1,7 @@
 # The audit: every printed cell, claim and discrepancy put to our results.
 
 
+PUBLISHED = BASE / "data" / "published"
 AUDIT_PARTS = ["cells", "ranks", "claims", "discrepancies"]
 
 
@@ -8,10 +9,12 @@ rule audit_results:
     input:
         results=all_settings("results"),
         timings=all_settings("timings"),
-        published=sorted(str(p) for p in (BASE / "data" / "published").glob("*.csv")),
-        mapping=f"{BASE}/config/published.yaml",
-        claims=f"{BASE}/config/claims.yaml",
-        discrepancies=f"{BASE}/config/discrepancies.yaml",
+        published=[os.path.relpath(p) for p in sorted(PUBLISHED.glob("*/*.csv"))],
+        registers=[
+            file
+            for name in ("about", "printed", "claims", "discrepancies")
+            for file in paper_files(f"*/*/{name}.yaml")
+        ],
     output:
         **{part: f"results/audit/{part}.csv" for part in AUDIT_PARTS},
         register="results/audit/discrepancies.md",
@@ -23,7 +26,9 @@ rule audit_results:
     resources:
         mem_mb=more_memory(4000),
     params:
+        config=str(BASE / "config"),
+        published=str(PUBLISHED),
         diagnostic={name: study.diagnostic for name, study in STUDIES.items()},
-        source=source_hash("fedmix.audit", "fedmix.published"),
+        source=source_hash("fedmix.cells"),
     script:
         "../scripts/audit_results.py"

@@ -16,13 +16,12 @@ places = [f"{workflow.basedir}/src", os.getenv("PYTHONPATH")]
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, places)))
 
 from fedmix import methods as method_registry
-from fedmix.archive import read_manifest
+from fedmix.pipeline.archive import read_manifest
 from fedmix.errors import FedmixError
-from fedmix.locking import lock_folder, require_writable
-from fedmix.progress import begin
-from fedmix.papers import SHORT_NAMES
-from fedmix.provenance import source_hash
-from fedmix.request import embedded_path, read_request
+from fedmix.pipeline.locking import lock_folder, require_writable
+from fedmix.pipeline.progress import begin
+from fedmix.pipeline.provenance import source_hash
+from fedmix.pipeline.request import embedded_path, read_request
 
 # The default profile keeps Snakemake quiet, for jobs tell their own progress. Errors must be seen.
 if Quietness.ALL in (workflow.output_settings.quiet or ()) and not workflow.dryrun:

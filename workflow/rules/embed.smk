@@ -61,6 +61,6 @@ rule draw_embedding:
     conda:
         "../../environment.yml"
     params:
-        source=source_hash("fedmix.figures.embedding", "fedmix.figures.save"),
+        source=source_hash("fedmix.views.figures.embedding", "fedmix.views.figures.save"),
     script:
         "../scripts/draw_embedding.py"

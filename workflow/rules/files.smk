@@ -60,8 +60,15 @@ def printed_file(wildcards):
 
     A relative name: a repository that is moved with its results has nothing to remake.
     """
-    name = ITEMS[wildcards.item].printed.get("file")
-    return os.path.relpath(BASE / "data" / "published" / name) if name else []
+    item = ITEMS[wildcards.item]
+    if "file" not in item.printed:
+        return []
+    return os.path.relpath(BASE / "data" / "published" / item.paper / item.printed["file"])
+
+
+def paper_files(pattern):
+    """Files of all papers' folders of configuration, relative like the printed values."""
+    return [os.path.relpath(path) for path in sorted((BASE / "config").glob(pattern))]
 
 
 def item_files(items):

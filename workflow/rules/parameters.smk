@@ -74,7 +74,7 @@ def builder_hash(package):
 
 
 def item_category(wildcards):
-    return SHORT_NAMES[ITEMS[wildcards.item].paper]
+    return REQUEST.papers[ITEMS[wildcards.item].paper].name
 
 
 def item_labels(wildcards):

@@ -21,8 +21,9 @@ rule build_page:
     params:
         figures=page_figures(),
         options={key: config[key] for key in RUN_OPTIONS},
+        papers={key: paper.title for key, paper in REQUEST.papers.items()},
         left_out=list(REQUEST.left_out),
-        source=source_hash("fedmix.report"),
+        source=source_hash("fedmix.views.page"),
     script:
         "../scripts/build_page.py"
 

@@ -11,9 +11,6 @@ localrules:
     reproduction,
 
 
-PAPER_TARGETS = {"cross": "matrix"}
-
-
 rule fetch:
     input:
         [f"data/raw/{dataset}.npz" for dataset, _ in REQUEST.embeddings()],
@@ -54,7 +51,7 @@ for paper in sorted({item.paper for item in ITEMS.values()}):
 
     rule:
         name:
-            PAPER_TARGETS.get(paper, paper)
+            paper
         input:
             item_files([name for name, item in ITEMS.items() if item.paper == paper]),
         localrule: True

@@ -1,11 +1,11 @@
 """Pack the collected results, with checksums and what the run was."""
 
-from fedmix.jobs import job
+from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix import archive
-    from fedmix.report.run_description import describe_run
-    from fedmix.tables.collect import concatenate
+    from fedmix.cells.collect import concatenate
+    from fedmix.pipeline import archive
+    from fedmix.views.page.run_description import describe_run
 
     results = concatenate(snakemake.input.results)
     timings = concatenate(snakemake.input.timings)

@@ -1,12 +1,12 @@
 """Build the page from the audit and the figures."""
 
-from fedmix.jobs import job
+from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.report import Figure, PageContext, build_page
-    from fedmix.report.run_description import count_failures, describe_run
+    from fedmix.cells.collect import concatenate
     from fedmix.storage import read_records
-    from fedmix.tables.collect import concatenate
+    from fedmix.views.page import Figure, PageContext, build_page
+    from fedmix.views.page.run_description import count_failures, describe_run
 
     results = concatenate(snakemake.input.results)
     timings = concatenate(snakemake.input.timings)
@@ -15,6 +15,7 @@ with job(snakemake.log[0], snakemake.threads):
         provenance["Left out"] = "; ".join(snakemake.params.left_out)
     context = PageContext(
         **read_records(snakemake.input.audit),
+        papers=snakemake.params.papers,
         figures=[Figure(**figure) for figure in snakemake.params.figures],
         provenance=provenance,
         preset=snakemake.params.options["preset"],

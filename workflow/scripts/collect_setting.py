@@ -1,10 +1,10 @@
 """Gather all methods and blocks of one setting."""
 
-from fedmix.jobs import job
+from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
+    from fedmix.cells.collect import concatenate
     from fedmix.storage import write_table
-    from fedmix.tables.collect import concatenate
 
     write_table(snakemake.output.timings, concatenate(snakemake.input.timings))
     write_table(snakemake.output.results, concatenate(snakemake.input.results))

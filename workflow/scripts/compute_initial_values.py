@@ -1,10 +1,10 @@
 """Compute what all methods start from, for every replication of a block."""
 
-from fedmix.jobs import job
+from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
     from fedmix.experiments.runner import make_initial_values, read_scenario
-    from fedmix.plan import replications_of
+    from fedmix.pipeline.plan import replications_of
     from fedmix.storage import read_arrays, write_arrays
 
     scenario = read_scenario(snakemake.params.scenario, snakemake.input.get("data"))

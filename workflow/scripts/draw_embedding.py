@@ -1,12 +1,12 @@
 """Draw the first two principal axes of an embedding, coloured by class."""
 
-from fedmix.jobs import job
+from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
     from fedmix.data import load_dataset
-    from fedmix.figures.embedding import embedding_figure
-    from fedmix.figures.save import save_figure
-    from fedmix.figures.style import house_style
+    from fedmix.views.figures.embedding import embedding_figure
+    from fedmix.views.figures.save import save_figure
+    from fedmix.views.figures.style import house_style
 
     data = load_dataset(snakemake.input[0])
     name = f"{snakemake.wildcards.dataset}, {snakemake.wildcards.embedding}"

@@ -1,6 +1,6 @@
 """Reduce one data set to the features that the methods see."""
 
-from fedmix.jobs import job
+from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
     import json

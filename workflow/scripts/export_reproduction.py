@@ -1,14 +1,14 @@
 """Keep the outcome of a run under docs/reproduction."""
 
-from fedmix.jobs import job
+from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
-    from fedmix.report.reproduction import export_reproduction
-    from fedmix.report.run_description import describe_run
+    from fedmix.cells.collect import concatenate
     from fedmix.storage import read_records
-    from fedmix.tables.collect import concatenate
+    from fedmix.views.page.reproduction import export_reproduction
+    from fedmix.views.page.run_description import describe_run
 
     files = snakemake.input
     results, timings = concatenate(files.results), concatenate(files.timings)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fedmix.jobs import job
+from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
     from fedmix.data import DatasetEntry, fetch

@@ -1,9 +1,9 @@
 """Make one table as CSV, Markdown and LaTeX."""
 
-from fedmix.jobs import job
+from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.tables.build import build_table
+    from fedmix.views.tables.build import build_table
 
     build_table(
         snakemake.params.item,

@@ -1,7 +1,7 @@
 """Print the status or the forecast of the request."""
 
 from fedmix.__main__ import main
-from fedmix.jobs import job
+from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
     options = [

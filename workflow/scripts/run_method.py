@@ -1,12 +1,12 @@
 """Run one method on one setting for a block of replications."""
 
-from fedmix.jobs import job
+from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
     from fedmix.experiments.base import Method
     from fedmix.experiments.runner import read_scenario, run_block
-    from fedmix.plan import replications_of
-    from fedmix.progress import report
+    from fedmix.pipeline.plan import replications_of
+    from fedmix.pipeline.progress import report
     from fedmix.storage import read_arrays, write_table
 
     results, timings = run_block(

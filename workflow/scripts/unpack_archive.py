@@ -1,8 +1,8 @@
 """Unpack an archive of collected results, checked."""
 
-from fedmix.jobs import job
+from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix import archive
+    from fedmix.pipeline import archive
 
     archive.extract(snakemake.input[0], ".")

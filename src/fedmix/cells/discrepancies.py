@@ -1,0 +1,158 @@
+"""Slips, contradictions and differences between text and code, with what each one changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedmix.cells.effects import Effect, mean_effect
+from fedmix.cells.evidence import Evidence, Place
+from fedmix.cells.papers import Paper, read_entries
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NOT_MEASURED = "not measured yet"
+
+
+def read_discrepancies(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
+    """Read every paper's register and check it strictly.
+
+    Parameters
+    ----------
+    papers : mapping of str to Paper
+        Of :func:`fedmix.cells.papers.read_papers`.
+
+    Raises
+    ------
+    ConfigurationError
+        Listing all errors: unknown keys, missing ones, an id given twice.
+    """
+    return read_entries(papers, "discrepancies")
+
+
+def measure_discrepancies(
+    entries: Iterable[Mapping[str, Any]],
+    results: pd.DataFrame | None = None,
+    timings: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Fill every entry with the effect that our runs show.
+
+    Parameters
+    ----------
+    entries : iterable of mapping
+        Of :func:`read_discrepancies`.
+    results, timings : DataFrame, optional
+        See :class:`fedmix.cells.evidence.Evidence`; without results nothing is measured.
+
+    Returns
+    -------
+    DataFrame
+        ``id, paper, kind, where, what, choice`` and ``effect``, a sentence with the measured
+        difference, :data:`NOT_MEASURED`, or the reason it has none.
+
+    Examples
+    --------
+    >>> measure_discrepancies(read_discrepancies(), results)         # doctest: +SKIP
+    """
+    import pandas as pd
+
+    evidence = None if results is None else Evidence(results, timings)
+    rows = []
+    for entry in entries:
+        row = {key: entry[key] for key in ("id", "paper", "kind", "where", "what", "choice")}
+        if "changes" in entry:
+            row["effect"] = entry["changes"]
+        else:
+            measured = [_measure(spec, evidence) for spec in entry["effects"]] if evidence else []
+            row["effect"] = "; ".join(filter(None, measured)) or NOT_MEASURED
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def to_markdown(measured: pd.DataFrame, papers: Mapping[str, Paper]) -> str:
+    """Return the register as the page ``docs/discrepancies.md``.
+
+    Parameters
+    ----------
+    measured : DataFrame
+        Of :func:`measure_discrepancies`.
+    papers : mapping of str to Paper
+        Of :func:`fedmix.cells.papers.read_papers`.
+    """
+    lines = [
+        "# Discrepancies",
+        "",
+        "<!-- Generated from config/papers/*/discrepancies.yaml and the results: edit those. -->",
+        "",
+        "Slips, contradictions and differences between a paper's text and its code: where each one "
+        "stands, what it changes as measured by runs of both readings, and which one this "
+        "repository takes by default.",
+        "",
+    ]
+    for paper in papers.values():
+        own = measured[measured["paper"] == paper.key]
+        lines += [f"## {paper.title}", ""] if len(own) else []
+        for entry in own.itertuples():
+            lines += [
+                f"### {entry.id}",
+                "",
+                f"*{entry.kind}; {entry.where}*",
+                "",
+                entry.what,
+                "",
+                f"- What it changes: {entry.effect}",
+                f"- Our choice: {entry.choice}",
+                "",
+            ]
+    return "\n".join(lines)
+
+
+def _measure(spec: Mapping[str, Any], evidence: Evidence) -> str:
+    """Return a sentence on the difference between two readings, or nothing if one was not run."""
+    where = spec.get("where", {})
+    before = _cells(evidence, spec, {**where, **spec["from"]})
+    after = _cells(evidence, spec, {**where, **spec["to"]})
+    pairs = [(before[key], after[key]) for key in before.keys() & after.keys()]
+    if len(before) == len(after) == 1:  # no doubt then which belongs to which
+        pairs = [(*before.values(), *after.values())]
+    paired = [(a[s], b[s]) for a, b in pairs if len(s := a.index.intersection(b.index))]
+    if not paired:
+        return ""
+    # One difference a replication and setting: the settings' means are averaged, their errors too.
+    effects = [mean_effect(b - a) for a, b in paired]
+    mean = float(np.mean([e.mean for e in effects]))
+    se = float(np.sqrt(np.sum([e.se**2 for e in effects]))) / len(effects)
+    old, new = (float(np.mean([pair[i].mean() for pair in paired])) for i in (0, 1))
+    difference = Effect(mean, se, min(e.n for e in effects))
+    settings = f" over {len(paired)} settings" if len(paired) > 1 else ""
+    return f"{spec['label']}: {old:.3g} to {new:.3g}, change {difference}{settings}"
+
+
+def _cells(
+    evidence: Evidence, spec: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> dict[tuple, pd.Series]:
+    """Return the values of one reading by what stays the same in the other."""
+    side = dict(wanted)
+    method = side.pop("method", spec.get("method"))
+    metric = side.pop("metric", spec.get("metric"))
+    cells = {}
+    for place in evidence.places(spec["study"], side):
+        values = evidence.values(place, method, metric)
+        if len(values):
+            cells[_same_in_both(place, spec)] = values
+    return cells
+
+
+def _same_in_both(place: Place, spec: Mapping[str, Any]) -> tuple:
+    """Return what identifies a place apart from what the two readings vary.
+
+    Readings that vary a setting's value are matched by the other values, all others by the id.
+    """
+    varied = spec["from"].keys() | spec["to"].keys()
+    variant = "" if "variant" in varied else place.variant
+    if varied <= {"variant", "metric", "method"}:
+        return (variant, place.setting)
+    return (variant, *sorted((k, str(v)) for k, v in place.values.items() if k not in varied))

@@ -1,0 +1,121 @@
+"""Papers, and what lies beyond them: a folder of configuration each.
+
+``config/papers/<key>`` holds what concerns one paper, ``config/beyond/<key>`` what concerns none
+or all of them. Adding such a folder adds its studies, tables, figures, claims and targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fedmix.configuration import raise_all, read_schema, read_yaml, validate
+
+KINDS = ("papers", "beyond")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What ``about.yaml`` says of a paper.
+
+    Parameters
+    ----------
+    key : str
+        The folder's name; targets, results and printed numbers bear it.
+    kind : {"papers", "beyond"}
+        Whether it is a paper or a comparison of our own.
+    folder : pathlib.Path
+        Holds ``studies``, ``items.yaml``, ``printed.yaml``, ``claims.yaml`` and the like.
+    title, name, about : str
+        With authors and year; in one word or two; what it is about.
+    year : int
+        Papers are shown by year.
+    citation : str
+    looks : mapping of str to mapping
+        Method -> ``color``, ``marker`` and ``line`` in figures.
+    """
+
+    key: str
+    kind: str
+    folder: Path
+    title: str
+    name: str
+    about: str
+    year: int = 9999
+    citation: str = ""
+    looks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def is_paper(self) -> bool:
+        """Whether printed numbers and claims can be held against it."""
+        return self.kind == "papers"
+
+
+def read_papers(config: str | Path = "config") -> dict[str, Paper]:
+    """Return every paper by its key, papers first, by year and then by key.
+
+    Raises
+    ------
+    ConfigurationError
+        Naming the file and what is wrong in it.
+    """
+    config = Path(config)
+    schema = read_schema(config.parent / "workflow" / "schemas" / "about.schema.yaml")
+    found = []
+    for kind in KINDS:
+        for path in sorted((config / kind).glob("*/about.yaml")):
+            entry: Any = read_yaml(path) or {}
+            validate(entry, schema, "/".join(path.parts[-3:]))
+            found.append(Paper(path.parent.name, kind, path.parent, **entry))
+    found.sort(key=lambda paper: (not paper.is_paper, paper.year, paper.key))
+    return {paper.key: paper for paper in found}
+
+
+def read_part(paper: Paper, name: str) -> Any:
+    """Return one file of a paper's folder, checked against its schema; None if there is none.
+
+    Parameters
+    ----------
+    paper : Paper
+    name : str
+        The file's name without its suffix, such as ``"claims"``.
+
+    Raises
+    ------
+    ConfigurationError
+        Listing all that is wrong in the file.
+    """
+    path = paper.folder / f"{name}.yaml"
+    if not path.exists():
+        return None
+    document = read_yaml(path)
+    schemas = paper.folder.parents[2] / "workflow" / "schemas"
+    validate(document, read_schema(schemas / f"{name}.schema.yaml"), "/".join(path.parts[-3:]))
+    return document
+
+
+def read_entries(papers: Mapping[str, Paper], name: str) -> list[dict[str, Any]]:
+    """Return the entries of all papers' lists of one kind, each with its ``paper``.
+
+    Parameters
+    ----------
+    papers : mapping of str to Paper
+        Of :func:`read_papers`.
+    name : str
+        ``"claims"`` or ``"discrepancies"``.
+
+    Raises
+    ------
+    ConfigurationError
+        If a file is not as its schema says, or an id is given twice.
+    """
+    entries = [
+        {"paper": paper.key, **entry}
+        for paper in papers.values()
+        for entry in read_part(paper, name) or []
+    ]
+    ids = [entry["id"] for entry in entries]
+    raise_all(f"{name}: {i!r} occurs twice" for i in sorted({i for i in ids if ids.count(i) > 1}))
+    return entries

@@ -1,0 +1,114 @@
+"""Predicates about the way a score falls from round to round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedmix.cells.effects import mean_effect, paired_effect, unpaired_effect
+from fedmix.cells.predicates import Check, predicate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fedmix.cells.evidence import Evidence, Place
+
+
+@predicate
+def falls_by_round(
+    evidence: Evidence,
+    places: list[Place],
+    metric: str,
+    method: str,
+    rounds: int,
+    factor: float,
+) -> Iterator[Check]:
+    """Check that some rounds bring the score below ``factor`` times its start (geometrically)."""
+    for place in places:
+        path = evidence.path(place, method, metric)
+        if path.empty or rounds not in path:
+            continue
+        effect = mean_effect(np.log(path[rounds] / path[0]).dropna())
+        detail = f"log of the ratio after {rounds} rounds: {effect}"
+        yield Check(place.variant, place.setting, effect.below(np.log(factor)), detail)
+
+
+@predicate
+def slows_after(
+    evidence: Evidence,
+    places: list[Place],
+    metric: str,
+    method: str,
+    split: int,
+    until: int,
+) -> Iterator[Check]:
+    """Check that the score keeps falling after a round, but more slowly than before it."""
+    for place in places:
+        path = evidence.path(place, method, metric)
+        if path.empty or until not in path:
+            continue
+        logs = np.log(path)
+        early = (logs[split] - logs[0]) / split
+        late = (logs[until] - logs[split]) / (until - split)
+        slower = paired_effect(early, late)
+        falling = mean_effect(late.dropna())
+        answer = "yes" if slower.below() == falling.below() == "yes" else slower.below()
+        detail = f"log change a round: {early.mean():.3g} before, {late.mean():.3g} after"
+        yield Check(place.variant, place.setting, answer, detail)
+
+
+@predicate
+def faster_than(
+    evidence: Evidence,
+    places: list[Place],
+    metric: str,
+    method: str,
+    than: str,
+    level: float,
+) -> Iterator[Check]:
+    """Check that a method reaches ``level`` times its final score in fewer rounds (paired)."""
+    for place in places:
+        paths = [evidence.path(place, name, metric) for name in (method, than)]
+        if any(path.empty for path in paths):
+            continue
+        effect = paired_effect(*(_rounds_to(path, level) for path in paths))
+        if effect:
+            detail = f"rounds of {method} minus rounds of {than}: {effect}"
+            yield Check(place.variant, place.setting, effect.below(), detail)
+
+
+@predicate
+def slower_at(
+    evidence: Evidence,
+    places: list[Place],
+    metric: str,
+    method: str,
+    column: str,
+    at: Any,
+    than: Any,
+    level: float,
+) -> Iterator[Check]:
+    """Check that a method needs more rounds at one value of a setting than at another."""
+    pair = []
+    for value in (at, than):
+        found = [p for p in places if p.has({column: value})]
+        path = evidence.path(found[0], method, metric) if found else None
+        if path is None or path.empty:
+            return
+        pair.append(_rounds_to(path, level))
+    effect = unpaired_effect(*pair)
+    if effect:
+        detail = f"rounds of {method} at {at} minus at {than}: {effect}"
+        yield Check(places[0].variant, f"{at} against {than}", effect.above(), detail)
+
+
+def _rounds_to(path: pd.DataFrame, level: float) -> pd.Series:
+    """Return the first round at or below ``level`` times the last score, by replication.
+
+    A trajectory that ends early stays at its last score.
+    """
+    filled = path.ffill(axis=1)
+    last = filled.iloc[:, -1]
+    return filled.le(level * last, axis=0).idxmax(axis=1).astype(float)

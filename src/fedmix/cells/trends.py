@@ -1,0 +1,263 @@
+"""Predicates about how a score moves along a setting's value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isnan, log, nan, sqrt
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedmix.cells.effects import Effect, all_of, mean_effect, paired_effect, unpaired_effect
+from fedmix.cells.predicates import Check, methods_at, predicate
+
+if TYPE_CHECKING:
+    from fedmix.cells.evidence import Evidence, Place
+
+
+@predicate
+def trend(
+    evidence: Evidence,
+    places: list[Place],
+    metric: str,
+    method: str | list[str],
+    along: str,
+    direction: str,
+    per: str | None = None,
+) -> Iterator[Check]:
+    """Check that a score rises, or falls, along a setting's value (slope of the means).
+
+    Parameters
+    ----------
+    evidence, places
+        All results; the settings to look at.
+    metric : str
+        The score.
+    method : str, list of str or "all"
+        Each method is checked for itself.
+    along : str
+        The setting's column on the x axis.
+    direction : {"rising", "falling"}
+        What is claimed.
+    per : str, optional
+        Another column of the setting; one trend for each of its values.
+    """
+    for label, group in _groups(places, along, per):
+        for name in _methods_of(evidence, group, method):
+            xs, effects = _means(evidence, group, name, metric, along)
+            if len(xs) < 2:
+                continue
+            slope = _slope(xs, effects)
+            answer = slope.above() if direction == "rising" else slope.below()
+            detail = f"{metric} of {name}, slope in {along}: {slope}"
+            yield Check(group[0].variant, f"{label}{name}", answer, detail)
+
+
+@predicate
+def flat(
+    evidence: Evidence,
+    places: list[Place],
+    metric: str,
+    method: str | list[str],
+    along: str,
+    tolerance: float,
+    per: str | None = None,
+) -> Iterator[Check]:
+    """Check that a score's change over a setting's values is within a share of its mean.
+
+    Parameters are those of :func:`trend`; ``tolerance`` is the share.
+    """
+    for label, group in _groups(places, along, per):
+        for name in _methods_of(evidence, group, method):
+            xs, effects = _means(evidence, group, name, metric, along)
+            if len(xs) < 2:
+                continue
+            slope = _slope(xs, effects)
+            reach = max(xs) - min(xs)
+            bound = tolerance * abs(fmean(e.mean for e in effects)) / reach
+            detail = f"{metric} of {name}, change over {along}: {slope.mean * reach:+.3g}"
+            yield Check(group[0].variant, f"{label}{name}", slope.within(bound), detail)
+
+
+@predicate
+def grows_less(
+    evidence: Evidence,
+    places: list[Place],
+    metric: str,
+    method: str,
+    than: str | list[str],
+    along: str,
+    factor: float = 1.0,
+    per: str | None = None,
+) -> Iterator[Check]:
+    """Check that a score grows, first value to last, by a smaller factor than others'.
+
+    Parameters are those of :func:`trend`; the growth may be up to ``factor`` times the other's.
+    """
+    for label, group in _groups(places, along, per):
+        growth = _log_growth(evidence, group, method, metric, along)
+        answers, details = [], []
+        for name in _methods_of(evidence, group, than):
+            other = _log_growth(evidence, group, name, metric, along)
+            if name == method or growth is None or other is None:
+                continue
+            se = sqrt(growth.se**2 + other.se**2)
+            difference = Effect(growth.mean - other.mean, se, min(growth.n, other.n))
+            answers.append(difference.below(log(factor)))
+            details.append(f"{np.exp(other.mean):.3g} for {name}")
+        if answers:
+            detail = f"growth {np.exp(growth.mean):.3g}, against {'; '.join(details)}"
+            yield Check(group[0].variant, f"{label}{method}", all_of(answers), detail)
+
+
+@predicate
+def lower_at(
+    evidence: Evidence,
+    places: list[Place],
+    metric: str,
+    method: str,
+    column: str,
+    at: Any,
+    than: Any,
+    per: str | None = None,
+) -> Iterator[Check]:
+    """Check that a score is lower at one value of a setting than at another (unpaired)."""
+    for label, group in _groups(places, column, per):
+        effect = _between(evidence, group, metric, method, column, at, than)
+        if effect:
+            detail = f"{metric} of {method} at {column} {at} minus at {than}: {effect}"
+            yield Check(group[0].variant, label or method, effect.below(), detail)
+
+
+@predicate
+def same_at(
+    evidence: Evidence,
+    places: list[Place],
+    metric: str,
+    method: str,
+    column: str,
+    at: Any,
+    than: Any,
+    tolerance: float,
+    per: str | None = None,
+) -> Iterator[Check]:
+    """Check that a score differs by at most ``tolerance`` between two values of a setting."""
+    for label, group in _groups(places, column, per):
+        effect = _between(evidence, group, metric, method, column, at, than)
+        if effect:
+            detail = f"{metric} of {method} at {column} {at} minus at {than}: {effect}"
+            yield Check(group[0].variant, label or method, effect.within(tolerance), detail)
+
+
+@predicate
+def falls_then_levels(
+    evidence: Evidence,
+    places: list[Place],
+    metric: str,
+    first: str,
+    middle: str,
+    last: str,
+    tolerance: float,
+) -> Iterator[Check]:
+    """Check that a score falls from the first method to the middle one, then stays level.
+
+    The methods are one method at three values of a parameter. ``tolerance`` is the share of the
+    middle mean that the rest of the way may differ by.
+    """
+    for place in places:
+        scores = [evidence.values(place, name, metric) for name in (first, middle, last)]
+        drop, rest = paired_effect(scores[1], scores[0]), paired_effect(scores[2], scores[1])
+        if drop and rest:
+            answer = all_of([drop.below(), rest.within(tolerance * abs(scores[1].mean()))])
+            detail = f"{first} to {middle}: {drop}; {middle} to {last}: {rest}"
+            yield Check(place.variant, place.setting, answer, detail)
+
+
+@predicate
+def moves_more(
+    evidence: Evidence,
+    places: list[Place],
+    metric: str,
+    than_metric: str,
+    method: str,
+    along: str,
+    per: str | None = None,
+) -> Iterator[Check]:
+    """Check that one metric's means span a larger share of their average than another's."""
+    for label, group in _groups(places, along, per):
+        spans = []
+        for name in (metric, than_metric):
+            means = [e.mean for e in _means(evidence, group, method, name, along)[1]]
+            spans.append((max(means) - min(means)) / abs(fmean(means)) if means else nan)
+        if not any(map(isnan, spans)):
+            detail = f"relative span {spans[0]:.3g} of {metric}, {spans[1]:.3g} of {than_metric}"
+            answer = "yes" if spans[0] > spans[1] else "no"
+            yield Check(group[0].variant, label or method, answer, detail)
+
+
+def _groups(places: list[Place], along: str, per: str | None) -> list[tuple[str, list[Place]]]:
+    """Split places by the column ``per``; places without ``along`` are left out."""
+    groups: dict[str, list[Place]] = {}
+    for place in places:
+        if along in place.values:
+            label = "" if per is None else f"{place.values.get(per, '?')}: "
+            groups.setdefault(label, []).append(place)
+    return list(groups.items())
+
+
+def _methods_of(evidence: Evidence, group: list[Place], chosen: str | list[str]) -> list[str]:
+    return list(dict.fromkeys(m for p in group for m in methods_at(evidence, p, chosen)))
+
+
+def _means(
+    evidence: Evidence, group: list[Place], method: str, metric: str, along: str
+) -> tuple[list[float], list[Effect]]:
+    """Return the values on the x axis, ascending, and the mean score at each."""
+    found = [
+        (float(place.values[along]), mean_effect(values))
+        for place in group
+        if len(values := evidence.values(place, method, metric))
+    ]
+    found.sort(key=lambda pair: pair[0])
+    return [x for x, _ in found], [effect for _, effect in found]
+
+
+def _slope(xs: list[float], effects: list[Effect]) -> Effect:
+    """Return the least-squares slope of the means, with the means' standard errors behind it."""
+    centred = np.asarray(xs) - np.mean(xs)
+    weights = centred / np.sum(centred**2)
+    mean = float(weights @ [e.mean for e in effects])
+    variance = float(np.sum([(w * e.se) ** 2 for w, e in zip(weights, effects, strict=True) if w]))
+    return Effect(mean, sqrt(variance), min(e.n for e in effects))
+
+
+def _log_growth(
+    evidence: Evidence, group: list[Place], method: str, metric: str, along: str
+) -> Effect | None:
+    """Return log(last mean / first mean), its standard error by the delta method."""
+    xs, effects = _means(evidence, group, method, metric, along)
+    if len(xs) < 2 or effects[0].mean <= 0 or effects[-1].mean <= 0:
+        return None
+    first, last = effects[0], effects[-1]
+    se = sqrt((first.se / first.mean) ** 2 + (last.se / last.mean) ** 2)
+    return Effect(log(last.mean / first.mean), se, min(first.n, last.n))
+
+
+def _between(
+    evidence: Evidence,
+    group: list[Place],
+    metric: str,
+    method: str,
+    column: str,
+    at: Any,
+    than: Any,
+) -> Effect | None:
+    """Return the difference between two values of a setting; None if one was not run."""
+    pair = []
+    for value in (at, than):
+        found = [p for p in group if p.has({column: value})]
+        if not found:
+            return None
+        pair.append(evidence.values(found[0], method, metric))
+    return unpaired_effect(*pair)

@@ -1,0 +1,1 @@
+"""The pipeline around the library: planning, jobs, status, forecast, archive and provenance."""

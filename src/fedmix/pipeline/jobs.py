@@ -1,0 +1,72 @@
+"""What every job of the pipeline does around its work: threads, log, errors for people."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fedmix.errors import FedmixError
+from fedmix.pipeline.provenance import ROOT, source_hash
+
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+
+@contextmanager
+def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
+    """Run a job's body with its own log file and number of threads.
+
+    Enter it before NumPy is imported: BLAS and Numba read their thread counts once.
+
+    Parameters
+    ----------
+    log : path-like
+        Receives log lines, warnings and, if the job fails, the traceback.
+    threads : int, default=1
+        Threads of BLAS and Numba, as the rule asks.
+
+    Raises
+    ------
+    SystemExit
+        With status 1 after any error; people see its first lines, the log has the rest.
+    """
+    for variable in _THREAD_VARIABLES:
+        os.environ[variable] = str(threads)
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(_kernel_cache()))
+    Path(log).parent.mkdir(parents=True, exist_ok=True)
+    logging.basicConfig(
+        filename=log,
+        filemode="w",
+        level=logging.INFO,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        force=True,
+    )
+    logging.captureWarnings(True)
+    try:
+        yield
+    except Exception as error:
+        logging.getLogger("fedmix").error("the job failed\n%s", traceback.format_exc())
+        title = str(error) if isinstance(error, FedmixError) else f"{type(error).__name__}: {error}"
+        print(f"{title}\n(traceback: {log})", file=sys.stderr)
+        sys.exit(1)
+    finally:
+        logging.shutdown()
+
+
+def _kernel_cache() -> Path:
+    """Return a cache folder that belongs to the kernels' present code.
+
+    Numba looks at a kernel's own file only; a kernel that calls a changed one would stay stale.
+    """
+    names = sorted(path.stem for path in (ROOT / "kernels").glob("*.py"))
+    version = source_hash(*(f"fedmix.kernels.{name}" for name in names))
+    return ROOT / "kernels" / "__pycache__" / version

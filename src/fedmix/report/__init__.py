@@ -1,5 +1,0 @@
-"""The page that a reader opens: scorecard, tables, figures, claims, discrepancies, provenance."""
-
-from fedmix.report.page import Figure, PageContext, build_page
-
-__all__ = ["Figure", "PageContext", "build_page"]

@@ -1,0 +1,178 @@
+"""Build the page: one HTML file that needs nothing beside it and no network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedmix.cells.claims import CLAIM_VERDICTS
+from fedmix.cells.verdicts import VERDICTS
+from fedmix.storage import write_text
+from fedmix.views.page.images import inline_image
+from fedmix.views.page.views import (
+    claim_views,
+    claims_about,
+    score_views,
+    slug,
+    table_views,
+    variant_counts,
+)
+from fedmix.views.tables.format import SYMBOLS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from jinja2 import Environment
+
+_FOLDER = Path(__file__).parent / "templates"
+CLAIM_SYMBOLS = dict(zip(CLAIM_VERDICTS, "●◐?○–", strict=True))
+_EXPLAINED = {
+    "reproduced": "within Monte-Carlo error, or a quarter of the printed sd",
+    "close": "within one printed sd",
+    "undecided": "too few replications to say",
+    "differs": "more than one printed sd and two standard errors away",
+    "stand-in": "another data set took the paper's place",
+    "not run": "no finished replication",
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure for the page.
+
+    Parameters
+    ----------
+    paper : str
+        Key of the paper, or of a comparison of our own.
+    title, caption : str
+        Claims whose section names the figure that the title names (``"FedGrEM, Figure 3"``) are
+        listed beside it. The caption says what is shown and what error bands mean.
+    path : path-like
+        An SVG or PNG file; of an SVG beyond the size limit the PNG beside it is taken.
+    """
+
+    paper: str
+    title: str
+    caption: str
+    path: str | os.PathLike
+
+
+@dataclass(frozen=True)
+class PageContext:
+    """Everything the page shows.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Of :func:`fedmix.cells.audit_cells`.
+    ranks : DataFrame
+        Of :func:`fedmix.cells.rank_agreement`.
+    claims : DataFrame
+        Of :func:`fedmix.cells.evaluate_claims`.
+    discrepancies : DataFrame
+        Of :func:`fedmix.cells.measure_discrepancies`.
+    papers : mapping of str to str
+        Title of every paper, and of every comparison of our own, in the order to be shown.
+    figures : sequence of Figure
+        In the order to be shown.
+    provenance : mapping of str to str
+        How it was run, in words: versions, commit, replications, core-hours, machine.
+    preset : str
+        Any other than ``"paper"`` is announced on top, with what sets its sizes apart.
+    failures : DataFrame, optional
+        Rows ``study, variant, method, status, n`` of replications that did not finish.
+    title : str
+        The page's title.
+    """
+
+    cells: pd.DataFrame
+    ranks: pd.DataFrame
+    claims: pd.DataFrame
+    discrepancies: pd.DataFrame
+    papers: Mapping[str, str]
+    figures: Sequence[Figure] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    preset: str = "paper"
+    failures: pd.DataFrame | None = None
+    title: str = "Federated mixture learning, reproduced and audited"
+
+
+def build_page(context: PageContext, out: str | os.PathLike) -> Path:
+    """Write the page as one HTML file.
+
+    Parameters
+    ----------
+    context : PageContext
+        What to show; empty frames leave their sections empty, and say so.
+    out : path-like
+        Usually ``results/index.html``.
+
+    Returns
+    -------
+    pathlib.Path
+        ``out``.
+
+    Examples
+    --------
+    >>> cells = audit_cells(results, timings, load())                # doctest: +SKIP
+    >>> context = PageContext(cells, ranks, claims, discrepancies, papers)  # doctest: +SKIP
+    >>> build_page(context, "results/index.html")                    # doctest: +SKIP
+    """
+    papers = [
+        {
+            "key": key,
+            "name": name,
+            "tables": table_views(context.cells, context.ranks, context.claims, key),
+            "figures": _figures(context, key),
+        }
+        for key, name in context.papers.items()
+    ]
+    html = (
+        _environment()
+        .get_template("page.html")
+        .render(
+            context=context,
+            scores=score_views(context.cells, context.claims, context.papers),
+            variants=variant_counts(context.cells),
+            papers=[p for p in papers if p["tables"] or p["figures"]],
+            claims=claim_views(context.claims),
+            discrepancies=context.discrepancies.to_dict("records"),
+            failures=[] if context.failures is None else context.failures.to_dict("records"),
+            paper_names=context.papers,
+            verdicts=VERDICTS,
+            claim_verdicts=CLAIM_VERDICTS,
+            symbols={**SYMBOLS, **CLAIM_SYMBOLS},
+            explained=_EXPLAINED,
+        )
+    )
+    write_text(out, html)
+    return Path(out)
+
+
+def _figures(context: PageContext, paper: str) -> list[dict[str, object]]:
+    return [
+        {
+            "title": figure.title,
+            "caption": figure.caption,
+            "source": inline_image(figure.path),
+            "claims": claims_about(context.claims, paper, figure.title),
+        }
+        for figure in context.figures
+        if figure.paper == paper
+    ]
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["slug"] = slug
+    return environment

@@ -1,0 +1,105 @@
+"""Keep the outcome of a run where it can be read without running anything."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedmix.cells.scorecard import cells_table, claims_table, scorecard
+from fedmix.errors import DataError
+from fedmix.storage import write_text
+from fedmix.views.tables.format import to_markdown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What the folder may weigh in a repository, in bytes.
+LIMIT = 5_000_000
+
+
+def export_reproduction(
+    folder: str | os.PathLike,
+    audit: Mapping[str, pd.DataFrame],
+    provenance: Mapping[str, str],
+    tables: Iterable[str | os.PathLike],
+    figures: Iterable[str | os.PathLike],
+    command: str,
+) -> None:
+    """Write tables, figures, scorecard, claims and provenance of a run into a folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        Usually ``docs/reproduction``; what an earlier export left there is replaced.
+    audit : mapping of str to DataFrame
+        Cells and claims.
+    provenance : mapping of str to str
+        How it was run.
+    tables : iterable of path-like
+        CSV and Markdown files.
+    figures : iterable of path-like
+        SVG files.
+    command : str
+        What regenerates the folder.
+
+    Raises
+    ------
+    DataError
+        If the folder would be larger than :data:`LIMIT`; it names the largest files.
+    """
+    folder = Path(folder)
+    parts = {"tables": [Path(t) for t in tables], "figures": [Path(f) for f in figures]}
+    _check_size([*parts["tables"], *parts["figures"]])
+    for name, sources in parts.items():
+        shutil.rmtree(folder / name, ignore_errors=True)
+        (folder / name).mkdir(parents=True)
+        for source in sources:
+            shutil.copyfile(source, folder / name / source.name)
+    score = scorecard(audit["cells"], audit["claims"])
+    claims = claims_table(audit["claims"])
+    write_text(folder / "cells.csv", cells_table(audit["cells"]).to_csv(index=False))
+    write_text(folder / "scorecard.csv", score.to_csv())
+    write_text(folder / "claims.csv", claims.to_csv())
+    write_text(folder / "claims.md", to_markdown(claims, "# Claims"))
+    write_text(
+        folder / "README.md", _readme(score, provenance, parts["tables"], parts["figures"], command)
+    )
+
+
+def _check_size(files: list[Path]) -> None:
+    total = sum(f.stat().st_size for f in files)
+    if total > LIMIT:
+        largest = sorted(files, key=lambda f: f.stat().st_size)[-3:]
+        names = ", ".join(f"{f.name} ({f.stat().st_size // 1000} kB)" for f in largest)
+        raise DataError(
+            f"The reproduction would weigh {total // 1000} kB, more than {LIMIT // 1000} kB. "
+            f"The largest files: {names}."
+        )
+
+
+def _readme(
+    score: pd.DataFrame,
+    provenance: Mapping[str, str],
+    tables: list[Path],
+    figures: list[Path],
+    command: str,
+) -> str:
+    """Return the folder's front page: scorecard, provenance and a list of what is there."""
+    lines = ["# A reproduction that can be read without running anything", ""]
+    lines += ["Ours beside the papers' printed numbers. This folder is written by", ""]
+    lines += ["```sh", command, "```", "", "## Scorecard", "", to_markdown(score.T)]
+    lines += [
+        "A printed cell counts by its best variant (those that try one switch alone do not count); "
+        "`cells.csv` has every variant.",
+        "",
+    ]
+    lines += ["## How it was run", "", "| | |", "|---|---|"]
+    lines += [f"| {key} | {value} |" for key, value in provenance.items()]
+    lines += ["", "## Tables", ""]
+    lines += [f"- [{t.stem}](tables/{t.name})" for t in tables if t.suffix == ".md"]
+    lines += ["", "## Figures", ""]
+    lines += [f"![{f.stem}](figures/{f.name})" for f in figures]
+    return "\n".join([*lines, "", "Claims: [claims.md](claims.md)"]) + "\n"
