@@ -18,9 +18,9 @@ def mean_ranks(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
     Parameters
     ----------
     cells : DataFrame
-        The frame of cells, with the metric ``rank: <metric>``: ranks within each replication.
+        The frame of cells.
     metric : str
-        The score that was ranked.
+        ``rank: <score>``, the ranks within each replication.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def mean_ranks(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
     """
     import pandas as pd
 
-    own = cells[cells["metric"] == f"rank: {metric}"].drop_duplicates(["setting", "method"])
+    own = cells[cells["metric"] == metric].drop_duplicates(["setting", "method"])
     long = own.explode(["replications", "values"])
     wide = long.pivot(index=["setting", "replications"], columns="method", values="values")
     by_setting = [

@@ -33,8 +33,10 @@ class Paper:
     year : int
         Papers are shown by year.
     citation : str
+    variants : mapping of str to str
+        Variant of its studies -> what it is.
     looks : mapping of str to mapping
-        Method -> ``color``, ``marker`` and ``line`` in figures.
+        Method, or variant -> ``color``, ``marker`` and ``line`` in figures.
     """
 
     key: str
@@ -45,6 +47,7 @@ class Paper:
     about: str
     year: int = 9999
     citation: str = ""
+    variants: Mapping[str, str] = field(default_factory=dict)
     looks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property

@@ -38,12 +38,15 @@ def usual_n(cells: pd.DataFrame) -> int:
     return int(cells["n"].mode().max())
 
 
-def replications(cells: pd.DataFrame, preset: str) -> str:
-    """Say of how many replications the cells are, how many failed, and of which preset."""
-    exceptions = "" if cells["n"].nunique() == 1 else " unless a cell says otherwise"
-    failed = int(cells.drop_duplicates(["setting", "variant", "method"])["failed"].sum())
+def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
+    """Say of how many replications the cells are, how many failed, and of which preset.
+
+    ``exceptions`` is said where some cells have another number of them.
+    """
+    beside = "" if cells["n"].nunique() == 1 else f" {exceptions}"
+    failed = int(cells.drop_duplicates(["study", "variant", "setting", "method"])["failed"].sum())
     left_out = f"; {failed} failed replications are left out" if failed else ""
-    return f"n = {usual_n(cells)} replications{exceptions}{left_out}. Preset {preset}."
+    return f"n = {usual_n(cells)} replications{beside}{left_out}. Preset {preset}."
 
 
 def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> str:
@@ -54,6 +57,6 @@ def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> str
 
 def marks_explained(cells: pd.DataFrame) -> str:
     """Explain the verdicts' marks that occur."""
-    found = set(cells["verdict"].dropna())
+    found = set(cells["verdict"])
     known = [f"{sign} {verdict}" for verdict, sign in SYMBOLS.items() if verdict in found]
     return f"Marks: {', '.join(known)}." if known else ""

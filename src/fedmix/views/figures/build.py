@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.storage import write_text
 from fedmix.views import captions
 from fedmix.views.figures.save import save_figure
 from fedmix.views.figures.style import COLORS, house_style
+from fedmix.views.items import cells_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +32,7 @@ def build_figure(
     Parameters
     ----------
     item : mapping
-        ``title, caption, builder, options, preset``; ``looks`` of the methods; ``variants`` and
+        ``name, title, caption, builder, options, preset``; ``looks`` of the methods; ``variants`` and
         ``datasets``, which explain names.
     cells : DataFrame
         The frame of cells of the item's settings.
@@ -50,8 +51,7 @@ def build_figure(
     import matplotlib
 
     matplotlib.use("agg")
-    if cells.empty:
-        raise DataError(f"{item['title']}: no results yet; run the study first.")
+    own = cells_of(item, cells)
     if item["builder"] not in BUILDERS:
         raise ConfigurationError(
             f"{item['title']}: there is no builder {item['builder']!r}. "
@@ -59,16 +59,16 @@ def build_figure(
         )
     draw = import_module(f"fedmix.views.figures.{item['builder']}").draw
     more = {} if results is None else {"results": results}
-    stand_in = captions.stand_in(cells, item["datasets"])
+    stand_in = captions.stand_in(own, item["datasets"])
     with house_style():
-        figure = draw(cells, item["looks"], item["options"], **more)
+        figure = draw(own, item["looks"], item["options"], **more)
         if stand_in:
             figure.suptitle(stand_in, color=COLORS["vermillion"], fontsize="small")
     files = [os.fspath(output) for output in outputs]
     stem = files[0].rpartition(".")[0]
     pictures = [file.rpartition(".")[2] for file in files if not file.endswith(".md")]
     save_figure(figure, stem, pictures)
-    write_text(f"{stem}.md", caption(item, cells) + "\n")
+    write_text(f"{stem}.md", caption(item, own) + "\n")
 
 
 def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
@@ -76,7 +76,7 @@ def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     parts = [
         captions.stand_in(cells, item["datasets"]),
         item["caption"],
-        captions.replications(cells, item["preset"]),
+        captions.replications(cells, item["preset"], "in most cells"),
         captions.variants_explained(cells, item["variants"]),
     ]
     return " ".join(part for part in parts if part)

@@ -30,7 +30,7 @@ def draw(
     Parameters
     ----------
     cells : DataFrame
-        The frame of cells.
+        The item's rows of the frame of cells.
     looks : mapping of str to mapping
         How methods are drawn.
     options : mapping

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# What names a number of ours; a number that several tables print has a row for each.
-NUMBER = ["study", "variant", "setting", "method", "metric"]
 # Statistic -> the columns of the middle and of the band; sd is added to either side.
 STATISTICS = {"mean": ("mean", "sd"), "median": ("median", "q1", "q3")}
 
@@ -30,19 +28,19 @@ def panels_of(
     Parameters
     ----------
     cells : DataFrame
-        The frame of cells.
+        The item's rows of the frame of cells.
     options : mapping
         ``rows`` and ``columns`` are lists of what sets these panels apart from the figure's other
         options, or the name of a column whose values take a panel each. ``where`` names values
         that a cell must have (a list means any of them), ``methods`` the methods to draw, and
-        ``metric`` the metric, or ``default`` and the methods that have another.
+        ``metric`` the metric, or ``default`` and the methods that have another; without it a panel
+        shows all of the item's.
 
     Returns
     -------
     list of list of (dict, DataFrame)
         Rows and columns without any cell are left out.
     """
-    cells = cells.drop_duplicates(NUMBER)
     common = {key: value for key, value in options.items() if key not in ("rows", "columns")}
     sides = [_side(cells, options.get(side, [{}])) for side in ("rows", "columns")]
     grid = []
@@ -61,7 +59,9 @@ def chosen(cells: pd.DataFrame, panel: Mapping[str, Any]) -> pd.DataFrame:
         cells = cells[cells[column].isin(values)]
     if "methods" in panel:
         cells = cells[cells["method"].isin(panel["methods"])]
-    metric = panel["metric"]
+    metric = panel.get("metric")
+    if metric is None:
+        return cells
     if isinstance(metric, Mapping):
         return cells[cells["metric"] == cells["method"].map(metric).fillna(metric["default"])]
     return cells[cells["metric"] == metric]
@@ -91,14 +91,14 @@ def series_of(
 
 def middle_and_band(
     cells: pd.DataFrame, panel: Mapping[str, Any]
-) -> tuple[ArrayLike, tuple[ArrayLike, ArrayLike]]:
+) -> tuple[pd.Series, tuple[pd.Series, pd.Series]]:
     """Return what a panel draws of its cells, in the unit to be shown.
 
     ``statistic`` is ``"mean"`` (with one standard deviation to either side, the default) or
-    ``"median"`` (with quartiles); a shown value times ``scale`` is ours.
+    ``"median"`` (with quartiles).
     """
     columns = STATISTICS[panel.get("statistic", "mean")]
-    values = cells[list(columns)] / panel.get("scale", 1.0)
+    values = cells[list(columns)].div(cells["scale"], axis=0)
     middle = values[columns[0]]
     if len(columns) == 2:
         spread = values[columns[1]].fillna(0.0)  # of a single replication there is none
@@ -164,7 +164,7 @@ def _side(cells: pd.DataFrame, wanted: str | Sequence[Mapping]) -> Sequence[Mapp
     """Return what each row, or column, of panels is told."""
     if not isinstance(wanted, str):
         return wanted
-    values = [value for value in dict.fromkeys(cells[wanted]) if value == value]  # noqa: PLR0124
+    values = cells[wanted].dropna().unique()
     return [{"where": {wanted: value}, "title": in_words(value)} for value in values]
 
 

@@ -22,12 +22,12 @@ def draw(
     Parameters
     ----------
     cells : DataFrame
-        The frame of cells, with the metrics ``rank: <metric>``.
+        The item's rows of the frame of cells, with the metrics ``rank: <metric>``.
     looks : mapping of str to mapping
         The papers' methods are black, for each has a row of its own; a method without an entry
         keeps its own colour and marker, so that it is found at a glance.
     options : mapping
-        ``columns``: ``metric``, of which more is better, and ``title`` of each panel.
+        ``columns``: ``metric`` and ``title`` of each panel.
 
     Returns
     -------

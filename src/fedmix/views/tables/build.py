@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fedmix.errors import DataError
 from fedmix.methods.capabilities import obstacles
 from fedmix.storage import write_text
 from fedmix.views import captions
-from fedmix.views.tables.format import to_latex, to_markdown
+from fedmix.views.items import cells_of
+from fedmix.views.tables.format import is_missing, to_latex, to_markdown
 from fedmix.views.tables.layout import LISTS, Block, Entry, lay_out
 
 if TYPE_CHECKING:
@@ -50,19 +50,6 @@ def build_table(
     for output in outputs:
         suffix = os.fspath(output).rpartition(".")[2]
         write_text(output, writers[suffix]())
-
-
-def cells_of(item: Mapping[str, Any], cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of an item.
-
-    Raises
-    ------
-    DataError
-        If there is none.
-    """
-    if cells.empty or not (own := cells[cells["item"] == item["name"]]).size:
-        raise DataError(f"{item['title']}: no results yet; run the study first.")
-    return own
 
 
 def as_text(blocks: list[Block], cells: pd.DataFrame, rows: str = "") -> pd.DataFrame:
@@ -113,11 +100,11 @@ def cell_text(entries: list[Entry], n: int) -> str:
 
 def notes(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
     """Return the sentences below a table, stand-ins first."""
-    printed = cells["printed_text"].notna().any()
+    printed = any(not is_missing(text) for text in cells["printed_text"])
     lines = [
         captions.stand_in(cells, item["datasets"]),
         "In brackets: the paper's, as printed." if printed else "",
-        captions.replications(cells, item["preset"]),
+        captions.replications(cells, item["preset"], "unless a cell says otherwise"),
         captions.variants_explained(cells, item["variants"]),
         captions.marks_explained(cells),
     ]

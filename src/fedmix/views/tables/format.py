@@ -124,8 +124,10 @@ def _name_of_index(table: pd.DataFrame) -> str:
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a value is None or NaN."""
-    return value is None or value != value  # only NaN differs from itself
+    """Return whether a value is None, NaN, NA or empty."""
+    import pandas as pd
+
+    return bool(pd.isna(value)) or value == ""
 
 
 def _text(value: object) -> str:
