@@ -16,6 +16,11 @@ def in_words(name: object) -> str:
     return str(name).replace("_", " ")
 
 
+def sentences(*parts: str) -> str:
+    """Join what there is to say."""
+    return " ".join(part for part in parts if part)
+
+
 def stand_in(cells: pd.DataFrame, datasets: Mapping[str, str]) -> str:
     """Return which data stood in for the paper's, in a sentence; empty where none did.
 
@@ -45,7 +50,8 @@ def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
     """
     beside = "" if cells["n"].nunique() == 1 else f" {exceptions}"
     failed = int(cells.drop_duplicates(["study", "variant", "setting", "method"])["failed"].sum())
-    left_out = f"; {failed} failed replications are left out" if failed else ""
+    plural = "replication is" if failed == 1 else "replications are"
+    left_out = f"; {failed} failed {plural} left out" if failed else ""
     return f"n = {usual_n(cells)} replications{beside}{left_out}. Preset {preset}."
 
 

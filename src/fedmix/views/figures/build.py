@@ -32,8 +32,8 @@ def build_figure(
     Parameters
     ----------
     item : mapping
-        ``name, title, caption, builder, options, preset``; ``looks`` of the methods; ``variants`` and
-        ``datasets``, which explain names.
+        ``name, title, caption, builder, options, preset``; ``looks`` of the methods; ``variants``
+        and ``datasets``, which explain names.
     cells : DataFrame
         The frame of cells of the item's settings.
     outputs : iterable of path-like
@@ -61,7 +61,8 @@ def build_figure(
     more = {} if results is None else {"results": results}
     stand_in = captions.stand_in(own, item["datasets"])
     with house_style():
-        figure = draw(own, item["looks"], item["options"], **more)
+        options = {**item["options"], "names": item["datasets"]}
+        figure = draw(own, item["looks"], options, **more)
         if stand_in:
             figure.suptitle(stand_in, color=COLORS["vermillion"], fontsize="small")
     files = [os.fspath(output) for output in outputs]
@@ -73,10 +74,9 @@ def build_figure(
 
 def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     """Return the whole caption: what stood in, what is shown, n, preset and variants."""
-    parts = [
+    return captions.sentences(
         captions.stand_in(cells, item["datasets"]),
         item["caption"],
         captions.replications(cells, item["preset"], "in most cells"),
         captions.variants_explained(cells, item["variants"]),
-    ]
-    return " ".join(part for part in parts if part)
+    )

@@ -53,7 +53,8 @@ def draw(
     for i, row in enumerate(grid):
         for axis, (panel, own) in zip(axes[i], row, strict=True):
             _draw_panel(axis, panel, _with_x(own, cells, panel["x"]), series)
-            axis.set_xlabel(panel.get("xlabel", ""))
+            axis.set_title(panel.get("title", "") if i == 0 else "")
+            axis.set_xlabel(panel.get("xlabel", "") if i == len(grid) - 1 else "")
         axes[i][0].set_ylabel(row[0][0].get("ylabel", ""))
     legend_below(figure)
     return figure
@@ -75,11 +76,7 @@ def _draw_panel(
         axis.set_xticks(range(len(ticks)), [f"{tick:g}" for tick in ticks])
     if "level" in panel and len(cells):
         axis.axhline(cells[panel["level"]].iloc[0], color="0.5", linestyle=":", linewidth=1)
-    axis.set(
-        title=panel.get("title", ""),
-        xscale=panel.get("xscale", "linear"),
-        yscale=panel.get("yscale", "linear"),
-    )
+    axis.set(xscale=panel.get("xscale", "linear"), yscale=panel.get("yscale", "linear"))
 
 
 def _with_x(own: pd.DataFrame, cells: pd.DataFrame, expression: str) -> pd.DataFrame:

@@ -34,7 +34,7 @@ def panels_of(
         options, or the name of a column whose values take a panel each. ``where`` names values
         that a cell must have (a list means any of them), ``methods`` the methods to draw, and
         ``metric`` the metric, or ``default`` and the methods that have another; without it a panel
-        shows all of the item's.
+        shows all of the item's. ``names`` has what values are called in titles.
 
     Returns
     -------
@@ -42,7 +42,8 @@ def panels_of(
         Rows and columns without any cell are left out.
     """
     common = {key: value for key, value in options.items() if key not in ("rows", "columns")}
-    sides = [_side(cells, options.get(side, [{}])) for side in ("rows", "columns")]
+    names = options.get("names", {})
+    sides = [_side(cells, options.get(side, [{}]), names) for side in ("rows", "columns")]
     grid = []
     for row in sides[0]:
         told = [_joined(common, row, column) for column in sides[1]]
@@ -160,12 +161,16 @@ def new_figure(n_rows: int, n_columns: int, width: float, height: float) -> tupl
     return plt.subplots(n_rows, n_columns, squeeze=False, sharey="row", figsize=size)
 
 
-def _side(cells: pd.DataFrame, wanted: str | Sequence[Mapping]) -> Sequence[Mapping[str, Any]]:
+def _side(
+    cells: pd.DataFrame, wanted: str | Sequence[Mapping], names: Mapping[str, str]
+) -> Sequence[Mapping[str, Any]]:
     """Return what each row, or column, of panels is told."""
     if not isinstance(wanted, str):
         return wanted
     values = cells[wanted].dropna().unique()
-    return [{"where": {wanted: value}, "title": in_words(value)} for value in values]
+    return [
+        {"where": {wanted: value}, "title": names.get(value, in_words(value))} for value in values
+    ]
 
 
 def _joined(*parts: Mapping[str, Any]) -> dict[str, Any]:

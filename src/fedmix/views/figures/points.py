@@ -61,7 +61,7 @@ def draw(
                 bars = [middle - low, high - middle]
                 keywords = look.keywords() | {"linestyle": "none"}
                 axis.errorbar(middle, place, xerr=bars, label=label, **keywords)
-            axis.set(title=panel.get("title", ""), xlabel=panel.get("xlabel", ""))
+            axis.set(title=panel.get("title", "") if i == 0 else "", xlabel=panel.get("xlabel", ""))
         axes[i][0].set_yticks(range(len(names)), [in_words(name) for name in names])
         axes[i][0].set_ylim(len(names) - 0.5, -0.5)
         axes[i][0].set_ylabel(row[0][0].get("ylabel", ""))

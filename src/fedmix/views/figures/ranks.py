@@ -66,7 +66,7 @@ def _draw(axis: Axes, frame: pd.DataFrame, looks: Mapping[str, Mapping[str, str]
 
 def _draw_critical_difference(axis: Axes, width: float, n_methods: int) -> None:
     """Draw the bar as long as it is, or to the axis' end with an arrow where it is longer."""
-    end = min(1 + width, n_methods + 0.5)
+    end = min(1 + width, n_methods + 0.3)
     axis.plot([1, end], [-0.9, -0.9], color="black", linestyle="-")
     axis.plot(1, -0.9, color="black", marker="|")
     axis.plot(end, -0.9, color="black", marker=">" if 1 + width > end else "|")

@@ -30,9 +30,9 @@ def draw(
     Parameters
     ----------
     cells, looks
-        As in :func:`fedmix.views.figures.lines.draw`; the cells name the methods.
+        As in :func:`fedmix.views.figures.lines.draw`; the cells name the methods and the score.
     options : mapping
-        ``metric, ylabel``; ``columns``, with ``title`` and ``methods`` each; ``mark``, a round
+        ``ylabel``; ``columns``, with ``title`` and ``methods`` each; ``mark``, a round
         that a dotted line marks.
     results : DataFrame
         Tidy result rows with rounds.
@@ -42,7 +42,7 @@ def draw(
     matplotlib.figure.Figure
         Medians over replications; bands run from the first to the third quartile.
     """
-    paths = quartiles_by_round(results, options["metric"])
+    paths = quartiles_by_round(results, cells["metric"].iloc[0])
     wanted = {name for column in options["columns"] for name in column["methods"]}
     series = series_of(cells[cells["method"].isin(wanted)], options, looks)
     places = paths[["variant", "setting"]].drop_duplicates().to_numpy()

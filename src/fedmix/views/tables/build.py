@@ -26,8 +26,8 @@ def build_table(
     ----------
     item : mapping
         ``name, title, caption, options, preset``; ``variants`` and ``datasets``, which explain
-        names. Options are ``show`` (see :func:`fedmix.views.tables.layout.lay_out`), ``rows``
-        (what the rows are) and ``left_out`` (whether methods that cannot run are named).
+        names. Options are ``show`` and ``names`` (see :func:`fedmix.views.tables.layout.lay_out`),
+        ``rows`` (what the rows are) and ``left_out`` (whether methods that cannot run are named).
     cells : DataFrame
         The frame of cells of the item's settings.
     outputs : iterable of path-like
@@ -39,9 +39,8 @@ def build_table(
         If the item has no cell.
     """
     own = cells_of(item, cells)
-    options = item["options"]
-    layout = as_text(lay_out(own, options.get("show")), own, options.get("rows", ""))
-    heading, below = f"{item['title']}. {item['caption']}", notes(item, own)
+    layout = as_text(blocks_of(item, own), own, item["options"].get("rows", ""))
+    heading, below = caption(item, own), notes(item, own)
     writers = {
         "csv": lambda: own.drop(columns=list(LISTS)).to_csv(index=False),
         "md": lambda: to_markdown(layout, heading, below),
@@ -50,6 +49,13 @@ def build_table(
     for output in outputs:
         suffix = os.fspath(output).rpartition(".")[2]
         write_text(output, writers[suffix]())
+
+
+def blocks_of(item: Mapping[str, Any], cells: pd.DataFrame) -> list[Block]:
+    """Lay an item's rows of the frame out."""
+    options = item["options"]
+    names = {**item["datasets"], **options.get("names", {})}
+    return lay_out(cells, options.get("show"), names)
 
 
 def as_text(blocks: list[Block], cells: pd.DataFrame, rows: str = "") -> pd.DataFrame:
@@ -98,11 +104,17 @@ def cell_text(entries: list[Entry], n: int) -> str:
     return f"{text}, n = {' / '.join(map(str, other))}" if other else text
 
 
+def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
+    """Return what stands above a table: its title, what stood in for its data, its caption."""
+    return captions.sentences(
+        f"{item['title']}.", captions.stand_in(cells, item["datasets"]), item["caption"]
+    )
+
+
 def notes(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
-    """Return the sentences below a table, stand-ins first."""
+    """Return the sentences below a table."""
     printed = any(not is_missing(text) for text in cells["printed_text"])
     lines = [
-        captions.stand_in(cells, item["datasets"]),
         "In brackets: the paper's, as printed." if printed else "",
         captions.replications(cells, item["preset"], "unless a cell says otherwise"),
         captions.variants_explained(cells, item["variants"]),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
+_THOUSAND, _MILLION = 1e3, 1e6
 # From here down seconds are given in thousandths.
 _MILLISECONDS_BELOW = 0.1
 # A verdict's sign is told by its shape, not by its colour alone.
@@ -48,10 +49,20 @@ _LATEX_PATTERN = re.compile("|".join(map(re.escape, [*_LATEX_SPECIAL, *_LATEX_SY
 
 
 def number(value: float, digits: int | None = None) -> str:
-    """Return a number with the given decimals, or three significant digits; "–" if missing."""
+    """Return a number with the given decimals, or three significant digits; "–" if missing.
+
+    Examples
+    --------
+    >>> number(13.3, 2), number(0.04387), number(53224.0), number(5533904.0)
+    ('13.30', '0.0439', '53,224', '5.53M')
+    """
     if is_missing(value):
         return "–"
-    return f"{value:.3g}" if digits is None else f"{value:.{digits}f}"
+    if digits is not None:
+        return f"{value:.{digits}f}"
+    if abs(value) >= _MILLION:
+        return f"{value / _MILLION:.3g}M"
+    return f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:.3g}"
 
 
 def with_spread(parts: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from fedmix.views.tables.format import SYMBOLS, is_missing, number, seconds, wit
 if TYPE_CHECKING:
     import pandas as pd
 
+SECONDS = "seconds"
 #: Columns that hold a list a cell, which a CSV file cannot.
 LISTS = ("replications", "values")
 
@@ -64,7 +65,11 @@ class Block:
     entries: Mapping[tuple[str, str], list[Entry]]
 
 
-def lay_out(cells: pd.DataFrame, show: Mapping[str, str] | None = None) -> list[Block]:
+def lay_out(
+    cells: pd.DataFrame,
+    show: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None,
+) -> list[Block]:
     """Place every cell of one table by its variant, row and column.
 
     Parameters
@@ -74,12 +79,15 @@ def lay_out(cells: pd.DataFrame, show: Mapping[str, str] | None = None) -> list[
     show : mapping of str to str, optional
         Metric -> ``"mean"``, ``"median"`` or ``"quartiles"`` instead of the mean and standard
         deviation, where these say little.
+    names : mapping of str to str, optional
+        Row or column of the frame -> its name for people.
 
     Returns
     -------
     list of Block
         Variants, rows and columns in the order of ``cells``.
     """
+    cells = cells.replace({"row": names or {}, "column": names or {}})
     columns = list(dict.fromkeys(cells["column"]))
     blocks = []
     for variant, own in cells.groupby("variant", sort=False):
@@ -104,8 +112,8 @@ def _entry(cell: Mapping[str, Any], show: Mapping[str, str]) -> Entry:
 def _ours(cell: Mapping[str, Any], statistic: str) -> str:
     names = _STATISTICS[statistic]
     values = [cell[name] / cell["scale"] for name in names]
-    if cell["unit"] == "seconds" and is_missing(cell["digits"]):
-        return seconds(values)
+    if cell["metric"] == SECONDS:
+        return seconds(values)  # on another machine, so the print's decimals say nothing
     digits = None if is_missing(cell["digits"]) else int(cell["digits"])
     return with_spread([number(value, digits) for value in values])
 
