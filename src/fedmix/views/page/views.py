@@ -147,7 +147,11 @@ def _variant_view(
         {
             "name": row,
             "cells": [
-                [_cell_view(entry, explanations) for entry in block.entries.get((row, column), [])]
+                [
+                    _cell_view(entry, explanations)
+                    for entry in block.entries.get((row, column), [])
+                    if entry.cell
+                ]
                 for column in block.columns
             ],
         }

@@ -100,7 +100,7 @@ def cell_text(entries: list[Entry], n: int) -> str:
         " ".join(filter(None, [e.ours, e.mark, f"[{e.printed}]" if e.printed else ""]))
         for e in entries
     )
-    other = sorted({int(e.cell["n"]) for e in entries} - {n})
+    other = sorted({int(e.cell["n"]) for e in entries if e.cell} - {n})
     return f"{text}, n = {' / '.join(map(str, other))}" if other else text
 
 

@@ -32,7 +32,7 @@ class Entry:
     verdict : str
         Or empty, where nothing is printed.
     cell : mapping
-        The row itself.
+        The row itself; empty for a metric that is missing beside others.
     """
 
     ours: str
@@ -95,8 +95,22 @@ def lay_out(
         for cell in own.to_dict("records"):
             place = (cell["row"], cell["column"])
             entries.setdefault(place, []).append(_entry(cell, show or {}))
-        blocks.append(Block(str(variant), list(dict.fromkeys(own["row"])), columns, entries))
+        rows = list(dict.fromkeys(own["row"]))
+        blocks.append(Block(str(variant), rows, columns, _aligned(entries)))
     return blocks
+
+
+def _aligned(entries: Mapping[tuple[str, str], list[Entry]]) -> dict[tuple[str, str], list[Entry]]:
+    """Give every place the metrics of the fullest one, so that a missing metric shifts nothing."""
+    metrics = [entry.cell["metric"] for entry in max(entries.values(), key=len)]
+    if len(metrics) == 1:
+        return dict(entries)
+    missing = Entry("–", "", "", {})
+    aligned = {}
+    for place, own in entries.items():
+        by_metric = {entry.cell["metric"]: entry for entry in own}
+        aligned[place] = [by_metric.get(metric, missing) for metric in metrics]
+    return aligned
 
 
 def _entry(cell: Mapping[str, Any], show: Mapping[str, str]) -> Entry:
