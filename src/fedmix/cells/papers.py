@@ -76,7 +76,7 @@ def read_papers(config: str | Path = "config") -> dict[str, Paper]:
     return {paper.key: paper for paper in found}
 
 
-def read_part(paper: Paper, name: str, schema: str = "") -> Any:
+def read_part(paper: Paper, name: str) -> Any:
     """Return one file of a paper's folder, checked against its schema; None if there is none.
 
     Parameters
@@ -84,8 +84,6 @@ def read_part(paper: Paper, name: str, schema: str = "") -> Any:
     paper : Paper
     name : str
         The file's name without its suffix, such as ``"claims"``.
-    schema : str, optional
-        Its schema's name where it is another.
 
     Raises
     ------
@@ -96,7 +94,7 @@ def read_part(paper: Paper, name: str, schema: str = "") -> Any:
     if not path.exists():
         return None
     document = read_yaml(path)
-    validate(document, schema_of(paper, schema or name), "/".join(path.parts[-3:]))
+    validate(document, schema_of(paper, name), "/".join(path.parts[-3:]))
     return document
 
 

@@ -66,6 +66,7 @@ def _draw_panel(
     cells: pd.DataFrame,
     series: Mapping[str, tuple[str, MethodStyle]],
 ) -> None:
+    axis.set(xscale=panel.get("xscale", "linear"), yscale=panel.get("yscale", "linear"))
     ticks = sorted(set(cells["x"]))
     for key, own in cells.groupby(panel.get("series", "method"), sort=False):
         own = own.sort_values("x")
@@ -76,7 +77,6 @@ def _draw_panel(
         axis.set_xticks(range(len(ticks)), [f"{tick:g}" for tick in ticks])
     if "level" in panel and len(cells):
         axis.axhline(cells[panel["level"]].iloc[0], color="0.5", linestyle=":", linewidth=1)
-    axis.set(xscale=panel.get("xscale", "linear"), yscale=panel.get("yscale", "linear"))
 
 
 def _with_x(own: pd.DataFrame, cells: pd.DataFrame, expression: str) -> pd.DataFrame:

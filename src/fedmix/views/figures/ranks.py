@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.mean_ranks import critical_difference, mean_ranks
+from fedmix.cells.ranks import critical_difference, mean_ranks
 from fedmix.views.figures.style import COLORS, looks_of
 
 if TYPE_CHECKING:

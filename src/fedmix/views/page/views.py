@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.audit import counts
 from fedmix.cells.claims import CLAIM_VERDICTS
-from fedmix.cells.evidence import SECONDS
+from fedmix.cells.scorecard import counts, printed_cells
+from fedmix.cells.summary import SECONDS
 from fedmix.cells.verdicts import VERDICTS
 from fedmix.views.captions import in_words, sentences, stand_in
 from fedmix.views.tables.build import blocks_of, notes
@@ -69,7 +69,8 @@ def score_views(
 
 def variant_counts(cells: pd.DataFrame) -> list[dict[str, Any]]:
     """Return, for each study's variant, how many printed cells have which verdict."""
-    ran = cells[cells["variant"] != ""]
+    judged = printed_cells(cells)
+    ran = judged[judged["variant"] != ""]
     return [
         {
             "paper": paper,
@@ -159,7 +160,7 @@ def _variant_view(
     ]
     verdicts = [e.verdict for entries in block.entries.values() for e in entries if e.verdict]
     return {
-        "name": in_words(block.variant),
+        "name": in_words(block.variant) or "not run",
         "columns": block.columns,
         "rows": rows,
         "counts": {v: verdicts.count(v) for v in VERDICTS if v in verdicts},

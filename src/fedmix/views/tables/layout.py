@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fedmix.cells.summary import SECONDS
 from fedmix.views.tables.format import SYMBOLS, is_missing, number, seconds, with_spread
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SECONDS = "seconds"
 #: Columns that hold a list a cell, which a CSV file cannot.
 LISTS = ("replications", "values")
 
