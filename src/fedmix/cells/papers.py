@@ -27,14 +27,16 @@ class Paper:
     kind : {"papers", "beyond"}
         Whether it is a paper or a comparison of our own.
     folder : pathlib.Path
-        Holds ``studies``, ``items.yaml``, ``printed.yaml``, ``claims.yaml`` and the like.
+        Holds ``studies``, ``tables.yaml``, ``figures.yaml``, ``claims.yaml`` and the like.
     title, name, about : str
         With authors and year; in one word or two; what it is about.
     year : int
         Papers are shown by year.
     citation : str
+    variants : mapping of str to str
+        Variant of its studies -> what it is.
     looks : mapping of str to mapping
-        Method -> ``color``, ``marker`` and ``line`` in figures.
+        Method, or variant -> ``color``, ``marker`` and ``line`` in figures.
     """
 
     key: str
@@ -45,6 +47,7 @@ class Paper:
     about: str
     year: int = 9999
     citation: str = ""
+    variants: Mapping[str, str] = field(default_factory=dict)
     looks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
@@ -91,9 +94,13 @@ def read_part(paper: Paper, name: str) -> Any:
     if not path.exists():
         return None
     document = read_yaml(path)
-    schemas = paper.folder.parents[2] / "workflow" / "schemas"
-    validate(document, read_schema(schemas / f"{name}.schema.yaml"), "/".join(path.parts[-3:]))
+    validate(document, schema_of(paper, name), "/".join(path.parts[-3:]))
     return document
+
+
+def schema_of(paper: Paper, name: str) -> dict[str, Any]:
+    """Return the schema of one kind of file in a paper's folder."""
+    return read_schema(paper.folder.parents[2] / "workflow" / "schemas" / f"{name}.schema.yaml")
 
 
 def read_entries(papers: Mapping[str, Paper], name: str) -> list[dict[str, Any]]:

@@ -8,14 +8,13 @@ from itertools import product
 from string import Formatter
 from typing import Any
 
+from fedmix.conditions import Where, has_values
 from fedmix.configuration import merged, raise_all
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods.capabilities import able_methods
 
 DEFAULT_VARIANT = "default"
 REGISTERED = "registered"
-# Values that a setting must have, or several such mappings of which one must fit.
-Where = Mapping[str, Any] | list[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,8 @@ class Setting:
         return self.name if self.variant == DEFAULT_VARIANT else f"{self.variant}.{self.name}"
 
     def matches(self, where: Where) -> bool:
-        """Return whether the setting has the given values (a list means any of them)."""
-        if isinstance(where, list):
-            return any(self.matches(one) for one in where)
-        values = {**self.values, "variant": self.variant, "setting": self.name}
-        return all(
-            values.get(key) in wanted if isinstance(wanted, list) else values.get(key) == wanted
-            for key, wanted in where.items()
-        )
+        """Return whether the setting has the given values, its variant and name among them."""
+        return has_values({**self.values, "variant": self.variant, "setting": self.name}, where)
 
 
 @dataclass(frozen=True)

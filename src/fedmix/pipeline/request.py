@@ -3,48 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fedmix import methods as method_registry
+from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import Paper, read_papers
 from fedmix.configuration import merged, raise_all, read_schema, read_yaml, validate
 from fedmix.data.registry import entries_of
-from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.errors import nearest_names
 from fedmix.pipeline.plan import Setting, Study, plan_study
-
-
-@dataclass(frozen=True)
-class Item:
-    """A table or a figure that a person asks for by name.
-
-    Parameters
-    ----------
-    name, kind, paper, title, caption : str
-        ``kind`` is ``"table"`` or ``"figure"``.
-    study : str
-        The study whose results it shows.
-    where : mapping
-        Values that a setting must have to take part.
-    builder : str
-        ``module.function`` under ``fedmix.views.tables`` or ``fedmix.views.figures``.
-    printed : mapping
-        The paper's rows: ``file`` of ``data/published`` and ``where``, the values they must have.
-    options : mapping
-        Further arguments of the builder.
-    """
-
-    name: str
-    kind: str
-    paper: str
-    title: str
-    caption: str
-    study: str
-    builder: str
-    where: Mapping[str, Any] = field(default_factory=dict)
-    printed: Mapping[str, Any] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -117,7 +86,7 @@ def read_request(
     studies = _read_studies(papers, schemas, preset, methods, options)
     raise_all(e for study in studies.values() for e in _setting_errors(study, datasets))
     present = {name: _without_missing(study, Path(workdir)) for name, study in studies.items()}
-    items = _read_items(papers, schemas, preset)
+    items = _read_items(papers, preset)
     planned = {name: item for name, item in items.items() if item.study in studies}
     request = Request(options, present, planned, datasets, papers, _left_out(studies, present))
     shown = {name: item for name, item in planned.items() if request.settings_of(item)}
@@ -202,28 +171,16 @@ def _read(path: Path, schemas: Path, schema: str) -> dict[str, Any]:
     return document
 
 
-def _read_items(
-    papers: Mapping[str, Paper], schemas: Path, preset: Mapping[str, Any]
-) -> dict[str, Item]:
-    entries: dict[str, Any] = {}
-    for paper in papers.values():
-        if (path := paper.folder / "items.yaml").exists():
-            own = _read(path, schemas, "items")
-            entries |= {name: {**entry, "paper": paper.key} for name, entry in own.items()}
-    for name, change in preset.get("items", {}).items():
-        if name not in entries:
-            raise ConfigurationError(
-                f"items of the preset: unknown item {name!r}. {nearest_names(name, entries)}"
-            )
-        entries[name] = merged(entries[name], change)
+def _read_items(papers: Mapping[str, Paper], preset: Mapping[str, Any]) -> dict[str, Item]:
+    items = read_items(papers, preset["items"])
     known = _study_files(papers)
     raise_all(
-        f"items: {name} shows the unknown study {entry['study']!r}. "
-        f"{nearest_names(entry['study'], known)}"
-        for name, entry in entries.items()
-        if entry["study"] not in known
+        f"{item.kind}s: {item.name} shows the unknown study {item.study!r}. "
+        f"{nearest_names(item.study, known)}"
+        for item in items.values()
+        if item.study not in known
     )
-    return {name: Item(name=name, **entry) for name, entry in entries.items()}
+    return items
 
 
 def _unknown_estimators(methods: Mapping[str, Any]) -> Iterator[str]:
