@@ -37,8 +37,8 @@ rule judge_results:
             for file in paper_files(f"*/*/{name}.yaml")
         ],
     output:
-        frame="results/cells.parquet",
         **{part: f"results/audit/{part}.csv" for part in AUDIT_PARTS},
+        frame="results/cells.parquet",
         register="results/audit/discrepancies.md",
         whole="results/audit/audit.json",
     log:
