@@ -61,7 +61,7 @@ def test_every_experiment_and_builder_exists(preset, tmp_path):
         module = import_module(f"fedmix.experiments.{study.experiment}")
         assert all(hasattr(module, f) for f in ("make_problem", "initial_values", "run"))
     for item in request.items.values():
-        builder = find_builder(f"fedmix.{item.kind}s", item.builder)
+        builder = find_builder(f"fedmix.views.{item.kind}s", item.builder)
         assert set(item.options) <= set(inspect.signature(builder).parameters), item.name
 
 
@@ -80,7 +80,7 @@ def test_one_replication_number_overrides_every_study(tmp_path):
 
 
 def test_optional_settings_wait_for_their_embedding(folder, tmp_path):
-    path = folder / "studies" / "fedgrem_real.yaml"
+    path = folder / "papers" / "fedgrem" / "studies" / "fedgrem_real.yaml"
     edit(path, lambda study: study["settings"][0].update(optional=True))
     without = read_request(folder, options(preset="paper"), tmp_path)
     assert any("pendigits/raw.npz is not at hand" in reason for reason in without.left_out)
@@ -124,7 +124,7 @@ def spoil_contamination(study):
     ],
 )
 def test_a_wrong_study_is_told_what_and_where(folder, spoil, says):
-    edit(folder / "studies" / "fedgrem_real.yaml", spoil)
+    edit(folder / "papers" / "fedgrem" / "studies" / "fedgrem_real.yaml", spoil)
     with pytest.raises(ConfigurationError, match=rf"studies/fedgrem_real.yaml.*{says}"):
         read_request(folder, options(preset="paper"))
 
@@ -143,6 +143,8 @@ def test_a_wrong_option_preset_estimator_or_item_is_told_too(folder):
 
 def test_an_item_of_an_unknown_study_is_told(folder):
     change = {"study": "fedgrem_reall"}
-    edit(folder / "items" / "fedgrem.yaml", lambda i: i["fedgrem_table1"].update(change))
+    edit(
+        folder / "papers" / "fedgrem" / "tables.yaml", lambda i: i["fedgrem_table1"].update(change)
+    )
     with pytest.raises(ConfigurationError, match=r"unknown study 'fedgrem_reall'. Did you mean"):
         read_request(folder, options())

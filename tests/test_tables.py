@@ -140,7 +140,7 @@ def test_every_output_is_written_in_its_format(written):
 def test_a_caption_says_which_data_stood_in(written):
     _, md, tex = written(frame([{"is_stand_in": True, "verdict": "stand-in"}]))
     for form in (md, tex):
-        assert "STAND-IN: these numbers are of Digits (8x8)" in form.read_text()
+        assert "STAND-IN: our numbers are of Digits (8x8)" in form.read_text()
 
 
 def test_no_results_is_a_clear_error():

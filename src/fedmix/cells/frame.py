@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.derived import Measured
 from fedmix.cells.items import Item
-from fedmix.cells.printed import PrintedNumber, PrintedTable
+from fedmix.cells.printed import PrintedNumber, PrintedTable, check_coverage
 from fedmix.cells.summary import RUN_METRICS, SECONDS, final_values, summarise
 from fedmix.cells.verdicts import NOT_RUN, STAND_IN, compare, compare_speeds
 from fedmix.conditions import has_values, rows_with
@@ -142,9 +142,16 @@ def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) 
     Returns
     -------
     DataFrame
+
+    Raises
+    ------
+    DataError
+        If a printed number is held against no item, or more than one.
     """
     import pandas as pd
 
+    items = list(items)
+    check_coverage(items, published)
     missing = []
     for item in items:
         if not (item.judged and item.printed):
@@ -159,7 +166,8 @@ def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) 
                 for number in PrintedTable(item, published)
                 if (number.file, number.line) not in done
             ]
-    return pd.concat([frame, _typed(missing)], ignore_index=True) if missing else frame
+    parts = [frame, _typed(missing)] if missing else [frame]
+    return _ordered(pd.concat(parts, ignore_index=True))
 
 
 def _cells_of_setting(
@@ -307,13 +315,9 @@ def _typed(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Return rows as a frame with all columns, in order and of their types."""
     import pandas as pd
 
-    frame = pd.DataFrame(rows)
-    settings = sorted(c for c in frame if c.startswith("setting_"))
-    parameters = sorted(c for c in frame if c.startswith("method_"))
-    columns = [*_FIRST, *settings, "method", "label", *parameters, *_REST]
-    frame = frame.reindex(columns=columns)
+    frame = _ordered(pd.DataFrame(rows))
     texts = [*PLACE, "paper", "method", "label", "metric", *_TEXTS]
-    frame[texts] = frame[texts].fillna("").astype(str)
+    frame[texts] = frame[texts].astype(object).fillna("").astype(str)
     frame["scale"] = frame["scale"].fillna(1.0)
     for name in ("failed", "n"):
         frame[name] = frame[name].fillna(0)
@@ -323,3 +327,10 @@ def _typed(rows: list[dict[str, Any]]) -> pd.DataFrame:
         frame[name] = frame[name].eq(True)
     kinds = dict.fromkeys(_WHOLE, "Int64") | dict.fromkeys(_NUMBERS, "float64")
     return frame.astype(kinds | {"n": "int64", "failed": "int64"})
+
+
+def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame's columns in their order, missing ones added, others left out."""
+    settings = sorted(c for c in frame if c.startswith("setting_"))
+    parameters = sorted(c for c in frame if c.startswith("method_"))
+    return frame.reindex(columns=[*_FIRST, *settings, "method", "label", *parameters, *_REST])

@@ -35,7 +35,7 @@ def stand_in(cells: pd.DataFrame, datasets: Mapping[str, str]) -> str:
     titles = [datasets.get(name, in_words(name)) for name in dict.fromkeys(names)]
     if not titles:
         return ""
-    return f"STAND-IN: these numbers are of {' and '.join(titles)}, not of the paper's data."
+    return f"STAND-IN: our numbers are of {' and '.join(titles)}, not of the paper's data."
 
 
 def usual_n(cells: pd.DataFrame) -> int:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS
-from fedmix.cells.scorecard import counts, printed_cells
+from fedmix.cells.scorecard import counts, printed_cells, summarise_variants
 from fedmix.cells.summary import SECONDS
 from fedmix.cells.verdicts import VERDICTS
 from fedmix.views.captions import in_words, sentences, stand_in
@@ -91,6 +91,7 @@ def table_views(
 ) -> list[dict[str, Any]]:
     """Return tables, each in every variant that was run; those without any cell are left out."""
     views = []
+    moved = summarise_variants(cells)
     for table in tables:
         own = cells[cells["item"] == table["name"]]
         if own.empty:
@@ -108,6 +109,7 @@ def table_views(
                     _variant_view(block, ranked[ranked["variant"] == block.variant], explanations)
                     for block in blocks_of(table, own)
                 ],
+                "moved": _moved(moved[moved["item"] == table["name"]]),
                 "claims": claims_about(claims, table["paper"], table["title"]),
             }
         )
@@ -134,6 +136,11 @@ def _bar(numbers: dict[str, int]) -> dict[str, Any]:
         if n
     ]
     return {"total": total, "parts": parts}
+
+
+def _moved(summaries: pd.DataFrame) -> dict[str, int]:
+    """Return how many printed numbers fall out differently from variant to variant, and how."""
+    return summaries.loc[summaries["note"] != "", "note"].value_counts().to_dict()
 
 
 def anchor(cell: Mapping[str, Any]) -> str:
