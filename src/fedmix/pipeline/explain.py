@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmix import methods
 from fedmix.cells import verdicts
+from fedmix.cells.claims import read_claims
+from fedmix.cells.discrepancies import read_discrepancies
 from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.pipeline.plan import PlannedMethod, Setting, Study
@@ -70,54 +73,81 @@ def find_cells(frame: pd.DataFrame, item: str, row: str, column: str) -> list[Ce
     return frame.to_dict("records")
 
 
-def explain(
-    request: Request,
-    cell: Cell,
-    claims: list[Mapping[str, Any]],
-    discrepancies: list[Mapping[str, Any]],
-    workdir: str | Path = ".",
-) -> list[Section]:
-    """Return where a cell's number comes from, stage by stage.
+class Explainer:
+    """Tells where cells come from.
 
     Parameters
     ----------
     request : Request
         What was run.
-    cell : mapping
-        A row of the frame of cells.
-    claims, discrepancies : list of mapping
-        The papers' registers.
     workdir : path-like, default="."
         Where Snakemake works.
-
-    Returns
-    -------
-    list of Section
-        From the raw data to the verdict, then what rests on it and the files behind it.
     """
-    if not cell["n"] and not cell["failed"]:
-        return [Section("Not run", (f"{cell['item']}: no setting of this preset gives it.",))]
-    study = request.studies[cell["study"]]
-    setting = _setting(study, cell)
-    method = study.method_in(cell["method"], setting)
-    workdir = Path(workdir)
-    return [
-        *_data(request, setting, workdir),
-        Section("Partition and start", tuple(_values(setting.values))),
-        Section("Method", tuple(_method(method))),
-        Section("Seeds", tuple(_seeds(study, setting, method))),
-        Section("Results", tuple(_results(study, setting, method, cell))),
-        Section("In print", tuple(_printed(cell))),
-        Section("Rests on it", tuple(_dependents(cell, setting, claims, discrepancies))),
-        Section("Files", tuple(_files(request, study, method))),
-    ]
 
+    def __init__(self, request: Request, workdir: str | Path = ".") -> None:
+        self.request, self.workdir = request, Path(workdir)
+        self.claims = read_claims(request.papers)
+        self.discrepancies = read_discrepancies(request.papers)
 
-def to_lines(sections: list[Section]) -> Iterator[str]:
-    """Yield the sections as lines of text."""
-    for section in sections:
-        yield section.title
-        yield from (f"  {line}" for line in section.lines)
+    def cells_of(self, item: str) -> list[Path]:
+        """Return the finished files of cells that an item shows.
+
+        Raises
+        ------
+        ConfigurationError
+            If there is no such item in the preset, or nothing of it has been run.
+        """
+        if item not in self.request.items:
+            raise ConfigurationError(
+                f"There is no item {item!r}. {nearest_names(item, self.request.items)}"
+            )
+        shown = self.request.items[item]
+        folders = [setting.folder for setting in self.request.settings_of(shown)]
+        paths = [
+            self.workdir / "results" / shown.study / folder / "cells.parquet" for folder in folders
+        ]
+        found = [path for path in paths if path.is_file()]
+        if not found:
+            raise ConfigurationError(
+                f"Nothing of {item} has been run here; `snakemake --cores 2 {item}` runs it."
+            )
+        return found
+
+    def lines(self, cell: Cell) -> list[str]:
+        """Return where a cell's number comes from, stage by stage, as lines of text."""
+        return [
+            line
+            for section in self.sections(cell)
+            for line in (section.title, *(f"  {text}" for text in section.lines))
+        ]
+
+    def sections(self, cell: Cell) -> list[Section]:
+        """Return where a cell's number comes from.
+
+        Parameters
+        ----------
+        cell : mapping
+            A row of the frame of cells that was run.
+
+        Returns
+        -------
+        list of Section
+            From the raw data to the verdict, then what rests on it and the files behind it.
+        """
+        study = self.request.studies[cell["study"]]
+        setting = _setting(study, cell)
+        method = study.method_in(cell["method"], setting)
+        dependents = _dependents(cell, setting, self.claims, self.discrepancies)
+        return [
+            *_data(self.request, setting, self.workdir),
+            Section("Partition and start", tuple(_values(setting.values))),
+            Section("Method", tuple(_method(method))),
+            Section("Seeds", tuple(_seeds(study, setting, method))),
+            Section("Results", tuple(_results(study, setting, method, cell))),
+            Section("In print", tuple(_printed(cell))),
+            Section("Rests on it", tuple(dependents)),
+            Section("Files", tuple(_files(self.request, study, method))),
+        ]
 
 
 def _setting(study: Study, cell: Cell) -> Setting:
@@ -147,7 +177,12 @@ def _data(request: Request, setting: Setting, workdir: Path) -> Iterator[Section
 
 def _with_checksum(path: Path, workdir: Path) -> str:
     shown = path.relative_to(workdir)
-    return f"{shown}: sha256 {sha256_of(path)}" if path.is_file() else f"{shown}: not here"
+    return f"{shown}: sha256 {_checksum(path)}" if path.is_file() else f"{shown}: not here"
+
+
+@cache
+def _checksum(path: Path) -> str:
+    return sha256_of(path)
 
 
 def _values(values: Mapping[str, Any]) -> Iterator[str]:
