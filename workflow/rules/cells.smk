@@ -18,7 +18,7 @@ rule make_cells:
     conda:
         "../../environment.yml"
     params:
-        items=shown_numbers,
+        shown=shown_numbers,
         study=study_parameters,
         published=os.path.relpath(PUBLISHED),
         source=source_hash("fedmix.cells.frame"),
