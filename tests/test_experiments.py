@@ -35,12 +35,12 @@ def test_the_configuration_wins_over_what_the_experiment_knows():
 
 
 def test_a_need_that_nobody_knows_is_a_clear_error():
-    with pytest.raises(ConfigurationError, match="FedEM needs 'n_components'.*It knows comp"):
+    with pytest.raises(ConfigurationError, match=r"FedEM needs 'n_components'.*It knows comp"):
         Method("FedEM", "FedEM").build(KNOWN)
 
 
 def test_a_parameter_that_the_method_has_not_is_a_clear_error():
-    with pytest.raises(ConfigurationError, match="mine: FFCM has no parameter 'fuzifier'. Did you"):
+    with pytest.raises(ConfigurationError, match=r"mine: FFCM has no parameter 'fuzifier'. Did you"):
         Method("mine", "FFCM", {"fuzifier": 2.0}).build(KNOWN)
 
 

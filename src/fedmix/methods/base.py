@@ -184,15 +184,17 @@ class FederatedEstimator(BaseEstimator):
 
     def _check_numbers(self, clients: Clients) -> None:
         """Raise DataError where more components are asked for than there is anything to label."""
-        asked = [getattr(self, name, None) for name in _NUMBERS_ASKED_FOR]
-        most = max((int(np.max(n, initial=0)) for n in asked if n is not None), default=0)
-        what = "points" if self.level == "sample" else "clients with points"
-        there = clients.n_points if self.level == "sample" else np.count_nonzero(clients.sizes)
-        if most > there:
-            raise DataError(
-                f"{type(self).__name__}: {most} components need at least as many {what}; got "
-                f"{clients!r}. A single client may have fewer."
-            )
+        points = self.level == "sample"
+        there = clients.n_points if points else np.count_nonzero(clients.sizes)
+        for name in _NUMBERS_ASKED_FOR:
+            asked = getattr(self, name, None)
+            most = 0 if asked is None else int(np.max(asked, initial=0))
+            if most > there:
+                what = "points" if points else "clients with points"
+                raise DataError(
+                    f"{type(self).__name__}: {name} asks for {most}, more than the {there} {what} "
+                    f"of {clients!r}. Ask for fewer."
+                )
 
     def _forget(self) -> None:
         """Drop what an earlier fit has learned."""
