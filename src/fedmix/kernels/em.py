@@ -7,9 +7,7 @@ from fedmix.kernels.responsibilities import BLOCK, REORDER, normalise
 
 
 @njit(cache=True, fastmath=REORDER)
-def gaussian_expectation(
-    columns, offsets, weights, means, component_offsets, floor, with_scatter
-):
+def gaussian_expectation(columns, offsets, weights, means, component_offsets, floor, with_scatter):
     """Sum responsibilities and weighted deviations over each client's points.
 
     The points are walked once in blocks; responsibilities live for one block only. Sums are taken
