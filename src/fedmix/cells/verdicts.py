@@ -1,11 +1,9 @@
 """The rule that holds our number against a printed one: agreement is equivalence.
 
-Absence of a proven difference is no agreement. With d the difference of the means, s the printed
-standard deviation and [low, high] the 90 % interval of d (Welch's, of both sides' replications and
-the rounding in print):
-
-The interval decides whether ours agrees closely, agrees, differs or is undecided (:data:`RULES`).
-Where half the printed spread is less than a unit of the last digit, that unit takes its place.
+Absence of a proven difference is no agreement. The 90 % interval of the difference of the means
+(Welch's, of both sides' replications and the rounding in print) decides whether ours agrees
+closely, agrees, differs or is undecided (:data:`RULES`). Where half the printed spread is less than
+a unit of the last digit, that unit takes its place.
 """
 
 from __future__ import annotations
