@@ -15,6 +15,7 @@ from fedmix.views.tables.matrix import cost, critical_difference, mean_ranks, sc
 
 SETTING = {
     "dataset": "three",
+    "embedding": "raw",
     "n_components": 3,
     "n_clients": 4,
     "n_contaminated": 1,

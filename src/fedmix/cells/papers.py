@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fedmix.configuration import raise_all, read_schema, read_yaml, validate
+from fedmix.configuration import Document, raise_all, read_document, read_schema, validate
 
 KINDS = ("papers", "beyond")
 
@@ -66,14 +66,23 @@ def read_papers(config: str | Path = "config") -> dict[str, Paper]:
     found = []
     for kind in KINDS:
         for path in sorted((config / kind).glob("*/about.yaml")):
-            entry: Any = read_yaml(path) or {}
-            validate(entry, schema, "/".join(path.parts[-3:]))
-            found.append(Paper(path.parent.name, kind, path.parent, **entry))
+            about = read_document(path, empty={})
+            validate(about, schema)
+            found.append(Paper(path.parent.name, kind, path.parent, **about.content))
     found.sort(key=lambda paper: (not paper.is_paper, paper.year, paper.key))
     return {paper.key: paper for paper in found}
 
 
 def read_part(paper: Paper, name: str) -> Any:
+    """Return what one file of a paper's folder says; None if there is none.
+
+    Parameters and errors are those of :func:`part_document`.
+    """
+    document = part_document(paper, name)
+    return None if document is None else document.content
+
+
+def part_document(paper: Paper, name: str) -> Document | None:
     """Return one file of a paper's folder, checked against its schema; None if there is none.
 
     Parameters
@@ -90,9 +99,9 @@ def read_part(paper: Paper, name: str) -> Any:
     path = paper.folder / f"{name}.yaml"
     if not path.exists():
         return None
-    document = read_yaml(path)
+    document = read_document(path)
     schemas = paper.folder.parents[2] / "workflow" / "schemas"
-    validate(document, read_schema(schemas / f"{name}.schema.yaml"), "/".join(path.parts[-3:]))
+    validate(document, read_schema(schemas / f"{name}.schema.yaml"))
     return document
 
 

@@ -1,10 +1,9 @@
 """Every method that can run, on every data set, under one protocol.
 
 Data, clients, contamination and shared initial values are those of
-:mod:`fedmix.experiments.real_clustering`, whose settings apply here too. Further settings, told to
-every method that takes them: ``max_rounds`` and ``tol``. What a method must have tuned is chosen
-without labels: FedGrEM's penalty by held-out likelihood; the final radius of a method that merges,
-among the candidates ``final_radius_scale``, by cross-validation on the silhouette.
+:mod:`fedmix.experiments.real_clustering`; methods that take ``max_rounds`` or ``tol`` are told it.
+What a method must have tuned is chosen without labels: FedGrEM's penalty by held-out likelihood;
+the final radius of a method that merges by cross-validation on the silhouette.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from fedmix.errors import ConfigurationError
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.federated_clustering import choose_scale
 from fedmix.experiments.real_clustering import clients_of, initial_values, make_problem
+from fedmix.experiments.settings.matrix import Settings
 from fedmix.methods.penalty_selection import select_penalty
 from fedmix.metrics.clustering import per_client_scores, pooled_scores
 from fedmix.metrics.mixture import misclustering
@@ -38,7 +38,7 @@ Labels = Sequence[NDArray[np.int64]]
 
 def run(
     method: Method,
-    setting: Mapping[str, Any],
+    setting: Settings,
     problem: Arrays,
     initial: Arrays,
     data: Dataset,
@@ -48,9 +48,11 @@ def run(
     train, test = clients_of(setting, problem, data, streams)
     seed = streams.integer(f"method {method.estimator}")
     parameters = parameters_of(
-        method.kind, {**setting, **_known(setting, problem, data), "random_state": seed}, initial
+        method.kind,
+        {**dict(setting), **_known(setting, problem, data), "random_state": seed},
+        initial,
     )
-    parameters |= _tuned(method, train, parameters, setting["final_radius_scale"], seed)
+    parameters |= _tuned(method, train, parameters, setting.final_radius_scale, seed)
     estimator = method.fit(train, **parameters)
     good = np.setdiff1d(np.arange(len(test)), problem["contaminated"])
     labels = test.split(data.labels[problem["test"]])
@@ -113,11 +115,11 @@ def score(
     )
 
 
-def _known(setting: Mapping[str, Any], problem: Arrays, data: Dataset) -> dict[str, Any]:
+def _known(setting: Settings, problem: Arrays, data: Dataset) -> dict[str, Any]:
     """Return K and the K_g, the number of classes that each client's training data hold."""
     own = np.split(data.labels[problem["train"]], problem["train_offsets"][1:-1])
     return {
-        "n_clusters": setting["n_components"],
+        "n_clusters": setting.n_components,
         "components_per_client": [max(1, len(np.unique(labels))) for labels in own],
     }
 

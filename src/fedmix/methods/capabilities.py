@@ -84,6 +84,15 @@ def _class_variable(class_name: str, variable: str) -> Any:
     raise ConfigurationError(f"{class_name} has no {variable}: inherit FederatedEstimator.")
 
 
+def arguments_of(class_name: str) -> list[str]:
+    """Return the constructor's parameters: of the first class that has a constructor."""
+    for ancestor in _ancestors(class_name):
+        for node in _classes()[ancestor].body:
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                return [a.arg for a in [*node.args.args[1:], *node.args.kwonlyargs]]
+    return []
+
+
 def _targets(node: ast.stmt) -> list[str]:
     """Return the names that a statement of a class body gives a value to."""
     if isinstance(node, ast.AnnAssign) and node.value is not None:
