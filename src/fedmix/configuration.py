@@ -14,7 +14,7 @@ import yaml
 from fedmix.errors import ConfigurationError, nearest_names
 
 Keys = tuple[Any, ...]
-#: Returns where some keys stand, or None if they do not stand there.
+#: Returns where some keys stand, in words, or None if they do not stand there.
 Finder = Callable[[Keys], str | None]
 
 _MERGE = "tag:yaml.org,2002:merge"
@@ -85,11 +85,11 @@ class Document:
         return True
 
     def place(self, *keys: Any) -> str:
-        """Return where a value stands, or the nearest thing around it: file, line and keys."""
+        """Return where a value, or else what is around it, stands: file, line and keys."""
         for depth in range(len(keys), -1, -1):
             for find in self.finders:
                 if found := find(keys[:depth]):
-                    return f"{found}: {'.'.join(map(str, keys)) or 'top level'}"
+                    return found
         raise AssertionError("every finder knows where its own document stands")
 
     def part(self, *keys: Any) -> Document:
@@ -123,7 +123,7 @@ def _below(find: Finder, keys: Keys) -> Finder:
 
 
 def _find(path: Path, keys: Keys) -> str | None:
-    """Return a file and the line in which the value under some keys stands."""
+    """Return a file, the line in which the value under some keys stands, and the keys."""
     node = yaml.compose(path.read_text(encoding="utf-8"), Loader=_SafeLoader)
     line = 1
     for key in keys:
@@ -131,7 +131,7 @@ def _find(path: Path, keys: Keys) -> str | None:
         if found is None:
             return None
         line, node = found
-    return f"{name_of(path)}:{line}"
+    return f"{name_of(path)}:{line}: {'.'.join(map(str, keys)) or 'top level'}"
 
 
 def _child(node: yaml.Node | None, key: Any) -> tuple[int, yaml.Node] | None:

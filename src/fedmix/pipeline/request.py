@@ -165,7 +165,7 @@ def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
 
     def find(keys: Keys) -> str | None:
         given = keys and keys[0] in options and options[keys[0]] != file.content.get(keys[0])
-        return "the command line (--config)" if given else None
+        return f"the command line (--config): {keys[0]}" if given else None
 
     validate(Document(values, (find, *file.finders)), schema)
     return values
