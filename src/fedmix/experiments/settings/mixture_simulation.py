@@ -48,7 +48,7 @@ class Outliers(ByModel):
 
 
 class Initializations(ByModel):
-    """Strategies of :mod:`fedmix.initialization` by model."""
+    """Strategies of `fedmix.initialization` by model."""
 
     gaussian: Literal["eee", "kmeans++", "kmeans++10", "ward", "random"]
     regression: Literal["regression", "regression10"]

@@ -21,13 +21,13 @@ class Settings(DataSettings):
     contamination: Literal[
         "gaussian", "simulation", "shuffled_coordinates", "shift", "single_class", "sign_flip"
     ]
-    """What happens to their training data (:mod:`fedmix.partition.contamination`)."""
+    """What happens to their training data (`fedmix.partition.contamination`)."""
     train_fraction: Share
     """Share of every client's points that is for training; the others are for testing."""
     scaling: Literal["none", "per_client"]
     """Whether each client is standardised by its own training data."""
     initialization: Literal["eee", "kmeans++", "kmeans++10", "ward", "random"]
-    """Each client's own start, before labels are aligned (:mod:`fedmix.initialization`)."""
+    """Each client's own start, before labels are aligned (`fedmix.initialization`)."""
     n_components: Count
     """R, which all methods are told."""
 
