@@ -36,7 +36,7 @@ def setting_files(suffix):
 
 
 def all_settings(name):
-    """The collected results or timings of every setting of the request."""
+    """The collected results, timings or cells of every setting of the request."""
     return [
         f"results/{study.name}/{setting.folder}/{name}.parquet"
         for study in STUDIES.values()

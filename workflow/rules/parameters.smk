@@ -56,6 +56,25 @@ def more_memory(base_mb):
     return lambda wildcards, attempt: base_mb * 2 ** (attempt - 1)
 
 
+def shown_numbers(wildcards):
+    """What the items of a study show of its numbers, without titles and the like."""
+    names = "name kind paper study where metric methods row column unit scale digits printed judged"
+    return [
+        {name: getattr(item, name) for name in names.split()}
+        for item in ITEMS.values()
+        if item.study == wildcards.study
+    ]
+
+
+def study_parameters(wildcards):
+    study = STUDIES[wildcards.study]
+    return {
+        "paper": study.paper,
+        "labels": {method.name: method.label for method in study.methods.values()},
+        "diagnostic": study.diagnostic,
+    }
+
+
 def item_parameters(wildcards):
     item = ITEMS[wildcards.item]
     methods = STUDIES[item.study].methods.values()

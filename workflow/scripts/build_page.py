@@ -3,8 +3,7 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.cells.collect import concatenate
-    from fedmix.storage import read_records
+    from fedmix.storage import concatenate, read_records
     from fedmix.views.page import Figure, PageContext, build_page
     from fedmix.views.page.run_description import count_failures, describe_run
 

@@ -5,8 +5,7 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
-    from fedmix.cells.collect import concatenate
-    from fedmix.storage import read_records
+    from fedmix.storage import concatenate, read_records
     from fedmix.views.page.reproduction import export_reproduction
     from fedmix.views.page.run_description import describe_run
 

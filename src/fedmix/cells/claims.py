@@ -52,10 +52,10 @@ def read_claims(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
 
 def evaluate_claims(
     claims: Iterable[Mapping[str, Any]],
-    results: pd.DataFrame,
-    timings: pd.DataFrame | None = None,
+    cells: pd.DataFrame,
+    results: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Put every claim to the results, in every variant that was run.
+    """Put every claim to the results, in every variant that was run and decides.
 
     A place (setting and variant) says yes, no or unclear, each beyond Monte-Carlo noise at 99 %;
     the claim
@@ -70,8 +70,10 @@ def evaluate_claims(
     ----------
     claims : iterable of mapping
         Of :func:`read_claims`.
-    results, timings : DataFrame
-        See :class:`fedmix.cells.evidence.Evidence`.
+    cells : DataFrame
+        Of :mod:`fedmix.cells.frame`.
+    results : DataFrame, optional
+        Gives the trajectories, see :class:`fedmix.cells.evidence.Evidence`.
 
     Returns
     -------
@@ -83,12 +85,12 @@ def evaluate_claims(
 
     Examples
     --------
-    >>> table = evaluate_claims(read_claims(), results, timings)     # doctest: +SKIP
+    >>> table = evaluate_claims(read_claims(papers), cells)          # doctest: +SKIP
     >>> table.verdict.value_counts()                                 # doctest: +SKIP
     """
     import pandas as pd
 
-    evidence = Evidence(results, timings)
+    evidence = Evidence(cells[~cells["diagnostic"]], results)
     return pd.DataFrame([_evaluate(claim, evidence) for claim in claims])
 
 

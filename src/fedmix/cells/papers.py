@@ -27,7 +27,7 @@ class Paper:
     kind : {"papers", "beyond"}
         Whether it is a paper or a comparison of our own.
     folder : pathlib.Path
-        Holds ``studies``, ``items.yaml``, ``printed.yaml``, ``claims.yaml`` and the like.
+        Holds ``studies``, ``tables.yaml``, ``figures.yaml``, ``claims.yaml`` and the like.
     title, name, about : str
         With authors and year; in one word or two; what it is about.
     year : int
@@ -73,16 +73,16 @@ def read_papers(config: str | Path = "config") -> dict[str, Paper]:
     return {paper.key: paper for paper in found}
 
 
-def read_part(paper: Paper, name: str) -> Any:
+def read_part(paper: Paper, name: str, schema: str = "") -> Any:
     """Return what one file of a paper's folder says; None if there is none.
 
     Parameters and errors are those of :func:`part_document`.
     """
-    document = part_document(paper, name)
+    document = part_document(paper, name, schema)
     return None if document is None else document.content
 
 
-def part_document(paper: Paper, name: str) -> Document | None:
+def part_document(paper: Paper, name: str, schema: str = "") -> Document | None:
     """Return one file of a paper's folder, checked against its schema; None if there is none.
 
     Parameters
@@ -90,6 +90,8 @@ def part_document(paper: Paper, name: str) -> Document | None:
     paper : Paper
     name : str
         The file's name without its suffix, such as ``"claims"``.
+    schema : str, optional
+        Its schema's name where it is another.
 
     Raises
     ------
@@ -99,10 +101,14 @@ def part_document(paper: Paper, name: str) -> Document | None:
     path = paper.folder / f"{name}.yaml"
     if not path.exists():
         return None
-    document = read_document(path)
-    schemas = paper.folder.parents[2] / "workflow" / "schemas"
-    validate(document, read_schema(schemas / f"{name}.schema.yaml"))
+    document = read_document(path, empty={})
+    validate(document, schema_of(paper, schema or name))
     return document
+
+
+def schema_of(paper: Paper, name: str) -> dict[str, Any]:
+    """Return the schema of one kind of file in a paper's folder."""
+    return read_schema(paper.folder.parents[2] / "workflow" / "schemas" / f"{name}.schema.yaml")
 
 
 def read_entries(papers: Mapping[str, Paper], name: str) -> list[dict[str, Any]]:

@@ -24,7 +24,12 @@ within a factor 1.25 is reproduced, within 2 close, and differs beyond.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isnan, log, sqrt
+from math import isnan, log, nan, sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fedmix.cells.summary import summarise
 
 REPRODUCED, CLOSE, DIFFERS = "reproduced", "close", "differs"
 UNDECIDED, STAND_IN, NOT_RUN = "undecided", "stand-in", "not run"
@@ -58,20 +63,18 @@ class Comparison:
 
 
 def compare(
-    mean: float,
-    sd: float,
-    n: int,
+    values: ArrayLike,
     printed_mean: float,
     printed_sd: float,
     printed_replications: int,
     digits: int,
 ) -> Comparison:
-    """Hold our mean against a printed one, both in the printed unit.
+    """Hold our replications against a printed mean, both in the printed unit.
 
     Parameters
     ----------
-    mean, sd, n : float, float, int
-        Ours; ``n`` finished replications.
+    values : array-like of shape (n,)
+        Ours, one a finished replication.
     printed_mean, printed_sd, printed_replications : float, float, int
         Theirs.
     digits : int
@@ -81,15 +84,36 @@ def compare(
     -------
     Comparison
     """
-    if n == 0 or isnan(mean):
-        return Comparison(float("nan"), float("nan"), float("nan"), NOT_RUN)
-    difference = mean - printed_mean
+    ours = summarise(values)
+    if ours["n"] == 0:
+        return Comparison(nan, nan, nan, NOT_RUN)
+    difference = ours["mean"] - printed_mean
     in_sd = difference / printed_sd
-    if n < 2:
-        return Comparison(difference, in_sd, float("nan"), UNDECIDED)
+    if ours["n"] < 2:
+        return Comparison(difference, in_sd, nan, UNDECIDED)
     rounding = 10.0 ** (-2 * digits) / 12
-    se = sqrt(sd**2 / n + printed_sd**2 / printed_replications + rounding)
+    se = sqrt(ours["se"] ** 2 + printed_sd**2 / printed_replications + rounding)
     return Comparison(difference, in_sd, difference / se, _verdict(abs(difference), se, printed_sd))
+
+
+def compare_speeds(ours: ArrayLike, printed: ArrayLike) -> tuple[NDArray[np.float64], list[str]]:
+    """Hold the mean seconds of a row's methods against the printed ones.
+
+    Parameters
+    ----------
+    ours, printed : array-like of shape (n_methods,)
+
+    Returns
+    -------
+    ratios : ndarray of shape (n_methods,)
+        Ours / theirs after the row's geometric mean was divided out.
+    verdicts : list of str
+        One method alone is undecided: its ratio is 1 whatever it takes.
+    """
+    logs = np.log(np.asarray(ours, dtype=float) / np.asarray(printed, dtype=float))
+    ratios = np.exp(logs - logs.mean())
+    alone = len(ratios) < 2
+    return ratios, [UNDECIDED if alone else speed_verdict(ratio) for ratio in ratios]
 
 
 def speed_verdict(ratio: float) -> str:

@@ -9,6 +9,7 @@ from itertools import product
 from string import Formatter
 from typing import Any
 
+from fedmix.conditions import Where, has_values
 from fedmix.configuration import Document, Keys, merged
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods.capabilities import able_methods
@@ -16,8 +17,6 @@ from fedmix.methods.capabilities import able_methods
 DEFAULT_VARIANT = "default"
 REGISTERED = "registered"
 _SAFE_ID = re.compile(r"[\w+-][\w.+-]*")
-# Values that a setting must have, or several such mappings of which one must fit.
-Where = Mapping[str, Any] | list[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -48,14 +47,8 @@ class Setting:
         return {**self.values, "variant": self.variant, "setting": self.name}
 
     def matches(self, where: Where) -> bool:
-        """Return whether the setting has the given values (a list means any of them)."""
-        if isinstance(where, list):
-            return any(self.matches(one) for one in where)
-        values = self.identity
-        return all(
-            values.get(key) in wanted if isinstance(wanted, list) else values.get(key) == wanted
-            for key, wanted in where.items()
-        )
+        """Return whether the setting has the given values, its variant and name among them."""
+        return has_values(self.identity, where)
 
 
 @dataclass(frozen=True)

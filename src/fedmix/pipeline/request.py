@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from fedmix.cells.papers import Paper, read_part
+from fedmix.cells.items import Item, read_items
+from fedmix.cells.papers import Paper
 from fedmix.configuration import (
     Document,
     Keys,
@@ -22,38 +23,6 @@ from fedmix.configuration import (
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.pipeline.configured import Configuration, read_configuration
 from fedmix.pipeline.plan import Setting, Study
-
-
-@dataclass(frozen=True)
-class Item:
-    """A table or a figure that a person asks for by name.
-
-    Parameters
-    ----------
-    name, kind, paper, title, caption : str
-        ``kind`` is ``"table"`` or ``"figure"``.
-    study : str
-        The study whose results it shows.
-    where : mapping
-        Values that a setting must have to take part.
-    builder : str
-        ``module.function`` under ``fedmix.views.tables`` or ``fedmix.views.figures``.
-    printed : mapping
-        The paper's rows: ``file`` of ``data/published`` and ``where``, the values they must have.
-    options : mapping
-        Further arguments of the builder.
-    """
-
-    name: str
-    kind: str
-    paper: str
-    title: str
-    caption: str
-    study: str
-    builder: str
-    where: Mapping[str, Any] = field(default_factory=dict)
-    printed: Mapping[str, Any] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -197,21 +166,12 @@ def _left_out(studies: Mapping[str, Study], present: Mapping[str, Study]) -> tup
 
 
 def _read_items(configuration: Configuration, preset: str) -> dict[str, Item]:
-    entries: dict[str, Any] = {}
-    for paper in configuration.papers.values():
-        own = read_part(paper, "items") or {}
-        entries |= {name: {**entry, "paper": paper.key} for name, entry in own.items()}
-    for name, change in configuration.changes[preset].items.items():
-        if name not in entries:
-            raise ConfigurationError(
-                f"{change.place()}: unknown item {name!r}. {nearest_names(name, entries)}"
-            )
-        entries[name] = merged(entries[name], change.content)
+    items = read_items(configuration.papers, {n: c.content for n, c in configuration.changes[preset].items.items()})
     known = configuration.published
     raise_all(
-        f"items: {name} shows the unknown study {entry['study']!r}. "
-        f"{nearest_names(entry['study'], known)}"
-        for name, entry in entries.items()
-        if entry["study"] not in known
+        f"{item.kind}s: {item.name} shows the unknown study {item.study!r}. "
+        f"{nearest_names(item.study, known)}"
+        for item in items.values()
+        if item.study not in known
     )
-    return {name: Item(name=name, **entry) for name, entry in entries.items()}
+    return items

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.collect import concatenate
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.storage import write_text
+from fedmix.storage import concatenate, write_text
 from fedmix.views.tables.format import to_latex, to_markdown
 
 if TYPE_CHECKING:

@@ -1,0 +1,142 @@
+"""Tables and figures that a person asks for by name, and the numbers that they show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from string import Formatter
+from typing import Any
+
+from fedmix.cells.papers import Paper, read_part, schema_of
+from fedmix.configuration import merged, raise_all, validate
+from fedmix.errors import ConfigurationError, nearest_names
+
+KINDS = {"tables": "table", "figures": "figure"}  # file of a paper's folder -> kind of its items
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or a figure.
+
+    Parameters
+    ----------
+    name, kind, paper, title, caption : str
+        ``kind`` is ``"table"`` or ``"figure"``.
+    study : str
+        The study whose results it shows.
+    where : mapping
+        Values that a setting must have to take part.
+    builder : str
+        ``module.function`` under ``fedmix.views.tables`` or ``fedmix.views.figures``.
+    metric : str, mapping or list of these
+        What it shows: a metric, or one by method with a ``default``; ``seconds``, ``rounds``,
+        ``floats_up`` and ``floats_down`` are metrics, and so are those of
+        :mod:`fedmix.cells.derived`.
+    methods : sequence of str
+        The methods that it shows; all by default.
+    row, column : str
+        Where a number stands: templates over the cell's columns, and over printed columns.
+    unit : str
+        Of the numbers shown.
+    scale : float, default=1
+        Number shown x scale = number measured.
+    digits : int, optional
+        Decimals shown; in print they bound the rounding error.
+    printed : mapping
+        The paper's numbers, see :mod:`fedmix.cells.printed`.
+    judged : bool, default=True
+        False for an item that shows another item's printed numbers beside another metric.
+    options : mapping
+        Further arguments of the builder.
+    """
+
+    name: str
+    kind: str
+    paper: str
+    study: str
+    title: str = ""
+    caption: str = ""
+    builder: str = ""
+    where: Mapping[str, Any] = field(default_factory=dict)
+    metric: Any = ()
+    methods: Sequence[str] = ()
+    row: str = ""
+    column: str = ""
+    unit: str = ""
+    scale: float = 1.0
+    digits: int | None = None
+    printed: Mapping[str, Any] = field(default_factory=dict)
+    judged: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def metrics(self) -> list[str]:
+        """Every metric that it shows of some method."""
+        named = (m.values() if isinstance(m, Mapping) else [m] for m in _as_list(self.metric))
+        return list(dict.fromkeys(name for names in named for name in names))
+
+    def metrics_of(self, method: str) -> list[str]:
+        """Return the metrics that it shows of a method; none if it leaves the method out."""
+        if self.methods and method not in self.methods:
+            return []
+        chosen = (
+            m.get(method, m["default"]) if isinstance(m, Mapping) else m
+            for m in _as_list(self.metric)
+        )
+        return list(dict.fromkeys(chosen))
+
+    @property
+    def columns_named(self) -> list[str]:
+        """The columns that its templates name, which a cell must have to be shown."""
+        template = self.row + self.column
+        return [name for _, name, _, _ in Formatter().parse(template) if name]
+
+
+def read_items(
+    papers: Mapping[str, Paper], changes: Mapping[str, Any] | None = None
+) -> dict[str, Item]:
+    """Return every paper's tables and figures by name.
+
+    Parameters
+    ----------
+    papers : mapping of str to Paper
+        Of :func:`fedmix.cells.papers.read_papers`.
+    changes : mapping, optional
+        What a preset changes, by the item's name.
+
+    Raises
+    ------
+    ConfigurationError
+        If a file is not as its schema says, or an unknown item is changed or named.
+    """
+    entries: dict[str, dict[str, Any]] = {}
+    places: dict[str, tuple[Paper, str]] = {}
+    for paper in papers.values():
+        for file, kind in KINDS.items():
+            own = read_part(paper, file, schema="items") or {}
+            entries |= own
+            places |= dict.fromkeys(own, (paper, kind))
+    for name, change in (changes or {}).items():
+        if name not in entries:
+            raise ConfigurationError(
+                f"items of the preset: unknown item {name!r}. {nearest_names(name, entries)}"
+            )
+        entries[name] = merged(entries[name], change)
+        validate({name: entries[name]}, schema_of(places[name][0], "items"), "items of the preset")
+    raise_all(
+        f"{name} shows the printed numbers of the unknown item "
+        f"{entry['printed']!r}. {nearest_names(entry['printed'], entries)}"
+        for name, entry in entries.items()
+        if isinstance(entry.get("printed"), str) and entry["printed"] not in entries
+    )
+    for entry in entries.values():
+        if isinstance(entry.get("printed"), str):
+            entry |= {"printed": entries[entry["printed"]]["printed"], "judged": False}
+    return {
+        name: Item(name=name, kind=kind, paper=paper.key, **entries[name])
+        for name, (paper, kind) in places.items()
+    }
+
+
+def _as_list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else [value]
