@@ -22,8 +22,8 @@ _SCHEMAS = {
     "study": "`config/papers/<paper>/studies/*.yaml`",
     "methods": "`config/methods.yaml`",
     "datasets": "`config/datasets.yaml`",
-    "items": "`config/papers/<paper>/items.yaml`",
-    "printed": "`config/papers/<paper>/printed.yaml`",
+    "tables": "`config/papers/<paper>/tables.yaml`",
+    "figures": "`config/papers/<paper>/figures.yaml`",
     "claims": "`config/papers/<paper>/claims.yaml`",
     "discrepancies": "`config/papers/<paper>/discrepancies.yaml`",
 }

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from fedmix.views.tables.matrix import cost, critical_difference, mean_ranks, scores
 
 from fedmix import methods
 from fedmix.data import Dataset
@@ -11,7 +12,6 @@ from fedmix.experiments import matrix
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
 from fedmix.methods.capabilities import Capabilities, able_methods, capabilities_of, obstacles
-from fedmix.views.tables.matrix import cost, critical_difference, mean_ranks, scores
 
 SETTING = {
     "dataset": "three",

@@ -55,15 +55,10 @@ def item_input(name):
     return files
 
 
-def printed_file(wildcards):
-    """The paper's printed values that a table shows beside ours, if any.
-
-    A relative name: a repository that is moved with its results has nothing to remake.
-    """
-    item = ITEMS[wildcards.item]
-    if "file" not in item.printed:
-        return []
-    return os.path.relpath(BASE / "data" / "published" / item.paper / item.printed["file"])
+def trajectories(wildcards):
+    """The results of a figure that is drawn round by round."""
+    rounds = ITEMS[wildcards.item].builder == "trajectories"
+    return item_input("results")(wildcards) if rounds else []
 
 
 def paper_files(pattern):

@@ -5,8 +5,10 @@ rule build_page:
     input:
         results=all_settings("results"),
         timings=all_settings("timings"),
-        figures=[figure["path"] for figure in page_figures()],
-        audit="results/audit/audit.json",
+        cells=rules.judge_results.output.frame,
+        figures=item_files([name for name, item in ITEMS.items() if item.kind == "figure"])
+        + embedding_figures(),
+        audit=rules.judge_results.output.whole,
     output:
         report(
             "results/index.html",
@@ -19,6 +21,7 @@ rule build_page:
     conda:
         "../../environment.yml"
     params:
+        tables=page_tables(),
         figures=page_figures(),
         options={key: config[key] for key in RUN_OPTIONS},
         papers={key: paper.title for key, paper in REQUEST.papers.items()},
@@ -48,9 +51,18 @@ rule export_reproduction:
     input:
         results=all_settings("results"),
         timings=all_settings("timings"),
-        audit="results/audit/audit.json",
-        tables=[f for f in item_files(ITEMS) if f.endswith((".md", ".csv"))],
-        figures=[f for f in item_files(ITEMS) if f.endswith(".svg")],
+        cells=rules.judge_results.output.frame,
+        audit=rules.judge_results.output.whole,
+        tables=[
+            f
+            for f in item_files(ITEMS)
+            if f.startswith("results/tables") and not f.endswith("tex")
+        ],
+        figures=[
+            f
+            for f in item_files(ITEMS)
+            if f.startswith("results/figures") and f.endswith(("svg", "md"))
+        ],
     output:
         "docs/reproduction/README.md",
     log:

@@ -6,7 +6,7 @@ or all of them. Adding such a folder adds its studies, tables, figures, claims a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,8 +33,10 @@ class Paper:
     year : int
         Papers are shown by year.
     citation : str
+    variants : mapping of str to str
+        Variant of its studies -> what it is.
     looks : mapping of str to mapping
-        Method -> ``color``, ``marker`` and ``line`` in figures.
+        Method, or variant -> ``color``, ``marker`` and ``line`` in figures.
     """
 
     key: str
@@ -45,6 +47,7 @@ class Paper:
     about: str
     year: int = 9999
     citation: str = ""
+    variants: Mapping[str, str] = field(default_factory=dict)
     looks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
@@ -73,16 +76,7 @@ def read_papers(config: str | Path = "config") -> dict[str, Paper]:
     return {paper.key: paper for paper in found}
 
 
-def read_part(paper: Paper, name: str, schema: str = "") -> Any:
-    """Return what one file of a paper's folder says; None if there is none.
-
-    Parameters and errors are those of :func:`part_document`.
-    """
-    document = part_document(paper, name, schema)
-    return None if document is None else document.content
-
-
-def part_document(paper: Paper, name: str, schema: str = "") -> Document | None:
+def part_document(paper: Paper, name: str) -> Document | None:
     """Return one file of a paper's folder, checked against its schema; None if there is none.
 
     Parameters
@@ -90,8 +84,6 @@ def part_document(paper: Paper, name: str, schema: str = "") -> Document | None:
     paper : Paper
     name : str
         The file's name without its suffix, such as ``"claims"``.
-    schema : str, optional
-        Its schema's name where it is another.
 
     Raises
     ------
@@ -102,7 +94,7 @@ def part_document(paper: Paper, name: str, schema: str = "") -> Document | None:
     if not path.exists():
         return None
     document = read_document(path, empty={})
-    validate(document, schema_of(paper, schema or name))
+    validate(document, schema_of(paper, name))
     return document
 
 
@@ -111,8 +103,8 @@ def schema_of(paper: Paper, name: str) -> dict[str, Any]:
     return read_schema(paper.folder.parents[2] / "workflow" / "schemas" / f"{name}.schema.yaml")
 
 
-def read_entries(papers: Mapping[str, Paper], name: str) -> list[dict[str, Any]]:
-    """Return the entries of all papers' lists of one kind, each with its ``paper``.
+def read_entries(papers: Mapping[str, Paper], name: str) -> list[tuple[Paper, Document]]:
+    """Return the entries of all papers' lists of one kind.
 
     Parameters
     ----------
@@ -127,10 +119,19 @@ def read_entries(papers: Mapping[str, Paper], name: str) -> list[dict[str, Any]]
         If a file is not as its schema says, or an id is given twice.
     """
     entries = [
-        {"paper": paper.key, **entry}
+        (paper, document.part(i))
         for paper in papers.values()
-        for entry in read_part(paper, name) or []
+        if (document := part_document(paper, name))
+        for i in range(len(document.content))
     ]
-    ids = [entry["id"] for entry in entries]
-    raise_all(f"{name}: {i!r} occurs twice" for i in sorted({i for i in ids if ids.count(i) > 1}))
+    raise_all(_repeated_ids([entry for _, entry in entries]))
     return entries
+
+
+def _repeated_ids(entries: list[Document]) -> Iterator[str]:
+    seen: set[str] = set()
+    for entry in entries:
+        name = entry.content["id"]
+        if name in seen:
+            yield f"{entry.place('id')}: {name!r} occurs twice"
+        seen.add(name)

@@ -14,14 +14,12 @@ from fedmix.cells.papers import Paper
 from fedmix.configuration import (
     Document,
     Keys,
-    merged,
-    raise_all,
     read_document,
     read_schema,
     validate,
 )
 from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.pipeline.configured import Configuration, read_configuration
+from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.plan import Setting, Study
 
 
@@ -92,7 +90,7 @@ def read_request(
     limits = {key: options[key] for key in ("replications", "block") if options[key]}
     studies = {name: replace(study, **limits) for name, study in known[preset].items()}
     present = {name: _without_missing(study, Path(workdir)) for name, study in studies.items()}
-    items = _read_items(configuration, preset)
+    items = read_items(configuration.papers, configuration.changes[preset].items)
     planned = {name: item for name, item in items.items() if item.study in studies}
     request = Request(
         options=options,
@@ -163,15 +161,3 @@ def _left_out(studies: Mapping[str, Study], present: Mapping[str, Study]) -> tup
         for folder, setting in study.settings.items()
         if folder not in present[name].settings
     )
-
-
-def _read_items(configuration: Configuration, preset: str) -> dict[str, Item]:
-    items = read_items(configuration.papers, {n: c.content for n, c in configuration.changes[preset].items.items()})
-    known = configuration.published
-    raise_all(
-        f"{item.kind}s: {item.name} shows the unknown study {item.study!r}. "
-        f"{nearest_names(item.study, known)}"
-        for item in items.values()
-        if item.study not in known
-    )
-    return items
