@@ -34,13 +34,8 @@ def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
         "test": drawn.test.points,
         "test_offsets": drawn.test.offsets,
         "test_labels": drawn.test_labels,
-        "n_components": drawn.n_components,
+        "components_per_client": drawn.n_components,
     }
-
-
-def initial_values(setting: Settings, problem: Arrays, data: None, streams: Streams) -> Arrays:
-    """Return nothing: every method draws its own k-means++ seeds."""
-    return {}
 
 
 def run(
@@ -51,7 +46,7 @@ def run(
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method from several starts; each score is that of the start which is best by it.
+    """Fit one method from several starts, its own k-means++ seeds; each score is its best start's.
 
     ``n_clusters`` belongs to the start with the best mean ARI of the clients, and
     ``n_clusters_at_best_silhouette`` to the one with their best mean silhouette.
@@ -59,11 +54,11 @@ def run(
     train = Clients(problem["train"], problem["train_offsets"])
     test = Clients(problem["test"], problem["test_offsets"])
     labels = test.split(problem["test_labels"])
-    known = known_numbers(setting.n_components, problem["n_components"])
+    known = known_numbers(setting.n_components, problem["components_per_client"])
     fits, scores = [], []
     for start in range(setting.starts):
         seed = streams.integer(f"method {method.estimator}, start {start}")
-        fitted, _ = fit_method(method, train, known, setting.v, seed)
+        fitted, _ = fit_method(method, train, {**known, "random_state": seed}, setting.v)
         fits.append(fitted)
         scores.append(score(fitted, test, labels))
     best = _best(scores, "ari_per_client")

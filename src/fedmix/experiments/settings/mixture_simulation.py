@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
@@ -47,11 +47,17 @@ class Outliers(ByModel):
     regression: RegressionOutlier
 
 
+GaussianStart = Literal["eee", "kmeans++", "kmeans++10", "ward", "random"]
+RegressionStart = Literal["regression", "regression10"]
+#: All strategies of :mod:`fedmix.initialization`.
+STRATEGIES = (*get_args(GaussianStart), *get_args(RegressionStart))
+
+
 class Initializations(ByModel):
     """Strategies of `fedmix.initialization` by model."""
 
-    gaussian: Literal["eee", "kmeans++", "kmeans++10", "ward", "random"]
-    regression: Literal["regression", "regression10"]
+    gaussian: GaussianStart
+    regression: RegressionStart
 
 
 class DensityFloors(ByModel):
@@ -78,6 +84,10 @@ class Settings(BaseSettings):
     """Each client's own start, before labels are aligned."""
     density_floor: DensityFloors
     """Under weight times density, in the published program."""
+    max_rounds: Count
+    """Rounds after which a method stops."""
+    tol: Annotated[float, Field(ge=0)]
+    """A method stops when no parameter moves by more; 0: it runs all rounds."""
 
 
 METRICS = {

@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterator, Mapping
 from fedmix import methods as method_registry
 from fedmix.configuration import Document
 from fedmix.errors import nearest_names
-from fedmix.methods.capabilities import arguments_of
+from fedmix.experiments.settings.mixture_simulation import STRATEGIES
+from fedmix.methods.capabilities import constraints_of
+from fedmix.methods.constraints import violation
 
 
 def method_errors(methods: Document) -> Iterator[str]:
@@ -54,9 +56,15 @@ def study_parameter_errors(
 
 
 def parameter_errors(parameters: Document, estimator: str) -> Iterator[str]:
-    """Yield parameters that an estimator does not take."""
-    known = arguments_of(estimator)
-    for name in parameters.content:
+    """Yield parameters that an estimator does not take, and values that it does not allow."""
+    known = constraints_of(estimator)
+    for name, value in parameters.content.items():
+        place = parameters.place
         if name not in known:
             hint = nearest_names(name, known)
-            yield f"{parameters.place(name)}: {estimator} takes no {name!r}. {hint}"
+            yield f"{place(name)}: {estimator} takes no {name!r}. {hint}"
+        elif wrong := violation(estimator, name, value, known[name]):
+            yield f"{place(name)}: {wrong}"
+        elif name == "init" and isinstance(value, str) and value not in STRATEGIES:
+            hint = nearest_names(value, STRATEGIES)
+            yield f"{place(name)}: unknown initialisation {value!r}. {hint}"
