@@ -26,6 +26,7 @@ def folder(tmp_path):
     """A copy of the configuration that a test may spoil."""
     shutil.copytree(ROOT / "config", tmp_path / "config")
     shutil.copytree(ROOT / "workflow" / "schemas", tmp_path / "workflow" / "schemas")
+    shutil.copytree(ROOT / "data" / "published", tmp_path / "data" / "published")
     return tmp_path / "config"
 
 

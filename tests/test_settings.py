@@ -22,7 +22,6 @@ from fedmix.experiments.settings import (
 from fedmix.initialization import INITIALIZATIONS
 from fedmix.partition import CONTAMINATIONS
 from fedmix.simulate import isotropic_clusters
-from fedmix.simulate import mixed_regression as simulated_regression
 
 ROOT = Path(__file__).parents[1]
 
@@ -44,9 +43,9 @@ def test_every_experiment_declares_settings_and_metrics():
 
 def test_declared_choices_are_those_of_the_code():
     real, regression = real_clustering.Settings, mixed_regression.Settings
-    assert choices(real, "contamination") == set(CONTAMINATIONS)
+    assert choices(real, "contamination") == set(CONTAMINATIONS["points"])
     assert choices(real, "initialization") == set(INITIALIZATIONS["gaussian"])
-    assert choices(regression, "contamination") == set(simulated_regression.CONTAMINATIONS)
+    assert choices(regression, "contamination") == set(CONTAMINATIONS["responses"])
     simulated = declared("cluster_simulation")[0]
     assert choices(simulated, "imbalance") == set(isotropic_clusters.IMBALANCES)
     for model, known in INITIALIZATIONS.items():

@@ -107,7 +107,7 @@ def _evaluate(claim: Mapping[str, Any], evidence: Evidence) -> dict[str, Any]:
 
 def _checks(claim: Mapping[str, Any], evidence: Evidence) -> list[Check]:
     parameters = claim.get("parameters", {})
-    function = predicates.get(claim["predicate"], parameters)
+    function = predicates.get(claim["predicate"])
     places = evidence.places(claim["study"], claim.get("where", {}))
     return [
         check

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedmix.cells.papers import Paper, read_papers
+from fedmix.cells.items import item_entries
+from fedmix.cells.papers import Paper, read_entries, read_papers
 from fedmix.configuration import (
     Document,
     name_of,
@@ -22,10 +23,14 @@ from fedmix.configuration import (
 )
 from fedmix.data.registry import entries_of
 from fedmix.errors import ConfigurationError
+from fedmix.pipeline.checking.claims import claim_errors, discrepancy_errors
 from fedmix.pipeline.checking.conditions import method_condition_errors
+from fedmix.pipeline.checking.items import item_errors, unmatched_errors
 from fedmix.pipeline.checking.parameters import method_errors, study_parameter_errors
+from fedmix.pipeline.checking.printed import PrintedFiles
 from fedmix.pipeline.checking.settings import setting_errors
-from fedmix.pipeline.plan import Setting, Study, plan_study
+from fedmix.pipeline.checking.vocabulary import Vocabulary
+from fedmix.pipeline.plan import Study, plan_study
 from fedmix.pipeline.presets import Preset, change_schema, changed, preset_files, read_preset
 
 
@@ -53,10 +58,10 @@ class Configuration:
     presets: Mapping[str, Mapping[str, Study]]
     changes: Mapping[str, Preset]
 
-    def settings_of(self, study: str) -> list[Setting]:
-        """Return all settings of a study, as published and in every preset."""
+    def vocabulary(self, study: str) -> Vocabulary:
+        """Return what can be named of a study, as published and in every preset."""
         plans = [self.published, *self.presets.values()]
-        return [s for plan in plans if study in plan for s in plan[study].settings.values()]
+        return Vocabulary.of(plan[study] for plan in plans if study in plan)
 
 
 def read_configuration(folder: str | Path) -> Configuration:
@@ -94,7 +99,27 @@ def read_configuration(folder: str | Path) -> Configuration:
         }
         for preset, parts in changes.items()
     }
-    return Configuration(papers, datasets.content, published, presets, changes)
+    configuration = Configuration(papers, datasets.content, published, presets, changes)
+    raise_all(_reference_errors(configuration, PrintedFiles(folder.parent / "data" / "published")))
+    return configuration
+
+
+def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iterator[str]:
+    """Yield what tables, figures, claims and discrepancies name in vain."""
+    studies = {name: configuration.vocabulary(name) for name in configuration.published}
+    papers = configuration.papers
+    for _, claim in read_entries(papers, "claims"):
+        yield from claim_errors(claim, studies)
+    for _, discrepancy in read_entries(papers, "discrepancies"):
+        yield from discrepancy_errors(discrepancy, studies)
+    entries = item_entries(papers)
+    for item in entries:
+        yield from item_errors(item, entries, studies, files)
+    for name, preset in configuration.changes.items():
+        entries = item_entries(papers, preset.items) if preset.items else {}
+        for item in preset.items:
+            yield from item_errors(item, entries, studies, files)
+            yield from unmatched_errors(entries[item].document, configuration.presets[name])
 
 
 @dataclass(frozen=True)
