@@ -13,6 +13,7 @@ from fedmix.methods.capabilities import Capabilities, able_methods, capabilities
 
 SETTING = {
     "dataset": "three",
+    "embedding": "raw",
     "n_components": 3,
     "n_clients": 4,
     "n_contaminated": 1,

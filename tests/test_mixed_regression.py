@@ -3,8 +3,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from fedmix.views.figures.mixed_regression import convergence, final_error
-from fedmix.views.tables.mixed_regression import recovery, theory
 
 from fedmix.errors import ConfigurationError
 from fedmix.experiments import mixed_regression
@@ -154,10 +152,10 @@ def test_wrong_settings_are_named(wrong):
 
 def test_points_are_drawn_again_equal_and_never_stored():
     scenario = Scenario("study", "as_written", "C1", "mixed_regression", SETTING)
-    problem = mixed_regression.make_problem(SETTING, None, scenario.streams(0))
+    problem = mixed_regression.make_problem(scenario.settings, None, scenario.streams(0))
     assert sum(array.nbytes for array in problem.values()) < 5000
     first, again = (
-        mixed_regression.clients(SETTING, problem, scenario.streams(0)) for _ in range(2)
+        mixed_regression.clients(scenario.settings, problem, scenario.streams(0)) for _ in range(2)
     )
     np.testing.assert_array_equal(first.points, again.points)
     np.testing.assert_array_equal(first.responses, again.responses)

@@ -1,7 +1,7 @@
 import sys
 import time
 from dataclasses import replace
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def scenario(monkeypatch):
     module = ModuleType("fedmix.experiments.toy")
 
     def make_problem(setting, data, streams):
-        return {"points": streams.generator("data").random(setting["n"])}
+        return {"points": streams.generator("data").random(setting.n)}
 
     def initial_values(setting, problem, data, streams):
         return {"mean": problem["points"].mean(keepdims=True)}
@@ -41,6 +41,7 @@ def scenario(monkeypatch):
             floats_down=4,
         )
 
+    module.Settings = SimpleNamespace
     module.make_problem, module.initial_values, module.run = make_problem, initial_values, run
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return Scenario("study", "as_written", "n5", "toy", {"n": 5, "outlier": {"mean": 2}})

@@ -87,5 +87,5 @@ def embedding_figures():
     return [
         f"results/embeddings/{dataset}/{embedding}.svg"
         for dataset, embedding in REQUEST.embeddings()
-        if embedding.startswith("tsne")
+        if REQUEST.datasets[dataset]["embeddings"][embedding]["kind"] == "tsne"
     ]

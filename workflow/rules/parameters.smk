@@ -12,6 +12,12 @@ def embedding_parameters(wildcards):
     return REQUEST.datasets[wildcards.dataset]["embeddings"][wildcards.embedding]
 
 
+def embedding_hash(wildcards):
+    """Hash of the code that embeds; t-SNE's is its own, for it takes the longest."""
+    kind = embedding_parameters(wildcards)["kind"]
+    return source_hash("fedmix.embed.tsne" if kind == "tsne" else "fedmix.embed")
+
+
 def scenario_parameters(wildcards):
     """What a job must know of its setting: a slice of the configuration, sorted."""
     setting, study = setting_of(wildcards), STUDIES[wildcards.study]

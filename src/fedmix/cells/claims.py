@@ -11,8 +11,6 @@ from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.evidence import Evidence, by_variant
 from fedmix.cells.papers import Paper, read_entries
 from fedmix.cells.predicates import Check
-from fedmix.configuration import raise_all
-from fedmix.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +24,7 @@ _LISTED = 6
 
 
 def read_claims(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
-    """Read every paper's claims and check them strictly.
+    """Read every paper's claims; planning has checked what they name.
 
     Parameters
     ----------
@@ -36,18 +34,11 @@ def read_claims(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
     Raises
     ------
     ConfigurationError
-        Listing all errors: unknown keys, an id given twice, unknown predicates or parameters.
+        Listing all errors: unknown keys, missing ones, an id given twice.
     """
-    claims = read_entries(papers, "claims")
-    errors = []
-    for claim in claims:
-        if "predicate" in claim:
-            try:
-                predicates.get(claim["predicate"], claim.get("parameters", {}))
-            except ConfigurationError as error:
-                errors.append(f"claim {claim['id']!r}: {error}")
-    raise_all(errors)
-    return claims
+    return [
+        {"paper": paper.key, **entry.content} for paper, entry in read_entries(papers, "claims")
+    ]
 
 
 def evaluate_claims(
@@ -116,7 +107,7 @@ def _evaluate(claim: Mapping[str, Any], evidence: Evidence) -> dict[str, Any]:
 
 def _checks(claim: Mapping[str, Any], evidence: Evidence) -> list[Check]:
     parameters = claim.get("parameters", {})
-    function = predicates.get(claim["predicate"], parameters)
+    function = predicates.get(claim["predicate"])
     places = evidence.places(claim["study"], claim.get("where", {}))
     return [
         check

@@ -70,12 +70,12 @@ def derive(name: str, measured: Measured) -> Metric:
     """
     kind, _, of = name.partition(": ")
     if of:
-        if kind not in _OF_METRICS:
+        if kind not in OF_METRICS:
             raise ConfigurationError(
-                f"Unknown derived metric {name!r}. {nearest_names(kind, _OF_METRICS)}"
+                f"Unknown derived metric {name!r}. {nearest_names(kind, OF_METRICS)}"
             )
-        return _OF_METRICS[kind](measured, measured.metric(of))
-    return _DERIVED[name](measured) if name in _DERIVED else {}
+        return OF_METRICS[kind](measured, measured.metric(of))
+    return DERIVED[name](measured) if name in DERIVED else {}
 
 
 def rank(measured: Measured, scores: Metric) -> Metric:
@@ -145,8 +145,8 @@ def _first_rounds(measured: Measured) -> Metric:
     return found
 
 
-_OF_METRICS: dict[str, Callable[[Measured, Metric], Metric]] = {"rank": rank, "log": log}
-_DERIVED: dict[str, Callable[[Measured], Metric]] = {
+OF_METRICS: dict[str, Callable[[Measured, Metric], Metric]] = {"rank": rank, "log": log}
+DERIVED: dict[str, Callable[[Measured], Metric]] = {
     "floats": floats,
     "rounds_to_oracle": rounds_to_oracle,
     "reached_oracle": reached_oracle,

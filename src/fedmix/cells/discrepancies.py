@@ -30,7 +30,10 @@ def read_discrepancies(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
     ConfigurationError
         Listing all errors: unknown keys, missing ones, an id given twice.
     """
-    return read_entries(papers, "discrepancies")
+    return [
+        {"paper": paper.key, **entry.content}
+        for paper, entry in read_entries(papers, "discrepancies")
+    ]
 
 
 def measure_discrepancies(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from string import Formatter
 from typing import Any
 
-from fedmix.cells.papers import Paper, read_part, schema_of
-from fedmix.configuration import merged, raise_all, validate
+from fedmix.cells.papers import Paper, part_document, schema_of
+from fedmix.configuration import Document, raise_all, validate
 from fedmix.errors import ConfigurationError, nearest_names
 
 KINDS = {"tables": "table", "figures": "figure"}  # file of a paper's folder -> kind of its items
@@ -92,10 +92,28 @@ class Item:
         return [name for _, name, _, _ in Formatter().parse(template) if name]
 
 
-def read_items(
-    papers: Mapping[str, Paper], changes: Mapping[str, Any] | None = None
-) -> dict[str, Item]:
-    """Return every paper's tables and figures by name.
+@dataclass(frozen=True)
+class ItemEntry:
+    """What the configuration says of an item, with a preset's changes.
+
+    Parameters
+    ----------
+    paper : Paper
+    file : str
+        One of :data:`KINDS`.
+    document : Document
+        Its keys are the parameters of :class:`Item`; ``printed`` may name another item instead.
+    """
+
+    paper: Paper
+    file: str
+    document: Document
+
+
+def item_entries(
+    papers: Mapping[str, Paper], changes: Mapping[str, Document] | None = None
+) -> dict[str, ItemEntry]:
+    """Return what is said of every paper's tables and figures, by name.
 
     Parameters
     ----------
@@ -107,35 +125,57 @@ def read_items(
     Raises
     ------
     ConfigurationError
-        If a file is not as its schema says, or an unknown item is changed or named.
+        If a file is not as its schema says, two items share a name, or an unknown item is changed
+        or named.
     """
-    entries: dict[str, dict[str, Any]] = {}
-    places: dict[str, tuple[Paper, str]] = {}  # item -> its paper and file
+    entries: dict[str, ItemEntry] = {}
     for paper in papers.values():
         for file in KINDS:
-            own = read_part(paper, file) or {}
-            entries |= own
-            places |= dict.fromkeys(own, (paper, file))
+            whole = part_document(paper, file) or Document({}, ())
+            for name in whole.content:
+                if name in entries:
+                    raise ConfigurationError(f"{whole.place(name)}: {name!r} occurs twice")
+                entries[name] = ItemEntry(paper, file, whole.part(name))
     for name, change in (changes or {}).items():
         if name not in entries:
             raise ConfigurationError(
-                f"items of the preset: unknown item {name!r}. {nearest_names(name, entries)}"
+                f"{change.place()}: unknown item {name!r}. {nearest_names(name, entries)}"
             )
-        entries[name] = merged(entries[name], change)
-        validate({name: entries[name]}, schema_of(*places[name]), "items of the preset")
-    raise_all(
-        f"{name} shows the printed numbers of the unknown item "
-        f"{entry['printed']!r}. {nearest_names(entry['printed'], entries)}"
-        for name, entry in entries.items()
-        if isinstance(entry.get("printed"), str) and entry["printed"] not in entries
-    )
+        entry = replace(entries[name], document=entries[name].document.under(change))
+        schema = schema_of(entry.paper, entry.file)
+        validate(entry.document, {**schema["additionalProperties"], "$defs": schema["$defs"]})
+        entries[name] = entry
+    raise_all(_unknown_partners(entries))
+    return entries
+
+
+def _unknown_partners(entries: Mapping[str, ItemEntry]) -> Iterator[str]:
+    """Yield items that show the printed numbers of one that has none."""
+    known = [n for n, e in entries.items() if isinstance(e.document.content.get("printed"), dict)]
     for entry in entries.values():
-        if isinstance(entry.get("printed"), str):
-            entry |= {"printed": entries[entry["printed"]]["printed"], "judged": False}
-    return {
-        name: Item(name=name, kind=KINDS[file], paper=paper.key, **entries[name])
-        for name, (paper, file) in places.items()
-    }
+        other = entry.document.content.get("printed")
+        if isinstance(other, str) and other not in known:
+            place = entry.document.place("printed")
+            yield f"{place}: no item {other!r} has printed numbers. {nearest_names(other, known)}"
+
+
+def read_items(
+    papers: Mapping[str, Paper], changes: Mapping[str, Document] | None = None
+) -> dict[str, Item]:
+    """Return every paper's tables and figures by name; parameters as of :func:`item_entries`."""
+    entries = item_entries(papers, changes)
+    return {name: _item(name, entry, entries) for name, entry in entries.items()}
+
+
+def _item(name: str, entry: ItemEntry, entries: Mapping[str, ItemEntry]) -> Item:
+    content = entry.document.content
+    if isinstance(other := content.get("printed"), str):
+        content = {
+            **content,
+            "printed": entries[other].document.content["printed"],
+            "judged": False,
+        }
+    return Item(name=name, kind=KINDS[entry.file], paper=entry.paper.key, **content)
 
 
 def _as_list(value: Any) -> Sequence[Any]:

@@ -6,12 +6,12 @@ or all of them. Adding such a folder adds its studies, tables, figures, claims a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fedmix.configuration import raise_all, read_schema, read_yaml, validate
+from fedmix.configuration import Document, raise_all, read_document, read_schema, validate
 
 KINDS = ("papers", "beyond")
 
@@ -69,14 +69,14 @@ def read_papers(config: str | Path = "config") -> dict[str, Paper]:
     found = []
     for kind in KINDS:
         for path in sorted((config / kind).glob("*/about.yaml")):
-            entry: Any = read_yaml(path) or {}
-            validate(entry, schema, "/".join(path.parts[-3:]))
-            found.append(Paper(path.parent.name, kind, path.parent, **entry))
+            about = read_document(path, empty={})
+            validate(about, schema)
+            found.append(Paper(path.parent.name, kind, path.parent, **about.content))
     found.sort(key=lambda paper: (not paper.is_paper, paper.year, paper.key))
     return {paper.key: paper for paper in found}
 
 
-def read_part(paper: Paper, name: str) -> Any:
+def part_document(paper: Paper, name: str) -> Document | None:
     """Return one file of a paper's folder, checked against its schema; None if there is none.
 
     Parameters
@@ -93,8 +93,8 @@ def read_part(paper: Paper, name: str) -> Any:
     path = paper.folder / f"{name}.yaml"
     if not path.exists():
         return None
-    document = read_yaml(path)
-    validate(document, schema_of(paper, name), "/".join(path.parts[-3:]))
+    document = read_document(path, empty={})
+    validate(document, schema_of(paper, name))
     return document
 
 
@@ -103,8 +103,8 @@ def schema_of(paper: Paper, name: str) -> dict[str, Any]:
     return read_schema(paper.folder.parents[2] / "workflow" / "schemas" / f"{name}.schema.yaml")
 
 
-def read_entries(papers: Mapping[str, Paper], name: str) -> list[dict[str, Any]]:
-    """Return the entries of all papers' lists of one kind, each with its ``paper``.
+def read_entries(papers: Mapping[str, Paper], name: str) -> list[tuple[Paper, Document]]:
+    """Return the entries of all papers' lists of one kind.
 
     Parameters
     ----------
@@ -119,10 +119,19 @@ def read_entries(papers: Mapping[str, Paper], name: str) -> list[dict[str, Any]]
         If a file is not as its schema says, or an id is given twice.
     """
     entries = [
-        {"paper": paper.key, **entry}
+        (paper, document.part(i))
         for paper in papers.values()
-        for entry in read_part(paper, name) or []
+        if (document := part_document(paper, name))
+        for i in range(len(document.content))
     ]
-    ids = [entry["id"] for entry in entries]
-    raise_all(f"{name}: {i!r} occurs twice" for i in sorted({i for i in ids if ids.count(i) > 1}))
+    raise_all(_repeated_ids([entry for _, entry in entries]))
     return entries
+
+
+def _repeated_ids(entries: list[Document]) -> Iterator[str]:
+    seen: set[str] = set()
+    for entry in entries:
+        name = entry.content["id"]
+        if name in seen:
+            yield f"{entry.place('id')}: {name!r} occurs twice"
+        seen.add(name)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fedmix.data import Dataset
+    from fedmix.experiments.settings.base import Settings
 
 logger = logging.getLogger(__name__)
 Arrays = dict[str, np.ndarray]
@@ -56,9 +57,9 @@ class Scenario:
         return import_module(f"fedmix.experiments.{self.experiment}")
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """What an experiment sees: the values and the variant's name."""
-        return {**self.values, "variant": self.variant}
+    def settings(self) -> Settings:
+        """What an experiment sees of the values."""
+        return self.module.Settings(**self.values)
 
     def streams(self, replication: int) -> Streams:
         """Return the random streams of a replication."""

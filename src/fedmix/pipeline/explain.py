@@ -6,7 +6,7 @@ behind every cell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -230,8 +230,8 @@ def _printed(cell: Cell) -> Iterator[str]:
 def _dependents(
     cell: Cell,
     setting: Setting,
-    claims: list[Mapping[str, Any]],
-    discrepancies: list[Mapping[str, Any]],
+    claims: Sequence[Mapping[str, Any]],
+    discrepancies: Sequence[Mapping[str, Any]],
 ) -> Iterator[str]:
     values = {**setting.values, "variant": setting.variant, "setting": setting.name}
     for claim in claims:
