@@ -39,7 +39,7 @@ else:
 
 
 include: "workflow/rules/cells.smk"
-include: "workflow/rules/aggregate.smk"
+include: "workflow/rules/views.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/targets.smk"
 include: "workflow/rules/status.smk"

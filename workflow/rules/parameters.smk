@@ -70,26 +70,38 @@ def study_parameters(wildcards):
 
 
 def item_parameters(wildcards):
-    item = ITEMS[wildcards.item]
-    methods = STUDIES[item.study].methods.values()
+    return item_layout(ITEMS[wildcards.item])
+
+
+def item_layout(item):
+    """How an item is laid out, and what names mean in it."""
+    paper = REQUEST.papers[item.paper]
     return {
+        "name": item.name,
+        "paper": item.paper,
         "title": item.title,
         "caption": item.caption,
         "builder": item.builder,
-        "printed": dict(item.printed.get("where", {})),
         "options": dict(sorted(item.options.items())),
-        "labels": {method.name: method.label for method in methods},
+        "preset": config["preset"],
+        "variants": dict(paper.variants),
+        "datasets": {name: entry["title"] for name, entry in REQUEST.datasets.items()},
+        "looks": looks_in(paper),
     }
 
 
-def builder_hash(package):
-    """Hash of the code that builds an item."""
+def looks_in(paper):
+    """How methods look: as the paper has it; beyond the papers, as all of them have it."""
+    if paper.is_paper:
+        return dict(paper.looks)
+    return {name: look for other in REQUEST.papers.values() for name, look in other.looks.items()}
 
-    def source(wildcards):
-        name = ITEMS[wildcards.item].builder.partition(".")[0]
-        return source_hash(f"{package}.build", f"{package}.{name}")
 
-    return source
+def builder_hash(wildcards):
+    """Hash of the code that draws a figure."""
+    return source_hash(
+        "fedmix.views.figures.build", f"fedmix.views.figures.{ITEMS[wildcards.item].builder}"
+    )
 
 
 def item_category(wildcards):
@@ -101,15 +113,15 @@ def item_labels(wildcards):
     return {"item": item.title, "kind": item.kind}
 
 
+def page_tables():
+    """Every table of the request, as it is laid out."""
+    return [item_layout(item) for item in ITEMS.values() if item.kind == "table"]
+
+
 def page_figures():
     """Every figure of the request: where it is and what to say of it."""
     items = [
-        {
-            "paper": item.paper,
-            "title": item.title,
-            "caption": item.caption,
-            "path": f"results/figures/{item.name}.svg",
-        }
+        {"paper": item.paper, "title": item.title, "path": f"results/figures/{item.name}.svg"}
         for item in ITEMS.values()
         if item.kind == "figure"
     ]

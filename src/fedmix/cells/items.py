@@ -27,7 +27,7 @@ class Item:
     where : mapping
         Values that a setting must have to take part.
     builder : str
-        ``module.function`` under ``fedmix.views.tables`` or ``fedmix.views.figures``.
+        Of a figure: a module of ``fedmix.views.figures``.
     metric : str, mapping or list of these
         What it shows: a metric, or one by method with a ``default``; ``seconds``, ``rounds``,
         ``floats_up`` and ``floats_down`` are metrics, and so are those of
@@ -47,7 +47,7 @@ class Item:
     judged : bool, default=True
         False for an item that shows another item's printed numbers beside another metric.
     options : mapping
-        Further arguments of the builder.
+        How it is laid out.
     """
 
     name: str
@@ -110,19 +110,19 @@ def read_items(
         If a file is not as its schema says, or an unknown item is changed or named.
     """
     entries: dict[str, dict[str, Any]] = {}
-    places: dict[str, tuple[Paper, str]] = {}
+    places: dict[str, tuple[Paper, str]] = {}  # item -> its paper and file
     for paper in papers.values():
-        for file, kind in KINDS.items():
-            own = read_part(paper, file, schema="items") or {}
+        for file in KINDS:
+            own = read_part(paper, file) or {}
             entries |= own
-            places |= dict.fromkeys(own, (paper, kind))
+            places |= dict.fromkeys(own, (paper, file))
     for name, change in (changes or {}).items():
         if name not in entries:
             raise ConfigurationError(
                 f"items of the preset: unknown item {name!r}. {nearest_names(name, entries)}"
             )
         entries[name] = merged(entries[name], change)
-        validate({name: entries[name]}, schema_of(places[name][0], "items"), "items of the preset")
+        validate({name: entries[name]}, schema_of(*places[name]), "items of the preset")
     raise_all(
         f"{name} shows the printed numbers of the unknown item "
         f"{entry['printed']!r}. {nearest_names(entry['printed'], entries)}"
@@ -133,8 +133,8 @@ def read_items(
         if isinstance(entry.get("printed"), str):
             entry |= {"printed": entries[entry["printed"]]["printed"], "judged": False}
     return {
-        name: Item(name=name, kind=kind, paper=paper.key, **entries[name])
-        for name, (paper, kind) in places.items()
+        name: Item(name=name, kind=KINDS[file], paper=paper.key, **entries[name])
+        for name, (paper, file) in places.items()
     }
 
 

@@ -33,8 +33,10 @@ class Paper:
     year : int
         Papers are shown by year.
     citation : str
+    variants : mapping of str to str
+        Variant of its studies -> what it is.
     looks : mapping of str to mapping
-        Method -> ``color``, ``marker`` and ``line`` in figures.
+        Method, or variant -> ``color``, ``marker`` and ``line`` in figures.
     """
 
     key: str
@@ -45,6 +47,7 @@ class Paper:
     about: str
     year: int = 9999
     citation: str = ""
+    variants: Mapping[str, str] = field(default_factory=dict)
     looks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
@@ -73,7 +76,7 @@ def read_papers(config: str | Path = "config") -> dict[str, Paper]:
     return {paper.key: paper for paper in found}
 
 
-def read_part(paper: Paper, name: str, schema: str = "") -> Any:
+def read_part(paper: Paper, name: str) -> Any:
     """Return one file of a paper's folder, checked against its schema; None if there is none.
 
     Parameters
@@ -81,8 +84,6 @@ def read_part(paper: Paper, name: str, schema: str = "") -> Any:
     paper : Paper
     name : str
         The file's name without its suffix, such as ``"claims"``.
-    schema : str, optional
-        Its schema's name where it is another.
 
     Raises
     ------
@@ -93,7 +94,7 @@ def read_part(paper: Paper, name: str, schema: str = "") -> Any:
     if not path.exists():
         return None
     document = read_yaml(path)
-    validate(document, schema_of(paper, schema or name), "/".join(path.parts[-3:]))
+    validate(document, schema_of(paper, name), "/".join(path.parts[-3:]))
     return document
 
 

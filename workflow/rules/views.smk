@@ -1,11 +1,9 @@
-# Tables and figures from the collected settings.
+# Tables and figures: layouts of the cells.
 
 
 rule make_table:
     input:
-        results=item_input("results"),
-        timings=item_input("timings"),
-        printed=printed_file,
+        cells=item_input("cells"),
     output:
         "results/tables/{item}.csv",
         report(
@@ -21,15 +19,16 @@ rule make_table:
         "../../environment.yml"
     params:
         item=item_parameters,
-        source=builder_hash("fedmix.views.tables"),
+        source=source_hash("fedmix.views.tables.build"),
     script:
         "../scripts/make_table.py"
 
 
 rule make_figure:
     input:
-        results=item_input("results"),
-        timings=item_input("timings"),
+        cells=item_input("cells"),
+        # Cells have no rounds: what is drawn round by round comes from the results themselves.
+        results=trajectories,
     output:
         "results/figures/{item}.pdf",
         report(
@@ -39,12 +38,13 @@ rule make_figure:
             labels=item_labels,
         ),
         "results/figures/{item}.png",
+        "results/figures/{item}.md",
     log:
         "logs/make_figure/{item}.log",
     conda:
         "../../environment.yml"
     params:
         item=item_parameters,
-        source=builder_hash("fedmix.views.figures"),
+        source=builder_hash,
     script:
         "../scripts/make_figure.py"
