@@ -17,6 +17,7 @@ from fedmix.cells.papers import read_papers
 from fedmix.cells.scorecard import cells_table, claims_table, scorecard
 from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError
+from fedmix.pipeline.checking.typed import problems
 from synthetic_results import PUBLISHED, RUN, cells, printed_numbers, results_and_timings
 
 ROOT = Path(__file__).parents[1]
@@ -192,21 +193,27 @@ def test_only_shared_replications_are_paired():
     assert unpaired_effect(a, b).n == 2
 
 
-def test_a_claim_with_an_unknown_predicate_or_parameter_is_refused(tmp_path):
-    base = {"section": "1", "claim": "A claim of some length.", "study": "s"}
-    claims = [
-        base | {"id": "a", "predicate": "ordred", "parameters": {}},
-        base | {"id": "b", "predicate": "fails", "parameters": {"method": "A", "shares": 1}},
-        base | {"id": "c", "predicate": "fails"},
-    ]
+def test_an_id_given_twice_is_refused(tmp_path):
+    claim = {"section": "1", "claim": "A claim of some length.", "study": "s"}
+    claim |= {"id": "c", "predicate": "fails", "parameters": {"method": "A"}}
     with pytest.raises(ConfigurationError, match="'c' occurs twice"):
-        read_claims(paper_folder(tmp_path / "twice", "claims", [*claims, claims[-1]]))
-    with pytest.raises(ConfigurationError) as error:
-        read_claims(paper_folder(tmp_path / "wrong", "claims", claims))
-    message = str(error.value)
-    assert "Did you mean 'ordered'" in message
-    assert "takes no 'shares'" in message
-    assert "needs 'method'" in message
+        read_claims(paper_folder(tmp_path / "twice", "claims", [claim, claim]))
+
+
+def test_an_unknown_predicate_is_told_with_the_nearest_name():
+    with pytest.raises(ConfigurationError, match="Did you mean 'ordered'"):
+        predicates.parameters_of("ordred")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [({"method": "FedGrEM", "shares": 1}, "shares"), ({"share": 0.5}, "method")],
+)
+def test_a_predicate_is_told_what_it_takes(parameters, says):
+    problems_found = problems(
+        predicates.parameters_of("fails"), parameters, {"method": ["FedGrEM"]}
+    )
+    assert any(says in message for _, message in problems_found)
 
 
 def test_the_scorecard_counts_every_cell_and_claim_once(claims):
