@@ -198,9 +198,7 @@ def test_a_wrong_estimator_or_embedding_is_told(folder):
         (["status", "--config", "partial"], "expected KEY=VALUE"),
     ],
 )
-def test_a_wrong_command_is_told_without_a_traceback(
-    tmp_path, monkeypatch, capsys, arguments, says
-):
+def test_a_wrong_command_has_no_traceback(tmp_path, monkeypatch, capsys, arguments, says):
     monkeypatch.chdir(tmp_path)
     command, *others = arguments
     assert main([command, "--workflow", str(ROOT), *others]) == 1
