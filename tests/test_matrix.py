@@ -149,9 +149,6 @@ def test_a_method_with_an_unknown_need_is_a_clear_error():
 
 
 def test_the_figure_names_every_method_and_the_critical_difference(cells):
-    import matplotlib
-
-    matplotlib.use("agg")
     own = cells[cells["item"] == "matrix_figure"]
     figure = draw(own, {}, ITEMS["matrix_figure"].options)
     for axis in figure.axes:
@@ -159,4 +156,3 @@ def test_the_figure_names_every_method_and_the_critical_difference(cells):
         assert len(names) == len(able_methods())
         assert "Fed GEM" in names
         assert any("critical" in text.get_text() for text in axis.texts)
-    matplotlib.pyplot.close(figure)

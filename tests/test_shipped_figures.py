@@ -2,7 +2,6 @@
 
 from importlib import import_module
 
-import matplotlib as mpl
 import pandas as pd
 import pytest
 
@@ -13,7 +12,6 @@ from fedmix.views.figures.style import house_style
 from synthetic_cells import frame
 from synthetic_results import ROOT, shipped_items
 
-mpl.use("agg")
 PAPERS = read_papers(ROOT / "config")
 FIGURES = {item.name: item for item in shipped_items().values() if item.kind == "figure"}
 
@@ -32,6 +30,7 @@ def made_up(item):
             plain = {k: v for k, v in method.parameters.items() if not is_list(v)}
             named = {"method": name, "label": method.label}
             named |= {f"method_{k}": v for k, v in plain.items()}
+            named |= {"row": values.get("setting_dataset", "")}
             rows += [{**place, **named, "metric": m} for m in item.metrics_of(name)]
     numbered = [{**row, "item": item.name, "mean": 1.0 + i % 7} for i, row in enumerate(rows)]
     return frame(numbered)
