@@ -12,7 +12,6 @@ from fedmix import methods
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.request import embedded_path, read_request
-from fedmix.views.tables.build import find_builder
 
 ROOT = Path(__file__).parents[1]
 PRESETS = sorted(path.stem for path in (ROOT / "config" / "presets").glob("*.yaml"))
@@ -61,8 +60,8 @@ def test_every_experiment_and_builder_exists(preset, tmp_path):
         module = import_module(f"fedmix.experiments.{study.experiment}")
         assert all(hasattr(module, f) for f in ("make_problem", "initial_values", "run"))
     for item in request.items.values():
-        builder = find_builder(f"fedmix.views.{item.kind}s", item.builder)
-        assert set(item.options) <= set(inspect.signature(builder).parameters), item.name
+        if item.kind == "figure":
+            assert hasattr(import_module(f"fedmix.views.figures.{item.builder}"), "draw"), item.name
 
 
 def test_the_quick_preset_needs_no_network(tmp_path):
