@@ -41,7 +41,9 @@ _PLAIN = {
     "difference": float("nan"),
     "difference_in_sd": float("nan"),
     "difference_in_se": float("nan"),
-    "relative_speed": float("nan"),
+    **dict.fromkeys(
+        ["low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed"], float("nan")
+    ),
     "verdict": "",
     "is_stand_in": False,
     "diagnostic": False,

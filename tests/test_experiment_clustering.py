@@ -79,7 +79,7 @@ def test_training_and_test_rows_are_apart(data, partition):
         assert len(rows) == len(data.labels)
     for part in ("train", "test"):
         own = np.split(data.labels[problem[part]], problem[f"{part}_offsets"][1:-1])
-        assert [len(set(labels)) for labels in own] == list(problem["n_components"])
+        assert [len(set(labels)) for labels in own] == list(problem["components_per_client"])
 
 
 def test_radius_is_chosen_among_the_candidates_and_a_number_is_taken(data):

@@ -8,8 +8,6 @@ from fedmix import methods
 from fedmix.cells.frame import make_cells
 from fedmix.cells.ranks import mean_ranks
 from fedmix.data import Dataset
-from fedmix.errors import ConfigurationError
-from fedmix.experiments import matrix
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
 from fedmix.methods.capabilities import Capabilities, able_methods, capabilities_of, obstacles
@@ -130,22 +128,13 @@ def test_seconds_leave_the_first_replication_of_a_process_out(frames):
 def test_capabilities_read_off_the_text_are_those_of_the_classes():
     for name in methods.index():
         kind = methods.get(name)
-        expected = Capabilities(kind.families, kind.level, kind.needs, kind.takes_initial_values)
+        expected = Capabilities(kind.families, kind.level, kind.needs, kind.starts_from)
         assert capabilities_of(name) == expected, name
 
 
 def test_every_method_can_run_or_has_an_obstacle():
     assert set(able_methods()) | set(obstacles()) == set(methods.index())
     assert not set(able_methods()) & set(obstacles())
-
-
-def test_a_method_with_an_unknown_need_is_a_clear_error():
-    class Odd:
-        needs = ("n_moons",)
-        takes_initial_values = False
-
-    with pytest.raises(ConfigurationError, match="Odd needs 'n_moons'"):
-        matrix.parameters_of(Odd, {"n_clusters": 3}, {})
 
 
 def test_the_figure_names_every_method_and_the_critical_difference(cells):

@@ -10,7 +10,8 @@ from fedmix.errors import ConfigurationError
 from fedmix.experiments import mixed_regression
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
-from fedmix.simulate.mixed_regression import CONTAMINATIONS, draw_clients, draw_truth
+from fedmix.partition import CONTAMINATIONS
+from fedmix.simulate.mixed_regression import draw_clients, draw_truth
 
 SETTING = {
     "n_clients": 60,
@@ -120,7 +121,7 @@ def test_figures_are_drawn(results):
     assert len(figure.axes[0].lines) == len(METHODS)
 
 
-@pytest.mark.parametrize("kind", CONTAMINATIONS)
+@pytest.mark.parametrize("kind", CONTAMINATIONS["responses"])
 def test_contamination_spoils_the_chosen_clients_alone(kind):
     truth = draw_truth(np.random.default_rng(0), [20] * 10, n_features=4, contaminated_share=0.3)
     assert truth.contaminated.sum() == 3

@@ -85,7 +85,7 @@ def test_every_printed_text_in_the_frame_is_the_files_number_with_the_items_digi
         mean, sd = re.fullmatch(r"(\S+) \((\S+)\)", cell.printed_text).groups()
         for text, column in ((mean, item.printed["mean"]), (sd, item.printed["sd"])):
             assert float(text) == float(row[column])
-            assert len(text.partition(".")[2]) >= item.digits
+            assert len(text.partition(".")[2]) >= (item.digits or 0)
             assert text.startswith(row[column])
         assert (cell.printed_mean, cell.printed_sd) == (float(mean), float(sd))
 

@@ -18,6 +18,7 @@ os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, places)))
 from fedmix import methods as method_registry
 from fedmix.pipeline.archive import read_manifest
 from fedmix.errors import FedmixError
+from fedmix.experiments import has_initial_values
 from fedmix.pipeline.locking import lock_folder, require_writable
 from fedmix.pipeline.progress import begin
 from fedmix.pipeline.provenance import source_hash

@@ -16,6 +16,13 @@ def embedded_data(wildcards):
     return embedded_path(values) if "dataset" in values else []
 
 
+def initial_values(wildcards):
+    """The shared initial values of a block, if the experiment has such."""
+    if not has_initial_values(STUDIES[wildcards.study].experiment):
+        return []
+    return "results/{study}/{setting}/initial/{block}.npz".format(**wildcards)
+
+
 def block_files(study, setting, suffix):
     """The files of all blocks of all methods of a setting."""
     return [

@@ -15,15 +15,18 @@ shows it; a metric that no item shows has a row with an empty item.
     How the item shows it: number shown x scale = ours.
 ``printed_mean, printed_sd, printed_text, printed_replications, printed_file, printed_line``
     What is printed there, in the unit shown; ``printed_text`` with the digits of the print.
-``difference, difference_in_sd, difference_in_se, relative_speed, verdict, is_stand_in``
-    Ours less theirs in the unit shown, and the verdict; empty where nothing is printed or the item
-    shows another metric than the print. Seconds are judged by ``relative_speed``.
+``difference, low, high, difference_in_sd, difference_in_se, verdict, is_stand_in``
+    Ours less theirs in the unit shown with its 90 % interval, and the verdict; empty where nothing
+    is printed or the item shows another metric than the print.
+``sd_ratio, sd_ratio_low, sd_ratio_high, needed``
+    Our spread over the printed one with its interval, and the replications that would decide.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +35,7 @@ from fedmix.cells.items import Item
 from fedmix.cells.measured import PLACE, Measured, measure
 from fedmix.cells.printed import PrintedNumber, PrintedTable, check_coverage
 from fedmix.cells.summary import RUN_METRICS, SECONDS, summarise
-from fedmix.cells.verdicts import NOT_RUN, STAND_IN, compare, compare_speeds
+from fedmix.cells.verdicts import NOT_JUDGED, NOT_RUN, STAND_IN, compare
 from fedmix.conditions import has_values, rows_with
 from fedmix.storage import concatenate
 
@@ -44,13 +47,15 @@ _REST = [
     *("metric", "unit", "mean", "sd", "se", "median", "q1", "q3", "n", "failed"),
     *("replications", "values", "scale", "digits", "printed_mean", "printed_sd", "printed_text"),
     *("printed_replications", "printed_file", "printed_line", "difference", "difference_in_sd"),
-    *("difference_in_se", "relative_speed", "verdict", "is_stand_in", "diagnostic"),
+    *("difference_in_se", "low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed"),
+    *("verdict", "is_stand_in", "diagnostic"),
 ]
 _TEXTS = ["item", "row", "column", "unit", "printed_text", "printed_file", "verdict"]
 _WHOLE = ["n", "failed", "digits", "printed_replications", "printed_line"]
 _NUMBERS = [
     *("mean", "sd", "se", "median", "q1", "q3", "scale", "printed_mean", "printed_sd"),
-    *("difference", "difference_in_sd", "difference_in_se", "relative_speed"),
+    *("difference", "difference_in_sd", "difference_in_se", "low", "high"),
+    *("sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed"),
 ]
 
 
@@ -90,7 +95,6 @@ def make_cells(
     for key, own in results.groupby(PLACE, sort=False) if len(results) else ():
         timed = rows_with(timings, dict(zip(PLACE, key, strict=True))) if len(timings) else timings
         cells = list(_cells_of_setting(measure(own, timed, labels), tables))
-        _judge_seconds(cells)
         rows += [cell | {"paper": paper, "diagnostic": key[1] in diagnostic} for cell in cells]
     return _typed(rows)
 
@@ -159,7 +163,7 @@ def _cells_of_setting(
                 numbers = _numbers(measured, method, name, metrics[name].get(method))
                 if place and (numbers["n"] or numbers["failed"]):
                     partner = table.number(names)
-                    compared = _compared(item, partner, numbers["values"], is_stand_in)
+                    compared = _compared(item, partner, numbers, is_stand_in)
                     yield {**identity, **place, **numbers, **compared}
                     shown.add((method, name))
     for method, identity in measured.methods.items():
@@ -205,27 +209,24 @@ def _numbers(
 
 
 def _compared(
-    item: Item, partner: PrintedNumber | None, values: list[float], is_stand_in: bool
+    item: Item, partner: PrintedNumber | None, numbers: Mapping[str, Any], is_stand_in: bool
 ) -> dict[str, Any]:
     """Return the printed partner's columns and how far ours is from it."""
     if partner is None:
         return {}
     found = compare(
-        [value / item.scale for value in values],
+        [value / item.scale for value in numbers["values"]],
         partner.mean,
         partner.sd,
         partner.replications,
         item.digits or 0,
     )
-    verdict = STAND_IN if is_stand_in and values else found.verdict
-    return {
-        **_printed(partner),
-        "difference": found.difference,
-        "difference_in_sd": found.in_sd,
-        "difference_in_se": found.in_se,
-        "verdict": verdict if item.judged else "",
-        "is_stand_in": is_stand_in,
-    }
+    verdict = found.verdict
+    if numbers["n"]:
+        timed = numbers["metric"] == SECONDS
+        verdict = STAND_IN if is_stand_in else NOT_JUDGED if timed else verdict
+    judged = {"verdict": verdict if item.judged else "", "is_stand_in": is_stand_in}
+    return _printed(partner) | asdict(found) | judged
 
 
 def _printed(number: PrintedNumber) -> dict[str, Any]:
@@ -237,20 +238,6 @@ def _printed(number: PrintedNumber) -> dict[str, Any]:
         "printed_file": number.file,
         "printed_line": number.line,
     }
-
-
-def _judge_seconds(cells: list[dict[str, Any]]) -> None:
-    """Judge seconds by the ratios of the methods that an item compares in one setting."""
-    timed: dict[str, list[dict[str, Any]]] = {}
-    for cell in cells:
-        if cell["metric"] == SECONDS and cell["n"] and cell.get("verdict"):
-            timed.setdefault(cell["item"], []).append(cell)
-    for row in timed.values():
-        ours = [cell["mean"] / cell["scale"] for cell in row]
-        ratios, verdicts = compare_speeds(ours, [cell["printed_mean"] for cell in row])
-        for cell, ratio, verdict in zip(row, ratios, verdicts, strict=True):
-            if not cell["is_stand_in"]:
-                cell |= {"relative_speed": ratio, "verdict": verdict}
 
 
 def _not_run(item: Item, number: PrintedNumber) -> dict[str, Any]:

@@ -115,5 +115,5 @@ def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
     shown = judged[["mean", "sd"]].div(judged["scale"], axis=0)
     columns = [*NUMBER, "variant", "n", "failed", "mean", "sd", "printed_text", "printed_mean"]
     columns += ["printed_sd", "difference", "difference_in_sd", "difference_in_se"]
-    columns += ["relative_speed", "verdict"]
+    columns += ["low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed", "verdict"]
     return judged.assign(**shown)[columns]

@@ -41,15 +41,8 @@ def make_problem(setting: Mapping[str, Any], data: None, streams: Streams) -> Ar
         "test": drawn.test.points,
         "test_offsets": drawn.test.offsets,
         "test_labels": drawn.test_labels,
-        "n_components": drawn.n_components,
+        "components_per_client": drawn.n_components,
     }
-
-
-def initial_values(
-    setting: Mapping[str, Any], problem: Arrays, data: None, streams: Streams
-) -> Arrays:
-    """Return nothing: every method draws its own k-means++ seeds."""
-    return {}
 
 
 def run(
@@ -60,7 +53,7 @@ def run(
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method from several starts; each score is that of the start which is best by it.
+    """Fit one method from several starts, its own k-means++ seeds; each score is its best start's.
 
     ``n_clusters`` belongs to the start with the best mean ARI of the clients, and
     ``n_clusters_at_best_silhouette`` to the one with their best mean silhouette.
@@ -68,11 +61,11 @@ def run(
     train = Clients(problem["train"], problem["train_offsets"])
     test = Clients(problem["test"], problem["test_offsets"])
     labels = test.split(problem["test_labels"])
-    known = known_numbers(setting["n_components"], problem["n_components"])
+    known = known_numbers(setting["n_components"], problem["components_per_client"])
     fits, scores = [], []
     for start in range(setting["starts"]):
         seed = streams.integer(f"method {method.estimator}, start {start}")
-        fitted, _ = fit_method(method, train, known, setting["v"], seed)
+        fitted, _ = fit_method(method, train, {**known, "random_state": seed}, setting["v"])
         fits.append(fitted)
         scores.append(score(fitted, test, labels))
     best = _best(scores, "ari_per_client")

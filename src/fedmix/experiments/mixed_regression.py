@@ -9,14 +9,14 @@ Settings: ``n_clients`` clients with ``points`` points and ``n_large_clients`` w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from fedmix.clients import Clients
 from fedmix.experiments.base import Method, Outcome
-from fedmix.metrics.regression import clustering_accuracy, model_errors
+from fedmix.metrics.matching import clustering_accuracy
+from fedmix.metrics.regression import model_errors
 from fedmix.simulate.mixed_regression import MixedRegression, draw_clients, draw_truth
 from fedmix.streams import Streams
 from fedmix.theory import theorem2
@@ -40,13 +40,11 @@ def make_problem(setting: Mapping[str, Any], data: None, streams: Streams) -> Ar
     return vars(truth)
 
 
-def initial_values(
-    setting: Mapping[str, Any], problem: Arrays, data: None, streams: Streams
-) -> Arrays:
-    """Draw k random models as the paper does; methods that start from one model take the first."""
+def starting_models(setting: Mapping[str, Any], problem: Arrays, streams: Streams) -> np.ndarray:
+    """Draw k random models (k, d) as the paper does, the same ones for every method."""
     k, d = problem["models"].shape
     scale = setting["model_norm"] / np.sqrt(d)
-    return {"models": scale * streams.generator("start").standard_normal((k, d))}
+    return scale * streams.generator("start").standard_normal((k, d))
 
 
 def clients(setting: Mapping[str, Any], problem: Arrays, streams: Streams) -> Clients:
@@ -68,8 +66,17 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method; the error of every round is kept."""
-    parameters = _parameters(method, setting, problem, initial, streams)
-    estimator = method.fit(clients(setting, problem, streams), **parameters)
+    start = starting_models(setting, problem, streams)
+    known = {
+        "n_clusters": len(problem["models"]),
+        "models": problem["models"],
+        "rounds": setting["rounds"],
+        "learning_rate": setting["learning_rate"],
+        "n_anchors": setting["n_anchors"],
+        "random_state": streams.integer("method"),
+        "starts": {"models": start, "model": start[0]},
+    }
+    estimator = method.fit(clients(setting, problem, streams), known)
     errors = model_errors(estimator.history_["models"], problem["models"])
     good = ~problem["contaminated"]
     metrics = {
@@ -85,28 +92,6 @@ def run(
         reached = np.unique(problem["labels"][estimator.anchors_])
         metrics["clusters_with_anchor"] = len(reached)
     return Outcome.of(estimator, metrics, {"model_error": errors})
-
-
-def _parameters(
-    method: Method,
-    setting: Mapping[str, Any],
-    problem: Arrays,
-    initial: Arrays,
-    streams: Streams,
-) -> dict[str, Any]:
-    """Return what the experiment knows and the method's constructor takes."""
-    starts = {"models": initial["models"], "model": initial["models"][0]}
-    known = {
-        "n_clusters": len(problem["models"]),
-        "models": problem["models"],
-        "init": starts.get(getattr(method.kind, "starts_from", None)),
-        "rounds": setting["rounds"],
-        "learning_rate": setting["learning_rate"],
-        "n_anchors": setting["n_anchors"],
-        "random_state": streams.integer("method"),
-    }
-    taken = signature(method.kind).parameters
-    return {name: value for name, value in known.items() if name in taken}
 
 
 def _theory(estimator: Any, setting: Mapping[str, Any], problem: Arrays) -> dict[str, float]:

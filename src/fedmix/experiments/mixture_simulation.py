@@ -1,7 +1,7 @@
 """Estimation error on the FedGrEM paper's simulated mixtures: Figure 3, Tables 4 and 5.
 
 Settings: ``model``, ``h``, ``n_clients``, ``n_points``, ``outlier`` (a mapping by model),
-``initialization`` and ``density_floor`` (mappings by model).
+``initialization`` and ``density_floor`` (mappings by model), ``max_rounds`` and ``tol``.
 """
 
 from __future__ import annotations
@@ -66,14 +66,16 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method; errors are the largest over the good clients."""
-    estimator = method.fit(
-        _clients(problem),
-        n_components=len(CENTRES),
-        family=setting["model"],
-        init=(initial["weights"], initial["means"]),
-        density_floor=setting["density_floor"][setting["model"]],
-        random_state=streams.integer(f"method {method.estimator}"),
-    )
+    known = {
+        "n_components": len(CENTRES),
+        "family": setting["model"],
+        "density_floor": setting["density_floor"][setting["model"]],
+        "max_rounds": setting["max_rounds"],
+        "tol": setting["tol"],
+        "random_state": streams.integer(f"method {method.estimator}"),
+        "starts": {"mixtures": (initial["weights"], initial["means"])},
+    }
+    estimator = method.fit(_clients(problem), known)
     good = len(problem["weights"])
     weights_error, means_error = estimation_error(
         estimator.weights_[:good], estimator.means_[:good], problem["weights"], problem["means"]

@@ -74,12 +74,12 @@ def run(
 ) -> Outcome:
     """Fit one method on the training data; the score is a mean over good clients' test data."""
     train, test = clients_of(setting, problem, data, streams)
-    estimator = method.fit(
-        train,
-        n_components=setting["n_components"],
-        init=(initial["weights"], initial["means"]),
-        random_state=streams.integer(f"method {method.estimator}"),
-    )
+    known = {
+        "n_components": setting["n_components"],
+        "random_state": streams.integer(f"method {method.estimator}"),
+        "starts": {"mixtures": (initial["weights"], initial["means"])},
+    }
+    estimator = method.fit(train, known)
     labels = test.split(data.labels[problem["test"]])
     predicted = estimator.predict(test)
     good = np.setdiff1d(np.flatnonzero(test.sizes), problem["contaminated"])

@@ -88,14 +88,15 @@ def make_initial_values(
     scenario: Scenario, problems: Arrays, replications: Iterable[int]
 ) -> Arrays:
     """Return the shared initial values of a block, keyed like its problems."""
-    return _pack(
-        (
-            r,
-            scenario.module.initial_values(
-                scenario.settings, _unpack(problems, r), scenario.data, scenario.streams(r)
-            ),
-        )
-        for r in replications
+    return _pack((r, initial_values_of(scenario, _unpack(problems, r), r)) for r in replications)
+
+
+def initial_values_of(scenario: Scenario, problem: Arrays, replication: int) -> Arrays:
+    """Return a replication's shared initial values; nothing where an experiment has none."""
+    if not hasattr(scenario.module, "initial_values"):
+        return {}
+    return scenario.module.initial_values(
+        scenario.settings, problem, scenario.data, scenario.streams(replication)
     )
 
 

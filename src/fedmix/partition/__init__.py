@@ -5,7 +5,6 @@ from fedmix.partition.contamination import (
     Reference,
     choose_contaminated,
     contaminate,
-    contamination,
 )
 from fedmix.partition.scaling import jitter_constant_columns, standardize_clients
 from fedmix.partition.split import by_group, train_test_split, uniform
@@ -16,7 +15,6 @@ __all__ = [
     "by_group",
     "choose_contaminated",
     "contaminate",
-    "contamination",
     "jitter_constant_columns",
     "standardize_clients",
     "train_test_split",

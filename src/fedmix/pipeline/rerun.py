@@ -8,7 +8,7 @@ from typing import Any
 
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.runner import read_scenario, run_replication
+from fedmix.experiments.runner import initial_values_of, read_scenario, run_replication
 from fedmix.pipeline.request import Request, embedded_path
 
 
@@ -64,7 +64,7 @@ def rerun(
     )
     streams = scenario.streams(replication)
     problem = scenario.module.make_problem(scenario.settings, scenario.data, streams)
-    initial = scenario.module.initial_values(scenario.settings, problem, scenario.data, streams)
+    initial = initial_values_of(scenario, problem, replication)
     chosen = Method(planned.name, planned.estimator, planned.parameters)
     return run_replication(scenario, chosen, replication, problem, initial)
 
