@@ -40,9 +40,7 @@ def test_a_need_that_nobody_knows_is_a_clear_error():
 
 
 def test_a_parameter_that_the_method_has_not_is_a_clear_error():
-    with pytest.raises(
-        ConfigurationError, match=r"mine: FFCM has no parameter 'fuzifier'. Did you"
-    ):
+    with pytest.raises(ConfigurationError, match=r"FFCM has no parameter 'fuzifier'. Did you"):
         Method("mine", "FFCM", {"fuzifier": 2.0}).build(KNOWN)
 
 

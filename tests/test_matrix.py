@@ -3,16 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from fedmix.views.tables.matrix import cost, critical_difference, mean_ranks, scores
 
 from fedmix import methods
 from fedmix.data import Dataset
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
 from fedmix.methods.capabilities import Capabilities, able_methods, capabilities_of, obstacles
-from fedmix.views.tables.matrix import cost, critical_difference, mean_ranks, scores
 
 SETTING = {
     "dataset": "three",
+    "embedding": "raw",
     "n_components": 3,
     "n_clients": 4,
     "n_contaminated": 1,

@@ -10,8 +10,6 @@ from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
 from fedmix.partition import CONTAMINATIONS
 from fedmix.simulate.mixed_regression import draw_clients, draw_truth
-from fedmix.views.figures.mixed_regression import convergence, final_error
-from fedmix.views.tables.mixed_regression import recovery, theory
 
 SETTING = {
     "n_clients": 60,
@@ -154,10 +152,10 @@ def test_wrong_settings_are_named(wrong):
 
 def test_points_are_drawn_again_equal_and_never_stored():
     scenario = Scenario("study", "as_written", "C1", "mixed_regression", SETTING)
-    problem = mixed_regression.make_problem(SETTING, None, scenario.streams(0))
+    problem = mixed_regression.make_problem(scenario.settings, None, scenario.streams(0))
     assert sum(array.nbytes for array in problem.values()) < 5000
     first, again = (
-        mixed_regression.clients(SETTING, problem, scenario.streams(0)) for _ in range(2)
+        mixed_regression.clients(scenario.settings, problem, scenario.streams(0)) for _ in range(2)
     )
     np.testing.assert_array_equal(first.points, again.points)
     np.testing.assert_array_equal(first.responses, again.responses)

@@ -1,4 +1,4 @@
-"""Commands beside Snakemake: ``python -m fedmix status | forecast | rerun``."""
+"""Commands beside Snakemake: ``python -m fedmix status | forecast | rerun | explain``."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ def main(arguments: list[str] | None = None) -> int:
         request = _request(options)
         if options.command == "rerun":
             _rerun(request, options)
+        elif options.command == "explain":
+            print("\n".join(_explanations(request, options)))
         else:
             print("\n".join(_report(options.command, request, options.directory)))
     except FedmixError as error:
@@ -54,6 +56,12 @@ def _parser() -> argparse.ArgumentParser:
     rerun.add_argument("setting", help="the folder's name under results/STUDY, e.g. gaussian-h0.5")
     rerun.add_argument("method")
     rerun.add_argument("replication", type=int)
+    explain = commands.add_parser(
+        "explain", parents=[shared], help="where a table's number comes from, in every variant"
+    )
+    explain.add_argument("item", help="a table, e.g. fedgrem_table1")
+    explain.add_argument("row", help="as the table has it, e.g. '0 %%'")
+    explain.add_argument("column", help="as the table has it, e.g. FedGrEM")
     return parser
 
 
@@ -75,6 +83,16 @@ def _report(command: str, request: Request, workdir: Path) -> Iterable[str]:
     from fedmix.pipeline.status import read_status, status_lines
 
     return status_lines(read_status(request, workdir))
+
+
+def _explanations(request: Request, options: argparse.Namespace) -> Iterable[str]:
+    from fedmix.cells.frame import read_cells
+    from fedmix.pipeline.explain import Explainer, find_cells
+
+    explainer = Explainer(request, options.directory)
+    paths = explainer.cells_of(options.item)
+    for cell in find_cells(read_cells(paths), options.item, options.row, options.column):
+        yield from [cell["variant"], *explainer.lines(cell), ""]
 
 
 def _rerun(request: Request, options: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkstemp
@@ -135,6 +135,32 @@ def read_table(path: str | os.PathLike) -> pd.DataFrame:
         raise
     except Exception as error:
         raise DataError(_damaged(path, error)) from error
+
+
+def concatenate(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
+    """Read parquet files and stack them; no file gives an empty frame.
+
+    A column that mixes numbers, text and truth values holds text: a parameter may be a number for
+    one method and a rule's name for the next.
+
+    Raises
+    ------
+    DataError
+        Naming the first file that is damaged.
+    """
+    import pandas as pd
+
+    frames = [frame for frame in map(read_table, paths) if len(frame)]
+    if not frames:
+        return pd.DataFrame()
+    stacked = pd.concat(frames, ignore_index=True)
+    for name, column in stacked.items():
+        if column.dtype != object:
+            continue
+        kinds = {isinstance(v, bool) or type(v) for v in column.dropna()}
+        if len(kinds - {int, float}) + bool(kinds & {int, float}) > 1:
+            stacked[name] = column.map(str, na_action="ignore")
+    return stacked
 
 
 def _damaged(path: str | os.PathLike, error: Exception) -> str:

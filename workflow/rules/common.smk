@@ -68,4 +68,4 @@ def prepare_folder():
         raise WorkflowError(str(error)) from None
 
 
-ITEM_SUFFIXES = {"table": ["csv", "md", "tex"], "figure": ["pdf", "svg", "png"]}
+ITEM_SUFFIXES = {"table": ["csv", "md", "tex"], "figure": ["pdf", "svg", "png", "md"]}

@@ -1,6 +1,7 @@
 """The contract between the pipeline and an experiment.
 
-An experiment is a module of this folder with these functions:
+An experiment is a module of this folder with these functions, whose settings and metrics a module
+of the same name in :mod:`fedmix.experiments.settings` declares:
 
 ``make_problem(setting, data, streams) -> dict of arrays``
     One replication's data, or the row indices that pick it from ``data``. Shared by all methods.
@@ -13,8 +14,8 @@ An experiment is a module of this folder with these functions:
 What a method is told is decided in one place, :func:`told`: an experiment offers what it knows, by
 name, and a method takes what its class declares.
 
-``setting`` is a dict of plain values from the study's configuration, ``data`` the embedded data set
-that ``setting["dataset"]`` names (or None), ``streams`` the random streams of the replication.
+``setting`` is of the experiment's ``Settings``, ``data`` the embedded data set that it names (or
+None), ``streams`` the random streams of the replication.
 """
 
 from __future__ import annotations

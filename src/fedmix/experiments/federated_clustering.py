@@ -1,9 +1,4 @@
-"""Federated clustering of labelled data: Tables 1, 2, 6 and 7 of the FedGEM paper.
-
-Settings: ``n_clients``, ``train_fraction``, ``spared_classes`` (K_g is at most K less this many),
-``partition`` (see :func:`make_problem`), ``v`` (constant of the final radius, or candidates for
-3-fold cross-validation on the silhouette).
-"""
+"""Federated clustering of labelled data: Tables 1, 2, 6 and 7 of the FedGEM paper."""
 
 from __future__ import annotations
 
@@ -13,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedmix.checks import check_choice
 from fedmix.clients import Clients, offsets_of
 from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.settings.federated_clustering import Settings
 from fedmix.methods.base import FederatedEstimator
 from fedmix.metrics.clustering import per_client_scores, pooled_scores, silhouette
 from fedmix.partition.by_class import (
@@ -33,26 +28,19 @@ if TYPE_CHECKING:
 Arrays = dict[str, np.ndarray]
 IntArray = NDArray[np.int64]
 
-_PARTITIONS = ("dealt", "dealt_in_order", "shared")
 _FOLDS = 3
 
 
-def make_problem(setting: Mapping[str, Any], data: Dataset, streams: Streams) -> Arrays:
-    """Share the data out by class, for training and testing.
-
-    ``partition`` says how: "dealt" splits at random, then deals either part from its front;
-    "dealt_in_order" deals all rows from the front, and the first of a client's rows of a class are
-    for training; "shared" splits at random and shares all rows at random.
-    """
-    check_choice("federated_clustering", "partition", setting["partition"], _PARTITIONS)
+def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
+    """Share the data out by class, for training and testing."""
     rng = streams.generator("partition")
     n_classes = int(data.labels.max()) + 1
-    most = n_classes - setting["spared_classes"]
-    classes = draw_classes(n_classes, setting["n_clients"], most, rng)
-    if setting["partition"] == "shared":
+    most = n_classes - setting.spared_classes
+    classes = draw_classes(n_classes, setting.n_clients, most, rng)
+    if setting.partition == "shared":
         classes = hand_over_missing(classes, n_classes)
-    if setting["partition"] == "dealt_in_order":
-        train, test = split_in_order(data.labels, classes, setting["train_fraction"])
+    if setting.partition == "dealt_in_order":
+        train, test = split_in_order(data.labels, classes, setting.train_fraction)
     else:
         train, test = _split_at_random(setting, data.labels, classes, rng)
     problem = {"components_per_client": np.array([len(own) for own in classes])}
@@ -63,18 +51,18 @@ def make_problem(setting: Mapping[str, Any], data: Dataset, streams: Streams) ->
 
 
 def _split_at_random(
-    setting: Mapping[str, Any],
+    setting: Settings,
     labels: IntArray,
     classes: list[IntArray],
     rng: np.random.Generator,
 ) -> list[list[IntArray]]:
     """Split all rows at random, then give the clients theirs of both parts."""
     mixed = rng.permutation(len(labels))
-    n_train = round(setting["train_fraction"] * len(mixed))
+    n_train = round(setting.train_fraction * len(mixed))
     parts = []
     for chosen in (np.sort(mixed[:n_train]), np.sort(mixed[n_train:])):
         own = labels[chosen]
-        shared = setting["partition"] == "shared"
+        shared = setting.partition == "shared"
         given = share_out(own, classes, rng) if shared else deal_out(own, classes)
         parts.append([chosen[rows] for rows in given])
     return parts
@@ -82,7 +70,7 @@ def _split_at_random(
 
 def run(
     method: Method,
-    setting: Mapping[str, Any],
+    setting: Settings,
     problem: Arrays,
     initial: Arrays,
     data: Dataset,
@@ -96,7 +84,7 @@ def run(
     test = Clients(data.features[problem["test"]], problem["test_offsets"])
     known = known_numbers(int(data.labels.max()) + 1, problem["components_per_client"])
     known["random_state"] = streams.integer(f"method {method.estimator}")
-    estimator, chosen = fit_method(method, train, known, setting["v"])
+    estimator, chosen = fit_method(method, train, known, setting.v)
     labels = test.split(data.labels[problem["test"]])
     return Outcome.of(estimator, score(estimator, test, labels) | chosen)
 

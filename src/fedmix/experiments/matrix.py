@@ -1,10 +1,9 @@
 """Every method that can run, on every data set, under one protocol.
 
 Data, clients, contamination and shared initial values are those of
-:mod:`fedmix.experiments.real_clustering`, whose settings apply here too. Further settings, told to
-every method that takes them: ``max_rounds`` and ``tol``. What a method must have tuned is chosen
-without labels: FedGrEM's penalty by held-out likelihood; the final radius of a method that merges,
-among the candidates ``final_radius_scale``, by cross-validation on the silhouette.
+:mod:`fedmix.experiments.real_clustering`; methods that take ``max_rounds`` or ``tol`` are told it.
+What a method must have tuned is chosen without labels: FedGrEM's penalty by held-out likelihood;
+the final radius of a method that merges by cross-validation on the silhouette.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from fedmix.clients import Clients
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.federated_clustering import choose_scale, known_numbers
 from fedmix.experiments.real_clustering import clients_of, initial_values, make_problem
+from fedmix.experiments.settings.matrix import Settings
 from fedmix.methods.penalty_selection import select_penalty
 from fedmix.metrics.clustering import per_client_scores, pooled_scores
 from fedmix.metrics.mixture import misclustering
@@ -36,7 +36,7 @@ Labels = Sequence[NDArray[np.int64]]
 
 def run(
     method: Method,
-    setting: Mapping[str, Any],
+    setting: Settings,
     problem: Arrays,
     initial: Arrays,
     data: Dataset,
@@ -45,13 +45,13 @@ def run(
     """Fit one method on the training data; the scores are those of good clients' test points."""
     train, test = clients_of(setting, problem, data, streams)
     known = {
-        **known_numbers(setting["n_components"], _classes_of_clients(problem, data)),
-        "max_rounds": setting["max_rounds"],
-        "tol": setting["tol"],
+        **known_numbers(setting.n_components, _classes_of_clients(problem, data)),
+        "max_rounds": setting.max_rounds,
+        "tol": setting.tol,
         "random_state": streams.integer(f"method {method.estimator}"),
         "starts": {"mixtures": (initial["weights"], initial["means"])},
     }
-    known |= _tuned(method, train, known, setting["final_radius_scale"])
+    known |= _tuned(method, train, known, setting.final_radius_scale)
     estimator = method.fit(train, known)
     good = np.setdiff1d(np.arange(len(test)), problem["contaminated"])
     labels = test.split(data.labels[problem["test"]])
