@@ -109,14 +109,14 @@ def method(**entry):
         (setting(grid={"n_contaminated": []}), "grid.n_contaminated"),
         (setting(grid={"n_contaminated": [-1]}), "n_contaminated: expected greater than or equal"),
         (setting(grid={"n_contaminated": [23]}), "23 of 44 clients contaminated: at most one half"),
-        (constant(scalling="none"), "constants.scalling: unknown setting 'scalling'. Did"),
+        (constant(scalling="none"), "constants.scalling: unknown key 'scalling'. Did you"),
         (
             constant(train_fraction=float("nan")),
             "expected a finite number, got nan",
         ),
         (constant(n_components=[10]), r"n_components: expected a valid integer, got \[10\]"),
         (constant(n_components=None), "n_components: expected a valid integer, got None"),
-        (lambda study: study["constants"].pop("contamination"), "lacks 'contamination'"),
+        (lambda study: study["constants"].pop("contamination"), "lacks contamination"),
         (lambda study: study.update(experiment="real_clusterin"), "Did you mean 'real_clustering'"),
         (lambda study: study.update(replication=3), "unknown key 'replication'. Did you mean"),
         (

@@ -90,7 +90,7 @@ def compare(
     Comparison
     """
     ours = summarise(values)
-    n, sd = ours["n"], ours["sd"]
+    n, sd = int(ours["n"]), ours["sd"]
     if n == 0:
         return Comparison()
     difference = ours["mean"] - printed_mean
@@ -124,7 +124,7 @@ def _verdict(low: float, high: float, wide: float, narrow: float) -> str:
     return DIFFERS if low > wide or high < -wide else UNDECIDED
 
 
-def _degrees_of_freedom(*parts: tuple[float, int]) -> float:
+def _degrees_of_freedom(*parts: tuple[float, float]) -> float:
     """Return Welch and Satterthwaite's degrees of freedom of a sum of (variance, n)."""
     spread = sum(variance**2 / (n - 1) for variance, n in parts)
     return sum(variance for variance, _ in parts) ** 2 / spread if spread else inf

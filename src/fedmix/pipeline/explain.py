@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
 Cell = Mapping[str, Any]
 # Stages whose rule and script made a cell, in the order of the data.
-_RULES = ("fetch_data", "embed_features", "partition_clients", "compute_initial_values")
-_RULES += ("run_method", "collect_setting", "make_cells")
+_RULES = (
+    *("fetch_data", "embed_features", "partition_clients", "compute_initial_values"),
+    *("run_method", "collect_setting", "make_cells"),
+)
 
 
 @dataclass(frozen=True)
