@@ -16,8 +16,8 @@ places = [f"{workflow.basedir}/src", os.getenv("PYTHONPATH")]
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, places)))
 
 from fedmix import methods as method_registry
-from fedmix.pipeline.archive import read_manifest
-from fedmix.errors import FedmixError
+from fedmix.pipeline.archive import RUN_OPTIONS, read_options
+from fedmix.errors import ConfigurationError, FedmixError
 from fedmix.pipeline.locking import lock_folder, require_writable
 from fedmix.pipeline.progress import begin
 from fedmix.pipeline.provenance import source_hash
@@ -30,12 +30,24 @@ if Quietness.ALL in (workflow.output_settings.quiet or ()) and not workflow.dryr
     logger.addHandler(error_lines)
 
 BASE = Path(workflow.basedir)
-# The options that say what is run; an archive carries them.
-RUN_OPTIONS = ["preset", "replications", "block"]
+
+
+def options_of_archive():
+    """What an archive says was run, unless the command line asks for something else."""
+    carried = read_options(config["archive"])
+    asked = workflow.config_settings.overwrite_config
+    for key in RUN_OPTIONS:
+        if key in asked and asked[key] != carried.get(key):
+            raise ConfigurationError(
+                f"{config['archive']} holds a run with {key}={carried.get(key)}, not "
+                f"{asked[key]}: leave {key} out, or run the methods."
+            )
+    return carried
+
 
 try:
     if config.get("archive"):
-        config.update(read_manifest(config["archive"])["about"]["options"])
+        config.update(options_of_archive())
     REQUEST = read_request(BASE / "config", config)
 except FedmixError as error:
     raise WorkflowError(str(error)) from None
