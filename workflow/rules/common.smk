@@ -17,6 +17,7 @@ os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, places)))
 
 from fedmix import methods as method_registry
 from fedmix.pipeline.archive import RUN_OPTIONS, read_options
+from fedmix.data.registry import mirror_folder
 from fedmix.errors import ConfigurationError, FedmixError
 from fedmix.pipeline.locking import lock_folder, require_writable
 from fedmix.pipeline.progress import begin
@@ -48,6 +49,7 @@ def options_of_archive():
 try:
     if config.get("archive"):
         config.update(options_of_archive())
+    mirror_folder(config.get("mirror"))
     REQUEST = read_request(BASE / "config", config)
 except FedmixError as error:
     raise WorkflowError(str(error)) from None
