@@ -17,7 +17,7 @@ os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, places)))
 
 from fedmix import methods as method_registry
 from fedmix.pipeline.archive import RUN_OPTIONS, read_options
-from fedmix.data.registry import mirror_folder
+from fedmix.data.registry import DatasetEntry, mirror_folder
 from fedmix.errors import ConfigurationError, FedmixError
 from fedmix.pipeline.locking import lock_folder, require_writable
 from fedmix.pipeline.progress import begin

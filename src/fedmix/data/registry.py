@@ -122,6 +122,12 @@ class DatasetEntry:
         """Bytes that a raw file of this shape can need; a download that goes on is stopped."""
         return _BESIDE + _LONGEST_NUMBER * self.n_points * (self.n_features + 1)
 
+    def embedded_shape(self, embedding: str) -> tuple[int, int | None]:
+        """Return points and features of an embedding; None where its kind decides."""
+        spec = self.embeddings[embedding]
+        as_they_are = self.n_features if spec["kind"] in ("identity", "standardize") else None
+        return self.n_points, spec.get("n_components", as_they_are)
+
     @classmethod
     def from_mapping(cls, name: str, values: Mapping[str, Any]) -> DatasetEntry:
         """Build an entry from what the registry's file has under its name."""
