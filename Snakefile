@@ -21,6 +21,7 @@ container: "docker://fedmix/fedmix:0.1.0"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/progress.smk"
 include: "workflow/rules/files.smk"
 include: "workflow/rules/parameters.smk"
 include: "workflow/rules/data.smk"

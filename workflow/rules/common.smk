@@ -1,14 +1,10 @@
 # What all stages share: the request, and checks before a run.
 
-import logging
 import os
 import sys
-from collections import Counter
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-from snakemake.logging import logger
-from snakemake.settings.enums import Quietness
 
 # fedmix lies beside the Snakefile: here and in the jobs' environments nobody has to install it.
 sys.path.insert(0, f"{workflow.basedir}/src")
@@ -18,17 +14,13 @@ os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, places)))
 from fedmix import methods as method_registry
 from fedmix.pipeline.archive import RUN_OPTIONS, read_options
 from fedmix.data.registry import DatasetEntry, mirror_folder
-from fedmix.errors import ConfigurationError, FedmixError
+from fedmix.errors import ConfigurationError, FedmixError, nearest_names
 from fedmix.pipeline.locking import lock_folder, require_writable
-from fedmix.pipeline.progress import begin
+from fedmix.pipeline.outcome import failed_throughout, summary_lines
+from fedmix.pipeline.plan import replications_of
+from fedmix.pipeline.progress import Progress
 from fedmix.pipeline.provenance import source_hash
 from fedmix.pipeline.request import embedded_path, read_request
-
-# The default profile keeps Snakemake quiet, for jobs tell their own progress. Errors must be seen.
-if Quietness.ALL in (workflow.output_settings.quiet or ()) and not workflow.dryrun:
-    error_lines = logging.StreamHandler()
-    error_lines.setLevel(logging.ERROR)
-    logger.addHandler(error_lines)
 
 BASE = Path(workflow.basedir)
 
