@@ -46,6 +46,12 @@ include: "workflow/rules/targets.smk"
 include: "workflow/rules/status.smk"
 
 
+# A rule's script is code as well: its content reruns the rule, its age and its folder do not.
+for each in workflow.rules:
+    if each.script:
+        each.set_params(script=content_hash(BASE / "workflow" / "scripts", Path(each.script).name))
+
+
 localrules:
     all,
 

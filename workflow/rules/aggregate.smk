@@ -5,7 +5,6 @@ rule make_table:
     input:
         results=item_input("results"),
         timings=item_input("timings"),
-        printed=printed_file,
     output:
         "results/tables/{item}.csv",
         report(
@@ -21,6 +20,8 @@ rule make_table:
         "../../environment.yml"
     params:
         item=item_parameters,
+        printed=printed_file,
+        printed_hash=printed_hash,
         source=builder_hash("fedmix.views.tables"),
     script:
         "../scripts/make_table.py"

@@ -1,7 +1,6 @@
 # The audit: every printed cell, claim and discrepancy put to our results.
 
 
-PUBLISHED = BASE / "data" / "published"
 AUDIT_PARTS = ["cells", "ranks", "claims", "discrepancies"]
 
 
@@ -9,12 +8,6 @@ rule audit_results:
     input:
         results=all_settings("results"),
         timings=all_settings("timings"),
-        published=[os.path.relpath(p) for p in sorted(PUBLISHED.glob("*/*.csv"))],
-        registers=[
-            file
-            for name in ("about", "printed", "claims", "discrepancies")
-            for file in paper_files(f"*/*/{name}.yaml")
-        ],
     output:
         **{part: f"results/audit/{part}.csv" for part in AUDIT_PARTS},
         register="results/audit/discrepancies.md",
@@ -26,8 +19,11 @@ rule audit_results:
     resources:
         mem_mb=more_memory(4000),
     params:
-        config=str(BASE / "config"),
-        published=str(PUBLISHED),
+        published=content_hash(BASE, "data/published/*/*.csv"),
+        registers=content_hash(
+            BASE / "config",
+            *(f"*/*/{name}.yaml" for name in ("about", "printed", "claims", "discrepancies")),
+        ),
         diagnostic={name: study.diagnostic for name, study in STUDIES.items()},
         source=source_hash("fedmix.cells"),
     script:

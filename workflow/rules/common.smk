@@ -19,7 +19,7 @@ from fedmix.pipeline.locking import lock_folder, require_writable
 from fedmix.pipeline.outcome import failed_throughout, summary_lines
 from fedmix.pipeline.plan import replications_of
 from fedmix.pipeline.progress import Progress
-from fedmix.pipeline.provenance import source_hash
+from fedmix.pipeline.provenance import content_hash, source_hash
 from fedmix.pipeline.request import embedded_path, read_request
 
 BASE = Path(workflow.basedir)

@@ -56,19 +56,18 @@ def item_input(name):
 
 
 def printed_file(wildcards):
-    """The paper's printed values that a table shows beside ours, if any.
+    """The paper's printed values that a table shows beside ours, by their name in the repository.
 
-    A relative name: a repository that is moved with its results has nothing to remake.
+    What lies in the repository is no job's input but a parameter, with the hash of its content: a
+    clone elsewhere, or files as new as a checkout makes them, have nothing to remake.
     """
     item = ITEMS[wildcards.item]
-    if "file" not in item.printed:
-        return []
-    return os.path.relpath(BASE / "data" / "published" / item.paper / item.printed["file"])
+    return f"data/published/{item.paper}/{item.printed['file']}" if "file" in item.printed else None
 
 
-def paper_files(pattern):
-    """Files of all papers' folders of configuration, relative like the printed values."""
-    return [os.path.relpath(path) for path in sorted((BASE / "config").glob(pattern))]
+def printed_hash(wildcards):
+    printed = printed_file(wildcards)
+    return content_hash(BASE, printed) if printed else None
 
 
 def item_files(items):

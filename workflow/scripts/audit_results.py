@@ -3,6 +3,8 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
+    from pathlib import Path
+
     from fedmix import cells as audit
     from fedmix.cells.collect import concatenate
     from fedmix.cells.discrepancies import to_markdown
@@ -12,9 +14,10 @@ with job(snakemake.log[0], snakemake.threads):
 
     files, params = snakemake.input, snakemake.params
     results, timings = concatenate(files.results), concatenate(files.timings)
-    papers = read_papers(params.config)
+    repository = Path(snakemake.scriptdir).resolve().parents[1]
+    papers = read_papers(repository / "config")
     mapping = audit.read_mapping(papers)
-    printed = audit.load(params.published, mapping)
+    printed = audit.load(repository / "data" / "published", mapping)
 
     cells = audit.audit_cells(results, timings, printed, mapping["stand_ins"], params.diagnostic)
     deciding = (rows[~of_variants(rows, params.diagnostic)] for rows in (results, timings))
