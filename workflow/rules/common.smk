@@ -11,6 +11,12 @@ sys.path.insert(0, f"{workflow.basedir}/src")
 places = [f"{workflow.basedir}/src", os.getenv("PYTHONPATH")]
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, places)))
 
+# Snakemake does not quote the interpreter of a script: where its path has a space, its name serves.
+if " " in sys.executable:
+    interpreter = Path(sys.executable)
+    os.environ["PATH"] = f"{interpreter.parent}{os.pathsep}{os.environ['PATH']}"
+    sys.executable = interpreter.name
+
 from fedmix import methods as method_registry
 from fedmix.pipeline.archive import RUN_OPTIONS, read_options
 from fedmix.data.registry import DatasetEntry, mirror_folder
