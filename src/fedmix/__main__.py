@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -14,21 +15,23 @@ from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError, FedmixError
 from fedmix.pipeline.request import Request, read_request
 
+if TYPE_CHECKING:
+    from fedmix.experiments.base import Outcome
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; return its exit status."""
     options = _parser().parse_args(arguments)
     try:
         request = _request(options)
-        if options.command == "rerun":
-            _rerun(request, options)
-        else:
-            print("\n".join(_report(options.command, request, options.directory)))
+        if options.command != "rerun":
+            print("\n".join(_report(options, request)))
+            return 0
+        run = _prepared_rerun(request, options)
     except FedmixError as error:
-        if options.command == "rerun":
-            raise  # with the traceback that a rerun is for
         print(error, file=sys.stderr)
         return 1
+    _print_outcome(run())  # an error of the method itself is wanted with its traceback
     return 0
 
 
@@ -45,16 +48,27 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser = argparse.ArgumentParser(prog="python -m fedmix", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("status", parents=[shared], help="what is done, running and failed")
-    commands.add_parser("forecast", parents=[shared], help="core-hours and memory of a request")
-    rerun = commands.add_parser(
+    status = commands.add_parser(
+        "status", parents=[shared], help="what is done, running and failed: a line a study"
+    )
+    status.add_argument("study", nargs="?", help="tell every setting and method of this study")
+    commands.add_parser(
+        "forecast", parents=[shared], help="core-hours, memory and disk space of a request"
+    )
+    again = commands.add_parser(
         "rerun", parents=[shared], help="run one method on one replication, errors and all"
     )
-    rerun.add_argument("study")
-    rerun.add_argument("setting", help="the folder's name under results/STUDY, e.g. gaussian-h0.5")
-    rerun.add_argument("method")
-    rerun.add_argument("replication", type=int)
+    again.add_argument("study")
+    again.add_argument("setting", help="the folder's name under results/STUDY, e.g. gaussian-h0.5")
+    again.add_argument("method")
+    again.add_argument("replication", type=_replication, help="its number, from 0")
     return parser
+
+
+def _replication(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number from 0 on, got {text!r}")
+    return int(text)
 
 
 def _request(options: argparse.Namespace) -> Request:
@@ -67,27 +81,24 @@ def _request(options: argparse.Namespace) -> Request:
     return read_request(config, {**read_yaml(config / "config.yaml"), **changes}, options.directory)
 
 
-def _report(command: str, request: Request, workdir: Path) -> Iterable[str]:
-    if command == "forecast":
+def _report(options: argparse.Namespace, request: Request) -> Iterable[str]:
+    if options.command == "forecast":
         from fedmix.pipeline.forecast import forecast, forecast_lines
 
-        return forecast_lines(forecast(request, workdir))
+        return forecast_lines(forecast(request, options.directory))
     from fedmix.pipeline.status import read_status, status_lines
 
-    return status_lines(read_status(request, workdir))
+    return status_lines(read_status(request, options.directory), options.study)
 
 
-def _rerun(request: Request, options: argparse.Namespace) -> None:
-    from fedmix.pipeline.rerun import rerun
+def _prepared_rerun(request: Request, options: argparse.Namespace) -> Callable[[], Outcome]:
+    from fedmix.pipeline.rerun import find_cell, rerun
 
-    outcome = rerun(
-        request,
-        options.study,
-        options.setting,
-        options.method,
-        options.replication,
-        options.directory,
-    )
+    names = (options.study, options.setting, options.method)
+    return partial(rerun, find_cell(request, *names, options.directory), options.replication)
+
+
+def _print_outcome(outcome: Outcome) -> None:
     summary: dict[str, Any] = {
         "rounds": outcome.rounds,
         "converged": outcome.converged,

@@ -30,6 +30,10 @@ from fedmix.pipeline.request import embedded_path, read_request
 
 BASE = Path(workflow.basedir)
 
+# Snakemake reads True and None from the command line; the configuration's own words hold too.
+WORDS = {"true": True, "false": False, "null": None}
+config.update({k: WORDS[v] for k, v in config.items() if isinstance(v, str) and v in WORDS})
+
 
 def options_of_archive():
     """What an archive says was run, unless the command line asks for something else."""
