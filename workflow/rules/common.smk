@@ -14,7 +14,7 @@ os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, places)))
 # Snakemake does not quote the interpreter of a script: where its path has a space, its name serves.
 if " " in sys.executable:
     interpreter = Path(sys.executable)
-    os.environ["PATH"] = f"{interpreter.parent}{os.pathsep}{os.environ['PATH']}"
+    os.environ.update(PATH=f"{interpreter.parent}{os.pathsep}{os.getenv('PATH', os.defpath)}")
     sys.executable = interpreter.name
 
 from fedmix import methods as method_registry

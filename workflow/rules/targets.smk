@@ -67,28 +67,6 @@ for item_name in ITEMS:
         localrule: True
 
 
-def unknown_target(wildcards):
-    """Say what was meant, or which preset has it: the last resort for a name that no rule has."""
-    named = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
-    hint = nearest_names(wildcards.target, named)
-    elsewhere = [name for name in preset_names() if wildcards.target in targets_of(name)]
-    if elsewhere:
-        hint = f"It belongs to --config preset={' or preset='.join(elsewhere)}."
-    raise WorkflowError(
-        f"There is no target {wildcards.target!r} in the preset {config['preset']!r}. {hint}"
-    )
-
-
-def preset_names():
-    return sorted({path.stem for path in BASE.glob("config/**/presets/*.yaml")})
-
-
-def targets_of(preset):
-    """Items and papers of another preset."""
-    items = read_request(BASE / "config", {**config, "preset": preset}).items
-    return {*items, *(item.paper for item in items.values())}
-
-
 rule unknown_target:
     input:
         unknown_target,
