@@ -78,7 +78,9 @@ def test_blocks_do_not_change_results(results):
     alone = run({}, range(1, 2), METHODS[1:2])
     wanted = (results["replication"] == 1) & (results["method"] == METHODS[1].name)
     together = results[wanted].reset_index(drop=True)
-    pd.testing.assert_frame_equal(alone.reset_index(drop=True), together)
+    # Beside methods without local steps their column is one of floats, with gaps.
+    alone = alone.reset_index(drop=True).astype(together.dtypes)
+    pd.testing.assert_frame_equal(alone, together)
 
 
 def test_theory_stands_beside_what_is_seen(results):
@@ -92,7 +94,7 @@ def test_one_model_for_all_never_reaches_the_oracle(results):
     assert (final(results, "FedAvg", "model_error") > 1.1 * oracle).all()
 
 
-@pytest.mark.parametrize("kind", CONTAMINATIONS)
+@pytest.mark.parametrize("kind", CONTAMINATIONS["responses"])
 def test_contamination_spoils_the_chosen_clients_alone(kind):
     truth = draw_truth(np.random.default_rng(0), [20] * 10, n_features=4, contaminated_share=0.3)
     assert truth.contaminated.sum() == 3
@@ -125,10 +127,10 @@ def test_wrong_settings_are_named(wrong):
 
 def test_points_are_drawn_again_equal_and_never_stored():
     scenario = Scenario("study", "as_written", "C1", "mixed_regression", SETTING)
-    problem = mixed_regression.make_problem(SETTING, None, scenario.streams(0))
+    problem = mixed_regression.make_problem(scenario.settings, None, scenario.streams(0))
     assert sum(array.nbytes for array in problem.values()) < 5000
     first, again = (
-        mixed_regression.clients(SETTING, problem, scenario.streams(0)) for _ in range(2)
+        mixed_regression.clients(scenario.settings, problem, scenario.streams(0)) for _ in range(2)
     )
     np.testing.assert_array_equal(first.points, again.points)
     np.testing.assert_array_equal(first.responses, again.responses)
