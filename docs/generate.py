@@ -37,6 +37,7 @@ _API = {
         "fedmix.initialization",
         "fedmix.alignment",
         "fedmix.methods.base",
+        "fedmix.methods.constraints",
         "fedmix.methods.capabilities",
         "fedmix.methods.federated_mixture",
         "fedmix.methods.clustered_regression",
@@ -44,12 +45,14 @@ _API = {
     ],
     "Scores and theory": [
         "fedmix.metrics.clustering",
+        "fedmix.metrics.matching",
         "fedmix.metrics.mixture",
         "fedmix.metrics.regression",
         "fedmix.theory",
     ],
     "Embeddings and simulations": ["fedmix.embed.tsne", "fedmix.embed.linear", "fedmix.simulate"],
     "The pipeline": [
+        "fedmix.experiments",
         "fedmix.experiments.base",
         "fedmix.experiments.runner",
         "fedmix.pipeline.request",
@@ -220,7 +223,7 @@ def methods_page() -> str:
         own = capabilities_of(name)
         table.append(
             f"| {name} | {', '.join(own.families)} | each {own.level} | "
-            f"{', '.join(own.needs) or 'nothing'} | {'yes' if own.takes_initial_values else 'no'} |"
+            f"{', '.join(own.needs) or 'nothing'} | {own.starts_from or 'none'} |"
         )
     blocks = [_directive(f"autoclass:: {methods.index()[n]}.{n}") for n in sorted(methods.index())]
     return _page(["# Methods", "Generated from the registered classes.", "\n".join(table), *blocks])

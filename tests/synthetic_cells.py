@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from fedmix.cells.items import Item
+
 _PLAIN = {
     "paper": "paper",
     "item": "item",
@@ -39,7 +41,9 @@ _PLAIN = {
     "difference": float("nan"),
     "difference_in_sd": float("nan"),
     "difference_in_se": float("nan"),
-    "relative_speed": float("nan"),
+    **dict.fromkeys(
+        ["low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed"], float("nan")
+    ),
     "verdict": "",
     "is_stand_in": False,
     "diagnostic": False,
@@ -50,6 +54,17 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Return a frame of cells; what a row leaves out is plain."""
     cells = pd.DataFrame([{**_PLAIN, **row} for row in rows])
     return cells.astype({name: "Int64" for name in ("digits", "printed_line")})
+
+
+def laid_out(item: Item) -> dict[str, Any]:
+    """Return an item of the configuration as the rules hand it to a builder, data sets unnamed."""
+    names = ("name", "paper", "title", "caption", "builder", "options")
+    return {name: getattr(item, name) for name in names} | {
+        "preset": "paper",
+        "variants": {},
+        "datasets": {},
+        "looks": {},
+    }
 
 
 def item(**changes: Any) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def test_figures_are_drawn(results):
     assert len(figure.axes[0].lines) == len(METHODS)
 
 
-@pytest.mark.parametrize("kind", CONTAMINATIONS["responses"])
+@pytest.mark.parametrize("kind", CONTAMINATIONS)
 def test_contamination_spoils_the_chosen_clients_alone(kind):
     truth = draw_truth(np.random.default_rng(0), [20] * 10, n_features=4, contaminated_share=0.3)
     assert truth.contaminated.sum() == 3
@@ -154,10 +154,10 @@ def test_wrong_settings_are_named(wrong):
 
 def test_points_are_drawn_again_equal_and_never_stored():
     scenario = Scenario("study", "as_written", "C1", "mixed_regression", SETTING)
-    problem = mixed_regression.make_problem(scenario.settings, None, scenario.streams(0))
+    problem = mixed_regression.make_problem(SETTING, None, scenario.streams(0))
     assert sum(array.nbytes for array in problem.values()) < 5000
     first, again = (
-        mixed_regression.clients(scenario.settings, problem, scenario.streams(0)) for _ in range(2)
+        mixed_regression.clients(SETTING, problem, scenario.streams(0)) for _ in range(2)
     )
     np.testing.assert_array_equal(first.points, again.points)
     np.testing.assert_array_equal(first.responses, again.responses)

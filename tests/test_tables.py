@@ -7,7 +7,7 @@ from fedmix.errors import DataError
 from fedmix.views.tables.build import as_text, blocks_of, build_table, notes
 from synthetic_cells import frame, item
 
-PRINTED = {"printed_text": "13.30 (1.17)", "printed_mean": 13.3, "verdict": "reproduced"}
+PRINTED = {"printed_text": "13.30 (1.17)", "printed_mean": 13.3, "verdict": "agrees closely"}
 
 
 def text(cells, **options):
@@ -107,7 +107,7 @@ def test_below_stand_preset_variants_and_marks():
     said = notes(item(), frame([PRINTED]))
     assert "n = 4 replications. Preset quick." in said
     assert "As written: what the text says." in said
-    assert "Marks: ● reproduced." in said
+    assert "Marks: ● agrees closely." in said
 
 
 def test_methods_that_cannot_run_are_named_with_the_reason():
@@ -140,7 +140,7 @@ def test_every_output_is_written_in_its_format(written):
 def test_a_caption_says_which_data_stood_in(written):
     _, md, tex = written(frame([{"is_stand_in": True, "verdict": "stand-in"}]))
     for form in (md, tex):
-        assert "STAND-IN: these numbers are of Digits (8x8)" in form.read_text()
+        assert "STAND-IN: our numbers are of Digits (8x8)" in form.read_text()
 
 
 def test_no_results_is_a_clear_error():

@@ -1,4 +1,4 @@
-"""Commands beside Snakemake: ``python -m fedmix status | forecast | rerun``."""
+"""Commands beside Snakemake: ``python -m fedmix status | forecast | rerun | explain``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         request = _request(options)
         if options.command != "rerun":
-            print("\n".join(_report(options.command, request, options.directory)))
+            told = _explanations if options.command == "explain" else _report
+            print("\n".join(told(request, options)))
             return 0
         prepared = _prepared(request, options)
     except FedmixError as error:
@@ -55,6 +56,12 @@ def _parser() -> argparse.ArgumentParser:
     rerun.add_argument("setting", help="the folder's name under results/STUDY, e.g. gaussian-h0.5")
     rerun.add_argument("method")
     rerun.add_argument("replication", type=int)
+    explain = commands.add_parser(
+        "explain", parents=[shared], help="where a table's number comes from, in every variant"
+    )
+    explain.add_argument("item", help="a table, e.g. fedgrem_table1")
+    explain.add_argument("row", help="as the table has it, e.g. '0 %%'")
+    explain.add_argument("column", help="as the table has it, e.g. FedGrEM")
     return parser
 
 
@@ -68,14 +75,25 @@ def _request(options: argparse.Namespace) -> Request:
     return read_request(config, {**read_yaml(config / "config.yaml"), **changes}, options.directory)
 
 
-def _report(command: str, request: Request, workdir: Path) -> Iterable[str]:
-    if command == "forecast":
+def _report(request: Request, options: argparse.Namespace) -> Iterable[str]:
+    workdir = options.directory
+    if options.command == "forecast":
         from fedmix.pipeline.forecast import forecast, forecast_lines
 
         return forecast_lines(forecast(request, workdir))
     from fedmix.pipeline.status import read_status, status_lines
 
     return status_lines(read_status(request, workdir))
+
+
+def _explanations(request: Request, options: argparse.Namespace) -> Iterable[str]:
+    from fedmix.cells.frame import read_cells
+    from fedmix.pipeline.explain import Explainer, find_cells
+
+    explainer = Explainer(request, options.directory)
+    paths = explainer.cells_of(options.item)
+    for cell in find_cells(read_cells(paths), options.item, options.row, options.column):
+        yield from [cell["variant"], *explainer.lines(cell), ""]
 
 
 def _prepared(request: Request, options: argparse.Namespace) -> Rerun:

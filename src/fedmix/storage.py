@@ -154,7 +154,9 @@ def concatenate(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
     if not frames:
         return pd.DataFrame()
     stacked = pd.concat(frames, ignore_index=True)
-    for name, column in stacked.select_dtypes("object").items():
+    for name, column in stacked.items():
+        if column.dtype != object:
+            continue
         kinds = {isinstance(v, bool) or type(v) for v in column.dropna()}
         if len(kinds - {int, float}) + bool(kinds & {int, float}) > 1:
             stacked[name] = column.map(str, na_action="ignore")

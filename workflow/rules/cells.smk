@@ -18,7 +18,7 @@ rule make_cells:
     conda:
         "../../environment.yml"
     params:
-        items=shown_numbers,
+        shown=shown_numbers,
         study=study_parameters,
         published=os.path.relpath(PUBLISHED),
         source=source_hash("fedmix.cells.frame"),
@@ -37,8 +37,8 @@ rule judge_results:
             for file in paper_files(f"*/*/{name}.yaml")
         ],
     output:
-        frame="results/cells.parquet",
         **{part: f"results/audit/{part}.csv" for part in AUDIT_PARTS},
+        frame="results/cells.parquet",
         register="results/audit/discrepancies.md",
         whole="results/audit/audit.json",
     log:

@@ -1,6 +1,22 @@
 # The page that a reader opens, and the archive that rebuilds it without running any method.
 
 
+rule explain_cells:
+    input:
+        cells=rules.judge_results.output.frame,
+    output:
+        "results/audit/explanations.json",
+    log:
+        "logs/explain_cells.log",
+    conda:
+        "../../environment.yml"
+    params:
+        config=os.path.relpath(BASE / "config"),
+        source=source_hash("fedmix.pipeline.explain"),
+    script:
+        "../scripts/explain_cells.py"
+
+
 rule build_page:
     input:
         results=all_settings("results"),
@@ -9,6 +25,7 @@ rule build_page:
         figures=item_files([name for name, item in ITEMS.items() if item.kind == "figure"])
         + embedding_figures(),
         audit=rules.judge_results.output.whole,
+        explanations=rules.explain_cells.output,
     output:
         report(
             "results/index.html",

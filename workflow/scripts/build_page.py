@@ -3,6 +3,9 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
+    import json
+    from pathlib import Path
+
     from fedmix.cells.frame import read_cells
     from fedmix.storage import concatenate, read_records
     from fedmix.views.page import Figure, PageContext, build_page
@@ -22,5 +25,6 @@ with job(snakemake.log[0], snakemake.threads):
         provenance=provenance,
         preset=snakemake.params.options["preset"],
         failures=count_failures(results),
+        explanations=json.loads(Path(snakemake.input.explanations[0]).read_text(encoding="utf-8")),
     )
     build_page(context, snakemake.output[0])

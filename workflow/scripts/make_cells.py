@@ -11,7 +11,7 @@ with job(snakemake.log[0], snakemake.threads):
     cells = make_cells(
         read_table(files.results),
         read_table(files.timings),
-        [Item(**item) for item in params.items],
+        [Item(**item) for item in params.shown],
         params.published,
         **params.study,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.frame import PLACE
+from fedmix.cells.measured import PLACE
 from fedmix.conditions import Where, has_values
 
 if TYPE_CHECKING:

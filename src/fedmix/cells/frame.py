@@ -15,43 +15,47 @@ shows it; a metric that no item shows has a row with an empty item.
     How the item shows it: number shown x scale = ours.
 ``printed_mean, printed_sd, printed_text, printed_replications, printed_file, printed_line``
     What is printed there, in the unit shown; ``printed_text`` with the digits of the print.
-``difference, difference_in_sd, difference_in_se, relative_speed, verdict, is_stand_in``
-    Ours less theirs in the unit shown, and the verdict; empty where nothing is printed or the item
-    shows another metric than the print. Seconds are judged by ``relative_speed``.
+``difference, low, high, difference_in_sd, difference_in_se, verdict, is_stand_in``
+    Ours less theirs in the unit shown with its 90 % interval, and the verdict; empty where nothing
+    is printed or the item shows another metric than the print.
+``sd_ratio, sd_ratio_low, sd_ratio_high, needed``
+    Our spread over the printed one with its interval, and the replications that would decide.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.derived import Measured
+from fedmix.cells.derived import metric_of
 from fedmix.cells.items import Item
-from fedmix.cells.printed import PrintedNumber, PrintedTable
-from fedmix.cells.summary import RUN_METRICS, SECONDS, final_values, summarise
-from fedmix.cells.verdicts import NOT_RUN, STAND_IN, compare, compare_speeds
+from fedmix.cells.measured import PLACE, Measured, measure
+from fedmix.cells.printed import PrintedNumber, PrintedTable, check_coverage
+from fedmix.cells.summary import RUN_METRICS, SECONDS, summarise
+from fedmix.cells.verdicts import NOT_JUDGED, NOT_RUN, STAND_IN, compare
 from fedmix.conditions import has_values, rows_with
-from fedmix.errors import DataError
 from fedmix.storage import concatenate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PLACE = ["study", "variant", "setting"]
 _FIRST = ["paper", "item", "row", "column", *PLACE]
 _REST = [
     *("metric", "unit", "mean", "sd", "se", "median", "q1", "q3", "n", "failed"),
     *("replications", "values", "scale", "digits", "printed_mean", "printed_sd", "printed_text"),
     *("printed_replications", "printed_file", "printed_line", "difference", "difference_in_sd"),
-    *("difference_in_se", "relative_speed", "verdict", "is_stand_in", "diagnostic"),
+    *("difference_in_se", "low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed"),
+    *("verdict", "is_stand_in", "diagnostic"),
 ]
 _TEXTS = ["item", "row", "column", "unit", "printed_text", "printed_file", "verdict"]
 _WHOLE = ["n", "failed", "digits", "printed_replications", "printed_line"]
 _NUMBERS = [
     *("mean", "sd", "se", "median", "q1", "q3", "scale", "printed_mean", "printed_sd"),
-    *("difference", "difference_in_sd", "difference_in_se", "relative_speed"),
+    *("difference", "difference_in_sd", "difference_in_se", "low", "high"),
+    *("sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed"),
 ]
 
 
@@ -91,34 +95,8 @@ def make_cells(
     for key, own in results.groupby(PLACE, sort=False) if len(results) else ():
         timed = rows_with(timings, dict(zip(PLACE, key, strict=True))) if len(timings) else timings
         cells = list(_cells_of_setting(measure(own, timed, labels), tables))
-        _judge_seconds(cells)
         rows += [cell | {"paper": paper, "diagnostic": key[1] in diagnostic} for cell in cells]
     return _typed(rows)
-
-
-def measure(
-    results: pd.DataFrame, timings: pd.DataFrame, labels: Mapping[str, str] | None = None
-) -> Measured:
-    """Return what was measured in one setting; see :func:`make_cells`."""
-    finals = final_values(results, timings)
-    twice = finals.duplicated(["method", "metric", "replication"])
-    if twice.any():
-        first, place = finals[twice].iloc[0], "/".join(results[PLACE].iloc[0])
-        raise DataError(
-            f"Replication {first.replication} of {place}/{first.method}, metric {first.metric!r}, "
-            "occurs twice. Are blocks of two runs mixed?"
-        )
-    values = {
-        key: own.set_index("replication")["value"].sort_index()
-        for key, own in finals.groupby(["method", "metric"], sort=False)
-    }
-    runs = results.groupby("method")["replication"].unique()
-    return Measured(
-        methods={identity["method"]: identity for identity in _identities(results, labels or {})},
-        values=values,
-        runs={method: sorted(own) for method, own in runs.items()},
-        trajectories=results[results["round"].notna()],
-    )
 
 
 def read_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
@@ -142,9 +120,16 @@ def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) 
     Returns
     -------
     DataFrame
+
+    Raises
+    ------
+    DataError
+        If a printed number is held against no item, or more than one.
     """
     import pandas as pd
 
+    items = list(items)
+    check_coverage(items, published)
     missing = []
     for item in items:
         if not (item.judged and item.printed):
@@ -159,7 +144,8 @@ def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) 
                 for number in PrintedTable(item, published)
                 if (number.file, number.line) not in done
             ]
-    return pd.concat([frame, _typed(missing)], ignore_index=True) if missing else frame
+    parts = [frame, _typed(missing)] if missing else [frame]
+    return _ordered(pd.concat(parts, ignore_index=True))
 
 
 def _cells_of_setting(
@@ -167,7 +153,7 @@ def _cells_of_setting(
 ) -> Iterator[dict[str, Any]]:
     shown = set()
     for item, table in tables:
-        metrics = {name: measured.metric(name) for name in item.metrics}
+        metrics = {name: metric_of(measured, name) for name in item.metrics}
         for method, identity in measured.methods.items():
             names, is_stand_in = table.names_of(identity)
             if names is None or not has_values(_setting_values(identity), item.where):
@@ -177,7 +163,7 @@ def _cells_of_setting(
                 numbers = _numbers(measured, method, name, metrics[name].get(method))
                 if place and (numbers["n"] or numbers["failed"]):
                     partner = table.number(names)
-                    compared = _compared(item, partner, numbers["values"], is_stand_in)
+                    compared = _compared(item, partner, numbers, is_stand_in)
                     yield {**identity, **place, **numbers, **compared}
                     shown.add((method, name))
     for method, identity in measured.methods.items():
@@ -187,23 +173,6 @@ def _cells_of_setting(
                 unit = {"unit": SECONDS if name == SECONDS else ""}
                 values = measured.values.get((method, name))
                 yield {**identity, **_numbers(measured, method, name, values), **unit}
-
-
-def _identities(results: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield what names each method of a setting: the columns of its results that have a value."""
-    columns = [c for c in results if c in PLACE or c.startswith(("setting_", "method"))]
-    for record in results[columns].drop_duplicates("method").to_dict("records"):
-        present = {k: v for k, v in record.items() if v is not None and v == v}
-        label = labels.get(present["method"], present["method"])
-        yield present | _contaminated_percent(present) | {"label": label}
-
-
-def _contaminated_percent(identity: Mapping[str, Any]) -> dict[str, float]:
-    """Return what the papers' tables go by: the share of contaminated clients, in percent."""
-    bad, clients = identity.get("setting_n_contaminated"), identity.get("setting_n_clients")
-    if bad is None or not clients:
-        return {}
-    return {"contaminated_percent": round(100 * bad / clients, 1)}
 
 
 def _setting_values(identity: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,27 +209,24 @@ def _numbers(
 
 
 def _compared(
-    item: Item, partner: PrintedNumber | None, values: list[float], is_stand_in: bool
+    item: Item, partner: PrintedNumber | None, numbers: Mapping[str, Any], is_stand_in: bool
 ) -> dict[str, Any]:
     """Return the printed partner's columns and how far ours is from it."""
     if partner is None:
         return {}
     found = compare(
-        [value / item.scale for value in values],
+        [value / item.scale for value in numbers["values"]],
         partner.mean,
         partner.sd,
         partner.replications,
         item.digits or 0,
     )
-    verdict = STAND_IN if is_stand_in and values else found.verdict
-    return {
-        **_printed(partner),
-        "difference": found.difference,
-        "difference_in_sd": found.in_sd,
-        "difference_in_se": found.in_se,
-        "verdict": verdict if item.judged else "",
-        "is_stand_in": is_stand_in,
-    }
+    verdict = found.verdict
+    if numbers["n"]:
+        timed = numbers["metric"] == SECONDS
+        verdict = STAND_IN if is_stand_in else NOT_JUDGED if timed else verdict
+    judged = {"verdict": verdict if item.judged else "", "is_stand_in": is_stand_in}
+    return _printed(partner) | asdict(found) | judged
 
 
 def _printed(number: PrintedNumber) -> dict[str, Any]:
@@ -272,20 +238,6 @@ def _printed(number: PrintedNumber) -> dict[str, Any]:
         "printed_file": number.file,
         "printed_line": number.line,
     }
-
-
-def _judge_seconds(cells: list[dict[str, Any]]) -> None:
-    """Judge seconds by the ratios of the methods that an item compares in one setting."""
-    timed: dict[str, list[dict[str, Any]]] = {}
-    for cell in cells:
-        if cell["metric"] == SECONDS and cell["n"] and cell.get("verdict"):
-            timed.setdefault(cell["item"], []).append(cell)
-    for row in timed.values():
-        ours = [cell["mean"] / cell["scale"] for cell in row]
-        ratios, verdicts = compare_speeds(ours, [cell["printed_mean"] for cell in row])
-        for cell, ratio, verdict in zip(row, ratios, verdicts, strict=True):
-            if not cell["is_stand_in"]:
-                cell |= {"relative_speed": ratio, "verdict": verdict}
 
 
 def _not_run(item: Item, number: PrintedNumber) -> dict[str, Any]:
@@ -307,13 +259,9 @@ def _typed(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Return rows as a frame with all columns, in order and of their types."""
     import pandas as pd
 
-    frame = pd.DataFrame(rows)
-    settings = sorted(c for c in frame if c.startswith("setting_"))
-    parameters = sorted(c for c in frame if c.startswith("method_"))
-    columns = [*_FIRST, *settings, "method", "label", *parameters, *_REST]
-    frame = frame.reindex(columns=columns)
+    frame = _ordered(pd.DataFrame(rows))
     texts = [*PLACE, "paper", "method", "label", "metric", *_TEXTS]
-    frame[texts] = frame[texts].fillna("").astype(str)
+    frame[texts] = frame[texts].astype(object).fillna("").astype(str)
     frame["scale"] = frame["scale"].fillna(1.0)
     for name in ("failed", "n"):
         frame[name] = frame[name].fillna(0)
@@ -323,3 +271,10 @@ def _typed(rows: list[dict[str, Any]]) -> pd.DataFrame:
         frame[name] = frame[name].eq(True)
     kinds = dict.fromkeys(_WHOLE, "Int64") | dict.fromkeys(_NUMBERS, "float64")
     return frame.astype(kinds | {"n": "int64", "failed": "int64"})
+
+
+def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame's columns in their order, missing ones added, others left out."""
+    settings = sorted(c for c in frame if c.startswith("setting_"))
+    parameters = sorted(c for c in frame if c.startswith("method_"))
+    return frame.reindex(columns=[*_FIRST, *settings, "method", "label", *parameters, *_REST])

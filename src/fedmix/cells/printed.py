@@ -20,7 +20,8 @@ An item's ``printed`` says where they stand and how they meet our cells:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -112,6 +113,33 @@ class PrintedTable:
 
     def __iter__(self) -> Iterator[PrintedNumber]:
         return iter(self._numbers.values())
+
+
+def check_coverage(items: Iterable[Item], folder: str | Path) -> None:
+    """See that every printed number is held against exactly one item.
+
+    Raises
+    ------
+    DataError
+        Naming the first line that no item's ``printed`` covers, or more than one.
+    """
+    folder = Path(folder)
+    covered = Counter(
+        (number.file, number.line)
+        for item in items
+        if item.printed and item.judged
+        for number in PrintedTable(item, folder)
+    )
+    for path in sorted(folder.glob("*/*.csv")):
+        name = f"{path.parent.name}/{path.name}"
+        for index in _read_file(folder, name)[0].index:
+            times = covered[name, index + 2]
+            if times != 1:
+                how = "no item" if times == 0 else f"{times} items"
+                raise DataError(
+                    f"{name}, line {index + 2}: {how} of tables.yaml and figures.yaml has it under "
+                    "`printed`; a printed number is held against exactly one."
+                )
 
 
 def _read(item: Item, folder: Path) -> Iterator[PrintedNumber]:

@@ -79,7 +79,8 @@ def scorecard(cells: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame of int
-        Papers in rows; columns such as ``"cells: reproduced"`` and ``"claims: holds"``.
+        Papers in rows, in the claims' order; columns such as ``"cells: reproduced"`` and
+        ``"claims: holds"``.
     """
     import pandas as pd
 
@@ -87,7 +88,8 @@ def scorecard(cells: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
     by_claim = pd.crosstab(claims["paper"], claims["verdict"])
     by_claim = by_claim.reindex(columns=list(CLAIM_VERDICTS), fill_value=0)
     table = by_cell.add_prefix("cells: ").join(by_claim.add_prefix("claims: "), how="outer")
-    return table.fillna(0).astype(int).rename_axis("paper")
+    order = list(dict.fromkeys([*claims["paper"], *cells["paper"]]))
+    return table.reindex(order, fill_value=0).fillna(0).astype(int).rename_axis("paper")
 
 
 def claims_table(claims: pd.DataFrame) -> pd.DataFrame:
@@ -113,5 +115,5 @@ def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
     shown = judged[["mean", "sd"]].div(judged["scale"], axis=0)
     columns = [*NUMBER, "variant", "n", "failed", "mean", "sd", "printed_text", "printed_mean"]
     columns += ["printed_sd", "difference", "difference_in_sd", "difference_in_se"]
-    columns += ["relative_speed", "verdict"]
+    columns += ["low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed", "verdict"]
     return judged.assign(**shown)[columns]

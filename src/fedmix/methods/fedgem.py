@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fedmix.checks import as_numbers, check_same_features
 from fedmix.clients import Clients, ClientsLike, offsets_of
 from fedmix.errors import ConfigurationError, DataError
+from fedmix.families import Sample
 from fedmix.kernels import fedgem as kernels
 from fedmix.methods.base import Constraints, FederatedEstimator, register
 from fedmix.methods.fedgem_client import (
@@ -176,19 +177,19 @@ class FedGEM(FederatedEstimator):
         self._rng = generator_of(self.random_state)
         if self._mechanism is not None:
             clients = Clients(self._mechanism.clip(clients.points), clients.offsets)
-        server = self._server()
+        server, sample = self._server(), Sample.of(clients)
         mixtures = self._start(clients)
         self.history_: list[dict[str, Any]] = []
         for _ in self._rounds(self.max_rounds):
             before = mixtures.means
-            mixtures, radii, step = self._client_step(clients, mixtures)
+            mixtures, radii, step = self._client_step(sample, mixtures)
             means, labels = server.update(mixtures.means, radii, mixtures.client)
             mixtures = replace(mixtures, means=means)
             movement = float(np.linalg.norm(means - before, axis=1).max())
             self.history_.append(self._record(labels, movement, step))
             self._count_floats(mixtures)
             self.converged_ = movement <= self.tol
-        self._aggregate(server, clients, mixtures)
+        self._aggregate(server, sample, mixtures)
 
     def _predict(self, clients: Clients) -> list[IntArray]:
         """Label each point with the most probable of its client's own components."""
@@ -213,15 +214,15 @@ class FedGEM(FederatedEstimator):
         return Mixtures(np.concatenate(means), weights, offsets_of(n_components))
 
     def _client_step(
-        self, clients: Clients, mixtures: Mixtures
+        self, sample: Sample, mixtures: Mixtures
     ) -> tuple[Mixtures, FloatArray, MaximisationStep]:
         """Do S local EM steps; return the mixtures and squared radii that clients send, (C,)."""
         for _ in range(self.local_steps):
             previous = mixtures
-            step = maximise(clients, previous)
+            step = maximise(sample, previous)
             mixtures = replace(previous, means=step.means)
             if self.learn_weights:
-                sizes = clients.sizes[mixtures.client]
+                sizes = sample.sizes[mixtures.client]
                 mixtures = replace(mixtures, weights=step.mass / sizes)
         if self._mechanism is not None:
             noisy = self._mechanism.perturb(step.means, mixtures.n_components, self._rng)
@@ -229,10 +230,10 @@ class FedGEM(FederatedEstimator):
         squared_step = np.sum((mixtures.means - previous.means) ** 2, axis=1)
         return mixtures, uncertainty_radii(self.radius, squared_step, step.spread), step
 
-    def _aggregate(self, server: Server, clients: Clients, mixtures: Mixtures) -> None:
+    def _aggregate(self, server: Server, sample: Sample, mixtures: Mixtures) -> None:
         """Do the last client step and the final aggregation; set the fitted attributes."""
-        final = final_radii(mixtures, clients.sizes, self.final_radius_scale)
-        mixtures, radii, _ = self._client_step(clients, mixtures)
+        final = final_radii(mixtures, sample.sizes, self.final_radius_scale)
+        mixtures, radii, _ = self._client_step(sample, mixtures)
         means, labels = server.merge(mixtures.means, final, mixtures.client)
         self._mixtures = replace(mixtures, means=means)
         self.means_ = mixtures.split(means)

@@ -31,11 +31,12 @@ def stand_in(cells: pd.DataFrame, datasets: Mapping[str, str]) -> str:
     datasets : mapping of str to str
         Data set -> its title.
     """
-    names = cells.loc[cells["is_stand_in"], "setting_dataset"] if len(cells) else []
-    titles = [datasets.get(name, in_words(name)) for name in dict.fromkeys(names)]
-    if not titles:
+    own = cells[cells["is_stand_in"]]
+    if own.empty:
         return ""
-    return f"STAND-IN: these numbers are of {' and '.join(titles)}, not of the paper's data."
+    names = dict.fromkeys(own["setting_dataset"])
+    titles = [datasets.get(name, in_words(name)) for name in names]
+    return f"STAND-IN: our numbers are of {' and '.join(titles)}, not of the paper's data."
 
 
 def usual_n(cells: pd.DataFrame) -> int:

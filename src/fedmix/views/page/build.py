@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS
-from fedmix.cells.verdicts import VERDICTS
+from fedmix.cells.verdicts import RULES, VERDICTS
 from fedmix.storage import write_text
 from fedmix.views.page.images import inline_image
 from fedmix.views.page.views import (
@@ -28,14 +28,6 @@ if TYPE_CHECKING:
 
 _FOLDER = Path(__file__).parent / "templates"
 CLAIM_SYMBOLS = dict(zip(CLAIM_VERDICTS, "●◐?○–", strict=True))
-_EXPLAINED = {
-    "reproduced": "within Monte-Carlo error, or a quarter of the printed sd",
-    "close": "within one printed sd",
-    "undecided": "too few replications to say",
-    "differs": "more than one printed sd and two standard errors away",
-    "stand-in": "another data set took the paper's place",
-    "not run": "no finished replication",
-}
 
 
 @dataclass(frozen=True)
@@ -158,7 +150,7 @@ def build_page(context: PageContext, out: str | os.PathLike) -> Path:
             verdicts=VERDICTS,
             claim_verdicts=CLAIM_VERDICTS,
             symbols={**SYMBOLS, **CLAIM_SYMBOLS},
-            explained=_EXPLAINED,
+            explained=RULES,
         )
     )
     write_text(out, html)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS
-from fedmix.cells.scorecard import counts, printed_cells
+from fedmix.cells.scorecard import counts, printed_cells, summarise_variants
 from fedmix.cells.summary import SECONDS
-from fedmix.cells.verdicts import VERDICTS
+from fedmix.cells.verdicts import UNDECIDED, VERDICTS
 from fedmix.views.captions import in_words, sentences, stand_in
 from fedmix.views.tables.build import blocks_of, notes
 from fedmix.views.tables.format import is_missing
@@ -91,6 +92,7 @@ def table_views(
 ) -> list[dict[str, Any]]:
     """Return tables, each in every variant that was run; those without any cell are left out."""
     views = []
+    moved = summarise_variants(cells)
     for table in tables:
         own = cells[cells["item"] == table["name"]]
         if own.empty:
@@ -108,6 +110,7 @@ def table_views(
                     _variant_view(block, ranked[ranked["variant"] == block.variant], explanations)
                     for block in blocks_of(table, own)
                 ],
+                "moved": _moved(moved[moved["item"] == table["name"]]),
                 "claims": claims_about(claims, table["paper"], table["title"]),
             }
         )
@@ -134,6 +137,11 @@ def _bar(numbers: dict[str, int]) -> dict[str, Any]:
         if n
     ]
     return {"total": total, "parts": parts}
+
+
+def _moved(summaries: pd.DataFrame) -> dict[str, int]:
+    """Return how many printed numbers fall out differently from variant to variant, and how."""
+    return summaries.loc[summaries["note"] != "", "note"].value_counts().to_dict()
 
 
 def anchor(cell: Mapping[str, Any]) -> str:
@@ -187,10 +195,19 @@ def _note(entry: Entry) -> str:
     parts = [entry.verdict, f"n = {cell['n']}"]
     if cell["failed"]:
         parts.append(f"{cell['failed']} failed")
-    if not is_missing(cell["relative_speed"]):
-        parts.append(f"{cell['relative_speed']:.2f} times the row's common factor")
-    elif not is_missing(cell["difference"]):
-        parts.append(f"difference {cell['difference']:+.3g} = {cell['difference_in_sd']:+.2g} sd")
-        if not is_missing(cell["difference_in_se"]):
-            parts.append(f"{cell['difference_in_se']:+.2g} standard errors")
+    if not is_missing(cell["low"]):
+        interval = f"{cell['low']:+.3g} to {cell['high']:+.3g}"
+        parts.append(f"difference {cell['difference']:+.3g}, 90 % interval {interval}")
+    if not is_missing(cell["sd_ratio"]):
+        parts.append(f"sd {cell['sd_ratio']:.2g} times the printed one")
+    if entry.verdict == UNDECIDED:
+        parts.append(_needed(cell["needed"]))
     return ", ".join(part for part in parts if part)
+
+
+def _needed(replications: float) -> str:
+    if is_missing(replications):
+        return ""
+    if replications == inf:
+        return "no number of replications of ours would decide"
+    return f"about {ceil(replications)} replications would decide"

@@ -17,11 +17,12 @@ _THOUSAND, _MILLION = 1e3, 1e6
 _MILLISECONDS_BELOW = 0.1
 # A verdict's sign is told by its shape, not by its colour alone.
 SYMBOLS = {
-    "reproduced": "●",
-    "close": "◐",
+    "agrees closely": "●",
+    "agrees": "◐",
     "differs": "○",
     "undecided": "?",
     "stand-in": "◇",
+    "not judged": "",
     "not run": "–",
 }
 _LATEX_SYMBOLS = {
