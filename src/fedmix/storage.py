@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+# What to do about a damaged file that the pipeline made.
+_REMAKE = "Delete it and run Snakemake again: it will be remade."
+
 
 @contextmanager
 def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
@@ -70,13 +73,20 @@ def write_arrays(path: str | os.PathLike, arrays: dict[str, np.ndarray]) -> None
         np.savez_compressed(stream, allow_pickle=False, **arrays)
 
 
-def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
+def read_arrays(path: str | os.PathLike, remedy: str = _REMAKE) -> dict[str, np.ndarray]:
     """Read an npz, never unpickling.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    remedy : str, optional
+        What to do if it is damaged; the default holds for files that the pipeline made.
 
     Raises
     ------
     DataError
-        If the file is damaged; it names the file and says to delete it.
+        If the file is damaged; it names the file and the remedy.
     """
     import numpy as np
 
@@ -86,7 +96,7 @@ def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
     except FileNotFoundError:
         raise
     except Exception as error:
-        raise DataError(_damaged(path, error)) from error
+        raise DataError(_damaged(path, error, remedy)) from error
 
 
 def write_table(path: str | os.PathLike, table: pd.DataFrame) -> None:
@@ -118,14 +128,8 @@ def read_records(path: str | os.PathLike) -> dict[str, pd.DataFrame]:
     return {name: pd.DataFrame(r["data"], columns=r["columns"]) for name, r in records.items()}
 
 
-def read_table(path: str | os.PathLike) -> pd.DataFrame:
-    """Read a parquet file.
-
-    Raises
-    ------
-    DataError
-        If the file is damaged; it names the file and says to delete it.
-    """
+def read_table(path: str | os.PathLike, remedy: str = _REMAKE) -> pd.DataFrame:
+    """Read a parquet file; parameters and errors as :func:`read_arrays`."""
     import pandas as pd
 
     try:
@@ -133,11 +137,8 @@ def read_table(path: str | os.PathLike) -> pd.DataFrame:
     except FileNotFoundError:
         raise
     except Exception as error:
-        raise DataError(_damaged(path, error)) from error
+        raise DataError(_damaged(path, error, remedy)) from error
 
 
-def _damaged(path: str | os.PathLike, error: Exception) -> str:
-    return (
-        f"{path} is damaged or truncated ({type(error).__name__}: {error}). "
-        "Delete it and run Snakemake again: it will be remade."
-    )
+def _damaged(path: str | os.PathLike, error: Exception, remedy: str = _REMAKE) -> str:
+    return f"{path} is damaged or truncated ({type(error).__name__}: {error}). {remedy}"
