@@ -159,7 +159,7 @@ class Pipeline:
         """Delete what the methods of one setting have made, and what follows from it."""
         for method in METHODS:
             shutil.rmtree(self.work / SETTING / method)
-        for path in (self.work / SETTING).glob("*.parquet"):
+        for path in (self.work / SETTING).glob("*.*"):
             path.unlink()
 
     def edit(self, name: str, old: str, new: str) -> None:
