@@ -2,16 +2,19 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+import yaml
 
 import fedmix
 from fedmix import methods
 from fedmix.configuration import read_yaml
+from fedmix.pipeline.request import read_request
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -130,6 +133,24 @@ def test_the_page_of_options_prints_what_it_shows(tmp_path):
     )
     finished = run(code, tmp_path)
     assert finished.stdout == shown, finished.stderr
+
+
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PRESETS = [
+    (path.stem, text)
+    for path in PAGES
+    for text in re.findall(r"```yaml\n(studies:.*?)```", path.read_text(encoding="utf-8"), re.S)
+]
+
+
+@pytest.mark.parametrize(("page", "preset"), PRESETS)
+def test_the_presets_that_pages_show_can_be_planned(page, preset, tmp_path):
+    for folder in ("config", "workflow/schemas", "data/published"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    (tmp_path / "config" / "presets" / "mine.yaml").write_text(preset)
+    options = read_yaml(ROOT / "config" / "config.yaml") | {"preset": "mine"}
+    request = read_request(tmp_path / "config", options, tmp_path)
+    assert set(request.studies) == set(yaml.safe_load(preset)["studies"])
 
 
 def test_the_readme_s_example_runs(tmp_path):
