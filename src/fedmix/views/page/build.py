@@ -66,11 +66,11 @@ class PageContext:
     cells : DataFrame
         The frame of cells of all settings.
     ranks : DataFrame
-        Of :func:`fedmix.cells.rank_agreement`.
+        Of :func:`fedmix.cells.ranks.rank_agreement`.
     claims : DataFrame
-        Of :func:`fedmix.cells.evaluate_claims`.
+        Of :func:`fedmix.cells.claims.evaluate_claims`.
     discrepancies : DataFrame
-        Of :func:`fedmix.cells.measure_discrepancies`.
+        Of :func:`fedmix.cells.discrepancies.measure_discrepancies`.
     papers : mapping of str to str
         Title of every paper, and of every comparison of our own, in the order to be shown.
     tables : sequence of mapping
