@@ -228,7 +228,8 @@ def studies_page() -> str:
         names = wanted if isinstance(wanted, str) else ", ".join(map(_name, wanted))
         variants = ", ".join(study.get("variants") or ["default"])
         facts = [
-            f"- paper: {path.parts[-3]}, experiment: `fedmix.experiments.{study['experiment']}`",
+            f"- folder: `config/{path.parts[-4]}/{path.parts[-3]}`, experiment: "
+            f"`fedmix.experiments.{study['experiment']}`",
             f"- replications: {study['replications']}",
             f"- variants: {variants}",
             f"- methods: {names}",
