@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmix.clients import Clients, offsets_of
-from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.errors import ConfigurationError
 from fedmix.experiments.base import Method, Outcome
 from fedmix.initialization import aligned_initial_values
 from fedmix.metrics.mixture import misclustering
@@ -20,8 +20,7 @@ from fedmix.partition import (
     by_group,
     choose_contaminated,
     contaminate,
-    jitter_constant_columns,
-    standardize_clients,
+    scale,
     train_test_split,
     uniform,
 )
@@ -97,7 +96,7 @@ def clients_of(
     """
     train = Clients(data.features[problem["train"]], problem["train_offsets"])
     test = Clients(data.features[problem["test"]], problem["test_offsets"])
-    train, test = _scale(train, test, setting["scaling"], streams)
+    train, test = scale(train, test, setting["scaling"], streams.generator("jitter"))
     contaminated = contaminate(
         train,
         problem["contaminated"],
@@ -106,19 +105,6 @@ def clients_of(
         labels=data.labels[problem["train"]],
     )
     return contaminated, test
-
-
-def _scale(
-    train: Clients, test: Clients, scaling: str, streams: Streams
-) -> tuple[Clients, Clients]:
-    if scaling == "none":
-        return train, test
-    if scaling == "per_client":
-        jittered = jitter_constant_columns(train, streams.generator("jitter"))
-        return standardize_clients(jittered, test)
-    raise ConfigurationError(
-        f"Unknown scaling {scaling!r}. {nearest_names(scaling, ['none', 'per_client'])}"
-    )
 
 
 def _rows_of_clients(
