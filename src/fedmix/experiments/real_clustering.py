@@ -1,7 +1,8 @@
 """Mis-clustering on real data in federated clients: Tables 1-3 and 6-8 of the FedGrEM paper.
 
 Settings: ``partition`` ("group" or "uniform"), ``n_clients``, ``n_contaminated``,
-``contamination`` (a kind), ``train_fraction``, ``scaling``, ``initialization``, ``n_components``.
+``contaminated`` ("last", the default, or "random"), ``contamination`` (a kind),
+``train_fraction``, ``scaling``, ``initialization``, ``n_components``.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ def make_problem(setting: Mapping[str, Any], data: Dataset, streams: Streams) ->
     rows = _rows_of_clients(setting, data, rng)
     train, test = train_test_split(rows, setting["train_fraction"], rng)
     contaminated = choose_contaminated(
-        len(rows), setting["n_contaminated"], streams.generator("contaminated clients")
+        len(rows),
+        setting["n_contaminated"],
+        streams.generator("contaminated clients"),
+        setting.get("contaminated", "last"),
     )
     return {
         "train": np.concatenate(train),
