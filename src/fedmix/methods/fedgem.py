@@ -29,7 +29,7 @@ from fedmix.methods.fedgem_client import (
     uncertainty_radii,
 )
 from fedmix.methods.fedgem_privacy import GaussianMechanism
-from fedmix.methods.fedgem_server import Server
+from fedmix.methods.fedgem_server import SEARCHES, Server
 from fedmix.methods.seeding import components_of, seed_clients
 from fedmix.streams import generator_of
 
@@ -39,7 +39,7 @@ IntArray = NDArray[np.int64]
 _CHOICES = {
     "radius": ("exact", "theorem4", "half"),
     "direction": ("towards", "away"),
-    "server": ("pairwise", "kdtree"),
+    "server": SEARCHES,
 }
 
 
@@ -69,8 +69,10 @@ class FedGEM(FederatedEstimator):
     one_component_per_client : bool, default=False
         Whether a super-cluster holds at most one component of a client (published program). The
         result then depends on the order of the clients.
-    server : {"pairwise", "kdtree"}, default="pairwise"
-        How overlaps are found; the KD-tree (B.5.1) pays when they are few.
+    server : {"pairwise", "kdtree", "none"}, default="pairwise"
+        How overlaps are found; the KD-tree (B.5.1) pays when they are few. With "none" there is
+        neither collaborative training nor final aggregation: the same local EM from the same
+        starts, without any exchange, which shows what federation adds.
     final_radius_scale : float, default=1.0
         v in the squared radius v R_min / (pi sqrt(N_g)) of the final aggregation.
     init : sequence of G arrays of shape (K_g, d), optional
@@ -262,7 +264,7 @@ class FedGEM(FederatedEstimator):
         self.n_clusters_ = len(self.cluster_centers_)
         self.n_rounds_ = len(self.history_)
         n_components, n_features = means.shape
-        exchanges = self.n_rounds_ + 1
+        exchanges = 0 if self.server == "none" else self.n_rounds_ + 1
         self.communication_ = {
             "up": exchanges * n_components * (n_features + 1),
             "down": exchanges * n_components * n_features,

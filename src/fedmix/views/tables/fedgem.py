@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Data sets whose name says which embedding or binning was taken -> the printed column.
 COLUMNS = {"mnist_vae": "mnist", "cifar10_barlow": "cifar10", "abalone_as_written": "abalone"}
 #: Methods that the published program scores client by client; it scores all others pooled.
-SCORED_PER_CLIENT = ("FedGEM", "LocalKMeans")
+SCORED_PER_CLIENT = ("FedGEM", "FedGEM-local", "LocalKMeans")
 _SCORINGS = ("published", "pooled", "per_client")
 
 
