@@ -50,7 +50,7 @@ def run(
     parameters = parameters_of(
         method.kind, {**setting, **_known(setting, problem, data), "random_state": seed}, initial
     )
-    parameters |= _tuned(method, train, parameters, setting["final_radius_scale"], seed)
+    parameters |= _tuned(method, setting, train, parameters, seed)
     estimator = method.fit(train, **parameters)
     good = np.setdiff1d(np.arange(len(test)), problem["contaminated"])
     labels = test.split(data.labels[problem["test"]])
@@ -123,15 +123,21 @@ def _known(setting: Mapping[str, Any], problem: Arrays, data: Dataset) -> dict[s
 
 
 def _tuned(
-    method: Method, train: Clients, parameters: Mapping[str, Any], scales: Sequence, seed: int
+    method: Method,
+    setting: Mapping[str, Any],
+    train: Clients,
+    parameters: Mapping[str, Any],
+    seed: int,
 ) -> dict[str, float]:
     """Choose, without labels, what the method has to tune and the configuration leaves open."""
     open_ones = _arguments(method.kind) - set(method.parameters)
     if "final_radius_scale" in open_ones:
-        chosen = choose_scale(method, train, parameters, scales, seed)
+        chosen = choose_scale(method, train, parameters, setting["final_radius_scale"], seed)
         return {"final_radius_scale": chosen["final_radius_scale"]}
     if "penalty_scale" in open_ones:
-        return {"penalty_scale": select_penalty(method.build(**parameters), train)}
+        # Fits on a part start from that part alone: the shared start has seen what is held out.
+        start = setting["initialization"]
+        return {"penalty_scale": select_penalty(method.build(**parameters), train, start)}
     return {}
 
 

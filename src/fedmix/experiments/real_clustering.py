@@ -8,6 +8,7 @@ Settings: ``partition`` ("group" or "uniform"), ``n_clients``, ``n_contaminated`
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from fedmix.clients import Clients, offsets_of
 from fedmix.errors import ConfigurationError
 from fedmix.experiments.base import Method, Outcome
 from fedmix.initialization import aligned_initial_values
+from fedmix.methods.penalty_selection import select_penalty
 from fedmix.metrics.mixture import misclustering
 from fedmix.partition import (
     by_group,
@@ -77,12 +79,17 @@ def run(
 ) -> Outcome:
     """Fit one method on the training data; the score is a mean over good clients' test data."""
     train, test = clients_of(setting, problem, data, streams)
-    estimator = method.fit(
-        train,
-        n_components=setting["n_components"],
-        init=(initial["weights"], initial["means"]),
-        random_state=streams.integer(f"method {method.estimator}"),
-    )
+    parameters = {
+        "n_components": setting["n_components"],
+        "init": (initial["weights"], initial["means"]),
+        "random_state": streams.integer(f"method {method.estimator}"),
+    }
+    if method.parameters.get("penalty_scale") == "held-out":
+        # The shared initial values have seen all points, those that would be held out included.
+        fitted = method.build(**parameters)
+        chosen = select_penalty(fitted, train, init=setting["initialization"])
+        method = replace(method, parameters={**method.parameters, "penalty_scale": chosen})
+    estimator = method.fit(train, **parameters)
     labels = test.split(data.labels[problem["test"]])
     predicted = estimator.predict(test)
     good = np.setdiff1d(np.flatnonzero(test.sizes), problem["contaminated"])

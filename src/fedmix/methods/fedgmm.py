@@ -9,7 +9,7 @@ import numpy as np
 
 from fedmix import families
 from fedmix.alignment import align
-from fedmix.checks import check_integer
+from fedmix.checks import check_choice, check_integer
 from fedmix.clients import Clients
 from fedmix.families import Sample
 from fedmix.families.base import floor_code, symmetric
@@ -44,6 +44,9 @@ class FedGMM(FederatedMixture):
     ----------
     n_covariate_components : int, default=3
         M, as in the paper. They start from each client's own shared-covariance EM, aligned.
+    covariances : {"own", "first"}, default="own"
+        Whether every covariate component gets the average of its own covariances, or all get that
+        of the first component's, as in the program of Tian, Weng and Feng.
     **others
         Those of :class:`fedmix.methods.federated_mixture.FederatedMixture`. ``density_floor`` acts
         on the normalised responsibilities, as in the published code.
@@ -54,11 +57,6 @@ class FedGMM(FederatedMixture):
         pi of each client; ``weights_`` is its sum over m.
     covariate_means_ : ndarray of shape (K, M, d)
     covariances_ : ndarray of shape (K, M, d, d)
-
-    Notes
-    -----
-    The published code gives all covariate components the average covariance of the first one; here
-    each has its own.
 
     References
     ----------
@@ -72,6 +70,7 @@ class FedGMM(FederatedMixture):
         n_components: int,
         family: str = "regression",
         n_covariate_components: int = 3,
+        covariances: str = "own",
         max_rounds: int = 1000,
         tol: float = 0.0,
         init: tuple[FloatArray, FloatArray] | str | None = None,
@@ -80,6 +79,7 @@ class FedGMM(FederatedMixture):
     ) -> None:
         super().__init__(n_components, family, max_rounds, tol, init, density_floor, random_state)
         self.n_covariate_components = n_covariate_components
+        self.covariances = covariances
 
     def fit(self, clients: Clients) -> FedGMM:
         """Alternate local EM steps on the joint mixture and averages; return the estimator."""
@@ -174,6 +174,8 @@ class FedGMM(FederatedMixture):
         n_clients = len(self.weights_)
         self.covariate_means_ = np.repeat(centre[None], n_clients, axis=0)
         covariance = covariances[has_points].mean(axis=0)
+        if self.covariances == "first":
+            covariance = np.repeat(covariance[:1], len(covariance), axis=0)
         self.covariances_ = np.repeat(covariance[None], n_clients, axis=0)
         coefficient = coefficients[has_points].mean(axis=0)
         self.means_ = np.repeat(coefficient[None], n_clients, axis=0)
@@ -215,3 +217,4 @@ class FedGMM(FederatedMixture):
     def _validate(self) -> None:
         super()._validate()
         check_integer(self, "n_covariate_components", self.n_covariate_components, 1)
+        check_choice(self, "covariances", self.covariances, ("own", "first"))
