@@ -147,8 +147,7 @@ def fit_method(
     parameters = {name: known[name] for name in method.kind.needs} | {"random_state": seed}
     candidates = np.atleast_1d(scales).astype(float).tolist()
     chosen: dict[str, float] = {}
-    is_open = "final_radius_scale" not in method.parameters
-    if is_open and "final_radius_scale" in method.kind().get_params():
+    if "final_radius_scale" in method.kind().get_params():
         if len(candidates) == 1:
             chosen = {"final_radius_scale": candidates[0]}
         elif method.estimator == "FedGEM":

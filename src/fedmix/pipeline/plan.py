@@ -99,7 +99,10 @@ class Study:
 
     def methods_of(self, setting: Setting) -> list[str]:
         """Return the methods that run in a setting."""
-        return [m.name for m in self.methods.values() if setting.matches(m.where)]
+        only = self.variants[setting.variant].get("only", self.methods)
+        return [
+            name for name, m in self.methods.items() if name in only and setting.matches(m.where)
+        ]
 
     def method_in(self, name: str, setting: Setting) -> PlannedMethod:
         """Return a method with the parameters that the setting's variant gives it.
@@ -152,7 +155,7 @@ def plan_study(
         f"studies/{name}.yaml: variant {variant!r} changes the unknown method {method!r}. "
         f"{nearest_names(method, [*planned, *methods])}"
         for variant, change in variants.items()
-        for method in change.get("methods", {})
+        for method in [*change.get("methods", {}), *change.get("only", [])]
         if method not in planned and method not in methods
     )
     settings: dict[str, Setting] = {}
