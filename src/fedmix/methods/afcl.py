@@ -64,9 +64,9 @@ class AFCL(CentroidClustering):
     index that ends the rounds is taken before the seeds move, from labels that often stay the same:
     it may stand still while the seeds do not, so that the rounds end early.
 
-    On data of thousands of points the seeds collapse into one: the step is per point, and every
-    point draws all seeds together that lie within its distance of the winner. The authors' averages
-    leave runs with one cluster out; ours count them.
+    On thousands of points that no wide gaps divide the seeds collapse into one: the step is per
+    point, and every point draws all seeds together that lie within its distance of the winner. The
+    authors' averages leave runs with one cluster out; ours count them.
 
     A disguised point is known to the server up to the client's weight, so points count as sent.
     Silent clients that were heard less than the average are replayed from what they sent last.
