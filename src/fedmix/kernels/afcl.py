@@ -84,6 +84,9 @@ def group(close, copy_of, n_seeds):
         Copies that are in no group.
     """
     n_copies = len(close)
+    version_of = np.arange(n_copies) // n_seeds
+    seed_of = np.arange(n_copies) % n_seeds
+    neighbours = [np.flatnonzero(row) for row in close]
     later = np.zeros(n_copies // n_seeds, dtype=np.int64)  # clients still to come, by version
     for version in copy_of:
         later[version] += 1
@@ -95,21 +98,21 @@ def group(close, copy_of, n_seeds):
         later[version] -= 1
         for seed in range(n_seeds):
             own = version * n_seeds + seed
-            group, size = -1, 0
-            for c in range(n_copies):
-                here = c // n_seeds == version and c % n_seeds >= seed
-                if close[own, c] and (here or later[c // n_seeds] > 0):
-                    size += later[c // n_seeds] + here
-                    group = max(group, youngest[c])
+            chosen, size = -1, 0
+            for c in neighbours[own]:
+                here = version_of[c] == version and seed_of[c] >= seed
+                size += later[version_of[c]] + here
+                if here or later[version_of[c]] > 0:
+                    chosen = max(chosen, youngest[c])
             if size > 1:
-                if group == -1:
-                    group = n_groups
+                if chosen == -1:
+                    chosen = n_groups
                     n_groups += 1
-                for c in range(n_copies):
-                    here = c // n_seeds == version and c % n_seeds >= seed
-                    if close[own, c] and (here or later[c // n_seeds] > 0):
-                        groups_of[c, group] = True
-                        youngest[c] = max(youngest[c], group)
+                for c in neighbours[own]:
+                    here = version_of[c] == version and seed_of[c] >= seed
+                    if here or later[version_of[c]] > 0:
+                        groups_of[c, chosen] = True
+                        youngest[c] = max(youngest[c], chosen)
             if youngest[own] == -1:
                 n_alone += 1
             for g in range(youngest[own] + 1):
