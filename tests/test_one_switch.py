@@ -1,18 +1,19 @@
 """Every effect in the register is that of one switch: the two readings differ in nothing else."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from configured_studies import configured_studies
+from configured_studies import CONFIG, configured_studies
 from fedmix.cells import read_discrepancies
 from fedmix.cells.matching import has_values
 from fedmix.cells.papers import read_papers
-from fedmix.pipeline.plan import Setting, Study
+from fedmix.configuration import read_yaml
+from fedmix.errors import ConfigurationError
+from fedmix.pipeline.plan import Setting, Study, plan_study
 
-ENTRIES = read_discrepancies(read_papers(Path(__file__).parents[1] / "config"))
+ENTRIES = read_discrepancies(read_papers(CONFIG))
 EFFECTS = [
     pytest.param(effect, id=f"{entry['id']}-{i}")
     for entry in ENTRIES
@@ -87,3 +88,17 @@ def test_a_contrast_of_whole_variants_is_found_out():
     effect |= {"from": {"variant": "as_written"}, "to": {"variant": "corrected"}}
     before, after = next(pairs_of(effect))
     assert {"radius", "direction"} < switched(study, effect, before, after)
+
+
+def test_a_variant_may_run_some_methods_only():
+    study = configured_studies()["fedgem_benchmark"]
+    runs = {s.variant: study.methods_of(s) for s in study.settings.values()}
+    assert runs["afcl_trained"] == ["AFCL"]
+    assert len(runs["as_coded"]) == len(study.methods)
+
+
+def test_an_unknown_method_of_a_variant_is_told():
+    document = read_yaml(CONFIG / "papers/fedgem/studies/fedgem_radius.yaml")
+    document["variants"]["towards"]["only"] = ["FedGEMM"]
+    with pytest.raises(ConfigurationError, match="unknown method 'FedGEMM'"):
+        plan_study("fedgem_radius", "fedgem", document, read_yaml(CONFIG / "methods.yaml"))
