@@ -9,6 +9,9 @@ from configured_studies import CONFIG, configured_studies
 from fedmix.cells.discrepancies import read_discrepancies
 from fedmix.cells.papers import read_papers
 from fedmix.conditions import has_values
+from fedmix.configuration import Document
+from fedmix.pipeline.checking.claims import discrepancy_errors
+from fedmix.pipeline.checking.vocabulary import Vocabulary
 from fedmix.pipeline.plan import Setting, Study
 
 ENTRIES = read_discrepancies(read_papers(CONFIG))
@@ -93,3 +96,17 @@ def test_a_variant_may_run_some_methods_only():
     runs = {s.variant: study.methods_of(s) for s in study.settings.values()}
     assert runs["afcl_trained"] == ["AFCL"]
     assert len(runs["as_coded"]) == len(study.methods)
+
+
+def test_a_switch_that_the_study_does_not_have_is_told():
+    effect = {"study": "fedgem_radius", "method": "FedGEM", "metric": "ari_per_client"}
+    effect |= {"from": {"variant": "as_written"}, "to": {"variant": "towards"}}
+    studies = {"fedgem_radius": Vocabulary.of([configured_studies()["fedgem_radius"]])}
+
+    def errors(switch):
+        entry = {"effects": [{**effect, "switch": switch}]}
+        return list(discrepancy_errors(Document(entry, (lambda keys: "here",)), studies))
+
+    assert errors("direction") == errors(["direction", "v"]) == []
+    (message,) = errors("directon")
+    assert "unknown switch 'directon'. Did you mean 'direction'" in message
