@@ -107,8 +107,8 @@ class TwoPhase(ClusteredRegression):
 
     Notes
     -----
-    When all data are reused, the moments take all pairs of
-    different points of a client, with weights n_i / N as in Algorithm 3.
+    When all data are reused, the moments take all pairs of different points of a client, with
+    weights n_i / N as in Algorithm 3.
     """
 
     starts_from: ClassVar[str | None] = "model"
