@@ -22,6 +22,11 @@ class FedGrEM(FederatedMixture):
     ----------
     step_scale : float, default=0.95
         C_eta: the step of component r on client k is C_eta over its initial mixing weight.
+    initial_penalty : float, default=1.0
+        lambda[0] of the penalty path; the simulations' value. The theory has C_1 sqrt(n) (Section
+        3.1): so large that the first round gives all clients the common means, from which they
+        part again as the penalty falls. That leaves a client's poor local optimum behind; 1 is
+        next to nothing for hundreds of points a client.
     penalty_decay : float, default=0.1
         kappa_0 of the penalty path, from the paper.
     penalty_scale : float or "held-out", default=2.0
@@ -64,6 +69,7 @@ class FedGrEM(FederatedMixture):
         n_components: int,
         family: str = "gaussian",
         step_scale: float = 0.95,
+        initial_penalty: float = 1.0,
         penalty_decay: float = 0.1,
         penalty_scale: float | str = 2.0,
         central_steps: int | str = "exact",
@@ -80,6 +86,7 @@ class FedGrEM(FederatedMixture):
     ) -> None:
         super().__init__(n_components, family, max_rounds, tol, init, density_floor, random_state)
         self.step_scale = step_scale
+        self.initial_penalty = initial_penalty
         self.penalty_decay = penalty_decay
         self.penalty_scale = penalty_scale
         self.central_steps = central_steps
@@ -93,7 +100,7 @@ class FedGrEM(FederatedMixture):
         """Alternate local gradient steps and central updates; return the estimator itself."""
         sample = self._start(clients)
         self.penalty_scale_ = self._choose_penalty_scale(clients)
-        self.penalty_ = 1.0
+        self.penalty_ = float(self.initial_penalty)
         step_sizes = self._initial_step_sizes()
         generator = generator_of(self.random_state)
         floats = 0
@@ -201,6 +208,7 @@ class FedGrEM(FederatedMixture):
     def _validate(self) -> None:
         super()._validate()
         check_number(self, "step_scale", self.step_scale, above=0)
+        check_number(self, "initial_penalty", self.initial_penalty, least=0)
         check_number(self, "penalty_decay", self.penalty_decay, least=0)
         check_number(self, "soft_threshold", self.soft_threshold, least=0)
         if isinstance(self.penalty_scale, str):
