@@ -5,8 +5,8 @@ alignment, contamination ...) and the methods' parameters. Data, clients and sco
 :mod:`fedmix.experiments.real_clustering`. What protocols share in a replication (the partition,
 scaled clients, local fits, alignment, and fits that get equal parameters) is computed once.
 
-Settings: those of ``real_clustering`` but for ``n_contaminated``, and ``alignment`` (keywords of
-:func:`fedmix.align`) and ``place`` ("random" or "last": which clients are contaminated).
+Settings: those of ``real_clustering`` but for ``n_contaminated``, and ``alignment``, keywords of
+:func:`fedmix.align`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmix import methods
-from fedmix.checks import check_choice
 from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
 from fedmix.experiments.real_clustering import Arrays, clients_of, make_problem
 from fedmix.initialization import align_fits, initialize
 from fedmix.metrics.mixture import misclustering
-from fedmix.partition import choose_contaminated
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -180,21 +178,11 @@ class _Replication:
 
     def _problem(self, setting: dict) -> Arrays:
         """Return the rows of the clients, the same for all protocols, and who is contaminated."""
-        problem = self._once(
+        return self._once(
             "problem",
-            [],
-            lambda: make_problem(
-                {**setting, "n_contaminated": 0}, self._dataset(setting), self.streams
-            ),
+            self._values(setting, ()),
+            lambda: make_problem(setting, self._dataset(setting), self.streams),
         )
-        return {**problem, "contaminated": self._contaminated(setting)}
-
-    def _contaminated(self, setting: dict) -> np.ndarray:
-        check_choice("a protocol", "place", setting["place"], ("random", "last"))
-        n_clients, n_bad = setting["n_clients"], setting["n_contaminated"]
-        if setting["place"] == "last":
-            return np.arange(n_clients - n_bad, n_clients)
-        return choose_contaminated(n_clients, n_bad, self.streams.generator("contaminated clients"))
 
     def _clients(self, setting: dict) -> tuple[Clients, Clients]:
         """Return training and test data."""
@@ -227,7 +215,7 @@ class _Replication:
             return self._once("local fits", key, lambda: self._fit(setting, train))
         clean = self._local_fits({**setting, "n_contaminated": 0})
         weights, means = (values.copy() for values in clean)
-        bad = self._contaminated(setting)
+        bad = self._problem(setting)["contaminated"]
         alone = Clients.from_arrays([x if k in bad else x[:0] for k, x in enumerate(train)])
         fits = self._fit(setting, alone)
         weights[bad], means[bad] = fits[0][bad], fits[1][bad]
@@ -243,7 +231,9 @@ class _Replication:
 
     def _values(self, setting: dict, names: Sequence[str]) -> list[Any]:
         """Return what a stage depends on; nothing that contaminates matters to the clean row."""
-        harm = ("n_contaminated", "contamination", "place") if setting["n_contaminated"] else ()
+        harm = (
+            ("n_contaminated", "contaminated", "contamination") if setting["n_contaminated"] else ()
+        )
         return [setting[name] for name in (*names, *harm)]
 
     def _once(self, what: str, key: Any, make: Callable[[], Any]) -> Any:

@@ -1,7 +1,8 @@
 """Mis-clustering on real data in federated clients: Tables 1-3 and 6-8 of the FedGrEM paper.
 
 Settings: ``partition`` ("group" or "uniform"), ``n_clients``, ``n_contaminated``,
-``contamination`` (a kind), ``train_fraction``, ``scaling``, ``initialization``, ``n_components``.
+``contaminated`` ("last", the default, or "random"), ``contamination`` (a kind),
+``train_fraction``, ``scaling``, ``initialization``, ``n_components``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmix.clients import Clients, offsets_of
-from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.errors import ConfigurationError
 from fedmix.experiments.base import Method, Outcome
 from fedmix.initialization import aligned_initial_values
 from fedmix.metrics.mixture import misclustering
@@ -20,8 +21,7 @@ from fedmix.partition import (
     by_group,
     choose_contaminated,
     contaminate,
-    jitter_constant_columns,
-    standardize_clients,
+    scale,
     train_test_split,
     uniform,
 )
@@ -39,7 +39,10 @@ def make_problem(setting: Mapping[str, Any], data: Dataset, streams: Streams) ->
     rows = _rows_of_clients(setting, data, rng)
     train, test = train_test_split(rows, setting["train_fraction"], rng)
     contaminated = choose_contaminated(
-        len(rows), setting["n_contaminated"], streams.generator("contaminated clients")
+        len(rows),
+        setting["n_contaminated"],
+        streams.generator("contaminated clients"),
+        setting.get("contaminated", "last"),
     )
     return {
         "train": np.concatenate(train),
@@ -97,7 +100,7 @@ def clients_of(
     """
     train = Clients(data.features[problem["train"]], problem["train_offsets"])
     test = Clients(data.features[problem["test"]], problem["test_offsets"])
-    train, test = _scale(train, test, setting["scaling"], streams)
+    train, test = scale(train, test, setting["scaling"], streams.generator("jitter"))
     contaminated = contaminate(
         train,
         problem["contaminated"],
@@ -106,19 +109,6 @@ def clients_of(
         labels=data.labels[problem["train"]],
     )
     return contaminated, test
-
-
-def _scale(
-    train: Clients, test: Clients, scaling: str, streams: Streams
-) -> tuple[Clients, Clients]:
-    if scaling == "none":
-        return train, test
-    if scaling == "per_client":
-        jittered = jitter_constant_columns(train, streams.generator("jitter"))
-        return standardize_clients(jittered, test)
-    raise ConfigurationError(
-        f"Unknown scaling {scaling!r}. {nearest_names(scaling, ['none', 'per_client'])}"
-    )
 
 
 def _rows_of_clients(
