@@ -40,6 +40,7 @@ else:
 
 
 include: "workflow/rules/aggregate.smk"
+include: "workflow/rules/protocols.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/targets.smk"
 include: "workflow/rules/status.smk"

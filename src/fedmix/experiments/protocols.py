@@ -12,6 +12,7 @@ Settings: those of ``real_clustering`` but for ``n_contaminated``, and ``alignme
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -67,19 +68,11 @@ class Protocol:
     parameters: Mapping[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One number of contaminated clients in one replication."""
-
-    n_contaminated: int
-    replication: int
-
-
 def run_protocols(
     study: str,
     setting: Mapping[str, Any],
     protocols: Sequence[Protocol],
-    cells: Iterable[Cell],
+    cells: Iterable[tuple[int, int]],
     data: Mapping[str, Dataset],
 ) -> pd.DataFrame:
     """Run every protocol on every cell.
@@ -92,7 +85,8 @@ def run_protocols(
     setting : mapping
         What the protocols have in common, e.g. ``dataset``, ``n_clients``, ``n_components``.
     protocols : sequence of Protocol
-    cells : iterable of Cell
+    cells : iterable of pairs of int
+        Numbers of contaminated clients, and replications.
     data : mapping of str to Dataset
         The embedded data by the name of the embedding.
 
@@ -105,11 +99,12 @@ def run_protocols(
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
-    wanted = sorted(cells, key=lambda cell: (cell.replication, cell.n_contaminated))
-    for replication in sorted({cell.replication for cell in wanted}):
+    by_replication: dict[int, list[int]] = {}
+    for n_contaminated, replication in cells:
+        by_replication.setdefault(replication, []).append(n_contaminated)
+    for replication, own in by_replication.items():
         streams = Streams(study, str(setting["dataset"]), replication)
         bench = _Replication(setting, data, streams)
-        own = [cell.n_contaminated for cell in wanted if cell.replication == replication]
         for protocol in protocols:
             for n_contaminated in own:
                 where = {
@@ -139,7 +134,8 @@ class _Replication:
         """Return a method's mean error over good clients; NaN where it diverged."""
         setting = {**self.common, **protocol.setting, "n_contaminated": where["n_contaminated"]}
         parameters = self._resolved(setting, protocol.parameters[method])
-        key = [method, parameters, *self._values(setting, _START)]
+        depends_on = _DATA if parameters.get("init") else _START
+        key = [method, parameters, *self._values(setting, depends_on)]
         return self._once("error", key, lambda: self._error(setting, method, parameters))
 
     def _error(self, setting: dict, method: str, parameters: dict) -> float:
@@ -165,7 +161,7 @@ class _Replication:
         for name, value in values.items():
             if isinstance(value, tuple):
                 number, units = value
-                values[name] = number * np.prod([self._unit(setting, unit) for unit in units])
+                values[name] = number * math.prod(self._unit(setting, unit) for unit in units)
         return values
 
     def _unit(self, setting: dict, unit: str) -> float:

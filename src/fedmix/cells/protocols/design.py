@@ -1,0 +1,91 @@
+"""Draw protocols that fill the space evenly, and halve them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from inspect import signature
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedmix import methods
+from fedmix.cells.protocols.score import joint_distance
+from fedmix.cells.protocols.space import Choice, Space
+from fedmix.configuration import raise_all
+from fedmix.errors import nearest_names
+from fedmix.streams import Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+
+def draw_protocols(space: Space) -> pd.DataFrame:
+    """Return the first rung's protocols: a Latin hypercube over the choices.
+
+    Each choice takes its values in proportion to their weights. Protocols are sorted by what takes
+    longest to make, so that those of one job share it.
+
+    Returns
+    -------
+    DataFrame
+        ``protocol``, a name, and a column a choice with the names of its values.
+
+    Raises
+    ------
+    ConfigurationError
+        If a choice fills a parameter that its method has not.
+    """
+    import pandas as pd
+    from scipy.stats import qmc
+
+    raise_all(_unknown_parameters(space))
+    rng = Streams(space.study, "protocols", 0).generator("design")
+    n = space.rungs[0].protocols
+    points = qmc.LatinHypercube(len(space.choices), rng=rng).random(n)
+    chosen = {
+        name: take(choice, points[:, j]) for j, (name, choice) in enumerate(space.choices.items())
+    }
+    by = [name for name, choice in space.choices.items() if choice.setting]
+    design = pd.DataFrame(chosen).sort_values(by, kind="stable", ignore_index=True)
+    names = [f"p{i:0{len(str(n - 1))}d}" for i in range(n)]
+    design.insert(0, "protocol", names)
+    return design
+
+
+def _unknown_parameters(space: Space) -> Iterator[str]:
+    for choice in space.choices.values():
+        for method, parameter in choice.methods.items():
+            known = signature(methods.get(method)).parameters
+            if parameter not in known:
+                hint = nearest_names(parameter, known)
+                yield f"choices: {choice.name}: {method} has no parameter {parameter!r}. {hint}"
+
+
+def take(choice: Choice, shares: NDArray[np.float64]) -> list[str]:
+    """Return the values' names at shares (n,) of their summed weights, each in [0, 1)."""
+    weights = np.array([value.weight for value in choice.values])
+    edges = np.cumsum(weights)[:-1] / weights.sum()
+    return [choice.values[i].name for i in np.searchsorted(edges, shares, side="right")]
+
+
+def read_design(path: str | os.PathLike) -> pd.DataFrame:
+    """Read protocols that were written as CSV; all columns are names."""
+    import pandas as pd
+
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def survivors(scores: pd.DataFrame, n_protocols: int) -> list[str]:
+    """Return the nearest protocols, in the design's order.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Of :func:`fedmix.cells.protocols.score.score_tables`; the distance from all its tables
+        counts.
+    n_protocols : int
+    """
+    nearest = joint_distance(scores).sort_values(kind="stable").index[:n_protocols]
+    return sorted(nearest)

@@ -1,0 +1,247 @@
+"""What a paper leaves open, as its ``protocols.yaml`` declares it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from fedmix import methods as method_registry
+from fedmix.cells.papers import Paper
+from fedmix.configuration import merged, raise_all, read_schema, read_yaml, validate
+from fedmix.errors import nearest_names
+
+if TYPE_CHECKING:
+    from fedmix.experiments.protocols import Protocol
+
+#: The target that all tables share one protocol for.
+COMMON = "common"
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of a choice: what is filled in, and how natural it is."""
+
+    name: str
+    value: Any
+    weight: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One thing that the paper leaves open.
+
+    Parameters
+    ----------
+    name, silent : str
+        ``silent`` says where the paper is silent or vague.
+    values : sequence of Value
+    setting : str, optional
+        The setting's value that it fills; otherwise
+    methods : mapping of str to str
+        method -> the parameter that it fills.
+    tables : sequence of str
+        The tables that it concerns; all if there is none.
+    """
+
+    name: str
+    silent: str
+    values: Sequence[Value]
+    setting: str | None = None
+    methods: Mapping[str, str] = field(default_factory=dict)
+    tables: Sequence[str] = ()
+
+    def concerns(self, table: str) -> bool:
+        """Return whether a table depends on it."""
+        return not self.tables or table in self.tables
+
+    def value(self, name: str) -> Any:
+        """Return what a value's name fills in."""
+        return next(value.value for value in self.values if value.name == name)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A printed table, by our setting's values and its rows' numbers of contaminated clients."""
+
+    name: str
+    title: str
+    printed: str
+    setting: Mapping[str, Any]
+    n_contaminated: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One stage of successive halving: so many protocols, rows (None: all) and replications."""
+
+    protocols: int
+    replications: int
+    block: int
+    rows: int | None = None
+
+    def blocks(self) -> list[str]:
+        """Return the jobs' ranges of protocols, such as ``"0-63"``, last one included."""
+        starts = range(0, self.protocols, self.block)
+        return [f"{a}-{min(a + self.block, self.protocols) - 1}" for a in starts]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Everything that ``protocols.yaml`` says, for one preset.
+
+    Parameters
+    ----------
+    paper : str
+        The paper's key.
+    study, metric, method : str
+        Whose printed cells are searched for, and the method whose lead is the claim.
+    methods : mapping of str to mapping
+        Method -> parameters that no choice changes.
+    tables : mapping of str to Table
+    choices : mapping of str to Choice
+    rungs : sequence of Rung
+    """
+
+    paper: str
+    study: str
+    metric: str
+    method: str
+    methods: Mapping[str, Mapping[str, Any]]
+    tables: Mapping[str, Table]
+    choices: Mapping[str, Choice]
+    rungs: Sequence[Rung]
+
+    @property
+    def targets(self) -> dict[str, list[str]]:
+        """What is searched for: each table by itself, then all with one common protocol."""
+        alone = {name: [name] for name in self.tables}
+        return alone | ({COMMON: list(self.tables)} if len(alone) > 1 else {})
+
+    def choices_of(self, table: str) -> list[Choice]:
+        """Return the choices that a table depends on."""
+        return [choice for choice in self.choices.values() if choice.concerns(table)]
+
+    def embeddings(self, table: str) -> list[str]:
+        """Return the embeddings that a table's protocols work on."""
+        for choice in self.choices_of(table):
+            if choice.setting == "embedding":
+                return [value.value for value in choice.values]
+        return [self.tables[table].setting["embedding"]]
+
+    def cells(self, table: str, rung: int) -> list[tuple[int, int]]:
+        """Return the pairs (n_contaminated, replication) that a rung is the first to run."""
+        done = {cell for earlier in range(rung) for cell in self._grid(table, earlier)}
+        return [cell for cell in self._grid(table, rung) if cell not in done]
+
+    def rows(self, table: str, rung: int) -> list[int]:
+        """Return the numbers of contaminated clients that a rung runs."""
+        return list(self.tables[table].n_contaminated[: self.rungs[rung].rows])
+
+    def for_running(self, table: str) -> Space:
+        """Return only what a table's runs depend on: a change of the rest reruns none of them."""
+        choices = {
+            choice.name: replace(
+                choice, silent="", values=[replace(value, weight=1.0) for value in choice.values]
+            )
+            for choice in self.choices_of(table)
+        }
+        own = replace(self.tables[table], title="", printed="", n_contaminated=())
+        return replace(self, tables={table: own}, choices=choices, rungs=())
+
+    def protocol(self, table: str, chosen: Mapping[str, Any]) -> Protocol:
+        """Return a protocol of a table.
+
+        Parameters
+        ----------
+        table : str
+        chosen : mapping
+            A row of the design: ``protocol``, its name, and the name of each choice's value.
+        """
+        from fedmix.experiments.protocols import Protocol  # compiled code, which a plan needs not
+
+        setting: dict[str, Any] = {}
+        parameters = {method: dict(base) for method, base in self.methods.items()}
+        for choice in self.choices_of(table):
+            value = choice.value(chosen[choice.name])
+            if choice.setting:
+                setting[choice.setting] = value
+            for method, parameter in choice.methods.items():
+                parameters[method][parameter] = value
+        return Protocol(chosen["protocol"], setting, parameters)
+
+    def _grid(self, table: str, rung: int) -> list[tuple[int, int]]:
+        replications = range(self.rungs[rung].replications)
+        return [(n, r) for r in replications for n in self.rows(table, rung)]
+
+
+def read_space(paper: Paper, preset: str) -> Space | None:
+    """Return what a paper leaves open, or None if it says nothing of that or not in this preset.
+
+    Raises
+    ------
+    ConfigurationError
+        Listing all that is wrong in ``protocols.yaml``.
+    """
+    path = paper.folder / "protocols.yaml"
+    if not path.exists():
+        return None
+    schema = read_schema(paper.folder.parents[2] / "workflow" / "schemas" / "protocols.schema.yaml")
+    where = "/".join(path.parts[-2:])
+    document = read_yaml(path)
+    validate(document, schema, where)
+    presets = document["presets"]
+    if preset not in presets:
+        return None
+    document = merged(document, presets[preset] or {})
+    validate(document, schema, f"{where}, preset {preset}")
+    raise_all(f"{where}: {error}" for error in _errors(document))
+    common = document.get("constants", {})
+    return Space(
+        paper=paper.key,
+        study=document["study"],
+        metric=document["metric"],
+        method=document["method"],
+        methods=document["methods"],
+        tables={
+            name: Table(name, **{**entry, "setting": {**common, **entry["setting"]}})
+            for name, entry in document["tables"].items()
+        },
+        choices={name: _choice(name, entry) for name, entry in document["choices"].items()},
+        rungs=[Rung(**entry) for entry in document["rungs"]],
+    )
+
+
+def _choice(name: str, entry: Mapping[str, Any]) -> Choice:
+    values = []
+    for label, given in entry["values"].items():
+        value = given.get("value", label)
+        if "units" in given:
+            value = (value, tuple(given["units"]))
+        values.append(Value(label, value, given["weight"]))
+    return Choice(name, **{**entry, "values": values})
+
+
+def _errors(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong that a schema cannot see."""
+    tables, own_methods = document["tables"], document["methods"]
+    known = method_registry.index()
+    if document["method"] not in own_methods:
+        hint = nearest_names(document["method"], own_methods)
+        yield f"method {document['method']!r} is not run. {hint}"
+    yield from (
+        f"methods: unknown method {method!r}. {nearest_names(method, known)}"
+        for method in own_methods
+        if method not in known
+    )
+    for name, choice in document["choices"].items():
+        for table in choice.get("tables", []):
+            if table not in tables:
+                yield f"choices: {name}: unknown table {table!r}. {nearest_names(table, tables)}"
+        for method, _parameter in choice.get("methods", {}).items():
+            if method not in own_methods:
+                hint = nearest_names(method, own_methods)
+                yield f"choices: {name}: method {method!r} is not run. {hint}"
+    sizes = [rung["protocols"] for rung in document["rungs"]]
+    if sizes != sorted(sizes, reverse=True):
+        yield f"rungs: the numbers of protocols {sizes} must not rise."

@@ -1,0 +1,137 @@
+# Which protocol printed a table? A search over all that a paper leaves unsaid: many protocols on a
+# few replications, then fewer on more (successive halving).
+
+from fedmix.cells.protocols.space import read_space
+
+SEARCHES = {
+    key: space
+    for key, paper in REQUEST.papers.items()
+    if (space := read_space(paper, config["preset"]))
+}
+SEARCH = "results/protocols/{paper}"
+# The first rung is the same for all that is searched for.
+EVERY = "every"
+
+
+wildcard_constraints:
+    paper="|".join(SEARCHES) or "none",
+    target="[a-z0-9_]+",
+    table="[a-z0-9_]+",
+    rung=r"\d+",
+
+
+def protocol_runs(paper, target, rungs):
+    """Every block that some rungs run for a target."""
+    space = SEARCHES[paper]
+    return [
+        f"results/protocols/{paper}/{target if rung else EVERY}/rung{rung}/{table}/{block}.parquet"
+        for rung in rungs
+        for table in space.targets[target]
+        for block in space.rungs[rung].blocks()
+    ]
+
+
+def earlier_runs(wildcards):
+    return protocol_runs(wildcards.paper, wildcards.target, range(int(wildcards.rung)))
+
+
+def target_runs(wildcards):
+    rungs = range(len(SEARCHES[wildcards.paper].rungs))
+    return protocol_runs(wildcards.paper, wildcards.target, rungs)
+
+
+def chosen_protocols(wildcards):
+    """The protocols that a rung runs: all of the design, or those that the rung before chose."""
+    folder = f"results/protocols/{wildcards.paper}"
+    if wildcards.rung == "0":
+        return f"{folder}/design.csv"
+    return f"{folder}/{wildcards.target}/rung{wildcards.rung}.csv"
+
+
+def earlier_choice(wildcards):
+    """What a rung chooses from."""
+    before = type(wildcards)(fromdict={**dict(wildcards), "rung": str(int(wildcards.rung) - 1)})
+    return chosen_protocols(before)
+
+
+def protocol_data(wildcards):
+    space = SEARCHES[wildcards.paper]
+    dataset = space.tables[wildcards.table].setting["dataset"]
+    return [
+        f"data/embedded/{dataset}/{embedding}.npz"
+        for embedding in space.embeddings(wildcards.table)
+    ]
+
+
+def protocol_source(wildcards):
+    """Hash of the code behind the runs."""
+    index = method_registry.index()
+    used = [index[method] for method in SEARCHES[wildcards.paper].methods]
+    return source_hash("fedmix.experiments.protocols", *used)
+
+
+def protocol_files(paper):
+    """Everything that a search ends in."""
+    targets = SEARCHES[paper].targets
+    return [f"results/protocols/{paper}/{target}/scores.csv" for target in targets]
+
+
+rule design_protocols:
+    output:
+        f"{SEARCH}/design.csv",
+    log:
+        "logs/design_protocols/{paper}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        space=lambda wildcards: SEARCHES[wildcards.paper],
+        source=source_hash("fedmix.cells.protocols.design"),
+    script:
+        "../scripts/design_protocols.py"
+
+
+rule run_protocols:
+    input:
+        design=f"{SEARCH}/design.csv",
+        chosen=chosen_protocols,
+        data=protocol_data,
+    output:
+        f"{SEARCH}/{{target}}/rung{{rung}}/{{table}}/{{block}}.parquet",
+    log:
+        "logs/run_protocols/{paper}/{target}/rung{rung}/{table}/{block}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=more_memory(4000),
+        runtime=lambda wildcards, attempt: 240 * attempt,
+    params:
+        space=lambda wildcards: SEARCHES[wildcards.paper].for_running(wildcards.table),
+        cells=lambda wildcards: SEARCHES[wildcards.paper].cells(
+            wildcards.table, int(wildcards.rung)
+        ),
+        source=protocol_source,
+    script:
+        "../scripts/run_protocols.py"
+
+
+rule select_protocols:
+    input:
+        design=f"{SEARCH}/design.csv",
+        chosen=earlier_choice,
+        runs=earlier_runs,
+    output:
+        f"{SEARCH}/{{target}}/rung{{rung}}.csv",
+    log:
+        "logs/select_protocols/{paper}/{target}/rung{rung}.log",
+    wildcard_constraints:
+        rung="[1-9][0-9]*",
+    conda:
+        "../../environment.yml"
+    params:
+        space=lambda wildcards: SEARCHES[wildcards.paper],
+        config=str(BASE / "config"),
+        published=str(PUBLISHED),
+        source=source_hash("fedmix.cells.protocols.design", "fedmix.cells.protocols.score"),
+    script:
+        "../scripts/select_protocols.py"
