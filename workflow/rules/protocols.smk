@@ -35,9 +35,21 @@ def earlier_runs(wildcards):
     return protocol_runs(wildcards.paper, wildcards.target, range(int(wildcards.rung)))
 
 
-def target_runs(wildcards):
-    rungs = range(len(SEARCHES[wildcards.paper].rungs))
+def first_runs(wildcards):
+    return protocol_runs(wildcards.paper, wildcards.target, [0])
+
+
+def later_runs(wildcards):
+    rungs = range(1, len(SEARCHES[wildcards.paper].rungs))
     return protocol_runs(wildcards.paper, wildcards.target, rungs)
+
+
+def all_choices(wildcards):
+    """Each rung's protocols."""
+    folder = f"results/protocols/{wildcards.paper}"
+    rungs = range(1, len(SEARCHES[wildcards.paper].rungs))
+    later = [f"{folder}/{wildcards.target}/rung{rung}.csv" for rung in rungs]
+    return [f"{folder}/design.csv", *later]
 
 
 def chosen_protocols(wildcards):
@@ -70,10 +82,16 @@ def protocol_source(wildcards):
     return source_hash("fedmix.experiments.protocols", *used)
 
 
+PROTOCOL_FIGURES = ["curve", "shares", "nearest"]
+
+
 def protocol_files(paper):
     """Everything that a search ends in."""
-    targets = SEARCHES[paper].targets
-    return [f"results/protocols/{paper}/{target}/scores.csv" for target in targets]
+    return [f"results/tables/{paper}_protocols.csv"] + [
+        f"results/figures/{paper}_protocols/{target}_{figure}.svg"
+        for target in SEARCHES[paper].targets
+        for figure in PROTOCOL_FIGURES
+    ]
 
 
 rule design_protocols:
@@ -135,3 +153,80 @@ rule select_protocols:
         source=source_hash("fedmix.cells.protocols.design", "fedmix.cells.protocols.score"),
     script:
         "../scripts/select_protocols.py"
+
+
+rule score_protocols:
+    input:
+        chosen=all_choices,
+        first=first_runs,
+        later=later_runs,
+    output:
+        scores=f"{SEARCH}/{{target}}/scores.csv",
+        first=f"{SEARCH}/{{target}}/first.csv",
+        nearest=f"{SEARCH}/{{target}}/nearest.csv",
+        held_out=f"{SEARCH}/{{target}}/held_out.csv",
+        permuted=f"{SEARCH}/{{target}}/permuted.csv",
+        shares=f"{SEARCH}/{{target}}/shares.csv",
+        words=f"{SEARCH}/{{target}}/words.md",
+    log:
+        "logs/score_protocols/{paper}/{target}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        space=lambda wildcards: SEARCHES[wildcards.paper],
+        config=str(BASE / "config"),
+        published=str(PUBLISHED),
+        source=source_hash("fedmix.cells.protocols"),
+    script:
+        "../scripts/score_protocols.py"
+
+
+rule tabulate_protocols:
+    input:
+        lambda wildcards: [
+            f"results/protocols/{wildcards.paper}/{target}/scores.csv"
+            for target in SEARCHES[wildcards.paper].targets
+        ],
+    output:
+        "results/tables/{paper}_protocols.csv",
+    log:
+        "logs/tabulate_protocols/{paper}.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/tabulate_protocols.py"
+
+
+ruleorder: tabulate_protocols > make_table
+
+
+rule draw_protocols:
+    input:
+        first=f"{SEARCH}/{{target}}/first.csv",
+        scores=f"{SEARCH}/{{target}}/scores.csv",
+        nearest=f"{SEARCH}/{{target}}/nearest.csv",
+        shares=f"{SEARCH}/{{target}}/shares.csv",
+    output:
+        [
+            f"results/figures/{{paper}}_protocols/{{target}}_{figure}.{suffix}"
+            for figure in PROTOCOL_FIGURES
+            for suffix in ITEM_SUFFIXES["figure"]
+        ],
+    log:
+        "logs/draw_protocols/{paper}/{target}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        space=lambda wildcards: SEARCHES[wildcards.paper],
+        source=source_hash("fedmix.views.figures.protocols"),
+    script:
+        "../scripts/draw_protocols.py"
+
+
+localrules:
+    protocols,
+
+
+rule protocols:
+    input:
+        [file for paper in SEARCHES for file in protocol_files(paper)],

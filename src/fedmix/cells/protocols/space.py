@@ -202,7 +202,10 @@ def read_space(paper: Paper, preset: str) -> Space | None:
         study=document["study"],
         metric=document["metric"],
         method=document["method"],
-        methods=document["methods"],
+        methods={
+            method: {name: _filled(given, given) for name, given in parameters.items()}
+            for method, parameters in document["methods"].items()
+        },
         tables={
             name: Table(name, **{**entry, "setting": {**common, **entry["setting"]}})
             for name, entry in document["tables"].items()
@@ -213,13 +216,19 @@ def read_space(paper: Paper, preset: str) -> Space | None:
 
 
 def _choice(name: str, entry: Mapping[str, Any]) -> Choice:
-    values = []
-    for label, given in entry["values"].items():
-        value = given.get("value", label)
-        if "units" in given:
-            value = (value, tuple(given["units"]))
-        values.append(Value(label, value, given["weight"]))
+    values = [
+        Value(label, _filled(given, label), given["weight"])
+        for label, given in entry["values"].items()
+    ]
     return Choice(name, **{**entry, "values": values})
+
+
+def _filled(given: Any, label: Any) -> Any:
+    """Return what is filled in: a plain value, the label, or a pair of a number and its units."""
+    if not isinstance(given, Mapping):
+        return given
+    value = given.get("value", label)
+    return (value, tuple(given["units"])) if "units" in given else value
 
 
 def _errors(document: Mapping[str, Any]) -> Iterator[str]:
@@ -238,7 +247,7 @@ def _errors(document: Mapping[str, Any]) -> Iterator[str]:
         for table in choice.get("tables", []):
             if table not in tables:
                 yield f"choices: {name}: unknown table {table!r}. {nearest_names(table, tables)}"
-        for method, _parameter in choice.get("methods", {}).items():
+        for method in choice.get("methods", {}):
             if method not in own_methods:
                 hint = nearest_names(method, own_methods)
                 yield f"choices: {name}: method {method!r} is not run. {hint}"
