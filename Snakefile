@@ -55,4 +55,5 @@ rule all:
     input:
         item_files(ITEMS),
         embedding_figures(),
+        protocol_files(IN_ALL),
         "results/index.html",

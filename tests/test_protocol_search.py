@@ -1,5 +1,6 @@
 """The search for a protocol: its space, design, halving, scores, controls and shares."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,9 @@ from fedmix.cells.protocols.shares import variance_shares
 from fedmix.cells.protocols.space import Choice, Rung, Space, Table, Value, read_space
 from fedmix.cells.protocols.words import in_words
 from fedmix.configuration import read_yaml
+from fedmix.data import Dataset
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.experiments.protocols import Protocol
+from fedmix.experiments.protocols import Protocol, run_protocols
 from fedmix.views.figures.protocols import draw_search
 
 ROOT = Path(__file__).parents[1]
@@ -289,3 +291,26 @@ def test_sentences_and_figures_are_made_from_a_search(tmp_path):
     outputs = [tmp_path / f"t_{kind}.svg" for kind in ("curve", "shares", "nearest")]
     draw_search(own, {name: tmp_path / f"{name}.csv" for name in parts}, outputs)
     assert all(path.stat().st_size > 1000 for path in outputs)
+
+
+def test_the_documented_example_searches_a_table_of_ones_own(tmp_path):
+    example = ROOT / "docs" / "examples" / "our_table"
+    folder = tmp_path / "config" / "papers" / "our_table"
+    shutil.copytree(example, folder, ignore=shutil.ignore_patterns("*.csv"))
+    published = tmp_path / "data" / "our_table"
+    published.mkdir(parents=True)
+    shutil.copy(example / "misclustering.csv", published)
+    (tmp_path / "workflow").mkdir()
+    (tmp_path / "workflow" / "schemas").symlink_to(ROOT / "workflow" / "schemas")
+    own = read_space(read_papers(tmp_path / "config")["our_table"], "quick")
+    printed = read_printed(own, tmp_path / "config", tmp_path / "data")
+    table = own.tables["our_table1"]
+    blobs = pd.read_csv(ROOT / "docs" / "examples" / "blobs.csv")
+    data = Dataset("blobs", blobs[["width", "height"]], pd.factorize(blobs["shape"])[0])
+    protocols = [own.protocol(table.name, p) for p in draw_protocols(own).to_dict("records")]
+    cells = own.cells(table.name, 0)
+    runs = run_protocols(own.study, table.setting, protocols, cells, {"raw": data})
+    scores = score_tables(own, runs.assign(table=table.name), printed)
+    assert len(scores) == 32
+    assert len(survivors(scores, own.rungs[1].protocols)) == 8
+    assert (scores["cells"] == 3).all()

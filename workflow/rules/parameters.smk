@@ -94,7 +94,7 @@ def page_figures():
         for item in ITEMS.values()
         if item.kind == "figure"
     ]
-    return items + [
+    embeddings = [
         {
             "paper": "fedgrem",
             "title": f"Embedding {Path(path).parent.name}, {Path(path).stem}",
@@ -103,3 +103,4 @@ def page_figures():
         }
         for path in embedding_figures()
     ]
+    return items + embeddings + protocol_figures(IN_ALL)

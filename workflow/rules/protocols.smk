@@ -82,16 +82,35 @@ def protocol_source(wildcards):
     return source_hash("fedmix.experiments.protocols", *used)
 
 
-PROTOCOL_FIGURES = ["curve", "shares", "nearest"]
+PROTOCOL_FIGURES = {
+    "curve": "The lead in every protocol, sorted, and the choices that it depends on most.",
+    "shares": "How much of the variance over protocols each choice explains.",
+    "nearest": "Every replication of the protocol nearest to the print, beside the print.",
+}
 
 
-def protocol_files(paper):
-    """Everything that a search ends in."""
-    return [f"results/tables/{paper}_protocols.csv"] + [
-        f"results/figures/{paper}_protocols/{target}_{figure}.svg"
-        for target in SEARCHES[paper].targets
-        for figure in PROTOCOL_FIGURES
+def protocol_figures(papers):
+    """Every figure of some papers' searches: where it is and what to say of it."""
+    return [
+        {
+            "paper": paper,
+            "title": f"Which protocol? {getattr(space.tables.get(target), 'title', 'All tables')}",
+            "caption": caption,
+            "path": f"results/figures/{paper}_protocols/{target}_{figure}.svg",
+        }
+        for paper, space in papers.items()
+        for target in space.targets
+        for figure, caption in PROTOCOL_FIGURES.items()
     ]
+
+
+def protocol_files(papers):
+    """Everything that some papers' searches end in."""
+    figures = [figure["path"] for figure in protocol_figures(papers)]
+    return [f"results/tables/{paper}_protocols.csv" for paper in papers] + figures
+
+
+IN_ALL = {paper: space for paper, space in SEARCHES.items() if space.in_all}
 
 
 rule design_protocols:
@@ -229,4 +248,4 @@ localrules:
 
 rule protocols:
     input:
-        [file for paper in SEARCHES for file in protocol_files(paper)],
+        protocol_files(SEARCHES),

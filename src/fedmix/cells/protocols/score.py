@@ -62,7 +62,7 @@ def printed_cells(
     Raises
     ------
     DataError
-        If a row and method that is run has no printed cell.
+        If a row and method that is run has no printed cell, or no standard deviation.
     """
     import pandas as pd
 
@@ -84,6 +84,11 @@ def printed_cells(
                 raise DataError(
                     f"protocols.yaml of {space.paper}: {table} has no printed cell for {method} "
                     f"with {n_contaminated} contaminated clients; see its printed.yaml."
+                )
+            if not cell["printed_sd"] > 0:
+                raise DataError(
+                    f"{space.paper}, table {wanted.printed}, {cell['row']} / {cell['column']}: a "
+                    "search needs a printed standard deviation above 0."
                 )
             found.append(
                 {

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from sklearn.ensemble import RandomForestRegressor
 
-TREES = 300
-DRAWS = 500
+TREES = 200
+DRAWS = 256
 PAIRED = 5  # pairs are looked at among this many choices of the largest main effects
 
 
@@ -88,15 +88,16 @@ def _variance(
     choices: list[Choice], drawn: NDArray, predict: _Prediction, which: tuple[int, ...]
 ) -> float:
     """Return the variance of the mean prediction given the values of some choices."""
-    means, weights = [], []
-    for values in product(*(range(len(choices[j].values)) for j in which)):
-        fixed = drawn.copy()
-        fixed[:, which] = values
-        means.append(predict(fixed).mean())
-        own = [choices[j].values[v].weight for j, v in zip(which, values, strict=True)]
-        weights.append(np.prod(own))
+    cases = list(product(*(range(len(choices[j].values)) for j in which)))
+    fixed = np.tile(drawn, (len(cases), 1))
+    fixed[:, which] = np.repeat(cases, len(drawn), axis=0)
+    means = predict(fixed).reshape(len(cases), -1).mean(axis=1)
+    weights = [
+        np.prod([choices[j].values[v].weight for j, v in zip(which, case, strict=True)])
+        for case in cases
+    ]
     centre = np.average(means, weights=weights)
-    return float(np.average(np.square(np.array(means) - centre), weights=weights))
+    return float(np.average(np.square(means - centre), weights=weights))
 
 
 def _ratio(part: float, total: float) -> float:

@@ -101,6 +101,8 @@ class Space:
     tables : mapping of str to Table
     choices : mapping of str to Choice
     rungs : sequence of Rung
+    in_all : bool
+        Whether the target `all` runs it and the page shows it.
     """
 
     paper: str
@@ -111,6 +113,7 @@ class Space:
     tables: Mapping[str, Table]
     choices: Mapping[str, Choice]
     rungs: Sequence[Rung]
+    in_all: bool = False
 
     @property
     def targets(self) -> dict[str, list[str]]:
@@ -147,7 +150,7 @@ class Space:
             for choice in self.choices_of(table)
         }
         own = replace(self.tables[table], title="", printed="", n_contaminated=())
-        return replace(self, tables={table: own}, choices=choices, rungs=())
+        return replace(self, tables={table: own}, choices=choices, rungs=(), in_all=False)
 
     def protocol(self, table: str, chosen: Mapping[str, Any]) -> Protocol:
         """Return a protocol of a table.
@@ -212,6 +215,7 @@ def read_space(paper: Paper, preset: str) -> Space | None:
         },
         choices={name: _choice(name, entry) for name, entry in document["choices"].items()},
         rungs=[Rung(**entry) for entry in document["rungs"]],
+        in_all=document["in_all"],
     )
 
 
