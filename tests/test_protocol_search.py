@@ -1,6 +1,7 @@
 """The search for a protocol: its space, design, halving, scores, controls and shares."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from fedmix.cells.papers import read_papers
 from fedmix.cells.protocols.controls import held_out, permuted
-from fedmix.cells.protocols.design import draw_protocols, survivors
+from fedmix.cells.protocols.design import draw_protocols, survivors, vary
 from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols
 from fedmix.cells.protocols.score import printed_cells, read_printed, score_protocols, score_tables
 from fedmix.cells.protocols.shares import variance_shares
@@ -207,6 +208,22 @@ def test_halving_keeps_the_nearest_to_all_tables():
     )
     assert survivors(scores, 2) == ["p1", "p2"]
     assert survivors(scores[scores["table"] == "one"], 1) == ["p0"]
+
+
+def test_variations_differ_in_a_few_choices_from_the_nearest():
+    own = space()
+    own = replace(own, rungs=[own.rungs[0], replace(own.rungs[1], variations=20)])
+    nearest = draw_protocols(own).iloc[:3]
+    varied = vary(own, nearest, 1)
+    assert len(varied) == 20
+    assert varied["protocol"].is_unique
+    assert (varied["entered"] == "1").all()
+    parents = nearest.set_index("protocol")
+    for row in varied.to_dict("records"):
+        parent = parents.loc[row["protocol"].partition("-")[0]]
+        assert any(row[name] != parent[name] for name in own.choices)
+    pd.testing.assert_frame_equal(varied, vary(own, nearest, 1))
+    assert own.rungs[1].blocks()[-1] == "24-27"
 
 
 def search():

@@ -147,6 +147,7 @@ rule run_protocols:
         cells=lambda wildcards: SEARCHES[wildcards.paper].cells(
             wildcards.table, int(wildcards.rung)
         ),
+        grid=lambda wildcards: SEARCHES[wildcards.paper].grid(wildcards.table, int(wildcards.rung)),
         source=protocol_source,
     script:
         "../scripts/run_protocols.py"

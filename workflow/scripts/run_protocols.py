@@ -5,21 +5,30 @@ from pathlib import Path
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
+    import pandas as pd
+
     from fedmix.cells.protocols.design import read_design
     from fedmix.data import load_dataset
     from fedmix.experiments.protocols import run_protocols
     from fedmix.pipeline.plan import replications_of
     from fedmix.storage import write_table
 
-    space, table = snakemake.params.space, snakemake.wildcards.table
-    own = replications_of(snakemake.wildcards.block)
-    chosen = read_design(snakemake.input.chosen).iloc[list(own)]
-    runs = run_protocols(
-        space.study,
-        space.tables[table].setting,
-        [space.protocol(table, row) for row in chosen.to_dict("records")],
-        snakemake.params.cells,
-        {Path(path).stem: load_dataset(path) for path in snakemake.input.data},
-    )
-    runs.insert(0, "table", table)
-    write_table(snakemake.output[0], runs)
+    params, wildcards = snakemake.params, snakemake.wildcards
+    space, table = params.space, wildcards.table
+    own = read_design(snakemake.input.chosen).iloc[list(replications_of(wildcards.block))]
+    data = {Path(path).stem: load_dataset(path) for path in snakemake.input.data}
+    # What entered earlier has run a part already.
+    new = own["entered"] == wildcards.rung
+    runs = [
+        run_protocols(
+            space.study,
+            space.tables[table].setting,
+            [space.protocol(table, row) for row in some.to_dict("records")],
+            cells,
+            data,
+        )
+        for some, cells in ((own[~new], params.cells), (own[new], params.grid))
+    ]
+    result = pd.concat([part for part in runs if len(part)], ignore_index=True)
+    result.insert(0, "table", table)
+    write_table(snakemake.output[0], result)

@@ -1,4 +1,4 @@
-"""Draw protocols that fill the space evenly, and halve them."""
+"""Draw protocols that fill the space evenly, halve them, and vary the nearest."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def draw_protocols(space: Space) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``protocol``, a name, and a column a choice with the names of its values.
+        ``protocol``, a name, ``entered``, the rung that it entered, and a column a choice with the
+        names of its values.
 
     Raises
     ------
@@ -51,7 +52,52 @@ def draw_protocols(space: Space) -> pd.DataFrame:
     design = pd.DataFrame(chosen).sort_values(by, kind="stable", ignore_index=True)
     names = [f"p{i:0{len(str(n - 1))}d}" for i in range(n)]
     design.insert(0, "protocol", names)
+    design.insert(1, "entered", "0")
     return design
+
+
+def vary(space: Space, nearest: pd.DataFrame, rung: int) -> pd.DataFrame:
+    """Return a rung's variations: protocols near the nearest ones.
+
+    The first rung sees some rows only, and a space is too large to be filled; so what a near
+    protocol lacks may be one or two other choices away.
+
+    Parameters
+    ----------
+    space : Space
+    nearest : DataFrame
+        Rows of the design, nearest first; the nearest are varied, in turn if there are too few.
+    rung : int
+
+    Returns
+    -------
+    DataFrame
+        As of :func:`draw_protocols`. Two choices are drawn anew on average, and one at least is
+        another than its parent's.
+    """
+    import pandas as pd
+
+    rng = Streams(space.study, "protocols", rung).generator("variations")
+    parents = nearest.to_dict("records")
+    varied = []
+    for i in range(space.rungs[rung].variations):
+        parent = parents[i % len(parents)]
+        name = f"{parent['protocol']}-{rung}.{i}"
+        varied.append({**_varied(space, parent, rng), "protocol": name, "entered": str(rung)})
+    return pd.DataFrame(varied, columns=nearest.columns)
+
+
+def _varied(space: Space, parent: dict[str, str], rng: np.random.Generator) -> dict[str, str]:
+    while True:
+        redrawn = rng.random(len(space.choices)) < 2 / len(space.choices)
+        shares = rng.random(len(space.choices))
+        drawn = {
+            name: take(choice, shares[[j]])[0]
+            for j, (name, choice) in enumerate(space.choices.items())
+            if redrawn[j]
+        }
+        if any(parent[name] != value for name, value in drawn.items()):
+            return {**parent, **drawn}
 
 
 def _unknown_parameters(space: Space) -> Iterator[str]:
@@ -78,7 +124,7 @@ def read_design(path: str | os.PathLike) -> pd.DataFrame:
 
 
 def survivors(scores: pd.DataFrame, n_protocols: int) -> list[str]:
-    """Return the nearest protocols, in the design's order.
+    """Return the nearest protocols, nearest first.
 
     Parameters
     ----------
@@ -87,5 +133,4 @@ def survivors(scores: pd.DataFrame, n_protocols: int) -> list[str]:
         counts.
     n_protocols : int
     """
-    nearest = joint_distance(scores).sort_values(kind="stable").index[:n_protocols]
-    return sorted(nearest)
+    return list(joint_distance(scores).sort_values(kind="stable").index[:n_protocols])

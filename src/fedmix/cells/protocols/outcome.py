@@ -31,7 +31,7 @@ def rank_protocols(
     printed : mapping
         Of :func:`fedmix.cells.protocols.score.read_printed`.
     chosen : sequence of DataFrame
-        Each rung's protocols, the first rung's with all choices.
+        Each rung's protocols, with their choices.
 
     Returns
     -------
@@ -39,16 +39,20 @@ def rank_protocols(
         One row a protocol and table: ``rank``, ``rung`` (the last that it reached; those that got
         further come first), ``protocol, table``, the columns of
         :func:`fedmix.cells.protocols.score.score_protocols`, ``joint_distance`` over all tables,
-        and the choices.
+        ``entered``, the rung that it was first run in, and the choices.
     """
+    import pandas as pd
+
     scores = score_tables(space, runs, printed)
     summary = joint_distance(scores).rename("joint_distance").reset_index()
-    summary["rung"] = sum(summary["protocol"].isin(c["protocol"]).astype(int) for c in chosen) - 1
+    protocols = pd.concat(chosen).drop_duplicates("protocol")
+    reached = {p: rung for rung, own in enumerate(chosen) for p in own["protocol"]}
+    summary["rung"] = summary["protocol"].map(reached)
     summary = summary.sort_values(
         ["rung", "joint_distance", "protocol"], ascending=[False, True, True]
     )
     summary.insert(0, "rank", range(1, len(summary) + 1))
-    whole = summary.merge(scores, on="protocol", sort=False).merge(chosen[0], on="protocol")
+    whole = summary.merge(scores, on="protocol", sort=False).merge(protocols, on="protocol")
     return whole.sort_values(["rank", "table"], ignore_index=True)
 
 

@@ -73,17 +73,31 @@ class Table:
 
 @dataclass(frozen=True)
 class Rung:
-    """One stage of successive halving: so many protocols, rows (None: all) and replications."""
+    """One stage of successive halving.
+
+    Parameters
+    ----------
+    protocols : int
+        How many of the rung before it keeps; of the first rung, how many are drawn.
+    replications : int
+    block : int
+        Protocols a job.
+    rows : int, optional
+        Only so many first rows of each table; all by default.
+    variations : int, default=0
+        Variations of the nearest protocols that it runs as well.
+    """
 
     protocols: int
     replications: int
     block: int
     rows: int | None = None
+    variations: int = 0
 
     def blocks(self) -> list[str]:
         """Return the jobs' ranges of protocols, such as ``"0-63"``, last one included."""
-        starts = range(0, self.protocols, self.block)
-        return [f"{a}-{min(a + self.block, self.protocols) - 1}" for a in starts]
+        n = self.protocols + self.variations
+        return [f"{a}-{min(a + self.block, n) - 1}" for a in range(0, n, self.block)]
 
 
 @dataclass(frozen=True)
@@ -134,12 +148,13 @@ class Space:
 
     def cells(self, table: str, rung: int) -> list[tuple[int, int]]:
         """Return the pairs (n_contaminated, replication) that a rung is the first to run."""
-        done = {cell for earlier in range(rung) for cell in self._grid(table, earlier)}
-        return [cell for cell in self._grid(table, rung) if cell not in done]
+        done = {cell for earlier in range(rung) for cell in self.grid(table, earlier)}
+        return [cell for cell in self.grid(table, rung) if cell not in done]
 
-    def rows(self, table: str, rung: int) -> list[int]:
-        """Return the numbers of contaminated clients that a rung runs."""
-        return list(self.tables[table].n_contaminated[: self.rungs[rung].rows])
+    def grid(self, table: str, rung: int) -> list[tuple[int, int]]:
+        """Return all pairs (n_contaminated, replication) of a rung."""
+        rows = self.tables[table].n_contaminated[: self.rungs[rung].rows]
+        return [(n, r) for r in range(self.rungs[rung].replications) for n in rows]
 
     def for_running(self, table: str) -> Space:
         """Return only what a table's runs depend on: a change of the rest reruns none of them."""
@@ -172,10 +187,6 @@ class Space:
             for method, parameter in choice.methods.items():
                 parameters[method][parameter] = value
         return Protocol(chosen["protocol"], setting, parameters)
-
-    def _grid(self, table: str, rung: int) -> list[tuple[int, int]]:
-        replications = range(self.rungs[rung].replications)
-        return [(n, r) for r in replications for n in self.rows(table, rung)]
 
 
 def read_space(paper: Paper, preset: str) -> Space | None:

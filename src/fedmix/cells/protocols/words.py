@@ -49,7 +49,9 @@ def in_words(
 def _tried(space: Space, target: str) -> str:
     names = " and ".join(space.tables[table].title for table in space.targets[target])
     stages = ", then ".join(
-        f"{rung.protocols} with {rung.replications} replications on "
+        f"{rung.protocols} "
+        + (f"and {rung.variations} variations of them " if rung.variations else "")
+        + f"with {rung.replications} replications on "
         + (
             "all rows"
             if rung.rows is None
