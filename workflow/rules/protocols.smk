@@ -110,7 +110,10 @@ def protocol_files(papers):
     return [f"results/tables/{paper}_protocols.csv" for paper in papers] + figures
 
 
-IN_ALL = {paper: space for paper, space in SEARCHES.items() if space.in_all}
+# An archive holds no search, and no method is run to show one.
+IN_ALL = {
+    paper: space for paper, space in SEARCHES.items() if space.in_all and not config["archive"]
+}
 
 
 rule design_protocols:
