@@ -5,7 +5,7 @@
 #   snakemake --cores 1 status                                 what is done, running and failed
 #
 # Data flows one way, a rule module a stage:
-#   raw -> embedded -> partition -> initial values -> run -> tables and figures -> audit -> page
+#   raw -> embedded -> partition -> initial values -> run -> collected -> cells -> tables, figures, page
 
 from snakemake.utils import min_version
 
@@ -27,7 +27,6 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/embed.smk"
 include: "workflow/rules/partition.smk"
 include: "workflow/rules/run.smk"
-include: "workflow/rules/audit.smk"
 
 
 if config["archive"]:
@@ -39,8 +38,9 @@ else:
     include: "workflow/rules/collect.smk"
 
 
-include: "workflow/rules/aggregate.smk"
+include: "workflow/rules/cells.smk"
 include: "workflow/rules/protocols.smk"
+include: "workflow/rules/views.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/targets.smk"
 include: "workflow/rules/status.smk"

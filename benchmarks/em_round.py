@@ -114,7 +114,7 @@ def print_methods() -> None:
     clients, weights, means = problem()
     for name in METHODS:
         fits = [
-            methods.get(name)(N_COMPONENTS, init=(weights, means), max_rounds=rounds)
+            methods.get(name)(N_COMPONENTS, init=(weights, means), max_rounds=rounds, tol=0.0)
             for rounds in (0, 20)
         ]
         start, full = (milliseconds(lambda fit=fit: fit.fit(clients), 3) for fit in fits)

@@ -11,6 +11,7 @@ from typing import Any
 import fedmix
 from fedmix import methods
 from fedmix.configuration import read_yaml
+from fedmix.experiments import settings as experiments
 from fedmix.methods.capabilities import capabilities_of
 
 ROOT = Path(__file__).parents[1]
@@ -21,14 +22,15 @@ _SCHEMAS = {
     "study": "`config/papers/<paper>/studies/*.yaml`",
     "methods": "`config/methods.yaml`",
     "datasets": "`config/datasets.yaml`",
-    "items": "`config/papers/<paper>/items.yaml`",
-    "printed": "`config/papers/<paper>/printed.yaml`",
+    "tables": "`config/papers/<paper>/tables.yaml`",
+    "figures": "`config/papers/<paper>/figures.yaml`",
     "claims": "`config/papers/<paper>/claims.yaml`",
     "discrepancies": "`config/papers/<paper>/discrepancies.yaml`",
     "protocols": "`config/papers/<paper>/protocols.yaml`",
 }
 # scikit-learn adds these to every estimator; nothing here routes metadata.
 _NO_ROUTING = "   :exclude-members: set_fit_request, set_predict_request, set_score_request\n"
+_BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
 _API = {
     "Data of many clients": ["fedmix.clients", "fedmix.partition", "fedmix.data"],
     "Parts of the methods": [
@@ -36,6 +38,7 @@ _API = {
         "fedmix.initialization",
         "fedmix.alignment",
         "fedmix.methods.base",
+        "fedmix.methods.constraints",
         "fedmix.methods.capabilities",
         "fedmix.methods.federated_mixture",
         "fedmix.methods.clustered_regression",
@@ -43,12 +46,14 @@ _API = {
     ],
     "Scores and theory": [
         "fedmix.metrics.clustering",
+        "fedmix.metrics.matching",
         "fedmix.metrics.mixture",
         "fedmix.metrics.regression",
         "fedmix.theory",
     ],
     "Embeddings and simulations": ["fedmix.embed.tsne", "fedmix.embed.linear", "fedmix.simulate"],
     "The pipeline": [
+        "fedmix.experiments",
         "fedmix.experiments.base",
         "fedmix.experiments.runner",
         "fedmix.pipeline.request",
@@ -64,6 +69,7 @@ def write_pages(folder: Path) -> None:
     """Write all generated pages into a folder."""
     pages = {
         "configuration.md": configuration_page(),
+        "experiments.md": experiments_page(),
         "datasets.md": datasets_page(),
         "studies.md": studies_page(),
         "methods.md": methods_page(),
@@ -92,13 +98,30 @@ def configuration_page() -> str:
     return _page(parts)
 
 
+def experiments_page() -> str:
+    """Return every experiment's settings and metrics, as they are declared."""
+    parts = [
+        "# Experiments",
+        "Generated from `fedmix.experiments.settings`: what a study's `constants` and `settings` "
+        "may hold, and the metrics that claims, tables and figures may name. `seconds` is one of "
+        "every experiment.",
+    ]
+    for name in experiments.names():
+        settings, metrics = experiments.declared(name)
+        schema = settings.model_json_schema()
+        listed = "\n".join(f"- `{metric}`: {text}" for metric, text in metrics.items())
+        parts += [f"## {name}", schema["description"], "### Settings"]
+        parts += ["\n".join(_described(schema, schema, "")), "### Metrics", listed]
+    return _page(parts)
+
+
 def _described(node: Mapping[str, Any], root: Mapping[str, Any], indent: str) -> Iterator[str]:
     """Yield one bullet a key, nested keys below it."""
     node = _resolved(node, root)
     required = node.get("required", [])
     for key, value in node.get("properties", {}).items():
         own = _resolved(value, root)
-        needed = ", required" if key in required else ""
+        needed = ", required" if key in required else _default(own)
         text = " ".join(str(own.get("description", "")).split())
         yield f"{indent}- `{key}` ({_kind(own, root)}{needed}){': ' + text if text else ''}"
         yield from _described(own, root, indent + "  ")
@@ -110,9 +133,9 @@ def _described(node: Mapping[str, Any], root: Mapping[str, Any], indent: str) ->
 
 
 def _resolved(node: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    if "$ref" not in node:
+    if "$ref" not in node or "type" in node:
         return node
-    return root["$defs"][node["$ref"].rpartition("/")[2]]
+    return {**root["$defs"][node["$ref"].rpartition("/")[2]], **node}
 
 
 def _kind(node: Mapping[str, Any], root: Mapping[str, Any]) -> str:
@@ -124,7 +147,15 @@ def _kind(node: Mapping[str, Any], root: Mapping[str, Any]) -> str:
     if forms:
         return " or ".join(dict.fromkeys(_kind(_resolved(form, root), root) for form in forms))
     kinds = node.get("type", "any")
-    return " or ".join(kinds) if isinstance(kinds, list) else kinds
+    words = " or ".join(kinds) if isinstance(kinds, list) else kinds
+    if words == "array" and "items" in node:
+        words = f"list of {_kind(_resolved(node['items'], root), root)}"
+    bounds = [f"{sign} {node[key]}" for key, sign in _BOUNDS.items() if key in node]
+    return " ".join([words, " and ".join(bounds)]).rstrip()
+
+
+def _default(node: Mapping[str, Any]) -> str:
+    return f", default `{json.dumps(node['default'])}`" if "default" in node else ""
 
 
 def datasets_page() -> str:
@@ -193,7 +224,7 @@ def methods_page() -> str:
         own = capabilities_of(name)
         table.append(
             f"| {name} | {', '.join(own.families)} | each {own.level} | "
-            f"{', '.join(own.needs) or 'nothing'} | {'yes' if own.takes_initial_values else 'no'} |"
+            f"{', '.join(own.needs) or 'nothing'} | {own.starts_from or 'none'} |"
         )
     blocks = [_directive(f"autoclass:: {methods.index()[n]}.{n}") for n in sorted(methods.index())]
     return _page(["# Methods", "Generated from the registered classes.", "\n".join(table), *blocks])

@@ -24,8 +24,8 @@ _PLURAL = {
     "does not hold": "do not hold",
 }
 _COLORS = {
-    "reproduced": "#009E73",
-    "close": "#56B4E9",
+    "agrees closely": "#009E73",
+    "agrees": "#56B4E9",
     "differs": "#D55E00",
     "undecided": "#E69F00",
     "stand-in": "#CC79A7",

@@ -11,24 +11,35 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fedmix import cells as published
+from configured_studies import configured_studies
+from fedmix.cells.frame import complete, make_cells
+from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import read_papers
-from fedmix.cells.printed import setting_of
+from fedmix.cells.printed import PrintedNumber, PrintedTable
 
 ROOT = Path(__file__).parents[1]
+PUBLISHED = ROOT / "data" / "published"
 VARIANTS = {
     "fedgrem_real": {"paper_like": 0.1, "strong_baselines": 1.6},
     "fedgrem_simulation": {"as_written": 1.3, "as_coded": 0.1},
     "fedgem_benchmark": {"as_coded": 0.1, "corrected": 0.6},
 }
-COLUMNS = ["study", "variant", "setting", "method", "replication", "round", "metric", "value"]
+RUN = {"message": "", "rounds": 7, "converged": True, "floats_up": 10, "floats_down": 20}
 
 
 @cache
-def published_cells() -> pd.DataFrame:
-    return published.load(
-        ROOT / "data/published", published.read_mapping(read_papers(ROOT / "config"))
-    )
+def shipped_items() -> dict[str, Item]:
+    return read_items(read_papers(ROOT / "config"))
+
+
+def printed_numbers() -> list[tuple[Item, PrintedNumber]]:
+    """Return every printed number with the item that it is held against."""
+    return [
+        (item, number)
+        for item in shipped_items().values()
+        if item.printed and item.judged
+        for number in PrintedTable(item, PUBLISHED)
+    ]
 
 
 @cache
@@ -36,30 +47,70 @@ def results_and_timings(n: int = 12, seed: int = 0) -> tuple[pd.DataFrame, pd.Da
     """Return tidy results and timings of all studies that the audit asks for."""
     rng = np.random.default_rng(seed)
     rows = [*_near_printed(rng, n), *_regression(rng, n), *_fedgem_figures(rng, n)]
-    frame = pd.DataFrame(rows)
-    frame["status"], frame["message"] = "ok", ""
+    frame = pd.DataFrame(rows).assign(status="ok", **RUN)
     frame = pd.concat([frame, _failures()], ignore_index=True)
     frame["round"] = frame["round"].astype("Int64")
     timed = frame["metric"] == "seconds"
     timings = frame[timed].drop(columns=["metric", "round"]).rename(columns={"value": "seconds"})
-    return frame[~timed].reset_index(drop=True), timings.reset_index(drop=True)
+    return frame[~timed].reset_index(drop=True), timings.assign(warm=True).reset_index(drop=True)
+
+
+def cells_of(results: pd.DataFrame, timings: pd.DataFrame, **options) -> pd.DataFrame:
+    """Return the frame of all studies, the printed numbers that were not run included."""
+    items, studies = options.pop("items", shipped_items()), configured_studies()
+    parts = [
+        make_cells(
+            own,
+            timings[timings["study"] == name],
+            [item for item in items.values() if item.study == name],
+            PUBLISHED,
+            paper=studies[name].paper,
+            labels={method.name: method.label for method in studies[name].methods.values()},
+            **options,
+        )
+        for name, own in results.groupby("study", sort=False)
+    ]
+    empty = make_cells(results.iloc[:0], timings, [], PUBLISHED, paper="", labels={})
+    return complete(pd.concat([*parts, empty]) if parts else empty, items.values(), PUBLISHED)
+
+
+@cache
+def cells() -> pd.DataFrame:
+    return cells_of(*results_and_timings())
 
 
 def _near_printed(rng: np.random.Generator, n: int) -> Iterator[dict]:
-    for cell in published_cells().to_dict("records"):
-        setting = {k: v[0] if isinstance(v, list) else v for k, v in setting_of(cell).items()}
-        name = "-".join(f"{k}{v}" for k, v in sorted(setting.items()))
-        for variant, shift in VARIANTS[cell["study"]].items():
-            mean = (cell["printed_mean"] + shift * cell["printed_sd"]) * cell["scale"]
-            sd = cell["printed_sd"] * cell["scale"]
-            other = {"ari_pooled": "ari_per_client", "ari_per_client": "ari_pooled"}
-            for r, value in enumerate(rng.normal(mean, sd, n)):
-                row = {"study": cell["study"], "variant": variant, "setting": name, **setting}
-                row |= {"method": cell["method"], "replication": r, "round": None}
-                metric = cell["metric"]
+    for item, number in printed_numbers():
+        where = _where_printed(item, number)
+        setting = {k: v for k, v in where.items() if k.startswith("setting_")}
+        name = "-".join(f"{k.removeprefix('setting_')}{v}" for k, v in sorted(setting.items()))
+        [metric] = item.metrics_of(where["method"])
+        other = {"ari_pooled": "ari_per_client", "ari_per_client": "ari_pooled"}
+        for variant, shift in VARIANTS[item.study].items():
+            mean = (number.mean + shift * number.sd) * item.scale
+            for r, value in enumerate(rng.normal(mean, number.sd * item.scale, n)):
+                row = {"study": item.study, "variant": variant, "setting": name, **where}
+                row |= {"replication": r, "round": None}
                 yield row | {"metric": metric, "value": abs(value)}
                 if metric in other:
                     yield row | {"metric": other[metric], "value": value + rng.normal(0.03, 0.01)}
+
+
+def _where_printed(item: Item, number: PrintedNumber) -> dict:
+    """Return our columns of a printed number: its setting and its method."""
+    names = dict(number.names)
+    if "step_scale" in names:
+        method = f"FedGrEM-{names['step_scale']:.2f}"
+        setting = {"setting_model": "gaussian", "setting_h": names["h"]}
+        return setting | {"method": method, "method_step_scale": names["step_scale"]}
+    setting = {"setting_dataset": names["dataset"]}
+    if "contaminated_percent" in names:
+        clients = 44 if names["dataset"] == "pendigits" else 100
+        bad = round(names["contaminated_percent"] * clients / 100)
+        setting |= {"setting_n_clients": clients, "setting_n_contaminated": bad}
+    methods = configured_studies()[item.study].methods.values()
+    [method] = [m.name for m in methods if names["method"] in (m.name, m.label)]
+    return setting | {"method": method}
 
 
 def _regression(rng: np.random.Generator, n: int) -> Iterator[dict]:
@@ -75,7 +126,7 @@ def _regression(rng: np.random.Generator, n: int) -> Iterator[dict]:
                 path = error + np.exp(-rounds * np.where(rounds < 6, 0.4, rate)) * 2
                 path = path * np.exp(rng.normal(0, 0.02))
                 row = {"study": "mixed_regression", "variant": "as_written", "setting": setting}
-                row |= {"case": setting, "method": method, "replication": r}
+                row |= {"setting_case": setting, "method": method, "replication": r}
                 row |= {"metric": "model_error"}
                 yield row | {"round": None, "value": path[-1]}
                 for t in rounds[::5]:
@@ -85,18 +136,19 @@ def _regression(rng: np.random.Generator, n: int) -> Iterator[dict]:
 def _fedgem_figures(rng: np.random.Generator, n: int) -> Iterator[dict]:
     for imbalance in ("nominal", "client", "cluster"):
         for r_min in (1, 2, 4, 6, 8):
-            setting = {"imbalance": imbalance, "r_min": r_min}
+            setting = {"setting_imbalance": imbalance, "setting_r_min": r_min}
             yield from _scores("fedgem_sensitivity", setting, rng, n, 0.3 + 0.08 * r_min, 11.0)
         for v in (0.1, 1, 10, 100):
-            setting = {"imbalance": imbalance, "v": v}
+            setting = {"setting_imbalance": imbalance, "setting_v": v}
             yield from _scores("fedgem_radius", setting, rng, n, 0.9 - 0.2 * (v > 10), 25 / (1 + v))
     for axis in ("d", "n_clients"):
         for value in (5, 25, 65):
             for method, seconds in {"FedGEM": 3.0, "AFCL": 1.0, "FedKmeans": 0.1}.items():
                 growth = value / 5 if axis == "n_clients" and method == "AFCL" else 1.0
                 for r in range(n):
-                    row = {"study": "fedgem_scalability", "variant": "default", "axis": axis}
-                    row |= {axis: value, "setting": f"{axis}{value}", "method": method}
+                    row = {"study": "fedgem_scalability", "variant": "default"}
+                    row |= {"setting_axis": axis, f"setting_{axis}": value}
+                    row |= {"setting": f"{axis}{value}", "method": method}
                     row |= {"replication": r, "round": None}
                     yield row | {"metric": "seconds", "value": seconds * growth * rng.uniform(1, 2)}
                     yield row | {"metric": "ari_pooled", "value": rng.uniform(0.4, 0.5)}
@@ -105,7 +157,7 @@ def _fedgem_figures(rng: np.random.Generator, n: int) -> Iterator[dict]:
 def _scores(
     study: str, setting: dict, rng: np.random.Generator, n: int, ari: float, clusters: float
 ) -> Iterator[dict]:
-    name = "-".join(f"{k}{v}" for k, v in setting.items())
+    name = "-".join(f"{k.removeprefix('setting_')}{v}" for k, v in setting.items())
     for method, gain in {"FedGEM": 0.02, "GMM": 0.0}.items():
         for r in range(n):
             row = {"study": study, "variant": "default", "setting": name, **setting}
@@ -118,6 +170,7 @@ def _scores(
 def _failures() -> pd.DataFrame:
     """Two diverged replications of FedGrEM with too large a step."""
     row = {"study": "fedgrem_simulation", "variant": "as_coded", "setting": "h0.0-modelgaussian"}
-    row |= {"model": "gaussian", "h": 0.0, "method": "FedGrEM-1.35", "metric": "", "round": None}
-    row |= {"value": np.nan, "status": "diverged", "message": "DivergenceError: round 12"}
+    row |= {"setting_model": "gaussian", "setting_h": 0.0, "method": "FedGrEM-1.35"}
+    row |= {"method_step_scale": 1.35, "metric": "", "round": None, "value": np.nan, **RUN}
+    row |= {"status": "diverged", "message": "DivergenceError: round 12"}
     return pd.DataFrame([row | {"replication": r} for r in (900, 901)])

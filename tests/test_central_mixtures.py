@@ -37,11 +37,11 @@ def test_dp_gmm_counts_the_components_that_own_points(clients):
     assert model.n_clusters_ == len(used) <= 7
 
 
-def test_more_components_than_points_are_refused_or_bounded():
-    few = Clients.from_arrays([[[0.0], [1.0], [5.0]]])
-    with pytest.raises(DataError, match="4 clusters"):
-        CentralGMM(4).fit(few)
-    assert len(CentralDPGMM(4, random_state=0).fit(few).weights_) == 3
+def test_components_of_all_clients_together_are_bounded_by_the_points():
+    few = Clients.from_arrays([[[0.0], [1.0], [5.0]], [[2.0]]])
+    with pytest.raises(DataError, match="n_components asks for 5, more than the 4 points"):
+        CentralGMM(5).fit(few)
+    assert len(CentralDPGMM(3, random_state=0).fit(few).weights_) == 4
 
 
 def test_unknown_covariance_is_refused(clients):

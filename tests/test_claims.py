@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from fedmix.cells.matching import has_values
 
 from configured_studies import configured_studies
 from fedmix.cells import (
@@ -18,7 +19,6 @@ from fedmix.cells import (
     scorecard,
 )
 from fedmix.cells.effects import Effect, mean_effect, paired_effect, unpaired_effect
-from fedmix.cells.matching import has_values
 from fedmix.cells.papers import read_papers
 from fedmix.errors import ConfigurationError
 from synthetic_results import published_cells, results_and_timings

@@ -55,7 +55,7 @@ def test_more_than_one_half_is_an_error(n_clients, n_contaminated):
         choose_contaminated(n_clients, n_contaminated, rng())
 
 
-@pytest.mark.parametrize("kind", CONTAMINATIONS)
+@pytest.mark.parametrize("kind", CONTAMINATIONS["points"])
 def test_only_contaminated_clients_change_and_sizes_stay(clients, labels, kind):
     after = contaminate(clients, BAD, kind, rng(), labels)
     np.testing.assert_array_equal(after.sizes, clients.sizes)
@@ -63,14 +63,14 @@ def test_only_contaminated_clients_change_and_sizes_stay(clients, labels, kind):
         assert np.array_equal(after[k], clients[k]) == (k not in BAD)
 
 
-@pytest.mark.parametrize("kind", CONTAMINATIONS)
+@pytest.mark.parametrize("kind", CONTAMINATIONS["points"])
 def test_seed_decides_the_contamination(clients, labels, kind):
     one, same, other = (contaminate(clients, BAD, kind, rng(s), labels).points for s in (1, 1, 2))
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("kind", CONTAMINATIONS)
+@pytest.mark.parametrize("kind", CONTAMINATIONS["points"])
 def test_empty_client_stays_empty(clients, labels, kind):
     assert contaminate(clients, [1], kind, rng(), labels).sizes[1] == 0
 

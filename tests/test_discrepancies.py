@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from fedmix.cells.matching import has_values
 
 from configured_studies import configured_studies
 from fedmix.cells import measure_discrepancies, read_discrepancies
 from fedmix.cells.discrepancies import NOT_MEASURED, to_markdown
-from fedmix.cells.matching import has_values
 from fedmix.cells.papers import read_papers
 from fedmix.errors import ConfigurationError
 from synthetic_results import results_and_timings

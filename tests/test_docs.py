@@ -99,7 +99,7 @@ def run(code, folder, **environment):
         capture_output=True,
         text=True,
         timeout=200,
-        env={"MPLBACKEND": "agg", "PATH": "", **environment},
+        env={"MPLBACKEND": "agg", "PATH": "", "PYTHONPATH": str(ROOT / "src"), **environment},
     )
 
 
@@ -110,6 +110,15 @@ def test_the_notebook_runs_from_top_to_bottom(tmp_path):
     assert finished.returncode == 0, finished.stderr
     assert "clusters found: 4" in finished.stdout
     assert all(not c.get("outputs") for c in cells), "store the notebook without outputs"
+
+
+def test_the_page_of_options_prints_what_it_shows(tmp_path):
+    page = (DOCS / "options.md").read_text(encoding="utf-8")
+    code, shown = (
+        "".join(re.findall(rf"```{kind}\n(.*?)```", page, re.S)) for kind in ("python", "text")
+    )
+    finished = run(code, tmp_path)
+    assert finished.stdout == shown, finished.stderr
 
 
 def test_the_readme_s_example_runs(tmp_path):

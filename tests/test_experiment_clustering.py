@@ -4,13 +4,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
-from fedmix.errors import ConfigurationError
 from fedmix.experiments import cluster_simulation, federated_clustering
 from fedmix.experiments.base import Method
 from fedmix.streams import Streams
 
 SETTING = {
+    "dataset": "three",
+    "embedding": "raw",
     "n_clients": 3,
     "train_fraction": 0.7,
     "spared_classes": 0,
@@ -49,7 +51,7 @@ def data():
 
 
 def outcome(method, data, **change):
-    setting = SETTING | change
+    setting = federated_clustering.Settings(**SETTING | change)
     streams = Streams("study", "setting", 0)
     problem = federated_clustering.make_problem(setting, data, streams)
     return federated_clustering.run(method, setting, problem, {}, data, streams)
@@ -71,7 +73,7 @@ def test_every_method_gets_every_score(data, name):
 
 @pytest.mark.parametrize("partition", ["dealt", "dealt_in_order", "shared"])
 def test_training_and_test_rows_are_apart(data, partition):
-    setting = SETTING | {"partition": partition}
+    setting = federated_clustering.Settings(**SETTING | {"partition": partition})
     problem = federated_clustering.make_problem(setting, data, Streams("s", "t", 1))
     rows = np.concatenate([problem["train"], problem["test"]])
     assert len(np.unique(rows)) == len(rows)
@@ -79,7 +81,7 @@ def test_training_and_test_rows_are_apart(data, partition):
         assert len(rows) == len(data.labels)
     for part in ("train", "test"):
         own = np.split(data.labels[problem[part]], problem[f"{part}_offsets"][1:-1])
-        assert [len(set(labels)) for labels in own] == list(problem["n_components"])
+        assert [len(set(labels)) for labels in own] == list(problem["components_per_client"])
 
 
 def test_radius_is_chosen_among_the_candidates_and_a_number_is_taken(data):
@@ -103,17 +105,19 @@ def test_same_streams_same_outcome(data):
 
 
 def test_unknown_partition_is_refused(data):
-    with pytest.raises(ConfigurationError, match="dealt"):
+    with pytest.raises(ValidationError, match="dealt"):
         outcome(Method("FedGEM", "FedGEM", {}), data, partition="deal")
 
 
 def test_best_of_several_starts_counts_by_each_score():
     streams = Streams("study", "setting", 0)
-    problem = cluster_simulation.make_problem(SIMULATION, None, streams)
+    problem = cluster_simulation.make_problem(
+        cluster_simulation.Settings(**SIMULATION), None, streams
+    )
     method = Method("GMM", "CentralGMM", {})
     scores = {}
     for starts in (1, 2, 4):
-        setting = SIMULATION | {"starts": starts}
+        setting = cluster_simulation.Settings(**SIMULATION | {"starts": starts})
         scores[starts] = cluster_simulation.run(method, setting, problem, {}, None, streams).metrics
     for name in ("ari_pooled", "ari_per_client", "silhouette_pooled", "silhouette_per_client"):
         assert scores[1][name] <= scores[2][name] <= scores[4][name]

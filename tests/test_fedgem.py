@@ -7,6 +7,7 @@ import pytest
 
 from fedmix import Clients
 from fedmix.errors import ConfigurationError, DataError, DivergenceError
+from fedmix.families import Sample
 from fedmix.methods.fedgem import FedGEM
 from fedmix.methods.fedgem_client import Mixtures, maximise, uncertainty_radii
 from fedmix.methods.fedgem_server import Server
@@ -54,7 +55,7 @@ def same_partition(a, b):
 
 def test_first_client_step_equals_the_authors(reference, train):
     mixtures = mixtures_of(reference)
-    step = maximise(train, mixtures)
+    step = maximise(Sample.of(train), mixtures)
     np.testing.assert_allclose(step.means, reference["round1_maximisers"], rtol=0, atol=1e-10)
     squared_step = np.sum((step.means - mixtures.means) ** 2, axis=1)
     radii = uncertainty_radii("half", squared_step, step.spread)
@@ -96,7 +97,7 @@ def test_no_point_of_a_ball_lowers_the_objective(radius):
     rng = np.random.default_rng(1)
     clients = Clients.from_arrays([rng.normal(size=(40, 3)) * 2])
     mixtures = Mixtures(rng.normal(size=(3, 3)), np.full(3, 1 / 3), np.array([0, 3]))
-    step = maximise(clients, mixtures)
+    step = maximise(Sample.of(clients), mixtures)
     squared_step = np.sum((step.means - mixtures.means) ** 2, axis=1)
     radii = uncertainty_radii(radius, squared_step, step.spread)
 
@@ -182,7 +183,9 @@ def test_one_client_is_left_to_its_own_em():
         np.array([0, 3]),
     )
     for _ in range(5):
-        mixtures = Mixtures(maximise(clients, mixtures).means, mixtures.weights, mixtures.offsets)
+        mixtures = Mixtures(
+            maximise(Sample.of(clients), mixtures).means, mixtures.weights, mixtures.offsets
+        )
     np.testing.assert_allclose(model.means_[0], mixtures.means, atol=1e-12)
 
 

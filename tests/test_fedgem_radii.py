@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fedmix import Clients
+from fedmix.families import Sample
 from fedmix.methods.fedgem_client import Mixtures, final_radii, maximise, uncertainty_radii
 
 
@@ -16,7 +17,7 @@ def client_step(seed, scale=1.0):
     density = np.exp(-0.5 * (squared - squared.min(axis=1, keepdims=True)))
     gamma = density / density.sum(axis=1, keepdims=True)
     mixtures = Mixtures(previous, np.full(3, 1 / 3), np.array([0, 3]))
-    return points, gamma, previous, maximise(Clients.from_arrays([points]), mixtures)
+    return points, gamma, previous, maximise(Sample.of(Clients.from_arrays([points])), mixtures)
 
 
 def bisection(points, gamma, previous, maximiser, steps=200):

@@ -1,59 +1,44 @@
 """A method looks the same in every figure, and equal figures have equal bytes."""
 
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
+from fedmix.cells.papers import read_papers
 from fedmix.views.figures.save import save_figure
-from fedmix.views.figures.style import _KNOWN, COLORS, house_style, method_style
+from fedmix.views.figures.style import COLORS, house_style, looks_of
 
-TOGETHER = [
-    [
-        "LocalEM",
-        "LocalGradientEM",
-        "FedEM",
-        "FedGrEM",
-        "TGMM",
-        "FedGMM",
-        "PooledEM",
-        "PooledGradientEM",
-    ],
-    [
-        "TwoPhase-FedAvg-s1",
-        "TwoPhase-FedAvg-s5",
-        "TwoPhase-FedAvg-s10",
-        "TwoPhase-FedAvg-s20",
-        "TwoPhase-FedProx",
-    ],
-    ["TwoPhase-FedAvg-s5", "FedAvg", "OneShotClustering", "IFCA", "OracleClustering"],
-    [
-        "GMM",
-        "k-FED",
-        "FFCM-avg1",
-        "FFCM-avg2",
-        "FedKmeans",
-        "DP-GMM",
-        "AFCL",
-        "FedGEM",
-        "LocalKMeans",
-    ],
-]
+ROOT = Path(__file__).parents[1]
+PAPERS = {key: paper for key, paper in read_papers(ROOT / "config").items() if paper.looks}
+VARIANTS = {"as_coded", "as_written", "corrected", "default"}
 
 
-@pytest.mark.parametrize("names", TOGETHER)
-def test_methods_that_meet_differ_in_colour_and_in_marker(names):
-    for a, b in combinations(map(method_style, names), 2):
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
+def test_methods_of_a_paper_differ_in_colour_and_in_marker(paper):
+    # Figures that draw variants draw one method.
+    names = [n for n in paper.looks if n not in VARIANTS and n not in {"TwoPhase"}]
+    for a, b in combinations(looks_of(names, paper.looks).values(), 2):
         assert a.color != b.color
         assert a.marker != b.marker
 
 
 def test_an_unknown_method_keeps_a_look_of_its_own():
-    known = {method_style(name) for name in _KNOWN}
-    unknown = method_style("MyNewMethod")
-    assert unknown == method_style("MyNewMethod")
+    looks = PAPERS["fedgrem"].looks
+    known = set(looks_of(looks, looks).values())
+    unknown = looks_of(["FedEM", "MyNewMethod"], looks)["MyNewMethod"]
+    assert unknown == looks_of(["MyNewMethod"], looks)["MyNewMethod"]
     assert unknown not in known
     assert unknown.color in COLORS.values()
-    assert len({method_style(f"method {i}") for i in range(40)}) > 30
+    alone = [looks_of([f"method {i}"], {})[f"method {i}"] for i in range(40)]
+    assert len(set(alone)) > 30
+
+
+def test_an_unknown_method_takes_no_colour_of_its_figure():
+    looks = PAPERS["fedgrem"].looks
+    names = [*list(looks)[:7], *(f"method {i}" for i in range(2))]
+    colors = [look.color for look in looks_of(names, looks).values()]
+    assert len(set(colors)) == len(names)
 
 
 def test_the_house_style_leaves_matplotlib_as_it_was():
@@ -71,7 +56,8 @@ def _draw():
     with house_style():
         figure = Figure()
         axes = figure.subplots()
-        axes.plot([0, 1, 2], [3, 1, 2], label="FedGrEM", **method_style("FedGrEM").keywords())
+        look = looks_of(["FedGrEM"], {})["FedGrEM"]
+        axes.plot([0, 1, 2], [3, 1, 2], label="FedGrEM", **look.keywords())
         axes.set_xlabel("heterogeneity h")
         axes.legend()
     return figure

@@ -3,14 +3,15 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from fedmix.views.figures.mixed_regression import convergence, final_error
+from fedmix.views.tables.mixed_regression import recovery, theory
 
 from fedmix.errors import ConfigurationError
 from fedmix.experiments import mixed_regression
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
-from fedmix.simulate.mixed_regression import CONTAMINATIONS, draw_clients, draw_truth
-from fedmix.views.figures.mixed_regression import convergence, final_error
-from fedmix.views.tables.mixed_regression import recovery, theory
+from fedmix.partition import CONTAMINATIONS
+from fedmix.simulate.mixed_regression import draw_clients, draw_truth
 
 SETTING = {
     "n_clients": 60,

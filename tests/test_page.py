@@ -11,55 +11,66 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from fedmix.cells import (
-    audit_cells,
-    evaluate_claims,
-    measure_discrepancies,
-    rank_agreement,
-    read_claims,
-    read_discrepancies,
-)
+from fedmix.cells.claims import evaluate_claims, read_claims
+from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies
+from fedmix.cells.frame import read_cells
+from fedmix.cells.papers import read_papers
+from fedmix.cells.ranks import rank_agreement
 from fedmix.errors import DataError
 from fedmix.storage import read_table, write_table
 from fedmix.views.page import Figure, PageContext, build_page
 from fedmix.views.page.images import inline_image
-from fedmix.views.page.views import items_named
-from synthetic_results import ROOT, published_cells, results_and_timings
+from fedmix.views.page.views import anchor, items_named
+from synthetic_cells import laid_out
+from synthetic_results import ROOT, cells, cells_of, results_and_timings, shipped_items
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+PAPERS = read_papers(ROOT / "config")
 PIXEL = (
     b'<svg xmlns="http://www.w3.org/2000/svg" width="600" height="200">'
     b'<rect width="600" height="200" fill="#0072b2"/></svg>'
 )
 
 
+def judged(frame: pd.DataFrame, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    return {
+        "cells": frame,
+        "ranks": rank_agreement(frame, shipped_items()),
+        "claims": evaluate_claims(read_claims(PAPERS), frame, results),
+        "discrepancies": measure_discrepancies(read_discrepancies(PAPERS), frame),
+    }
+
+
 @cache
 def frames() -> dict[str, pd.DataFrame]:
-    results, timings = results_and_timings()
-    cells = audit_cells(results, timings, published_cells())
-    schemas = ROOT / "workflow/schemas"
-    claims = read_claims(ROOT / "config/claims.yaml", schemas / "claims.schema.yaml")
-    entries = read_discrepancies(
-        ROOT / "config/discrepancies.yaml", schemas / "discrepancies.schema.yaml"
+    return judged(cells(), results_and_timings()[0])
+
+
+def of_page(**parts) -> PageContext:
+    return PageContext(
+        **parts,
+        papers={key: paper.title for key, paper in PAPERS.items()},
+        tables=[laid_out(item) for item in shipped_items().values() if item.kind == "table"],
     )
-    return {
-        "cells": cells,
-        "ranks": rank_agreement(cells),
-        "claims": evaluate_claims(claims, results, timings),
-        "discrepancies": measure_discrepancies(entries, results, timings),
-    }
+
+
+def first_cell() -> dict:
+    own = cells()
+    return own[own["item"] == "fedgrem_table1"].iloc[0].to_dict()
 
 
 def context(folder, preset="quick") -> PageContext:
     (folder / "figure.svg").write_bytes(PIXEL)
-    return PageContext(
-        **frames(),
-        figures=[Figure("fedgrem", "FedGrEM, Figure 3", "Bands.", folder / "figure.svg")],
+    (folder / "figure.md").write_text("STAND-IN: of other data. Bands.")
+    return replace(
+        of_page(**frames()),
+        figures=[Figure("fedgrem", "FedGrEM, Figure 3", folder / "figure.svg")],
         provenance={"commit": "abc1234", "machine": "<2 cores>"},
         preset=preset,
         failures=pd.DataFrame(
             [{"study": "s", "variant": "v", "method": "M", "status": "diverged", "n": 2}]
         ),
+        explanations={anchor(first_cell()): "raw file <a>, then the method"},
     )
 
 
@@ -114,10 +125,24 @@ def test_the_page_needs_no_network_and_no_file_beside_it(tags, html):
 
 def test_all_printed_numbers_claims_and_discrepancies_are_there(html, tags):
     assert "13.30 (1.17)" in html
-    for table in published_cells()[["paper", "table"]].drop_duplicates().itertuples():
-        assert f"{table.paper}-table-{table.table}" in tags.ids
+    for item in shipped_items().values():
+        assert item.kind != "table" or not item.printed or item.name.replace("_", "-") in tags.ids
     assert sum(i.startswith("claim-") for i in tags.ids) >= 35
     assert "fedgem-metric" in tags.ids
+
+
+def test_a_cell_has_an_anchor_and_links_to_its_explanation(html, tags):
+    name = anchor(first_cell())
+    assert {name, f"explain-{name}"} <= set(tags.ids)
+    assert f"#explain-{name}" in tags.addresses
+    assert "raw file &lt;a&gt;, then the method" in html
+    own = cells()
+    judged = own[own["verdict"] != ""]
+    assert {anchor(cell) for cell in judged.to_dict("records")} <= set(tags.ids)
+
+
+def test_a_figure_says_which_data_stood_in(html):
+    assert "STAND-IN: of other data. Bands." in html
 
 
 def test_verdicts_are_told_by_sign_and_word_beside_colour(html):
@@ -137,14 +162,9 @@ def test_what_comes_from_outside_is_escaped(html):
 
 
 def test_a_page_without_any_result_is_still_a_page(tmp_path):
-    results, _ = results_and_timings()
+    results, timings = results_and_timings()
     nothing = results.iloc[:0]
-    cells = audit_cells(nothing, None, published_cells())
-    schema = ROOT / "workflow/schemas/claims.schema.yaml"
-    claims = evaluate_claims(read_claims(ROOT / "config/claims.yaml", schema), nothing)
-    schema = ROOT / "workflow/schemas/discrepancies.schema.yaml"
-    entries = read_discrepancies(ROOT / "config/discrepancies.yaml", schema)
-    empty = PageContext(cells, rank_agreement(cells), claims, measure_discrepancies(entries))
+    empty = of_page(**judged(cells_of(nothing, timings.iloc[:0]), nothing))
     html = build_page(empty, tmp_path / "index.html").read_text()
     assert "not run" in html
     assert "not measured yet" in html
@@ -160,6 +180,7 @@ def test_frames_read_back_from_files_make_the_same_page(page, tmp_path):
     for name, frame in frames().items():
         write_table(tmp_path / f"{name}.parquet", frame)
         read_back[name] = read_table(tmp_path / f"{name}.parquet")
+    read_back["cells"] = read_cells([tmp_path / "cells.parquet"])
     again = replace(context(tmp_path), **read_back)
     assert build_page(again, tmp_path / "index.html").read_bytes() == page.read_bytes()
 

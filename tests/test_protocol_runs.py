@@ -7,7 +7,7 @@ import pytest
 from fedmix import methods
 from fedmix.data import Dataset
 from fedmix.errors import DivergenceError
-from fedmix.experiments.protocols import Protocol, run_protocols
+from fedmix.protocols import Protocol, run_protocols
 
 SETTING = {
     "dataset": "blobs",

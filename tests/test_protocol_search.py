@@ -12,18 +12,29 @@ from fedmix.cells.papers import read_papers
 from fedmix.cells.protocols.controls import held_out, permuted
 from fedmix.cells.protocols.design import draw_protocols, survivors, vary
 from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols
-from fedmix.cells.protocols.score import printed_cells, read_printed, score_protocols, score_tables
+from fedmix.cells.protocols.score import printed_cells, score_protocols, score_tables
 from fedmix.cells.protocols.shares import variance_shares
 from fedmix.cells.protocols.space import Choice, Rung, Space, Table, Value, read_space
 from fedmix.cells.protocols.words import in_words
 from fedmix.configuration import read_yaml
 from fedmix.data import Dataset
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.experiments.protocols import Protocol, run_protocols
-from fedmix.views.figures.protocols import draw_search
+from fedmix.pipeline.request import read_request
+from fedmix.protocols import Protocol, run_protocols
+from fedmix.views.figures.protocols import CAPTIONS, draw_search
 
 ROOT = Path(__file__).parents[1]
 METHODS = ("LocalEM", "FedEM", "FedGrEM")
+SETTING = {
+    "dataset": "d",
+    "embedding": "raw",
+    "partition": "uniform",
+    "n_clients": 6,
+    "n_components": 3,
+    "train_fraction": 0.8,
+    "initialization": "ward",
+    "contamination": "gaussian",
+}
 PRINTED = pd.DataFrame(
     [(n, m, mean, 0.01) for n in (0, 2) for m, mean in zip(METHODS, (0.3, 0.2, 0.1), strict=True)],
     columns=["n_contaminated", "method", "mean", "sd"],
@@ -43,13 +54,9 @@ def space(tables=("one",), sizes=(64, 8)):
     return Space(
         paper="fedgrem",
         study="fedgrem_real",
-        metric="misclustering",
         method="FedGrEM",
         methods={method: {"tol": 1e-4} for method in METHODS},
-        tables={
-            t: Table(t, f"table {t}", "1", {"dataset": "d", "embedding": "raw"}, (0, 2))
-            for t in tables
-        },
+        tables={t: Table(t, f"table {t}", SETTING, (0, 2)) for t in tables},
         choices={c.name: c for c in choices},
         rungs=[Rung(sizes[0], 2, 16, rows=1), *(Rung(n, 3, 4) for n in sizes[1:])],
     )
@@ -85,10 +92,17 @@ def paper_with(tmp_path, change):
     return read_papers(tmp_path / "config")["fedgrem"]
 
 
+def printed_of(own, preset, config=ROOT / "config", published=ROOT / "data" / "published"):
+    options = {**read_yaml(ROOT / "config" / "config.yaml"), "preset": preset}
+    request = read_request(config, options)
+    labels = {m.name: m.label for m in request.studies[own.study].methods.values()}
+    return printed_cells(own, request.items, labels, published)
+
+
 @pytest.mark.parametrize("preset", ["quick", "reproduction", "paper"])
 def test_every_row_and_method_of_the_paper_has_a_printed_cell(preset):
     own = read_space(read_papers(ROOT / "config")["fedgrem"], preset)
-    printed = read_printed(own, ROOT / "config", ROOT / "data" / "published")
+    printed = printed_of(own, preset)
     for name, table in own.tables.items():
         assert len(printed[name]) == len(table.n_contaminated) * len(own.methods)
         assert printed[name]["mean"].between(0, 1).all()
@@ -116,6 +130,7 @@ def test_preset_that_is_not_listed_has_no_search():
         (lambda d: d["choices"]["scaling"].update(tables=["table9"]), "unknown table 'table9'"),
         (lambda d: d["rungs"].reverse(), "must not rise"),
         (lambda d: d["choices"]["scaling"].pop("silent"), "silent"),
+        (lambda d: d.update(only_tables=["fedgrem_table9"]), "unknown table 'fedgrem_table9'"),
     ],
 )
 def test_wrong_spaces_are_named(tmp_path, change, message):
@@ -128,6 +143,13 @@ def test_unknown_parameter_is_named_before_anything_runs():
     own = space()
     own.choices["penalty"] = wrong
     with pytest.raises(ConfigurationError, match="penalty_scale"):
+        draw_protocols(own)
+
+
+def test_unknown_setting_is_named_before_anything_runs():
+    own = read_space(read_papers(ROOT / "config")["fedgrem"], "reproduction")
+    own.choices["scaling"] = choice("scaling", {"none": 1.0, "nowhere": 1.0}, setting="scaling")
+    with pytest.raises(ConfigurationError, match="scaling: nowhere"):
         draw_protocols(own)
 
 
@@ -194,10 +216,11 @@ def test_protocol_with_a_fit_that_diverged_is_infinitely_far():
 
 
 def test_table_without_a_printed_cell_is_an_error():
-    own = space()
-    cells = pd.DataFrame(columns=["paper", "table", "study", "metric", "method"])
-    with pytest.raises(DataError, match="no printed cell for LocalEM"):
-        printed_cells(own, "one", cells, [])
+    own = read_space(read_papers(ROOT / "config")["fedgrem"], "reproduction")
+    table = own.tables["fedgrem_table1"]
+    own.tables["fedgrem_table1"] = replace(table, n_contaminated=[0, 4])
+    with pytest.raises(DataError, match=r"fedgrem_table1 has no printed mean.*with 4 contaminated"):
+        printed_of(own, "reproduction")
 
 
 def test_halving_keeps_the_nearest_to_all_tables():
@@ -305,22 +328,36 @@ def test_sentences_and_figures_are_made_from_a_search(tmp_path):
     assert "64 with 2 replications on the first row, then 8 with 3 replications on all rows" in text
     assert "FedGrEM is the lowest of 3 methods in 100 % of 64 protocols" in text
     assert "Its choices: scaling none" in text
-    outputs = [tmp_path / f"t_{kind}.svg" for kind in ("curve", "shares", "nearest")]
-    draw_search(own, {name: tmp_path / f"{name}.csv" for name in parts}, outputs)
-    assert all(path.stat().st_size > 1000 for path in outputs)
+    (tmp_path / "words.md").write_text("- Found this.\n- And that.\n")
+    inputs = {name: tmp_path / f"{name}.csv" for name in parts} | {"words": tmp_path / "words.md"}
+    outputs = [tmp_path / f"t_{kind}.{s}" for kind in CAPTIONS for s in ("svg", "md")]
+    draw_search(own, inputs, outputs)
+    assert all(path.stat().st_size > 1000 for path in outputs if path.suffix == ".svg")
+    assert "Found this. And that." in (tmp_path / "t_curve.md").read_text()
 
 
 def test_the_documented_example_searches_a_table_of_ones_own(tmp_path):
     example = ROOT / "docs" / "examples" / "our_table"
-    folder = tmp_path / "config" / "papers" / "our_table"
-    shutil.copytree(example, folder, ignore=shutil.ignore_patterns("*.csv"))
-    published = tmp_path / "data" / "our_table"
-    published.mkdir(parents=True)
-    shutil.copy(example / "misclustering.csv", published)
-    (tmp_path / "workflow").mkdir()
-    (tmp_path / "workflow" / "schemas").symlink_to(ROOT / "workflow" / "schemas")
-    own = read_space(read_papers(tmp_path / "config")["our_table"], "quick")
-    printed = read_printed(own, tmp_path / "config", tmp_path / "data")
+    config, published = tmp_path / "config", tmp_path / "published"
+    shutil.copytree(ROOT / "config", config)
+    shutil.copytree(
+        example, config / "papers" / "our_table", ignore=shutil.ignore_patterns("*.csv")
+    )
+    shutil.copytree(ROOT / "data" / "published", published)
+    (published / "our_table").mkdir()
+    shutil.copy(example / "misclustering.csv", published / "our_table")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "published").symlink_to(published)
+    (tmp_path / "workflow").symlink_to(ROOT / "workflow")
+    blobs_entry = (ROOT / "docs" / "examples" / "blobs.yaml").read_text()
+    with open(config / "datasets.yaml", "a") as registry:
+        registry.write("\n" + blobs_entry)
+    (config / "papers" / "our_table" / "presets").mkdir()
+    (config / "papers" / "our_table" / "presets" / "quick.yaml").write_text(
+        "studies: {our_table: {}}\n"
+    )
+    own = read_space(read_papers(config)["our_table"], "quick")
+    printed = printed_of(own, "quick", config, published)
     table = own.tables["our_table1"]
     blobs = pd.read_csv(ROOT / "docs" / "examples" / "blobs.csv")
     data = Dataset("blobs", blobs[["width", "height"]], pd.factorize(blobs["shape"])[0])

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from fedmix.cells.matching import has_values
 
 from configured_studies import configured_studies
 from fedmix import cells as published
-from fedmix.cells.matching import has_values
 from fedmix.errors import DataError
 from fedmix.pipeline.plan import plan_study
 

@@ -2,13 +2,7 @@ import numpy as np
 import pytest
 
 from fedmix import Clients
-from fedmix.kernels.regression_maps import (
-    hard_round,
-    local_filter,
-    rotate,
-    soft_gradient,
-    soft_weights,
-)
+from fedmix.kernels.regression_maps import hard_round, local_filter, rotate
 
 SIZES = (7, 1, 0, 3, 12, 1)  # d = 4: fewer points than features, more, one and none
 
@@ -20,24 +14,25 @@ def ragged_clients(seed=0, sizes=SIZES, d=4):
     )
 
 
-def local_training(x, y, theta, eta, local, steps, weight=1.0):
-    """Train literally, as the pseudo-code of Phase 2 has it, on the loss times a weight."""
+def local_training(x, y, theta, eta, local, steps):
+    """Train literally, as the pseudo-code of Phase 2 has it."""
     n = len(y)
     if local == "fedprox":
-        gram = np.eye(len(theta)) + eta * weight * x.T @ x / n
-        return np.linalg.solve(gram, theta + eta * weight * x.T @ y / n)
+        gram = np.eye(len(theta)) + eta * x.T @ x / n
+        return np.linalg.solve(gram, theta + eta * x.T @ y / n)
     for _ in range(steps):
-        theta = theta - eta * weight * x.T @ (x @ theta - y) / n
+        theta = theta - eta * x.T @ (x @ theta - y) / n
     return theta
 
 
-def literal_round(clients, models, weights, eta, local, steps):
+def literal_round(clients, models, labels, eta, local, steps):
     """Average the clients' locally trained models with weights n_i / N."""
     result = np.zeros_like(models)
     for i, n in enumerate(clients.sizes):
         for j, theta in enumerate(models):
             x, y = clients[i], clients.responses_of(i)
-            own = local_training(x, y, theta, eta, local, steps, weights[i, j]) if n else theta
+            trains = n and labels[i] == j
+            own = local_training(x, y, theta, eta, local, steps) if trains else theta
             result[j] += n / clients.n_points * own
     return result
 
@@ -61,32 +56,10 @@ def test_lemma_1_equals_literal_local_training(local, steps, k):
     clients = ragged_clients()
     models = np.random.default_rng(1).standard_normal((k, 4))
     expected_labels = losses(clients, models).argmin(axis=1)
-    expected = literal_round(clients, models, np.eye(k)[expected_labels], 0.1, local, steps)
+    expected = literal_round(clients, models, expected_labels, 0.1, local, steps)
     got, labels = closed_form_round(clients, models, 0.1, local, steps)
     np.testing.assert_array_equal(labels, expected_labels)
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.parametrize(("local", "steps"), [("fedavg", 5), ("fedprox", 1)])
-def test_soft_round_equals_literal_training_on_weighted_loss(local, steps):
-    clients = ragged_clients()
-    models = np.random.default_rng(2).standard_normal((3, 4))
-    scaled = losses(clients, models) / (2 * np.maximum(clients.sizes, 1)[:, None])
-    # What lies outside a client's singular basis is the same for all models and cancels.
-    weights = soft_weights(scaled, 0.3)
-    expected = literal_round(clients, models, weights, 0.1, local, steps)
-    gradient = soft_gradient(rotate(clients), models, 0.3, 0.1, local, steps)
-    np.testing.assert_allclose(models - 0.1 / clients.n_points * gradient, expected, rtol=1e-11)
-
-
-def test_soft_clustering_becomes_hard_as_temperature_falls():
-    clients = ragged_clients()
-    models = np.random.default_rng(3).standard_normal((3, 4))
-    hard, _ = closed_form_round(clients, models, 0.1, "fedavg", 5)
-    gradient = soft_gradient(
-        rotate(clients.subset([0, 1, 3, 4, 5])), models, 1e-9, 0.1, "fedavg", 5
-    )
-    np.testing.assert_allclose(models - 0.1 / clients.n_points * gradient, hard, rtol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-50, 1.0, 1e50])

@@ -3,7 +3,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from fedmix.metrics.regression import clustering_accuracy, model_errors
+from fedmix.metrics.matching import clustering_accuracy
+from fedmix.metrics.regression import model_errors
 
 
 @pytest.mark.parametrize("k", [1, 2, 4, 6])
@@ -42,5 +43,5 @@ def test_models_that_cannot_be_compared_are_refused(models):
 def test_accuracy_takes_the_best_matching():
     assert clustering_accuracy([0, 0, 1, 1, 2], [2, 2, 0, 0, 1]) == 1
     assert clustering_accuracy([0, 0, 1, 1], [0, 0, 0, 0]) == 0.5
-    with pytest.raises(ValueError, match="one label a client"):
+    with pytest.raises(ValueError, match="two label vectors"):
         clustering_accuracy([0, 1], [0])

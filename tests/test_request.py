@@ -2,19 +2,19 @@
 
 import inspect
 import shutil
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 import yaml
 
 from fedmix import methods
+from fedmix.__main__ import main
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.request import embedded_path, read_request
-from fedmix.views.tables.build import find_builder
 
 ROOT = Path(__file__).parents[1]
+STUDY = "papers/fedgrem/studies/fedgrem_real.yaml"
 PRESETS = sorted(path.stem for path in (ROOT / "config" / "presets").glob("*.yaml"))
 
 
@@ -27,6 +27,7 @@ def folder(tmp_path):
     """A copy of the configuration that a test may spoil."""
     shutil.copytree(ROOT / "config", tmp_path / "config")
     shutil.copytree(ROOT / "workflow" / "schemas", tmp_path / "workflow" / "schemas")
+    shutil.copytree(ROOT / "data" / "published", tmp_path / "data" / "published")
     return tmp_path / "config"
 
 
@@ -54,17 +55,6 @@ def test_every_method_is_given_parameters_that_it_has(preset, tmp_path):
                 assert set(method.parameters) <= set(known), (study.name, name)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_experiment_and_builder_exists(preset, tmp_path):
-    request = read_request(ROOT / "config", options(preset=preset), tmp_path)
-    for study in request.studies.values():
-        module = import_module(f"fedmix.experiments.{study.experiment}")
-        assert all(hasattr(module, f) for f in ("make_problem", "initial_values", "run"))
-    for item in request.items.values():
-        builder = find_builder(f"fedmix.{item.kind}s", item.builder)
-        assert set(item.options) <= set(inspect.signature(builder).parameters), item.name
-
-
 def test_the_quick_preset_needs_no_network(tmp_path):
     request = read_request(ROOT / "config", options(preset="quick"), tmp_path)
     for dataset, _ in request.embeddings():
@@ -80,8 +70,7 @@ def test_one_replication_number_overrides_every_study(tmp_path):
 
 
 def test_optional_settings_wait_for_their_embedding(folder, tmp_path):
-    path = folder / "studies" / "fedgrem_real.yaml"
-    edit(path, lambda study: study["settings"][0].update(optional=True))
+    edit(folder / STUDY, lambda study: study["settings"][0].update(optional=True))
     without = read_request(folder, options(preset="paper"), tmp_path)
     assert any("pendigits/raw.npz is not at hand" in reason for reason in without.left_out)
     place = tmp_path / embedded_path({"dataset": "pendigits", "embedding": "raw"})
@@ -93,56 +82,124 @@ def test_optional_settings_wait_for_their_embedding(folder, tmp_path):
     assert len(more) > len(without.studies["fedgrem_real"].settings)
 
 
-def spoil_dataset(study):
-    study["settings"][0]["dataset"] = "pendigit"
+def setting(**changes):
+    return lambda study: study["settings"][0].update(changes)
 
 
-def spoil_embedding(study):
-    study["settings"][0]["embedding"] = "rwa"
+def constant(**changes):
+    return lambda study: study["constants"].update(changes)
 
 
-def spoil_method(study):
-    study["methods"].append("FedGREM")
+def written(**changes):
+    """Change the variant paper_like."""
+    return lambda study: study["variants"]["paper_like"].update(changes)
 
 
-def spoil_key(study):
-    study["replication"] = 3
-
-
-def spoil_contamination(study):
-    study["settings"][0]["n_contaminated"] = 23
+def method(**entry):
+    return lambda study: study["methods"].append({"method": "FedGrEM", **entry})
 
 
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (spoil_dataset, "unknown data set 'pendigit'. Did you mean 'pendigits'"),
-        (spoil_embedding, "'pendigits' has no embedding 'rwa'. Did you mean 'raw'"),
-        (spoil_method, "unknown method 'FedGREM'. Did you mean 'FedGrEM'"),
-        (spoil_key, "unknown key 'replication'. Did you mean 'replications'"),
-        (spoil_contamination, "23 of 44 clients contaminated: at most one half"),
+        (setting(dataset="pendigit"), "settings.0.dataset: unknown data set 'pendigit'. Did you "),
+        (setting(embedding="rwa"), "'pendigits' has no embedding 'rwa'. Did you mean 'raw'"),
+        (setting(partition="unifrom"), "'unifrom' is not valid. Did you mean 'uniform'"),
+        (setting(n_clients=5.5), "n_clients: expected a valid integer, got 5.5"),
+        (setting(n_clients=43), "data set 'pendigits' has 44 groups, not 43"),
+        (setting(grid={"n_contaminated": []}), "grid.n_contaminated"),
+        (setting(grid={"n_contaminated": [-1]}), "n_contaminated: expected greater than or equal"),
+        (setting(grid={"n_contaminated": [23]}), "23 of 44 clients contaminated: at most one half"),
+        (constant(scalling="none"), "constants.scalling: unknown key 'scalling'. Did you"),
+        (
+            constant(train_fraction=float("nan")),
+            "expected a finite number, got nan",
+        ),
+        (constant(n_components=[10]), r"n_components: expected a valid integer, got \[10\]"),
+        (constant(n_components=None), "n_components: expected a valid integer, got None"),
+        (lambda study: study["constants"].pop("contamination"), "lacks contamination"),
+        (lambda study: study.update(experiment="real_clusterin"), "Did you mean 'real_clustering'"),
+        (lambda study: study.update(replication=3), "unknown key 'replication'. Did you mean"),
+        (
+            lambda study: study["methods"].append("FedGREM"),
+            "unknown method 'FedGREM'. Did you",
+        ),
+        (method(name="C", parameters={"penalty_scal": 3}), "Did you mean 'penalty_scale'"),
+        (method(name="C", where={"datset": "mnist"}), "Did you mean 'dataset'"),
+        (method(name="C", where={"dataset": "mnst"}), "Did you mean 'mnist'"),
+        (
+            method(name="C", where={"dataset": "mnist", "n_contaminated": 9}),
+            "methods.7.where: no setting has all of these values",
+        ),
+        (written(methods={"PooledMM": {}}), "unknown method 'PooledMM'. Did you mean 'PooledEM'"),
+        (written(methods={"PooledEM": {"inti": "ward"}}), "PooledEM takes no 'inti'"),
+        (written(replications=2.0), "replications: expected integer, got 2.0"),
     ],
 )
 def test_a_wrong_study_is_told_what_and_where(folder, spoil, says):
-    edit(folder / "studies" / "fedgrem_real.yaml", spoil)
-    with pytest.raises(ConfigurationError, match=rf"studies/fedgrem_real.yaml.*{says}"):
-        read_request(folder, options(preset="paper"))
+    edit(folder / STUDY, spoil)
+    with pytest.raises(ConfigurationError, match=rf"studies/fedgrem_real.yaml:\d+: .*{says}"):
+        read_request(folder, options(preset="smoke"))
 
 
-def test_a_wrong_option_preset_estimator_or_item_is_told_too(folder):
-    with pytest.raises(ConfigurationError, match=r"unknown key 'mirorr'. Did you mean 'mirror'"):
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        ({"fedgrem_reall": {}}, "unknown study 'fedgrem_reall'. Did you mean 'fedgrem_real'"),
+        ({"fedgrem_real": {"only_variants": ["strong"]}}, "unknown variant 'strong'. Did you mean"),
+        ({"fedgrem_real": {"variants": {"paper_like": None}}}, "expected object, got None"),
+        ({"fedgrem_real": None}, "expected object, got None"),
+    ],
+)
+def test_a_wrong_preset_is_told_what_and_where(folder, spoil, says):
+    edit(folder / "papers/fedgrem/presets/quick.yaml", lambda preset: preset.update(studies=spoil))
+    with pytest.raises(ConfigurationError, match=rf"fedgrem/presets/quick.yaml:\d+: .*{says}"):
+        read_request(folder, options())
+
+
+def test_a_wrong_option_names_the_command_line_or_the_file(folder):
+    with pytest.raises(ConfigurationError, match=r"command line .*unknown key 'mirorr'. Did you "):
         read_request(folder, options(mirorr="x"))
     with pytest.raises(ConfigurationError, match="Did you mean 'quick'"):
         read_request(folder, options(preset="quik"))
-    with pytest.raises(ConfigurationError, match="replications"):
-        read_request(folder, options(replications=0))
+    with pytest.raises(ConfigurationError, match=r"the command line \(--config\): replications"):
+        read_request(folder, options(replications="abc"))
+    edit(folder / "config.yaml", lambda config: config.update(replications="abc"))
+    with pytest.raises(ConfigurationError, match=r"config/config.yaml:\d+: replications"):
+        read_request(folder, options(replications="abc"))
+
+
+def test_options_may_come_as_text_from_the_command_line(tmp_path):
+    changes = {"partial": "true", "replications": "7", "mirror": "none"}
+    found = read_request(ROOT / "config", options(**changes), tmp_path).options
+    assert (found["partial"], found["replications"], found["mirror"]) == (True, 7, "none")
+
+
+def test_a_wrong_estimator_or_embedding_is_told(folder):
     edit(folder / "methods.yaml", lambda m: m["FedGrEM"].update(estimator="FedGrM"))
     with pytest.raises(ConfigurationError, match=r"unknown estimator 'FedGrM'. Did you mean"):
         read_request(folder, options())
-
-
-def test_an_item_of_an_unknown_study_is_told(folder):
-    change = {"study": "fedgrem_reall"}
-    edit(folder / "items" / "fedgrem.yaml", lambda i: i["fedgrem_table1"].update(change))
-    with pytest.raises(ConfigurationError, match=r"unknown study 'fedgrem_reall'. Did you mean"):
+    shutil.copy(ROOT / "config" / "methods.yaml", folder)
+    change = {"kind": "tsne", "n_componets": 10}
+    edit(folder / "datasets.yaml", lambda d: d["digits"]["embeddings"].update(tsne10=change))
+    with pytest.raises(ConfigurationError, match=r"datasets.yaml.*Did you mean 'n_components'"):
         read_request(folder, options())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["rerun", "fedgrem_real", "x", "FedGrEM", "0"], "There is no setting 'x'"),
+        (["rerun", "fedgrem_rael", "x", "FedGrEM", "0"], "Did you mean 'fedgrem_real'"),
+        (["rerun", "matrix", "waveform_generated-contaminated0", "FedEM", "-1"], "no replication"),
+        (["rerun", "matrix", "waveform_generated-contaminated0", "FedEM", "0"], "is not there"),
+        (["status", "--config", "replications=abc"], "the command line (--config): replications"),
+        (["status", "--config", "block=[1"], "block: expected integer"),
+        (["status", "--config", "partial"], "expected KEY=VALUE"),
+    ],
+)
+def test_a_wrong_command_has_no_traceback(tmp_path, monkeypatch, capsys, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    command, *others = arguments
+    assert main([command, "--workflow", str(ROOT), *others]) == 1
+    assert says in capsys.readouterr().err

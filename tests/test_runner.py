@@ -1,6 +1,7 @@
 import sys
 import time
-from types import ModuleType
+from dataclasses import replace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ def scenario(monkeypatch):
     module = ModuleType("fedmix.experiments.toy")
 
     def make_problem(setting, data, streams):
-        return {"points": streams.generator("data").random(setting["n"])}
+        return {"points": streams.generator("data").random(setting.n)}
 
     def initial_values(setting, problem, data, streams):
         return {"mean": problem["points"].mean(keepdims=True)}
@@ -40,6 +41,7 @@ def scenario(monkeypatch):
             floats_down=4,
         )
 
+    module.Settings = SimpleNamespace
     module.make_problem, module.initial_values, module.run = make_problem, initial_values, run
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return Scenario("study", "as_written", "n5", "toy", {"n": 5, "outlier": {"mean": 2}})
@@ -49,10 +51,11 @@ def _raise(error):
     raise error
 
 
-def run_all(scenario, name="good", replications=range(3), **options):
+def run_all(scenario, name="good", replications=range(3), parameters=None, **options):
     problems = make_problems(scenario, replications)
     initial = make_initial_values(scenario, problems, replications)
-    return run_block(scenario, Method(name, "Toy"), problems, initial, replications, **options)
+    method = Method(name, "Toy", parameters or {})
+    return run_block(scenario, method, problems, initial, replications, **options)
 
 
 def test_rows_are_tidy_and_carry_the_setting(scenario):
@@ -60,12 +63,32 @@ def test_rows_are_tidy_and_carry_the_setting(scenario):
     final = results[results["round"].isna()]
     assert len(final) == 3
     assert set(final["metric"]) == {"error"}
-    assert (results["n"] == 5).all()
-    assert "outlier" not in results
+    assert (results["setting_n"] == 5).all()
+    assert "setting_outlier" not in results
     assert results.loc[results["round"].notna(), "round"].tolist() == [0, 1] * 3
     assert {"seconds", "cpu_seconds"} <= set(timings)
     assert timings["warm"].tolist() == [False, True, True]
     assert "seconds" not in results
+
+
+def test_a_setting_and_a_parameter_never_overwrite_an_outcome(scenario):
+    values = {**scenario.values, "rounds": 400, "status": "mine", "round": 9, "value": 0.5}
+    named = replace(scenario, values=values)
+    results, timings = run_all(named, parameters={"rounds": 30, "init": None, "step_scale": 0.95})
+    assert set(results["rounds"]) == {1}
+    assert set(results["status"]) == {"ok"}
+    for frame in (results, timings):
+        assert set(frame["setting_rounds"]) == {400}
+        assert set(frame["setting_status"]) == {"mine"}
+        assert set(frame["method_rounds"]) == {30}
+        assert set(frame["method_step_scale"]) == {0.95}
+        assert "method_init" not in frame
+
+
+def test_timings_bear_the_identity_of_the_results(scenario):
+    results, timings = run_all(scenario)
+    identity = [c for c in results if c.startswith(("study", "variant", "setting", "method"))]
+    assert [c for c in timings if c in results][: len(identity)] == identity
 
 
 def test_results_do_not_depend_on_the_blocks(scenario):

@@ -87,7 +87,17 @@ def test_the_networks_have_the_sizes_of_the_paper(torch):
     assert shapes["encoder.3.weight"] == (64, 32, 3, 3)
     assert shapes["encoder.6.weight"] == (128, 64 * 7 * 7)
     assert shapes["mean.weight"] == (64, 128)
+    assert shapes["decoder.0.weight"] == (64 * 7 * 7, 64)  # straight from the code
     assert model.decoder(torch.zeros(2, 64)).shape == (2, 784)
+
+
+def test_points_that_are_held_back_do_not_change_the_training(torch, images):
+    spec = {"kind": "vae", "n_components": 3, "epochs": 2, "n_training": 200}
+    changed = images.copy()
+    changed[200:] = changed[200:][::-1]
+    first, second = (embed(spec, features).embedding for features in (images, changed))
+    np.testing.assert_allclose(first[:200], second[:200], atol=1e-6)
+    np.testing.assert_allclose(first[200:], second[200:][::-1], atol=1e-6)
 
 
 def test_the_loss_is_reconstruction_plus_divergence(torch):
@@ -109,6 +119,7 @@ def test_the_loss_is_reconstruction_plus_divergence(torch):
         ({"n_components": 0}, ConfigurationError, "n_components"),
         ({"epochs": 0}, ConfigurationError, "epochs"),
         ({"learning_rate": -1}, ConfigurationError, "learning_rate"),
+        ({"n_training": 301}, ConfigurationError, "n_training is 301, but there are 300"),
         ({"layout": "circles"}, ConfigurationError, "layout"),
         ({"learning_rate": 1e30, "epochs": 3}, DivergenceError, "learning_rate"),
     ],

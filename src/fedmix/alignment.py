@@ -52,7 +52,7 @@ def align(
     Raises
     ------
     DataError
-        If the means are not a finite (K, R, d) array.
+        If the means are not a finite (K, R, d) array, or their distances overflow.
     ConfigurationError
         If the method is unknown, ``n_orders`` below 1, or the exhaustive search would try more
         than a million combinations.
@@ -101,6 +101,12 @@ def _distances(means: FloatArray) -> FloatArray:
     n_clients, n_components, d = means.shape
     flat = means.reshape(-1, d)
     square = cdist(flat, flat).reshape(n_clients, n_components, n_clients, n_components)
+    if not np.isfinite(square).all():
+        k, r, *_ = np.argwhere(~np.isfinite(square))[0]
+        raise DataError(
+            f"The mean of client {k}, component {r} lies so far from others that the distance "
+            "overflows. Rescale the data."
+        )
     return np.ascontiguousarray(square.transpose(0, 2, 1, 3))
 
 

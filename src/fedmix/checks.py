@@ -104,7 +104,7 @@ def as_numbers(where: object, name: str, values: Any, shape: tuple[int, ...]) ->
 
     wanted = f"{_name_of(where)}: expected {name} to be finite numbers of shape {shape}"
     try:
-        array = np.array(values, dtype=np.float64, order="C")
+        array = np.array(as_real(values), order="C")
     except (TypeError, ValueError) as error:
         raise ConfigurationError(f"{wanted}: {error}.") from None
     if array.shape != shape:
@@ -112,6 +112,25 @@ def as_numbers(where: object, name: str, values: Any, shape: tuple[int, ...]) ->
     if not np.isfinite(array).all():
         raise ConfigurationError(f"{wanted}, got {np.count_nonzero(~np.isfinite(array))} others.")
     return array
+
+
+def as_real(values: Any) -> FloatArray:
+    """Return values as float64.
+
+    Raises
+    ------
+    TypeError
+        If they are complex or masked: NumPy would drop imaginary parts, and masks, in silence.
+    ValueError
+        If they are no numbers.
+    """
+    import numpy as np
+
+    if np.ma.isMaskedArray(values):
+        raise TypeError("these are masked: fill the gaps or leave these points out")
+    if np.iscomplexobj(values):
+        raise TypeError("these are complex")
+    return np.asarray(values, dtype=np.float64)
 
 
 def check_same_features(

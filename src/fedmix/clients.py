@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fedmix.errors import DataError
+from fedmix.checks import as_real
+from fedmix.errors import DataError, InputTypeError, nearest_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FloatArray = NDArray[np.float64]
 
@@ -18,7 +23,8 @@ LARGEST = 1e152
 class Clients:
     """The data of K clients, stored one after the other.
 
-    Build it with :meth:`from_arrays`; the constructor takes the contiguous form.
+    Build it with :meth:`from_arrays`, :meth:`from_groups` or :meth:`from_frame`; the constructor
+    takes the contiguous form.
 
     Parameters
     ----------
@@ -44,10 +50,12 @@ class Clients:
     def __init__(
         self, points: ArrayLike, offsets: ArrayLike, responses: ArrayLike | None = None
     ) -> None:
-        self.points = np.ascontiguousarray(points, dtype=np.float64)
+        self.points = np.ascontiguousarray(_numbers(points, "Expected points of shape (n, d)"))
         self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
         self.responses = (
-            None if responses is None else np.ascontiguousarray(responses, dtype=np.float64)
+            None
+            if responses is None
+            else np.ascontiguousarray(_numbers(responses, "Expected responses of shape (n,)"))
         )
         self._validate()
 
@@ -59,8 +67,9 @@ class Clients:
 
         Parameters
         ----------
-        xs : sequence of K arrays of shape (n_k, d)
-            The points of each client; sizes may differ.
+        xs : sequence of K arrays or data frames of shape (n_k, d)
+            The points of each client; sizes may differ. Data frames have the same columns in the
+            same order.
         responses : sequence of K arrays of shape (n_k,), optional
             The responses of each client, for regression.
 
@@ -73,6 +82,7 @@ class Clients:
         DataError
             Naming the client whose array has the wrong shape or a value that is not finite.
         """
+        _check_columns(xs)
         arrays = [_as_matrix(x, k) for k, x in enumerate(xs)]
         if not arrays:
             raise DataError("No clients were given: expected at least one (n_k, d) array.")
@@ -82,7 +92,10 @@ class Clients:
         sizes = [len(a) for a in arrays]
         stacked = None
         if responses is not None:
-            vectors = [_as_vector(y, k) for k, y in enumerate(responses)]
+            vectors = [
+                _numbers(y, f"Client {k}: expected responses of shape (n_k,)")
+                for k, y in enumerate(responses)
+            ]
             shapes = [y.shape for y in vectors]
             if shapes != [(n,) for n in sizes]:
                 raise DataError(
@@ -90,6 +103,100 @@ class Clients:
                 )
             stacked = np.concatenate(vectors)
         return cls(np.concatenate(arrays), offsets_of(sizes), stacked)
+
+    @classmethod
+    def from_groups(
+        cls, points: ArrayLike, groups: ArrayLike, responses: ArrayLike | None = None
+    ) -> Clients:
+        """Cut one array into clients by a label that says whose each point is.
+
+        Parameters
+        ----------
+        points : array of shape (n, d)
+            All clients' points, in any order.
+        groups : array of shape (n,)
+            Whose each point is: numbers or strings.
+        responses : array of shape (n,), optional
+            The response of each point, for regression.
+
+        Returns
+        -------
+        Clients
+            In the sorted order of the labels, ``numpy.unique(groups)``; a client's points keep
+            theirs.
+
+        Raises
+        ------
+        DataError
+            If there is not one label a point, or labels are missing or cannot be sorted.
+        """
+        points, groups = _numbers(points, "Expected points of shape (n, d)"), np.asarray(groups)
+        if groups.shape != points.shape[:1]:
+            raise DataError(
+                f"Expected one group a point: points have shape {points.shape}, groups "
+                f"{groups.shape}."
+            )
+        if np.any(groups != groups):  # NaN and the like
+            raise DataError("Some points have no group. Name their client, or leave them out.")
+        try:
+            own = np.unique(groups, return_inverse=True)[1]
+        except TypeError as error:
+            raise DataError(
+                f"Groups cannot be sorted ({error}): are some of them missing?"
+            ) from None
+        order = np.argsort(own, kind="stable")
+        sorted_responses = None
+        if responses is not None:
+            sorted_responses = _numbers(responses, "Expected responses of shape (n,)")
+            if sorted_responses.shape != groups.shape:
+                raise DataError(
+                    f"Expected one response a point: {len(points)} points, responses of shape "
+                    f"{sorted_responses.shape}."
+                )
+            sorted_responses = sorted_responses[order]
+        return cls(points[order], offsets_of(np.bincount(own)), sorted_responses)
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame, by: str = "client", response: str | None = None
+    ) -> Clients:
+        """Cut a data frame into clients by one of its columns.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            One row a point. Every other column is a feature.
+        by : str, default="client"
+            The column that says whose each point is.
+        response : str, optional
+            The column of the responses, for regression.
+
+        Returns
+        -------
+        Clients
+            In the sorted order of the labels; see :meth:`from_groups`.
+
+        Raises
+        ------
+        DataError
+            If a column is missing, or one that should be a feature holds no numbers; it names the
+            column.
+        """
+        special = [by] if response is None else [by, response]
+        for column in special:
+            if column not in frame.columns:
+                hint = nearest_names(column, frame.columns)
+                raise DataError(f"The data frame has no column {column!r}. {hint}")
+        if frame[by].isna().any():
+            raise DataError(f"Column {by!r} names no client in {frame[by].isna().sum()} rows.")
+        features = frame.drop(columns=special)
+        if words := [name for name in features if features[name].dtype.kind not in "biuf"]:
+            raise DataError(
+                f"Column {words[0]!r} holds {features[words[0]].dtype}, not numbers: encode it or "
+                "leave it out."
+            )
+        responses = None if response is None else frame[response].to_numpy()
+        return cls.from_groups(features.to_numpy(), frame[by].to_numpy(), responses)
 
     def __len__(self) -> int:
         """Return the number of clients K."""
@@ -169,28 +276,78 @@ def offsets_of(sizes: ArrayLike) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
+#: What an estimator takes as clients' data.
+ClientsLike = Clients | Sequence[ArrayLike] | tuple[ArrayLike, ArrayLike]
+
+
+def as_clients(data: ClientsLike) -> Clients:
+    """Return clients' data in any of the forms that estimators take.
+
+    Parameters
+    ----------
+    data : Clients, list of K arrays or data frames of shape (n_k, d), or tuple (X, groups)
+        A tuple is one array X of shape (n, d) with whose each point is, groups of shape (n,); see
+        :meth:`Clients.from_groups`. Responses need ``Clients``.
+
+    Raises
+    ------
+    InputTypeError
+        If it is anything else; a TypeError.
+    DataError
+        If the data are not finite numbers of one width.
+    """
+    if isinstance(data, Clients):
+        return data
+    if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[1]) == 1:
+        return Clients.from_groups(*data)
+    if isinstance(data, list) and all(map(_is_array, data)):
+        return Clients.from_arrays(data)
+    raise InputTypeError(
+        f"Expected the data of several clients, got {_describe(data)}. Give Clients, a list of "
+        "(n_k, d) arrays or data frames, one a client, or a tuple (X, groups) of points (n, d) and "
+        "whose each of them is (n,). A data frame with a client column: Clients.from_frame."
+    )
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, list | tuple) or hasattr(value, "__array__")
+
+
+def _describe(data: Any) -> str:
+    """Return what something is, in the words of an error."""
+    kind = f"a {type(data).__name__}"
+    if isinstance(data, list):
+        other = next(x for x in data if not _is_array(x))
+        return f"{kind} that holds a {type(other).__name__}"
+    shape = getattr(data, "shape", None)
+    return f"{kind} of shape {shape}" if isinstance(shape, tuple) else kind
+
+
+def _check_columns(xs: Sequence[Any]) -> None:
+    """Raise DataError where data frames disagree in the names or the order of their columns."""
+    columns = {k: list(x.columns) for k, x in enumerate(xs) if hasattr(x, "columns")}
+    for k, own in columns.items():
+        if own != columns[next(iter(columns))]:
+            first = next(iter(columns))
+            raise DataError(
+                f"Client {k} has the columns {own}, client {first} {columns[first]}: expected the "
+                "same names in the same order."
+            )
+
+
 def _as_matrix(x: ArrayLike, k: int) -> FloatArray:
-    try:
-        x = _as_real(x)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"Client {k}: expected numbers of shape (n_k, d); {error}.") from error
+    x = _numbers(x, f"Client {k}: expected numbers of shape (n_k, d)")
     if x.ndim != 2:
         raise DataError(f"Client {k}: expected an array of shape (n_k, d), got shape {x.shape}.")
     return x
 
 
-def _as_vector(y: ArrayLike, k: int) -> FloatArray:
+def _numbers(values: ArrayLike, expected: str) -> FloatArray:
+    """Return real numbers in float64, or say what was expected and why these are none."""
     try:
-        return _as_real(y)
+        return as_real(values)
     except (TypeError, ValueError) as error:
-        raise DataError(f"Client {k}: expected responses of shape (n_k,); {error}.") from error
-
-
-def _as_real(values: ArrayLike) -> FloatArray:
-    """Return float64 values; complex ones are refused, for NumPy would drop imaginary parts."""
-    if np.iscomplexobj(values):
-        raise TypeError("these are complex")
-    return np.asarray(values, dtype=np.float64)
+        raise DataError(f"{expected}; {error}.") from error
 
 
 def _check_finite(clients: Clients, values: FloatArray, what: str) -> None:

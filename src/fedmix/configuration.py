@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from reprlib import Repr
 from typing import Any
 
 import yaml
 
 from fedmix.errors import ConfigurationError, nearest_names
 
+Keys = tuple[Any, ...]
+#: Returns where some keys stand, in words, or None if they do not stand there.
+Finder = Callable[[Keys], str | None]
+
 _MERGE = "tag:yaml.org,2002:merge"
-
-
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # C's is faster
+
+_short = Repr()
+_short.maxstring = _short.maxother = 60
 
 
 class _StrictLoader(_SafeLoader):
@@ -25,8 +32,10 @@ class _StrictLoader(_SafeLoader):
         for key, _ in node.value:
             if key.tag == _MERGE:
                 continue
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise ConfigurationError(f"the key in line {line} is a list or a mapping")
             if key.value in seen:
-                line = key.start_mark.line + 1
                 raise ConfigurationError(f"key {key.value!r} is given twice, again in line {line}")
             seen.add(key.value)
         return super().construct_mapping(node, deep)
@@ -46,8 +55,117 @@ def read_yaml(path: str | Path) -> Any:
     except FileNotFoundError:
         hint = nearest_names(path.stem, [p.stem for p in path.parent.glob("*.yaml")])
         raise ConfigurationError(f"There is no file {path}. {hint}") from None
-    except (yaml.YAMLError, ConfigurationError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError, OSError) as error:
         raise ConfigurationError(f"{path}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value stands, looked up when a message is made of it.
+
+    Parameters
+    ----------
+    finders : tuple of Finder
+        Of the files it may be in; the one that wins first.
+    keys : tuple
+        Its keys.
+    """
+
+    finders: tuple[Finder, ...]
+    keys: Keys
+
+    def __str__(self) -> str:
+        """Return file, line and keys."""
+        for depth in range(len(self.keys), -1, -1):
+            for find in self.finders:
+                if found := find(self.keys[:depth]):
+                    return found
+        raise AssertionError("every finder knows where its own document stands")
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a configuration file says, perhaps with another laid over it, and where.
+
+    Parameters
+    ----------
+    content : object
+        Plain values.
+    finders : tuple of Finder
+        Of the files it comes from; the one that wins first.
+    """
+
+    content: Any
+    finders: tuple[Finder, ...]
+
+    def has(self, *keys: Any) -> bool:
+        """Return whether there is a value under some keys."""
+        node = self.content
+        for key in keys:
+            try:
+                node = node[key]
+            except (KeyError, IndexError, TypeError):
+                return False
+        return True
+
+    def place(self, *keys: Any) -> Place:
+        """Return where a value, or else what is around it, stands: file, line and keys."""
+        return Place(self.finders, keys)
+
+    def part(self, *keys: Any) -> Document:
+        """Return what stands under some keys."""
+        content = self.content
+        for key in keys:
+            content = content[key]
+        return Document(content, tuple(_below(find, keys) for find in self.finders))
+
+    def under(self, change: Document) -> Document:
+        """Return the document with another laid over it (see :func:`merged`)."""
+        return Document(merged(self.content, change.content), change.finders + self.finders)
+
+
+def read_document(path: str | Path, empty: Any = None) -> Document:
+    """Read a YAML file; ``empty`` is what an empty one holds. See :func:`read_yaml`."""
+    path = Path(path)
+    content = read_yaml(path)
+    return Document(empty if content is None else content, (lambda keys: _find(path, keys),))
+
+
+def name_of(path: Path) -> str:
+    """Return a configuration file's name from the folder ``config`` on."""
+    parts = path.parts
+    start = len(parts) - 1 - parts[::-1].index("config") if "config" in parts else -1
+    return "/".join(parts[start:])
+
+
+def _below(find: Finder, keys: Keys) -> Finder:
+    return lambda more: find((*keys, *more))
+
+
+def _find(path: Path, keys: Keys) -> str | None:
+    """Return a file, the line in which the value under some keys stands, and the keys."""
+    node = yaml.compose(path.read_text(encoding="utf-8"), Loader=_SafeLoader)
+    line = 1
+    for key in keys:
+        found = _child(node, key)
+        if found is None:
+            return None
+        line, node = found
+    return f"{name_of(path)}:{line}: {'.'.join(map(str, keys)) or 'top level'}"
+
+
+def _child(node: yaml.Node | None, key: Any) -> tuple[int, yaml.Node] | None:
+    """Return the line and the node under one key; a mapping's merges are searched as well."""
+    if isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):
+        return node.value[key].start_mark.line + 1, node.value[key]
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    for name, value in node.value:
+        if name.tag != _MERGE and name.value == str(key):
+            return name.start_mark.line + 1, value
+    merges = [value for name, value in node.value if name.tag == _MERGE]
+    found = (_child(value, key) for value in merges)
+    return next((child for child in found if child), None)
 
 
 @cache
@@ -56,32 +174,42 @@ def read_schema(path: Path) -> dict:
     return read_yaml(path)
 
 
-def validate(document: Any, schema: Mapping[str, Any], where: str) -> None:
+def validate(document: Document, schema: Mapping[str, Any]) -> None:
     """Check a document against a JSON schema.
 
     Parameters
     ----------
-    document : object
+    document : Document
         What was read.
     schema : mapping
-        A JSON schema; objects in it should refuse additional properties.
-    where : str
-        The file's name, for the message.
+        A JSON schema; objects in it should refuse additional properties. An integer must be
+        written as one, and a number must be finite.
 
     Raises
     ------
     ConfigurationError
         Listing every error with its place and, for wrong names, the nearest valid ones.
     """
-    from jsonschema import Draft202012Validator
+    found = _validator()(schema).iter_errors(document.content)
+    raise_all(line for error in found for line in _explain(error, document))
 
-    found = sorted(Draft202012Validator(schema).iter_errors(document), key=lambda e: list(e.path))
-    raise_all([_explain(error, where) for error in found])
+
+@cache
+def _validator() -> Any:
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    checker = Draft202012Validator.TYPE_CHECKER
+    checker = checker.redefine("integer", lambda _, value: type(value) is int)
+    checker = checker.redefine(
+        "number", lambda _, value: type(value) in (int, float) and abs(value) <= 1e300
+    )
+    return extend(Draft202012Validator, type_checker=checker)
 
 
 def raise_all(errors: Iterable[str]) -> None:
-    """Raise one ConfigurationError that lists all messages, or do nothing if there are none."""
-    errors = list(errors)
+    """Raise one ConfigurationError that lists all messages once, or do nothing for none."""
+    errors = list(dict.fromkeys(errors))
     if errors:
         listing = "\n".join(f"  - {e}" for e in errors)
         raise ConfigurationError(
@@ -89,32 +217,38 @@ def raise_all(errors: Iterable[str]) -> None:
         )
 
 
-def _explain(error: Any, where: str) -> str:
-    place = f"{where}: {'.'.join(map(str, error.path)) or 'top level'}"
-    if error.validator == "additionalProperties":
+def _explain(error: Any, document: Document) -> Iterable[str]:
+    from jsonschema.exceptions import best_match
+
+    error = best_match([error])  # of several forms, the one that was most likely meant
+    keys, given = tuple(error.absolute_path), error.instance
+    if error.validator == "additionalProperties" and not error.validator_value:
         known = error.schema.get("properties", {})
-        unknown = sorted(set(error.instance) - set(known))
-        hints = [f"unknown key {key!r}. {nearest_names(key, known)}" for key in unknown]
-        return f"{place}: {' '.join(hints)}"
+        for key in [key for key in given if key not in known]:
+            place = document.place(*keys, key)
+            yield f"{place}: unknown key {key!r}. {nearest_names(key, known)}"
+        return
+    place = document.place(*keys)
     if error.validator == "enum":
-        return f"{place}: {error.instance!r} is not valid. " + nearest_names(
-            error.instance, error.validator_value
-        )
-    return f"{place}: {error.message}"
+        yield f"{place}: {given!r} is not valid. {nearest_names(given, error.validator_value)}"
+    elif error.validator == "const":
+        yield f"{place}: {_short.repr(given)} is not valid. Valid: {error.validator_value}."
+    elif error.validator == "required":
+        missing = [key for key in error.validator_value if key not in given]
+        yield f"{place}: lacks {', '.join(missing)}"
+    elif error.validator == "type":
+        kinds = error.validator_value
+        wanted = " or ".join([kinds] if isinstance(kinds, str) else kinds)
+        yield f"{place}: expected {wanted}, got {_short.repr(given)}"
+    else:
+        yield f"{place}: {error.message}"
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``base`` with ``changes`` laid over it.
-
-    Mappings merge, everything else replaces; a null in place of a mapping removes it.
-    """
+    """Return ``base`` with ``changes`` laid over it: mappings merge, everything else replaces."""
     result = dict(base)
     for key, value in changes.items():
         old = result.get(key)
-        if isinstance(old, Mapping) and isinstance(value, Mapping):
-            result[key] = merged(old, value)
-        elif isinstance(old, Mapping) and value is None:
-            del result[key]
-        else:
-            result[key] = value
+        both = isinstance(old, Mapping) and isinstance(value, Mapping)
+        result[key] = merged(old, value) if both else value  # type: ignore[arg-type]
     return result

@@ -16,6 +16,10 @@ class DataError(FedmixError, ValueError):
     """A data set, a file or a client is not what was promised."""
 
 
+class InputTypeError(FedmixError, TypeError):
+    """What was given as clients' data is of no kind that an estimator takes."""
+
+
 class DownloadError(FedmixError, OSError):
     """No source of a raw data set could deliver it."""
 
@@ -26,6 +30,13 @@ class DivergenceError(FedmixError, ArithmeticError):
 
 class MissingExtraError(FedmixError, ImportError):
     """An optional dependency is needed and not installed."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ``Did you mean 'FedGrEM'?``, or an empty string where no name is near."""
+    lowered = {str(k).lower(): str(k) for k in sorted(map(str, known))}
+    close = get_close_matches(str(name).lower(), list(lowered), n=3, cutoff=0.5)
+    return f"Did you mean {' or '.join(repr(lowered[c]) for c in close)}?" if close else ""
 
 
 def nearest_names(name: str, known: Iterable[str]) -> str:
@@ -44,7 +55,5 @@ def nearest_names(name: str, known: Iterable[str]) -> str:
         A sentence such as ``Did you mean 'FedGrEM'? Valid: FedEM, FedGrEM.``
     """
     known = sorted(map(str, known))
-    lowered = {k.lower(): k for k in known}
-    close = get_close_matches(str(name).lower(), list(lowered), n=3, cutoff=0.5)
-    hint = f"Did you mean {' or '.join(repr(lowered[c]) for c in close)}? " if close else ""
-    return f"{hint}Valid: {', '.join(known) or '(none)'}."
+    valid = f"Valid: {', '.join(known) or '(none)'}."
+    return f"{did_you_mean(name, known)} {valid}".strip()

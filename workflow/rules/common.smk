@@ -18,6 +18,7 @@ os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, places)))
 from fedmix import methods as method_registry
 from fedmix.pipeline.archive import read_manifest
 from fedmix.errors import FedmixError
+from fedmix.experiments import has_initial_values
 from fedmix.pipeline.locking import lock_folder, require_writable
 from fedmix.pipeline.progress import begin
 from fedmix.pipeline.provenance import source_hash
@@ -37,6 +38,7 @@ try:
     if config.get("archive"):
         config.update(read_manifest(config["archive"])["about"]["options"])
     REQUEST = read_request(BASE / "config", config)
+    config.update(REQUEST.options)  # text from the command line is what it stands for
 except FedmixError as error:
     raise WorkflowError(str(error)) from None
 
@@ -51,7 +53,7 @@ wildcard_constraints:
     block=r"\d+-\d+",
     dataset="[a-z0-9_]+",
     embedding="[a-z0-9_]+",
-    item="[a-z0-9_]+",
+    item="|".join(ITEMS),
 
 
 # Rules that only print: they may run beside a run, and on results that cannot be changed.
@@ -67,4 +69,4 @@ def prepare_folder():
         raise WorkflowError(str(error)) from None
 
 
-ITEM_SUFFIXES = {"table": ["csv", "md", "tex"], "figure": ["pdf", "svg", "png"]}
+ITEM_SUFFIXES = {"table": ["csv", "md", "tex"], "figure": ["pdf", "svg", "png", "md"]}

@@ -1,4 +1,4 @@
-# Reduce the data: identity, standardize, pca, vae and files in one rule, t-SNE in one of its own.
+# Reduce the data to the features that the methods see.
 
 
 rule embed_features:
@@ -10,38 +10,15 @@ rule embed_features:
         "logs/embed_features/{dataset}/{embedding}.log",
     conda:
         "../../environment.yml"
-    threads: 1
+    # At most: Snakemake lowers it to --cores; on a cluster: max-threads in the profile.
+    threads: lambda wildcards: 16 if embedding_parameters(wildcards)["kind"] == "tsne" else 1
     resources:
         mem_mb=more_memory(4000),
     params:
         spec=embedding_parameters,
-        source=lambda wildcards: source_hash("fedmix.embed"),
+        source=embedding_hash,
     script:
         "../scripts/embed_features.py"
-
-
-rule embed_tsne:
-    input:
-        "data/raw/{dataset}.npz",
-    output:
-        "data/embedded/{dataset}/{embedding}.npz",
-    log:
-        "logs/embed_tsne/{dataset}/{embedding}.log",
-    wildcard_constraints:
-        embedding="tsne[a-z0-9_]*",
-    conda:
-        "../../environment.yml"
-    threads: 16  # at most: Snakemake lowers it to --cores; on a cluster: set-threads in the profile
-    resources:
-        mem_mb=more_memory(4000),
-    params:
-        spec=embedding_parameters,
-        source=lambda wildcards: source_hash("fedmix.embed.tsne"),
-    script:
-        "../scripts/embed_features.py"
-
-
-ruleorder: embed_tsne > embed_features
 
 
 rule draw_embedding:

@@ -16,6 +16,13 @@ def embedded_data(wildcards):
     return embedded_path(values) if "dataset" in values else []
 
 
+def initial_values(wildcards):
+    """The shared initial values of a block, if the experiment has such."""
+    if not has_initial_values(STUDIES[wildcards.study].experiment):
+        return []
+    return "results/{study}/{setting}/initial/{block}.npz".format(**wildcards)
+
+
 def block_files(study, setting, suffix):
     """The files of all blocks of all methods of a setting."""
     return [
@@ -36,7 +43,7 @@ def setting_files(suffix):
 
 
 def all_settings(name):
-    """The collected results or timings of every setting of the request."""
+    """The collected results, timings or cells of every setting of the request."""
     return [
         f"results/{study.name}/{setting.folder}/{name}.parquet"
         for study in STUDIES.values()
@@ -55,15 +62,10 @@ def item_input(name):
     return files
 
 
-def printed_file(wildcards):
-    """The paper's printed values that a table shows beside ours, if any.
-
-    A relative name: a repository that is moved with its results has nothing to remake.
-    """
-    item = ITEMS[wildcards.item]
-    if "file" not in item.printed:
-        return []
-    return os.path.relpath(BASE / "data" / "published" / item.paper / item.printed["file"])
+def trajectories(wildcards):
+    """The results of a figure that is drawn round by round."""
+    rounds = ITEMS[wildcards.item].builder == "trajectories"
+    return item_input("results")(wildcards) if rounds else []
 
 
 def paper_files(pattern):
@@ -85,5 +87,5 @@ def embedding_figures():
     return [
         f"results/embeddings/{dataset}/{embedding}.svg"
         for dataset, embedding in REQUEST.embeddings()
-        if embedding.startswith("tsne")
+        if REQUEST.datasets[dataset]["embeddings"][embedding]["kind"] == "tsne"
     ]

@@ -12,6 +12,12 @@ def embedding_parameters(wildcards):
     return REQUEST.datasets[wildcards.dataset]["embeddings"][wildcards.embedding]
 
 
+def embedding_hash(wildcards):
+    """Hash of the code that embeds; t-SNE's is its own, for it takes the longest."""
+    kind = embedding_parameters(wildcards)["kind"]
+    return source_hash("fedmix.embed.tsne" if kind == "tsne" else "fedmix.embed")
+
+
 def scenario_parameters(wildcards):
     """What a job must know of its setting: a slice of the configuration, sorted."""
     setting, study = setting_of(wildcards), STUDIES[wildcards.study]
@@ -50,27 +56,58 @@ def more_memory(base_mb):
     return lambda wildcards, attempt: base_mb * 2 ** (attempt - 1)
 
 
-def item_parameters(wildcards):
-    item = ITEMS[wildcards.item]
-    methods = STUDIES[item.study].methods.values()
+def shown_numbers(wildcards):
+    """What the items of a study show of its numbers, without titles and the like."""
+    names = "name kind paper study where metric methods row column unit scale digits printed judged"
+    return [
+        {name: getattr(item, name) for name in names.split()}
+        for item in ITEMS.values()
+        if item.study == wildcards.study
+    ]
+
+
+def study_parameters(wildcards):
+    study = STUDIES[wildcards.study]
     return {
-        "title": item.title,
-        "caption": item.caption,
-        "builder": item.builder,
-        "printed": dict(item.printed.get("where", {})),
-        "options": dict(sorted(item.options.items())),
-        "labels": {method.name: method.label for method in methods},
+        "paper": study.paper,
+        "labels": {method.name: method.label for method in study.methods.values()},
+        "diagnostic": study.diagnostic,
     }
 
 
-def builder_hash(package):
-    """Hash of the code that builds an item."""
+def item_parameters(wildcards):
+    return item_layout(ITEMS[wildcards.item])
 
-    def source(wildcards):
-        name = ITEMS[wildcards.item].builder.partition(".")[0]
-        return source_hash(f"{package}.build", f"{package}.{name}")
 
-    return source
+def item_layout(item):
+    """How an item is laid out, and what names mean in it."""
+    paper = REQUEST.papers[item.paper]
+    return {
+        "name": item.name,
+        "paper": item.paper,
+        "title": item.title,
+        "caption": item.caption,
+        "builder": item.builder,
+        "options": dict(sorted(item.options.items())),
+        "preset": config["preset"],
+        "variants": dict(paper.variants),
+        "datasets": {name: entry["title"] for name, entry in REQUEST.datasets.items()},
+        "looks": looks_in(paper),
+    }
+
+
+def looks_in(paper):
+    """How methods look: as the paper has it; beyond the papers, as all of them have it."""
+    if paper.is_paper:
+        return dict(paper.looks)
+    return {name: look for other in REQUEST.papers.values() for name, look in other.looks.items()}
+
+
+def builder_hash(wildcards):
+    """Hash of the code that draws a figure."""
+    return source_hash(
+        "fedmix.views.figures.build", f"fedmix.views.figures.{ITEMS[wildcards.item].builder}"
+    )
 
 
 def item_category(wildcards):
@@ -82,15 +119,15 @@ def item_labels(wildcards):
     return {"item": item.title, "kind": item.kind}
 
 
+def page_tables():
+    """Every table of the request, as it is laid out."""
+    return [item_layout(item) for item in ITEMS.values() if item.kind == "table"]
+
+
 def page_figures():
     """Every figure of the request: where it is and what to say of it."""
     items = [
-        {
-            "paper": item.paper,
-            "title": item.title,
-            "caption": item.caption,
-            "path": f"results/figures/{item.name}.svg",
-        }
+        {"paper": item.paper, "title": item.title, "path": f"results/figures/{item.name}.svg"}
         for item in ITEMS.values()
         if item.kind == "figure"
     ]

@@ -1,4 +1,5 @@
-# What the methods share: the clients' data and the values that all methods start from.
+# What the methods share: the clients' data and, in experiments that have such, the values that all
+# methods start from.
 
 
 rule partition_clients:

@@ -75,32 +75,38 @@ def protocol_data(wildcards):
     ]
 
 
+def printed_tables(wildcards):
+    """What the printed numbers of a search are found by."""
+    space = SEARCHES[wildcards.paper]
+    methods = STUDIES[space.study].methods.values()
+    return {
+        "items": {table: ITEMS[table] for table in space.tables},
+        "labels": {method.name: method.label for method in methods},
+        "published": os.path.relpath(PUBLISHED),
+    }
+
+
 def protocol_source(wildcards):
     """Hash of the code behind the runs."""
     index = method_registry.index()
     used = [index[method] for method in SEARCHES[wildcards.paper].methods]
-    return source_hash("fedmix.experiments.protocols", *used)
+    return source_hash("fedmix.protocols", *used)
 
 
-PROTOCOL_FIGURES = {
-    "curve": "The lead in every protocol, sorted, and the choices that it depends on most.",
-    "shares": "How much of the variance over protocols each choice explains.",
-    "nearest": "Every replication of the protocol nearest to the print, beside the print.",
-}
+PROTOCOL_FIGURES = ["curve", "shares", "nearest"]
 
 
 def protocol_figures(papers):
-    """Every figure of some papers' searches: where it is and what to say of it."""
+    """Every figure of some papers' searches; its caption stands beside it."""
     return [
         {
             "paper": paper,
             "title": f"Which protocol? {getattr(space.tables.get(target), 'title', 'All tables')}",
-            "caption": caption,
             "path": f"results/figures/{paper}_protocols/{target}_{figure}.svg",
         }
         for paper, space in papers.items()
         for target in space.targets
-        for figure, caption in PROTOCOL_FIGURES.items()
+        for figure in PROTOCOL_FIGURES
     ]
 
 
@@ -171,8 +177,7 @@ rule select_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.paper],
-        config=str(BASE / "config"),
-        published=str(PUBLISHED),
+        print=printed_tables,
         source=source_hash("fedmix.cells.protocols.design", "fedmix.cells.protocols.score"),
     script:
         "../scripts/select_protocols.py"
@@ -197,8 +202,7 @@ rule score_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.paper],
-        config=str(BASE / "config"),
-        published=str(PUBLISHED),
+        print=printed_tables,
         source=source_hash("fedmix.cells.protocols"),
     script:
         "../scripts/score_protocols.py"
@@ -229,6 +233,7 @@ rule draw_protocols:
         scores=f"{SEARCH}/{{target}}/scores.csv",
         nearest=f"{SEARCH}/{{target}}/nearest.csv",
         shares=f"{SEARCH}/{{target}}/shares.csv",
+        words=f"{SEARCH}/{{target}}/words.md",
     output:
         [
             f"results/figures/{{paper}}_protocols/{{target}}_{figure}.{suffix}"

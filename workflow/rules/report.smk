@@ -1,12 +1,31 @@
 # The page that a reader opens, and the archive that rebuilds it without running any method.
 
 
+rule explain_cells:
+    input:
+        cells=rules.judge_results.output.frame,
+    output:
+        "results/audit/explanations.json",
+    log:
+        "logs/explain_cells.log",
+    conda:
+        "../../environment.yml"
+    params:
+        config=os.path.relpath(BASE / "config"),
+        source=source_hash("fedmix.pipeline.explain"),
+    script:
+        "../scripts/explain_cells.py"
+
+
 rule build_page:
     input:
         results=all_settings("results"),
         timings=all_settings("timings"),
-        figures=[figure["path"] for figure in page_figures()],
-        audit="results/audit/audit.json",
+        cells=rules.judge_results.output.frame,
+        figures=item_files([name for name, item in ITEMS.items() if item.kind == "figure"])
+        + embedding_figures(),
+        audit=rules.judge_results.output.whole,
+        explanations=rules.explain_cells.output,
     output:
         report(
             "results/index.html",
@@ -19,6 +38,7 @@ rule build_page:
     conda:
         "../../environment.yml"
     params:
+        tables=page_tables(),
         figures=page_figures(),
         options={key: config[key] for key in RUN_OPTIONS},
         papers={key: paper.title for key, paper in REQUEST.papers.items()},
@@ -48,9 +68,18 @@ rule export_reproduction:
     input:
         results=all_settings("results"),
         timings=all_settings("timings"),
-        audit="results/audit/audit.json",
-        tables=[f for f in item_files(ITEMS) if f.endswith((".md", ".csv"))],
-        figures=[f for f in item_files(ITEMS) if f.endswith(".svg")],
+        cells=rules.judge_results.output.frame,
+        audit=rules.judge_results.output.whole,
+        tables=[
+            f
+            for f in item_files(ITEMS)
+            if f.startswith("results/tables") and not f.endswith("tex")
+        ],
+        figures=[
+            f
+            for f in item_files(ITEMS)
+            if f.startswith("results/figures") and f.endswith(("svg", "md"))
+        ],
     output:
         "docs/reproduction/README.md",
     log:

@@ -15,7 +15,7 @@ rule run_method:
     input:
         data=embedded_data,
         partition="results/{study}/{setting}/partition/{block}.npz",
-        initial="results/{study}/{setting}/initial/{block}.npz",
+        initial=initial_values,
     output:
         results="results/{study}/{setting}/{method}/{block}.parquet",
         timings="results/{study}/{setting}/{method}/{block}.timings.parquet",

@@ -23,7 +23,7 @@ rule embed:
 
 rule audit:
     input:
-        rules.audit_results.output,
+        rules.judge_results.output,
 
 
 rule page:

@@ -3,8 +3,8 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.cells.collect import concatenate
     from fedmix.pipeline import archive
+    from fedmix.storage import concatenate
     from fedmix.views.page.run_description import describe_run
 
     results = concatenate(snakemake.input.results)

@@ -3,8 +3,7 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.cells.collect import concatenate
-    from fedmix.storage import write_table
+    from fedmix.storage import concatenate, write_table
 
     write_table(snakemake.output.timings, concatenate(snakemake.input.timings))
     write_table(snakemake.output.results, concatenate(snakemake.input.results))

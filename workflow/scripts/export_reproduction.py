@@ -5,8 +5,8 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
-    from fedmix.cells.collect import concatenate
-    from fedmix.storage import read_records
+    from fedmix.cells.frame import read_cells
+    from fedmix.storage import concatenate, read_records
     from fedmix.views.page.reproduction import export_reproduction
     from fedmix.views.page.run_description import describe_run
 
@@ -14,9 +14,10 @@ with job(snakemake.log[0], snakemake.threads):
     results, timings = concatenate(files.results), concatenate(files.timings)
     export_reproduction(
         Path(snakemake.output[0]).parent,
-        read_records(files.audit),
+        read_cells([files.cells]),
+        read_records(files.audit)["claims"],
         describe_run(snakemake.params.options, results, timings),
         files.tables,
-        files.figures,
+        [figure for figure in files.figures if figure.endswith(".svg")],
         command=snakemake.params.command,
     )

@@ -1,10 +1,16 @@
-"""Draw one figure as PDF, SVG and PNG."""
+"""Draw one figure as PDF, SVG and PNG, and write its caption."""
 
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
+    from fedmix.cells.frame import read_cells
+    from fedmix.storage import concatenate
     from fedmix.views.figures.build import build_figure
 
+    files = snakemake.input
     build_figure(
-        snakemake.params.item, snakemake.input.results, snakemake.input.timings, snakemake.output
+        snakemake.params.item,
+        read_cells(files.cells),
+        snakemake.output,
+        results=concatenate(files.results) if files.results else None,
     )

@@ -1,14 +1,9 @@
-"""Make one table as CSV, Markdown and LaTeX."""
+"""Lay one table out as CSV, Markdown and LaTeX."""
 
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
+    from fedmix.cells.frame import read_cells
     from fedmix.views.tables.build import build_table
 
-    build_table(
-        snakemake.params.item,
-        snakemake.input.results,
-        snakemake.input.timings,
-        snakemake.output,
-        printed=snakemake.input.get("printed"),
-    )
+    build_table(snakemake.params.item, read_cells(snakemake.input.cells), snakemake.output)

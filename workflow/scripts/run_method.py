@@ -9,11 +9,12 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.pipeline.progress import report
     from fedmix.storage import read_arrays, write_table
 
+    initial = snakemake.input.get("initial")  # nothing where the experiment has none
     results, timings = run_block(
         read_scenario(snakemake.params.scenario, snakemake.input.get("data")),
         Method(**snakemake.params.method),
         read_arrays(snakemake.input.partition),
-        read_arrays(snakemake.input.initial),
+        read_arrays(initial) if initial else {},
         replications_of(snakemake.wildcards.block),
         timeout=snakemake.config["replication_timeout"],
     )

@@ -9,8 +9,8 @@ with job(snakemake.log[0], snakemake.threads):
 
     from fedmix.cells.protocols.design import read_design
     from fedmix.data import load_dataset
-    from fedmix.experiments.protocols import run_protocols
     from fedmix.pipeline.plan import replications_of
+    from fedmix.protocols import run_protocols
     from fedmix.storage import write_table
 
     params, wildcards = snakemake.params, snakemake.wildcards

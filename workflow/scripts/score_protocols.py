@@ -5,17 +5,16 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     import pandas as pd
 
-    from fedmix.cells.collect import concatenate
     from fedmix.cells.protocols.controls import held_out, permuted
     from fedmix.cells.protocols.design import read_design
     from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols
-    from fedmix.cells.protocols.score import read_printed, score_tables
+    from fedmix.cells.protocols.score import printed_cells, score_tables
     from fedmix.cells.protocols.shares import variance_shares
     from fedmix.cells.protocols.words import in_words
-    from fedmix.storage import write_text
+    from fedmix.storage import concatenate, write_text
 
     files, space, target = snakemake.input, snakemake.params.space, snakemake.wildcards.target
-    printed = read_printed(space, snakemake.params.config, snakemake.params.published)
+    printed = printed_cells(space, **snakemake.params.print)
     printed = {table: printed[table] for table in space.targets[target]}
     chosen = [read_design(path) for path in files.chosen]
     first_runs = concatenate(files.first)

@@ -5,14 +5,13 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     import pandas as pd
 
-    from fedmix.cells.collect import concatenate
     from fedmix.cells.protocols.design import read_design, survivors, vary
-    from fedmix.cells.protocols.score import read_printed, score_tables
-    from fedmix.storage import write_text
+    from fedmix.cells.protocols.score import printed_cells, score_tables
+    from fedmix.storage import concatenate, write_text
 
     space, rung = snakemake.params.space, int(snakemake.wildcards.rung)
     before = read_design(snakemake.input.chosen)
-    printed = read_printed(space, snakemake.params.config, snakemake.params.published)
+    printed = printed_cells(space, **snakemake.params.print)
     runs = concatenate(snakemake.input.runs)
     scores = score_tables(space, runs[runs["protocol"].isin(before["protocol"])], printed)
     nearest = survivors(scores, space.rungs[rung].protocols)

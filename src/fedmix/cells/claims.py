@@ -11,8 +11,6 @@ from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.evidence import Evidence, by_variant
 from fedmix.cells.papers import Paper, read_entries
 from fedmix.cells.predicates import Check
-from fedmix.configuration import raise_all
-from fedmix.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +24,7 @@ _LISTED = 6
 
 
 def read_claims(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
-    """Read every paper's claims and check them strictly.
+    """Read every paper's claims; planning has checked what they name.
 
     Parameters
     ----------
@@ -36,26 +34,19 @@ def read_claims(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
     Raises
     ------
     ConfigurationError
-        Listing all errors: unknown keys, an id given twice, unknown predicates or parameters.
+        Listing all errors: unknown keys, missing ones, an id given twice.
     """
-    claims = read_entries(papers, "claims")
-    errors = []
-    for claim in claims:
-        if "predicate" in claim:
-            try:
-                predicates.get(claim["predicate"], claim.get("parameters", {}))
-            except ConfigurationError as error:
-                errors.append(f"claim {claim['id']!r}: {error}")
-    raise_all(errors)
-    return claims
+    return [
+        {"paper": paper.key, **entry.content} for paper, entry in read_entries(papers, "claims")
+    ]
 
 
 def evaluate_claims(
     claims: Iterable[Mapping[str, Any]],
-    results: pd.DataFrame,
-    timings: pd.DataFrame | None = None,
+    cells: pd.DataFrame,
+    results: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Put every claim to the results, in every variant that was run.
+    """Put every claim to the results, in every variant that was run and decides.
 
     A place (setting and variant) says yes, no or unclear, each beyond Monte-Carlo noise at 99 %;
     the claim
@@ -70,8 +61,10 @@ def evaluate_claims(
     ----------
     claims : iterable of mapping
         Of :func:`read_claims`.
-    results, timings : DataFrame
-        See :class:`fedmix.cells.evidence.Evidence`.
+    cells : DataFrame
+        Of :mod:`fedmix.cells.frame`.
+    results : DataFrame, optional
+        Gives the trajectories, see :class:`fedmix.cells.evidence.Evidence`.
 
     Returns
     -------
@@ -83,12 +76,12 @@ def evaluate_claims(
 
     Examples
     --------
-    >>> table = evaluate_claims(read_claims(), results, timings)     # doctest: +SKIP
+    >>> table = evaluate_claims(read_claims(papers), cells)          # doctest: +SKIP
     >>> table.verdict.value_counts()                                 # doctest: +SKIP
     """
     import pandas as pd
 
-    evidence = Evidence(results, timings)
+    evidence = Evidence(cells[~cells["diagnostic"]], results)
     return pd.DataFrame([_evaluate(claim, evidence) for claim in claims])
 
 
@@ -114,7 +107,7 @@ def _evaluate(claim: Mapping[str, Any], evidence: Evidence) -> dict[str, Any]:
 
 def _checks(claim: Mapping[str, Any], evidence: Evidence) -> list[Check]:
     parameters = claim.get("parameters", {})
-    function = predicates.get(claim["predicate"], parameters)
+    function = predicates.get(claim["predicate"])
     places = evidence.places(claim["study"], claim.get("where", {}))
     return [
         check

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fedmix.cells.effects import all_of, any_of, mean_effect, paired_effect
-from fedmix.cells.predicates import Check, methods_at, predicate
+from fedmix.cells.predicates import (
+    Check,
+    Column,
+    MethodName,
+    MethodNames,
+    MetricName,
+    Round,
+    Share,
+    methods_at,
+    predicate,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,15 +28,15 @@ if TYPE_CHECKING:
 def ordered(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    method: str,
-    direction: str,
-    than: str | list[str],
-    than_metric: str | None = None,
-    factor: float = 1.0,
-    margin: float = 0.0,
-    need: str = "all",
-    at_round: int | None = None,
+    metric: MetricName,
+    method: MethodName,
+    direction: Literal["below", "above"],
+    than: MethodNames,
+    than_metric: MetricName | None = None,
+    factor: Share = 1.0,
+    margin: Share = 0.0,
+    need: Literal["all", "any"] = "all",
+    at_round: Round | None = None,
 ) -> Iterator[Check]:
     """Check that a method's score is below, or above, that of others (paired).
 
@@ -71,10 +81,10 @@ def ordered(
 def similar(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    method: str | list[str],
-    to: str,
-    tolerance: float,
+    metric: MetricName,
+    method: MethodNames,
+    to: MethodName,
+    tolerance: Share,
     absolute: bool = False,
 ) -> Iterator[Check]:
     """Check that scores equal a reference's up to a tolerance (an equivalence test, paired).
@@ -112,11 +122,11 @@ def similar(
 def nearest(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    method: str,
-    than: str | list[str],
+    metric: MetricName,
+    method: MethodName,
+    than: MethodNames,
     targets: dict[Any, float],
-    by: str = "dataset",
+    by: Column = "dataset",
 ) -> Iterator[Check]:
     """Check that a method's score is nearer than others' to the truth (paired).
 
@@ -142,12 +152,12 @@ def nearest(
 def between(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    method: str,
+    metric: MetricName,
+    method: MethodName,
     low: float | None = None,
     high: float | None = None,
     targets: dict[Any, float] | None = None,
-    by: str = "dataset",
+    by: Column = "dataset",
 ) -> Iterator[Check]:
     """Check that a method's mean score lies between two bounds.
 
@@ -168,7 +178,7 @@ def between(
 
 @predicate
 def fails(
-    evidence: Evidence, places: list[Place], method: str, share: float = 0.1
+    evidence: Evidence, places: list[Place], method: MethodName, share: Share = 0.1
 ) -> Iterator[Check]:
     """Check that at least a share of a method's replications diverge or fail."""
     for place in places:

@@ -30,13 +30,14 @@ def read_discrepancies(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
     ConfigurationError
         Listing all errors: unknown keys, missing ones, an id given twice.
     """
-    return read_entries(papers, "discrepancies")
+    return [
+        {"paper": paper.key, **entry.content}
+        for paper, entry in read_entries(papers, "discrepancies")
+    ]
 
 
 def measure_discrepancies(
-    entries: Iterable[Mapping[str, Any]],
-    results: pd.DataFrame | None = None,
-    timings: pd.DataFrame | None = None,
+    entries: Iterable[Mapping[str, Any]], cells: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Fill every entry with the effect that our runs show.
 
@@ -44,8 +45,8 @@ def measure_discrepancies(
     ----------
     entries : iterable of mapping
         Of :func:`read_discrepancies`.
-    results, timings : DataFrame, optional
-        See :class:`fedmix.cells.evidence.Evidence`; without results nothing is measured.
+    cells : DataFrame, optional
+        Of :mod:`fedmix.cells.frame`; without them nothing is measured.
 
     Returns
     -------
@@ -55,11 +56,11 @@ def measure_discrepancies(
 
     Examples
     --------
-    >>> measure_discrepancies(read_discrepancies(), results)         # doctest: +SKIP
+    >>> measure_discrepancies(read_discrepancies(papers), cells)     # doctest: +SKIP
     """
     import pandas as pd
 
-    evidence = None if results is None else Evidence(results, timings)
+    evidence = None if cells is None else Evidence(cells)
     rows = []
     for entry in entries:
         row = {key: entry[key] for key in ("id", "paper", "kind", "where", "what", "choice")}
@@ -113,8 +114,8 @@ def to_markdown(measured: pd.DataFrame, papers: Mapping[str, Paper]) -> str:
 def _measure(spec: Mapping[str, Any], evidence: Evidence) -> str:
     """Return a sentence on the difference between two readings, or nothing if one was not run."""
     where = spec.get("where", {})
-    before = _cells(evidence, spec, {**where, **spec["from"]})
-    after = _cells(evidence, spec, {**where, **spec["to"]})
+    before = _values(evidence, spec, {**where, **spec["from"]})
+    after = _values(evidence, spec, {**where, **spec["to"]})
     pairs = [(before[key], after[key]) for key in before.keys() & after.keys()]
     if len(before) == len(after) == 1:  # no doubt then which belongs to which
         pairs = [(*before.values(), *after.values())]
@@ -131,19 +132,19 @@ def _measure(spec: Mapping[str, Any], evidence: Evidence) -> str:
     return f"{spec['label']}: {old:.3g} to {new:.3g}, change {difference}{settings}"
 
 
-def _cells(
+def _values(
     evidence: Evidence, spec: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> dict[tuple, pd.Series]:
     """Return the values of one reading by what stays the same in the other."""
     side = dict(wanted)
     method = side.pop("method", spec.get("method"))
     metric = side.pop("metric", spec.get("metric"))
-    cells = {}
+    found = {}
     for place in evidence.places(spec["study"], side):
         values = evidence.values(place, method, metric)
         if len(values):
-            cells[_same_in_both(place, spec)] = values
-    return cells
+            found[_same_in_both(place, spec)] = values
+    return found
 
 
 def _same_in_both(place: Place, spec: Mapping[str, Any]) -> tuple:

@@ -6,12 +6,12 @@ or all of them. Adding such a folder adds its studies, tables, figures, claims a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fedmix.configuration import raise_all, read_schema, read_yaml, validate
+from fedmix.configuration import Document, raise_all, read_document, read_schema, validate
 
 KINDS = ("papers", "beyond")
 
@@ -27,14 +27,16 @@ class Paper:
     kind : {"papers", "beyond"}
         Whether it is a paper or a comparison of our own.
     folder : pathlib.Path
-        Holds ``studies``, ``items.yaml``, ``printed.yaml``, ``claims.yaml`` and the like.
+        Holds ``studies``, ``tables.yaml``, ``figures.yaml``, ``claims.yaml`` and the like.
     title, name, about : str
         With authors and year; in one word or two; what it is about.
     year : int
         Papers are shown by year.
     citation : str
+    variants : mapping of str to str
+        Variant of its studies -> what it is.
     looks : mapping of str to mapping
-        Method -> ``color``, ``marker`` and ``line`` in figures.
+        Method, or variant -> ``color``, ``marker`` and ``line`` in figures.
     """
 
     key: str
@@ -45,6 +47,7 @@ class Paper:
     about: str
     year: int = 9999
     citation: str = ""
+    variants: Mapping[str, str] = field(default_factory=dict)
     looks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
@@ -66,14 +69,14 @@ def read_papers(config: str | Path = "config") -> dict[str, Paper]:
     found = []
     for kind in KINDS:
         for path in sorted((config / kind).glob("*/about.yaml")):
-            entry: Any = read_yaml(path) or {}
-            validate(entry, schema, "/".join(path.parts[-3:]))
-            found.append(Paper(path.parent.name, kind, path.parent, **entry))
+            about = read_document(path, empty={})
+            validate(about, schema)
+            found.append(Paper(path.parent.name, kind, path.parent, **about.content))
     found.sort(key=lambda paper: (not paper.is_paper, paper.year, paper.key))
     return {paper.key: paper for paper in found}
 
 
-def read_part(paper: Paper, name: str) -> Any:
+def part_document(paper: Paper, name: str) -> Document | None:
     """Return one file of a paper's folder, checked against its schema; None if there is none.
 
     Parameters
@@ -90,14 +93,18 @@ def read_part(paper: Paper, name: str) -> Any:
     path = paper.folder / f"{name}.yaml"
     if not path.exists():
         return None
-    document = read_yaml(path)
-    schemas = paper.folder.parents[2] / "workflow" / "schemas"
-    validate(document, read_schema(schemas / f"{name}.schema.yaml"), "/".join(path.parts[-3:]))
+    document = read_document(path, empty={})
+    validate(document, schema_of(paper, name))
     return document
 
 
-def read_entries(papers: Mapping[str, Paper], name: str) -> list[dict[str, Any]]:
-    """Return the entries of all papers' lists of one kind, each with its ``paper``.
+def schema_of(paper: Paper, name: str) -> dict[str, Any]:
+    """Return the schema of one kind of file in a paper's folder."""
+    return read_schema(paper.folder.parents[2] / "workflow" / "schemas" / f"{name}.schema.yaml")
+
+
+def read_entries(papers: Mapping[str, Paper], name: str) -> list[tuple[Paper, Document]]:
+    """Return the entries of all papers' lists of one kind.
 
     Parameters
     ----------
@@ -112,10 +119,19 @@ def read_entries(papers: Mapping[str, Paper], name: str) -> list[dict[str, Any]]
         If a file is not as its schema says, or an id is given twice.
     """
     entries = [
-        {"paper": paper.key, **entry}
+        (paper, document.part(i))
         for paper in papers.values()
-        for entry in read_part(paper, name) or []
+        if (document := part_document(paper, name))
+        for i in range(len(document.content))
     ]
-    ids = [entry["id"] for entry in entries]
-    raise_all(f"{name}: {i!r} occurs twice" for i in sorted({i for i in ids if ids.count(i) > 1}))
+    raise_all(_repeated_ids([entry for _, entry in entries]))
     return entries
+
+
+def _repeated_ids(entries: list[Document]) -> Iterator[str]:
+    seen: set[str] = set()
+    for entry in entries:
+        name = entry.content["id"]
+        if name in seen:
+            yield f"{entry.place('id')}: {name!r} occurs twice"
+        seen.add(name)

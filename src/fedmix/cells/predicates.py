@@ -6,11 +6,21 @@ yields a check for each place, or for each group of places that it compares.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    create_model,
+)
 
 from fedmix.errors import ConfigurationError, nearest_names
 
@@ -55,28 +65,55 @@ def names() -> list[str]:
     return sorted(_REGISTRY)
 
 
-def get(name: str, parameters: Mapping[str, Any]) -> Predicate:
-    """Return a predicate, checking that it takes the parameters.
+def get(name: str) -> Predicate:
+    """Return a predicate.
 
     Raises
     ------
     ConfigurationError
-        If the predicate or one of the parameters does not exist, or one is missing.
+        If there is none of this name.
     """
     _load()
     if name not in _REGISTRY:
-        raise ConfigurationError(f"Unknown predicate {name!r}. {nearest_names(name, _REGISTRY)}")
-    function = _REGISTRY[name]
-    taken = dict(list(signature(function).parameters.items())[2:])
-    for key in parameters:
-        if key not in taken:
-            raise ConfigurationError(
-                f"Predicate {name!r} takes no {key!r}. {nearest_names(key, taken)}"
-            )
-    for key, parameter in taken.items():
-        if parameter.default is parameter.empty and key not in parameters:
-            raise ConfigurationError(f"Predicate {name!r} needs {key!r}.")
-    return function
+        raise ConfigurationError(f"unknown predicate {name!r}. {nearest_names(name, _REGISTRY)}")
+    return _REGISTRY[name]
+
+
+@cache
+def parameters_of(name: str) -> type[BaseModel]:
+    """Return the declaration of a predicate's parameters, read off its signature.
+
+    Validated in a context, it sees to it that methods, metrics and settings' names are among
+    ``context["method"]``, ``["metric"]`` and ``["setting"]``.
+    """
+    function = get(name)
+    hints = get_type_hints(function, localns={"Evidence": Any, "Place": Any}, include_extras=True)
+    taken = list(signature(function).parameters.values())[2:]
+    fields: dict[str, Any] = {
+        p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in taken
+    }
+    config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    return create_model(name, __config__=config, **fields)
+
+
+def _known(kind: str) -> AfterValidator:
+    def check(value: Any, info: ValidationInfo) -> Any:
+        known = info.context[kind]
+        for name in [value] if isinstance(value, str) else value:
+            if name not in known and (kind, value) != ("method", "all"):
+                raise ValueError(f"unknown {kind} {name!r}. {nearest_names(name, known)}")
+        return value
+
+    return AfterValidator(check)
+
+
+#: What a predicate's parameters may name: a method, several or "all"; a metric; a setting's name.
+MethodName = Annotated[str, _known("method")]
+MethodNames = Annotated[str | list[str], _known("method")]
+MetricName = Annotated[str, _known("metric")]
+Column = Annotated[str, _known("setting")]
+Share = Annotated[float, Field(ge=0)]
+Round = Annotated[int, Field(ge=0)]
 
 
 def methods_at(evidence: Evidence, place: Place, chosen: str | list[str]) -> list[str]:

@@ -1,184 +1,191 @@
-"""Read printed numbers and translate their names into ours."""
+"""The papers' printed numbers, and the one mapping from a cell of ours to its printed partner.
+
+An item's ``printed`` says where they stand and how they meet our cells:
+
+``file``, ``where``
+    Rows of ``data/published/<paper>/<file>``.
+``columns``
+    Printed column -> our column (``setting_<name>``, ``method``, ``label``, ``method_<name>``),
+    or ``{column: ..., names: {ours: printed}}`` where the two name a value differently.
+``mean``, ``sd``
+    The columns of the numbers.
+``replications``
+    Behind a printed mean, as the paper says.
+``best``
+    ``lowest``, ``highest``, or ``none`` where no order of merit is meant.
+``stand_in``
+    In a preset that runs without network: printed column -> {ours: printed}. What takes another's
+    place so is never called reproduced.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.papers import Paper, read_part
+from fedmix.cells.items import Item
+from fedmix.conditions import rows_with
 from fedmix.errors import DataError, nearest_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Our settings' columns are told apart from the cells' other columns by this prefix.
-_SETTING = "setting_"
 
-
-def read_mapping(papers: Mapping[str, Paper]) -> dict[str, Any]:
-    """Read how every paper's printed cells are mapped to ours.
-
-    Returns
-    -------
-    dict
-        ``tables``, each with its ``paper``, and ``stand_ins``.
-
-    Raises
-    ------
-    ConfigurationError
-        Listing all that is wrong.
-    """
-    mapping: dict[str, Any] = {"tables": [], "stand_ins": []}
-    for paper in papers.values():
-        own = read_part(paper, "printed") or {}
-        mapping["tables"] += [{"paper": paper.key, **table} for table in own.get("tables", [])]
-        mapping["stand_ins"] += own.get("stand_ins", [])
-    return mapping
-
-
-def load(folder: str | Path, mapping: Mapping[str, Any]) -> pd.DataFrame:
-    """Return every printed cell with the cell of ours it is held against.
+@dataclass(frozen=True)
+class PrintedNumber:
+    """A printed number.
 
     Parameters
     ----------
+    names : mapping
+        The printed columns that tell it from the item's others.
+    mean, sd : float
+        In the printed unit.
+    text : str
+        With the digits of the print: ``"13.30 (1.17)"``.
+    replications : int
+        Behind the mean.
+    file : str
+        Under ``data/published``.
+    line : int
+        Of the file, its header being the first.
+    """
+
+    names: Mapping[str, Any]
+    mean: float
+    sd: float
+    text: str
+    replications: int
+    file: str
+    line: int
+
+
+class PrintedTable:
+    """The printed numbers of one item; of an item without any it is empty.
+
+    Parameters
+    ----------
+    item : Item
     folder : path-like
         Holds a folder of printed numbers a paper.
-    mapping : mapping
-        Of :func:`read_mapping`.
-
-    Returns
-    -------
-    DataFrame
-        One row a printed cell: ``paper, table, title, row, column, printed_method,
-        printed_mean, printed_sd, printed_replications, study, method, metric, scale, digits,
-        best`` and a column ``setting_<name>`` for each column of ours that the cell fixes (missing
-        where it does not). Printed values are in the paper's unit; times ``scale`` they are in
-        ours.
 
     Raises
     ------
     DataError
-        If a file, a column or a name is missing, or a printed row is covered twice or not at all.
-
-    Examples
-    --------
-    >>> from fedmix.cells.papers import read_papers
-    >>> cells = load("data/published", read_mapping(read_papers()))
-    >>> first = cells.iloc[0]
-    >>> first.study, first.setting_dataset, first.method, first.metric
-    ('fedgrem_real', 'pendigits', 'LocalEM', 'misclustering')
+        If the file or one of its columns is missing, or two rows bear the same names.
     """
+
+    def __init__(self, item: Item, folder: str | Path) -> None:
+        self._columns = item.printed.get("columns", {})
+        self._stand_in = item.printed.get("stand_in", {})
+        self._numbers: dict[tuple, PrintedNumber] = {}
+        for number in _read(item, Path(folder)) if item.printed else ():
+            if self._numbers.setdefault(_key(number.names), number) is not number:
+                raise DataError(
+                    f"{number.file}, line {number.line}: {item.name} has another number under "
+                    f"{dict(number.names)}; `columns` must tell all rows apart."
+                )
+
+    def names_of(self, cell: Mapping[str, Any]) -> tuple[dict[str, Any] | None, bool]:
+        """Return a cell's values under the printed columns, and whether it is a stand-in.
+
+        A cell without one of the columns has no names: None.
+        """
+        names, is_stand_in = {}, False
+        for printed, ours in self._columns.items():
+            ours = {"column": ours} if isinstance(ours, str) else ours
+            if ours["column"] not in cell:
+                return None, False
+            value = cell[ours["column"]]
+            value = ours.get("names", {}).get(value, value)
+            places = self._stand_in.get(printed, {})
+            is_stand_in |= value in places
+            names[printed] = places.get(value, value)
+        return names, is_stand_in
+
+    def number(self, names: Mapping[str, Any]) -> PrintedNumber | None:
+        """Return the number that bears these names, if one is printed."""
+        return self._numbers.get(_key(names)) if names else None
+
+    def __iter__(self) -> Iterator[PrintedNumber]:
+        return iter(self._numbers.values())
+
+
+def check_coverage(items: Iterable[Item], folder: str | Path) -> None:
+    """See that every printed number is held against exactly one item.
+
+    Raises
+    ------
+    DataError
+        Naming the first line that no item's ``printed`` covers, or more than one.
+    """
+    folder = Path(folder)
+    covered = Counter(
+        (number.file, number.line)
+        for item in items
+        if item.printed and item.judged
+        for number in PrintedTable(item, folder)
+    )
+    for path in sorted(folder.glob("*/*.csv")):
+        name = f"{path.parent.name}/{path.name}"
+        for index in _read_file(folder, name)[0].index:
+            times = covered[name, index + 2]
+            if times != 1:
+                how = "no item" if times == 0 else f"{times} items"
+                raise DataError(
+                    f"{name}, line {index + 2}: {how} of tables.yaml and figures.yaml has it under "
+                    "`printed`; a printed number is held against exactly one."
+                )
+
+
+def _read(item: Item, folder: Path) -> Iterator[PrintedNumber]:
+    printed = item.printed
+    name = f"{item.paper}/{printed['file']}"
+    texts, values = _read_file(folder, name)
+    named = [*printed.get("where", {}), *printed["columns"], printed["mean"], printed["sd"]]
+    for column in named:
+        if column not in values:
+            raise DataError(
+                f"{name} has no column {column!r}, which {item.name} names. "
+                f"{nearest_names(column, values)}"
+            )
+    for index, row in rows_with(values, printed.get("where", {})).iterrows():
+        mean, sd = (_as_printed(texts.loc[index, printed[k]], item.digits) for k in ("mean", "sd"))
+        yield PrintedNumber(
+            names={column: row[column] for column in printed["columns"]},
+            mean=float(mean),
+            sd=float(sd),
+            text=f"{mean} ({sd})",
+            replications=printed["replications"],
+            file=name,
+            line=int(index) + 2,
+        )
+
+
+@cache
+def _read_file(folder: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a file's texts as they stand, and its values."""
     import pandas as pd
 
-    folder = Path(folder)
-    paths = sorted(folder.glob("*/*.csv"))
-    files = {f"{path.parent.name}/{path.name}": pd.read_csv(path) for path in paths}
-    covered = {name: pd.Series(0, index=frame.index) for name, frame in files.items()}
-    parts = []
-    for entry in mapping["tables"]:
-        name = f"{entry['paper']}/{entry['file']}"
-        if name not in files:
-            raise DataError(f"{folder} has no file {name!r}. {nearest_names(name, files)}")
-        rows = _rows_of(files[name], entry.get("where", {}), name)
-        covered[name].loc[rows.index] += 1
-        parts += [_translate(row, entry) for row in rows.to_dict("records")]
-    for name, times in covered.items():
-        if (times != 1).any():
-            line = int(times.index[times != 1][0]) + 2
-            how = "no entry" if times[line - 2] == 0 else "more than one entry"
-            raise DataError(f"{name}, line {line}: covered by {how} of printed.yaml.")
-    return pd.DataFrame(parts)
+    if not (folder / name).is_file():
+        known = [f"{path.parent.name}/{path.name}" for path in folder.glob("*/*.csv")]
+        raise DataError(f"{folder} has no file {name!r}. {nearest_names(name, known)}")
+    return pd.read_csv(folder / name, dtype=str), pd.read_csv(folder / name)
 
 
-def setting_of(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the setting values that one printed cell fixes, under our names.
-
-    A value such as ``"mnist|mnist_vae"`` gives a list: any of these names will do.
-    """
-    fixed = {
-        key.removeprefix(_SETTING): value
-        for key, value in cell.items()
-        if key.startswith(_SETTING) and value is not None and value == value
-    }
-    return {
-        key: value.split("|") if isinstance(value, str) and "|" in value else value
-        for key, value in fixed.items()
-    }
+def _as_printed(text: str, digits: int | None) -> str:
+    """Return a number with the zeros at its end that a file of numbers does not keep."""
+    whole, _, decimals = text.partition(".")
+    decimals = decimals.ljust(digits or 0, "0")
+    return f"{whole}.{decimals}" if decimals else whole
 
 
-def stand_in_settings(
-    wanted: Mapping[str, Any], stand_ins: Iterable[Mapping[str, Any]]
-) -> Iterator[dict[str, Any]]:
-    """Yield the settings that may take a printed cell's place in a run without network.
-
-    What is compared then is another data set, so it never counts as a reproduction.
-
-    Parameters
-    ----------
-    wanted : mapping
-        Of :func:`setting_of`.
-    stand_ins : iterable of mapping
-        The mapping's ``stand_ins``: where ``theirs`` is wanted, ``ours`` takes its place, and
-        ``values`` translates other values (those without a translation stay).
-
-    Examples
-    --------
-    >>> stand_in = {"theirs": {"dataset": "mnist"}, "ours": {"dataset": "digits"},
-    ...             "values": {"n_contaminated": {8: 1}}}
-    >>> list(stand_in_settings({"dataset": "mnist", "n_contaminated": 8}, [stand_in]))
-    [{'dataset': 'digits', 'n_contaminated': 1}]
-    """
-    for stand_in in stand_ins:
-        if all(wanted.get(key) == value for key, value in stand_in["theirs"].items()):
-            translations = stand_in.get("values", {})
-            changed = {
-                key: table[wanted[key]]
-                for key, table in translations.items()
-                if wanted.get(key) in table
-            }
-            yield {**wanted, **changed, **stand_in["ours"]}
-
-
-def _rows_of(frame: pd.DataFrame, where: Mapping[str, Any], name: str) -> pd.DataFrame:
-    for column, value in where.items():
-        if column not in frame:
-            raise DataError(f"{name}: no column {column!r}. {nearest_names(column, frame)}")
-        frame = frame[frame[column] == value]
-    return frame
-
-
-def _translate(row: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one printed row as a cell of ours."""
-    printed_method = row[entry["method"]]
-    metric = entry["metric"]
-    if isinstance(metric, Mapping):
-        metric = metric.get(printed_method, metric["default"])
-    cell = {
-        "paper": entry["paper"],
-        "table": f"{row['table']}",
-        "title": entry["title"].format(**row),
-        "row": entry["row"].format(**row),
-        "column": entry["column"].format(**row),
-        "printed_method": str(printed_method),
-        "printed_mean": float(row[entry["mean"]]),
-        "printed_sd": float(row[entry["sd"]]),
-        "printed_replications": entry["replications"],
-        "study": entry["study"],
-        "method": _method_name(row, entry),
-        "metric": metric,
-        "scale": float(entry.get("scale", 1.0)),
-        "digits": entry["digits"],
-        "best": entry["best"],
-    }
-    settings = dict(entry.get("constants", {}))
-    for printed_column, ours in entry["settings"].items():
-        value = row[printed_column]
-        settings[ours["column"]] = ours.get("values", {}).get(value, value)
-    return cell | {_SETTING + key: value for key, value in settings.items()}
-
-
-def _method_name(row: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
-    if "pattern" in entry:
-        return entry["pattern"].format(**row)
-    return entry.get("methods", {}).get(row[entry["method"]], row[entry["method"]])
+def _key(names: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return names in an order and a form in which 1 is 1.0."""
+    numbers = (int, float)
+    plain = {k: v.item() if hasattr(v, "item") else v for k, v in names.items()}
+    return tuple(f"{v:.9g}" if isinstance(v, numbers) else str(v) for _, v in sorted(plain.items()))

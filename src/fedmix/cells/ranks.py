@@ -1,42 +1,45 @@
-"""Whether the methods of a printed row come out in the same order."""
+"""The order of the methods: beside the printed one, and over many settings."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.printed import setting_of
+import numpy as np
+
+from fedmix.cells.items import Item
 from fedmix.cells.verdicts import STAND_IN
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_RESAMPLES = 2000
 
-def rank_agreement(cells: pd.DataFrame) -> pd.DataFrame:
-    """Compare the order of the methods, setting by setting.
 
-    A row here is what the methods are compared on: one contamination level, one data set, one
-    heterogeneity h (for Tables 4 and 5 the step constants take the methods' part).
+def rank_agreement(cells: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
+    """Compare the order of the methods with the printed one, setting by setting.
 
     Parameters
     ----------
     cells : DataFrame
-        Of :func:`fedmix.cells.audit_cells`.
+        Of :mod:`fedmix.cells.frame`.
+    items : mapping of str to Item
+        They say whether the lowest or the highest is best.
 
     Returns
     -------
     DataFrame
-        ``paper, table, title, compared_on, variant, n_methods, kendall_tau, best_printed,
-        best_ours, same_best``; the best ones are empty where no order of merit is meant
-        (seconds). Stand-ins and rows with fewer than two methods of ours are left out; tau is
-        missing where one side has ties only.
+        ``paper, item, variant, setting, n_methods, kendall_tau, best_printed, best_ours,
+        same_best``; the best ones are empty where no order of merit is meant (seconds). Stand-ins
+        and settings with fewer than two methods of ours are left out; tau is missing where one
+        side has ties only.
     """
     import pandas as pd
 
-    done = cells[(cells["n"] > 0) & (cells["verdict"] != STAND_IN)].copy()
-    done["compared_on"] = [_label(record) for record in done.to_dict("records")]
-    keys = ["paper", "table", "title", "compared_on", "variant"]
+    done = cells[(cells["n"] > 0) & ~cells["verdict"].isin(["", STAND_IN])]
+    keys = ["paper", "item", "variant", "setting"]
     rows = [
-        dict(zip(keys, key, strict=True)) | _agreement(group)
+        dict(zip(keys, key, strict=True)) | _agreement(group, items[key[1]].printed["best"])
         for key, group in done.groupby(keys, sort=False)
         if len(group) > 1
     ]
@@ -44,18 +47,17 @@ def rank_agreement(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*keys, *names])
 
 
-def _agreement(group: pd.DataFrame) -> dict[str, Any]:
+def _agreement(group: pd.DataFrame, best: str) -> dict[str, Any]:
     from scipy.stats import kendalltau
 
     tau = kendalltau(group["printed_mean"], group["mean"]).statistic
-    best = group["best"].iloc[0]
     row = {"n_methods": len(group), "kendall_tau": float(tau)}
     if best == "none":
         return row | {"best_printed": "", "best_ours": "", "same_best": None}
     sign = 1.0 if best == "lowest" else -1.0
     printed = sign * group["printed_mean"]
-    theirs = set(group.loc[printed == printed.min(), "printed_method"])  # ties in print share it
-    ours = group.loc[(sign * group["mean"]).idxmin(), "printed_method"]
+    theirs = set(group.loc[printed == printed.min(), "label"])  # ties in print share it
+    ours = group.loc[(sign * group["mean"]).idxmin(), "label"]
     return row | {
         "best_printed": ", ".join(sorted(theirs)),
         "best_ours": ours,
@@ -63,10 +65,56 @@ def _agreement(group: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _label(cell: dict[str, Any]) -> str:
-    """Return a setting in words, under the first of its names where it has several."""
-    parts = []
-    for key, value in setting_of(cell).items():
-        first = value[0] if isinstance(value, list) else value
-        parts.append(f"{key} {first:g}" if isinstance(first, float) else f"{key} {first}")
-    return ", ".join(part for part in parts if not part.startswith("model "))
+def mean_ranks(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Average the methods' ranks over replications and then over settings.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Of one item that shows the ranks, see :func:`fedmix.cells.derived.rank`.
+    metric : str
+        Such as ``"rank: ari_pooled"``.
+
+    Returns
+    -------
+    DataFrame
+        A row a method, best first: ``method, label, mean_rank, low, high``; the last two are a
+        95 % bootstrap interval over replications, drawn within each setting.
+    """
+    import pandas as pd
+
+    chosen = cells[cells["metric"] == metric]
+    labels = dict(zip(chosen["method"], chosen["label"], strict=True))
+    long = chosen.explode(["replications", "values"])
+    wide = long.pivot(index=["setting", "replications"], columns="method", values="values")
+    wide = wide.astype(float)[list(labels)]
+    by_setting = [own.to_numpy() for _, own in wide.groupby(level="setting", sort=False)]
+    rng = np.random.default_rng(0)
+    draws = [own[rng.integers(len(own), size=(_RESAMPLES, len(own)))].mean(1) for own in by_setting]
+    low, high = np.quantile(np.mean(draws, axis=0), [0.025, 0.975], axis=0)
+    mean = np.mean([own.mean(axis=0) for own in by_setting], axis=0)
+    names = {"method": list(labels), "label": list(labels.values())}
+    frame = pd.DataFrame({**names, "mean_rank": mean, "low": low, "high": high})
+    return frame.sort_values(["mean_rank", "method"], ignore_index=True)
+
+
+def critical_difference(n_methods: int, n_settings: int, level: float = 0.05) -> float:
+    """Return Nemenyi's critical difference of mean ranks.
+
+    Parameters
+    ----------
+    n_methods : int
+        Methods compared.
+    n_settings : int
+        Data sets that they are compared on.
+    level : float, default=0.05
+        Level of the test of all pairs together.
+
+    References
+    ----------
+    Demsar (2006). Statistical comparisons of classifiers over multiple data sets. JMLR 7.
+    """
+    from scipy.stats import studentized_range
+
+    quantile = studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2)
+    return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_settings)))

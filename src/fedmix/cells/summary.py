@@ -1,75 +1,59 @@
-"""Means over replications, with what is needed to judge them."""
+"""Means over replications: the only place where a number is summarised."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
     import pandas as pd
 
+SECONDS = "seconds"
+# What every run has, whatever its experiment measures.
+RUN_METRICS = ("rounds", "floats_up", "floats_down")
 
-def final_scores(results: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return one row a replication: the final value of a metric, or NaN where it has none.
 
-    Parameters
-    ----------
-    results : DataFrame
-        Tidy result rows.
-    metric : str
-        The metric's name; failed replications are kept, with their status.
+def summarise(values: ArrayLike) -> dict[str, float]:
+    """Return mean, sd (ddof=1), se (of the mean), median, q1, q3 and n of replications.
 
-    Returns
-    -------
-    DataFrame
-        Rows of ``results`` without trajectories.
+    What too few replications leave undefined is NaN.
     """
-    final = results[results["round"].isna()]
-    return final[(final["metric"] == metric) | (final["status"] != "ok")]
+    values = np.asarray(values, dtype=float)
+    n = len(values)
+    sd = float(np.std(values, ddof=1)) if n > 1 else np.nan
+    q1, median, q3 = np.quantile(values, [0.25, 0.5, 0.75]) if n else [np.nan] * 3
+    return {
+        "mean": float(np.mean(values)) if n else np.nan,
+        "sd": sd,
+        "se": sd / np.sqrt(n) if n else np.nan,
+        "median": float(median),
+        "q1": float(q1),
+        "q3": float(q3),
+        "n": n,
+    }
 
 
-def summarise(
-    scores: pd.DataFrame, by: Sequence[str], value: str = "value", scale: float = 1.0
-) -> pd.DataFrame:
-    """Summarise scores over replications.
+def final_values(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Return one row a finished replication and metric: ``method, metric, replication, value``.
 
     Parameters
     ----------
-    scores : DataFrame
-        One row a replication, with ``status`` and the value's column.
-    by : sequence of str
-        Columns that name a cell of the table.
-    value : str, default="value"
-        Column to summarise.
-    scale : float, default=1.0
-        Factor on every value, e.g. 100 for percent.
-
-    Returns
-    -------
-    DataFrame
-        One row a cell: mean, sd (ddof=1), standard_error (Monte-Carlo, sd / sqrt(n)), n and failed.
-        Means leave failed replications out; ``failed`` says how many those were.
+    results, timings : DataFrame
+        Of one setting. Rounds and floats sent become metrics, and so do the steady seconds.
     """
     import pandas as pd
 
-    rows = []
-    for key, group in scores.groupby(list(by), sort=False):
-        good = group.loc[group["status"] == "ok", value].to_numpy(dtype=float) * scale
-        sd = float(np.std(good, ddof=1)) if len(good) > 1 else np.nan
-        rows.append(
-            {
-                **dict(zip(by, key, strict=True)),
-                "mean": float(np.mean(good)) if len(good) else np.nan,
-                "sd": sd,
-                "standard_error": sd / np.sqrt(len(good)) if len(good) else np.nan,
-                "n": len(good),
-                "failed": len(group) - len(good),
-            }
-        )
-    columns = [*by, "mean", "sd", "standard_error", "n", "failed"]
-    return pd.DataFrame(rows, columns=columns)
+    ok = results[results["status"] == "ok"]
+    columns = ["method", "metric", "replication", "value"]
+    runs = ok.drop_duplicates(["method", "replication"])
+    parts = [ok.loc[ok["round"].isna(), columns]]
+    parts += [runs.assign(metric=name, value=runs[name].astype(float)) for name in RUN_METRICS]
+    if len(timings):
+        timed = steady(timings[timings["status"] == "ok"])
+        parts.append(timed.assign(metric=SECONDS, value=timed[SECONDS]))
+    return pd.concat([part[columns] for part in parts], ignore_index=True)
 
 
 def steady(timings: pd.DataFrame) -> pd.DataFrame:
@@ -77,8 +61,6 @@ def steady(timings: pd.DataFrame) -> pd.DataFrame:
 
     A method that ran no other replication in its setting keeps them.
     """
-    if "warm" not in timings or timings.empty:
-        return timings
     warm = timings["warm"].astype(bool)
     keys = ["study", "variant", "setting", "method"]
     has_warm = warm.groupby([timings[key] for key in keys]).transform("any")

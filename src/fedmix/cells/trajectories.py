@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmix.cells.effects import mean_effect, paired_effect, unpaired_effect
-from fedmix.cells.predicates import Check, predicate
+from fedmix.cells.predicates import (
+    Check,
+    Column,
+    MethodName,
+    MetricName,
+    Round,
+    Share,
+    predicate,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,10 +28,10 @@ if TYPE_CHECKING:
 def falls_by_round(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    method: str,
-    rounds: int,
-    factor: float,
+    metric: MetricName,
+    method: MethodName,
+    rounds: Round,
+    factor: Share,
 ) -> Iterator[Check]:
     """Check that some rounds bring the score below ``factor`` times its start (geometrically)."""
     for place in places:
@@ -39,10 +47,10 @@ def falls_by_round(
 def slows_after(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    method: str,
-    split: int,
-    until: int,
+    metric: MetricName,
+    method: MethodName,
+    split: Round,
+    until: Round,
 ) -> Iterator[Check]:
     """Check that the score keeps falling after a round, but more slowly than before it."""
     for place in places:
@@ -63,10 +71,10 @@ def slows_after(
 def faster_than(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    method: str,
-    than: str,
-    level: float,
+    metric: MetricName,
+    method: MethodName,
+    than: MethodName,
+    level: Share,
 ) -> Iterator[Check]:
     """Check that a method reaches ``level`` times its final score in fewer rounds (paired)."""
     for place in places:
@@ -83,12 +91,12 @@ def faster_than(
 def slower_at(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    method: str,
-    column: str,
+    metric: MetricName,
+    method: MethodName,
+    column: Column,
     at: Any,
     than: Any,
-    level: float,
+    level: Share,
 ) -> Iterator[Check]:
     """Check that a method needs more rounds at one value of a setting than at another."""
     pair = []

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isnan, log, nan, sqrt
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from fedmix.cells.effects import Effect, all_of, mean_effect, paired_effect, unpaired_effect
-from fedmix.cells.predicates import Check, methods_at, predicate
+from fedmix.cells.predicates import (
+    Check,
+    Column,
+    MethodName,
+    MethodNames,
+    MetricName,
+    Share,
+    methods_at,
+    predicate,
+)
 
 if TYPE_CHECKING:
     from fedmix.cells.evidence import Evidence, Place
@@ -20,11 +29,11 @@ if TYPE_CHECKING:
 def trend(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    method: str | list[str],
-    along: str,
-    direction: str,
-    per: str | None = None,
+    metric: MetricName,
+    method: MethodNames,
+    along: Column,
+    direction: Literal["rising", "falling"],
+    per: Column | None = None,
 ) -> Iterator[Check]:
     """Check that a score rises, or falls, along a setting's value (slope of the means).
 
@@ -58,11 +67,11 @@ def trend(
 def flat(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    method: str | list[str],
-    along: str,
-    tolerance: float,
-    per: str | None = None,
+    metric: MetricName,
+    method: MethodNames,
+    along: Column,
+    tolerance: Share,
+    per: Column | None = None,
 ) -> Iterator[Check]:
     """Check that a score's change over a setting's values is within a share of its mean.
 
@@ -84,12 +93,12 @@ def flat(
 def grows_less(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    method: str,
-    than: str | list[str],
-    along: str,
-    factor: float = 1.0,
-    per: str | None = None,
+    metric: MetricName,
+    method: MethodName,
+    than: MethodNames,
+    along: Column,
+    factor: Share = 1.0,
+    per: Column | None = None,
 ) -> Iterator[Check]:
     """Check that a score grows, first value to last, by a smaller factor than others'.
 
@@ -115,12 +124,12 @@ def grows_less(
 def lower_at(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    method: str,
-    column: str,
+    metric: MetricName,
+    method: MethodName,
+    column: Column,
     at: Any,
     than: Any,
-    per: str | None = None,
+    per: Column | None = None,
 ) -> Iterator[Check]:
     """Check that a score is lower at one value of a setting than at another (unpaired)."""
     for label, group in _groups(places, column, per):
@@ -134,13 +143,13 @@ def lower_at(
 def same_at(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    method: str,
-    column: str,
+    metric: MetricName,
+    method: MethodName,
+    column: Column,
     at: Any,
     than: Any,
-    tolerance: float,
-    per: str | None = None,
+    tolerance: Share,
+    per: Column | None = None,
 ) -> Iterator[Check]:
     """Check that a score differs by at most ``tolerance`` between two values of a setting."""
     for label, group in _groups(places, column, per):
@@ -154,11 +163,11 @@ def same_at(
 def falls_then_levels(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    first: str,
-    middle: str,
-    last: str,
-    tolerance: float,
+    metric: MetricName,
+    first: MethodName,
+    middle: MethodName,
+    last: MethodName,
+    tolerance: Share,
 ) -> Iterator[Check]:
     """Check that a score falls from the first method to the middle one, then stays level.
 
@@ -178,11 +187,11 @@ def falls_then_levels(
 def moves_more(
     evidence: Evidence,
     places: list[Place],
-    metric: str,
-    than_metric: str,
-    method: str,
-    along: str,
-    per: str | None = None,
+    metric: MetricName,
+    than_metric: MetricName,
+    method: MethodName,
+    along: Column,
+    per: Column | None = None,
 ) -> Iterator[Check]:
     """Check that one metric's means span a larger share of their average than another's."""
     for label, group in _groups(places, along, per):

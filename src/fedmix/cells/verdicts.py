@@ -1,77 +1,85 @@
-"""The rule that holds a number of ours against a printed one.
+"""The rule that holds our number against a printed one: agreement is equivalence.
 
-With d the difference of the means, SE its Monte-Carlo standard error (ours, the printed mean's
-own, and the printed rounding together) and s the printed standard deviation:
-
-reproduced
-    |d| <= 2 SE while 2 SE <= s (the run is precise enough to say so), or |d| <= s / 4.
-close
-    |d| <= s: less than the paper's own spread from one replication to the next.
-differs
-    |d| > s and |d| > 2 SE.
-undecided
-    |d| > s but within 2 SE, or fewer than two replications of ours.
-stand-in
-    Another data set stood in for the paper's: nothing can be reproduced.
-not run
-    No finished replication of ours.
-
-Seconds of another machine and language are not comparable as such. They are judged by the
-methods' ratios within a row: after dividing by the row's geometric mean of ours / theirs, a ratio
-within a factor 1.25 is reproduced, within 2 close, and differs beyond.
+Absence of a proven difference is no agreement. The 90 % interval of the difference of the means
+(Welch's, of both sides' replications and the rounding in print) decides whether ours agrees
+closely, agrees, differs or is undecided (:data:`RULES`). Where half the printed spread is less than
+a unit of the last digit, that unit takes its place.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isnan, log, sqrt
+from math import inf, nan, sqrt
 
-REPRODUCED, CLOSE, DIFFERS = "reproduced", "close", "differs"
-UNDECIDED, STAND_IN, NOT_RUN = "undecided", "stand-in", "not run"
-# From what says most for the paper to what says least; a reader's order.
-VERDICTS = (REPRODUCED, CLOSE, UNDECIDED, DIFFERS, STAND_IN, NOT_RUN)
-AGREEING = frozenset({REPRODUCED, CLOSE})
+from numpy.typing import ArrayLike
 
-_SAME_SPEED, _LIKE_SPEED = 1.25, 2.0
+from fedmix.cells.summary import summarise
+
+AGREES_CLOSELY, AGREES = "agrees closely", "agrees"
+UNDECIDED, DIFFERS = "undecided", "differs"
+STAND_IN, NOT_JUDGED, NOT_RUN = "stand-in", "not judged", "not run"
+#: What each verdict says, in words.
+RULES = {
+    AGREES_CLOSELY: "the 90 % interval of the difference lies within a quarter of the printed sd",
+    AGREES: "the 90 % interval of the difference lies within half a printed sd",
+    UNDECIDED: "the interval reaches over the edge of half a printed sd: too few replications",
+    DIFFERS: "the interval lies outside of half a printed sd",
+    STAND_IN: "another data set took the paper's place: nothing can be reproduced",
+    NOT_JUDGED: "seconds of another machine and language; operations and floats can be compared",
+    NOT_RUN: "no finished replication of ours",
+}
+#: From what says most for the paper to what says least; a reader's order.
+VERDICTS = tuple(RULES)
+AGREEING = frozenset({AGREES_CLOSELY, AGREES})
+#: Margins of equivalence, in printed standard deviations.
+NARROW, WIDE = 0.25, 0.5
+_CONFIDENCE = 0.90
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A difference of means in three units.
+    """Ours held against a printed number, in the printed unit.
 
     Parameters
     ----------
-    difference : float
-        Ours minus theirs, in the printed unit.
-    in_sd : float
-        In printed standard deviations.
-    in_se : float
-        In standard errors of the difference.
+    difference, low, high : float
+        Ours minus theirs, and its 90 % interval.
+    difference_in_sd, difference_in_se : float
+        The difference in printed standard deviations, and in its own standard errors.
+    sd_ratio, sd_ratio_low, sd_ratio_high : float
+        Our standard deviation over theirs, and its 90 % interval (as of normal samples).
+    needed : float
+        Replications of ours with which the interval would decide, if the difference stays as it is;
+        infinite where the print's own error is too large for any number.
     verdict : str
         By the rule of this module.
     """
 
-    difference: float
-    in_sd: float
-    in_se: float
-    verdict: str
+    difference: float = nan
+    low: float = nan
+    high: float = nan
+    difference_in_sd: float = nan
+    difference_in_se: float = nan
+    sd_ratio: float = nan
+    sd_ratio_low: float = nan
+    sd_ratio_high: float = nan
+    needed: float = nan
+    verdict: str = NOT_RUN
 
 
 def compare(
-    mean: float,
-    sd: float,
-    n: int,
+    values: ArrayLike,
     printed_mean: float,
     printed_sd: float,
     printed_replications: int,
     digits: int,
 ) -> Comparison:
-    """Hold our mean against a printed one, both in the printed unit.
+    """Hold our replications against a printed mean, both in the printed unit.
 
     Parameters
     ----------
-    mean, sd, n : float, float, int
-        Ours; ``n`` finished replications.
+    values : array-like of shape (n,)
+        Ours, one a finished replication.
     printed_mean, printed_sd, printed_replications : float, float, int
         Theirs.
     digits : int
@@ -81,31 +89,67 @@ def compare(
     -------
     Comparison
     """
-    if n == 0 or isnan(mean):
-        return Comparison(float("nan"), float("nan"), float("nan"), NOT_RUN)
-    difference = mean - printed_mean
-    in_sd = difference / printed_sd
+    ours = summarise(values)
+    n, sd = int(ours["n"]), ours["sd"]
+    if n == 0:
+        return Comparison()
+    difference = ours["mean"] - printed_mean
+    in_sd = difference / printed_sd if printed_sd else nan
     if n < 2:
-        return Comparison(difference, in_sd, float("nan"), UNDECIDED)
+        return Comparison(difference, difference_in_sd=in_sd, verdict=UNDECIDED)
+    own = sd**2 / n
+    theirs = printed_sd**2 / printed_replications
     rounding = 10.0 ** (-2 * digits) / 12
-    se = sqrt(sd**2 / n + printed_sd**2 / printed_replications + rounding)
-    return Comparison(difference, in_sd, difference / se, _verdict(abs(difference), se, printed_sd))
+    se = sqrt(own + theirs + rounding)
+    half = _student(_degrees_of_freedom((own, n), (theirs, printed_replications))) * se
+    wide = max(WIDE * printed_sd, 10.0**-digits)
+    low, high = difference - half, difference + half
+    return Comparison(
+        difference,
+        low,
+        high,
+        in_sd,
+        difference / se,
+        *_sd_ratio(sd, n, printed_sd, printed_replications),
+        _needed(sd, theirs + rounding, abs(abs(difference) - wide)),
+        _verdict(low, high, wide, wide * NARROW / WIDE),
+    )
 
 
-def speed_verdict(ratio: float) -> str:
-    """Judge a method's ours / theirs after its row's common factor was divided out."""
-    if isnan(ratio):
-        return NOT_RUN
-    distance = abs(log(ratio))
-    if distance <= log(_SAME_SPEED):
-        return REPRODUCED
-    return CLOSE if distance <= log(_LIKE_SPEED) else DIFFERS
+def _verdict(low: float, high: float, wide: float, narrow: float) -> str:
+    if -narrow <= low and high <= narrow:
+        return AGREES_CLOSELY
+    if -wide <= low and high <= wide:
+        return AGREES
+    return DIFFERS if low > wide or high < -wide else UNDECIDED
 
 
-def _verdict(distance: float, se: float, printed_sd: float) -> str:
-    within_noise = distance <= 2 * se
-    if (within_noise and 2 * se <= printed_sd) or distance <= printed_sd / 4:
-        return REPRODUCED
-    if distance <= printed_sd:
-        return CLOSE
-    return UNDECIDED if within_noise else DIFFERS
+def _degrees_of_freedom(*parts: tuple[float, float]) -> float:
+    """Return Welch and Satterthwaite's degrees of freedom of a sum of (variance, n)."""
+    spread = sum(variance**2 / (n - 1) for variance, n in parts)
+    return sum(variance for variance, _ in parts) ** 2 / spread if spread else inf
+
+
+def _student(freedom: float) -> float:
+    from scipy.special import ndtri, stdtrit
+
+    level = (1 + _CONFIDENCE) / 2
+    return float(ndtri(level) if freedom == inf else stdtrit(freedom, level))
+
+
+def _sd_ratio(sd: float, n: int, printed_sd: float, printed_n: int) -> tuple[float, float, float]:
+    """Return the ratio of the standard deviations with its interval by the F distribution."""
+    from scipy.special import fdtri
+
+    if printed_sd == 0:
+        return nan, nan, nan
+    level = (1 + _CONFIDENCE) / 2
+    upper, lower = (fdtri(n - 1, printed_n - 1, p) for p in (level, 1 - level))
+    ratio = sd / printed_sd
+    return ratio, ratio / sqrt(upper), ratio / sqrt(lower)
+
+
+def _needed(sd: float, printed_variance: float, room: float) -> float:
+    """Return how many replications bring the interval to one side of the margin."""
+    left = (room / _student(inf)) ** 2 - printed_variance
+    return inf if left <= 0 else max(2.0, sd**2 / left)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fedmix.configuration import raise_all, read_schema, read_yaml, validate
+from fedmix.configuration import raise_all, read_document, read_schema, validate
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,9 @@ def read_registry(path: str | Path, schema: str | Path | None = None) -> dict[st
     """
     path = Path(path)
     schema = schema or path.resolve().parents[1] / "workflow" / "schemas" / "datasets.schema.yaml"
-    document = read_yaml(path)
-    validate(document, read_schema(Path(schema)), path.name)
-    return entries_of(document, path.name)
+    document = read_document(path)
+    validate(document, read_schema(Path(schema)))
+    return entries_of(document.content, path.name)
 
 
 def entries_of(document: Mapping[str, Any], file: str = "datasets.yaml") -> dict[str, DatasetEntry]:

@@ -14,6 +14,9 @@ from fedmix.embed.inputs import check_features
 from fedmix.embed.result import EmbeddingResult
 from fedmix.errors import ConfigurationError, DataError, DivergenceError, MissingExtraError
 
+# Keras's default, for FedGEM's program is written in it.
+_ADAM_EPSILON = 1e-7
+
 
 @dataclass(frozen=True)
 class EpochProgress:
@@ -47,6 +50,7 @@ def vae(
     epochs: int = 30,
     batch_size: int = 256,
     learning_rate: float = 1e-3,
+    n_training: int | None = None,
     layout: str = "auto",
     device: str = "cpu",
     random_state: int = 0,
@@ -66,11 +70,14 @@ def vae(
         Points a step.
     learning_rate : float, default=1e-3
         Of Adam.
+    n_training : int, optional
+        Points, from the front, that are trained on; all are embedded. All by default; FedGEM's
+        program holds the last tenth of the training images back.
     layout : {"auto", "images", "vectors"}, default="auto"
-        ``"images"``: convolutions, and a Bernoulli reconstruction of the pixels, scaled to at
-        most 1. ``"vectors"``: dense layers, and a Gaussian reconstruction of the standardised
-        features. ``"auto"`` takes images where d is the square of a multiple of 4 and no value
-        is negative.
+        ``"images"``: convolutions; pixels are scaled to at most 1. ``"vectors"``: dense layers;
+        every row is scaled to lie between 0 and 1. Either way values are reconstructed as
+        probabilities, with the cross-entropy as error. ``"auto"`` takes images where d is the
+        square of a multiple of 4 and no value is negative.
     device : str, default="cpu"
         PyTorch's name of the device; only ``"cpu"`` repeats bit for bit.
     random_state : int, default=0
@@ -100,8 +107,8 @@ def vae(
 
     References
     ----------
-    Kingma and Welling, Auto-encoding variational Bayes, ICLR 2014. The sizes are those of the
-    FedGEM paper's experiments on images (Ibrahim, Gebraeel and Xie, 2026).
+    Kingma and Welling, Auto-encoding variational Bayes, ICLR 2014. Layers, loss and training are
+    those of the public program of FedGEM (Ibrahim, Gebraeel and Xie, 2026).
     """
     try:
         import torch
@@ -116,6 +123,12 @@ def vae(
     check_integer("VAE", "epochs", epochs, 1)
     check_integer("VAE", "batch_size", batch_size, 1)
     check_number("VAE", "learning_rate", learning_rate, above=0)
+    n_training = len(features) if n_training is None else n_training
+    check_integer("VAE", "n_training", n_training, 1)
+    if n_training > len(features):
+        raise ConfigurationError(
+            f"VAE: n_training is {n_training}, but there are {len(features)} points."
+        )
     as_images = _are_images(features, layout)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -125,10 +138,10 @@ def vae(
             points = torch.from_numpy(_scaled(features, as_images))
             network = ImageVAE if as_images else DenseVAE
             model = network(features.shape[1], n_components).to(device)
-            optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
+            optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, eps=_ADAM_EPSILON)
             began = time.perf_counter()
             for epoch in range(1, epochs + 1):
-                loss = train_epoch(model, optimizer, points, batch_size)
+                loss = train_epoch(model, optimizer, points[:n_training], batch_size)
                 if not math.isfinite(loss):
                     raise DivergenceError(
                         f"VAE: the loss left the finite numbers in epoch {epoch} of {epochs}; "
@@ -158,13 +171,11 @@ def _are_images(features: np.ndarray, layout: str) -> bool:
 
 
 def _scaled(features: np.ndarray, as_images: bool) -> np.ndarray:
-    """Return pixels scaled to at most 1, or standardised vectors, in single precision."""
+    """Return pixels scaled to at most 1, or rows scaled to [0, 1], in single precision."""
     if as_images:
         brightest = features.max()
         if brightest == 0:
             raise DataError("VAE: all images are black; there is nothing to embed.")
         return (features / brightest).astype(np.float32)
-    deviation = features.std(axis=0)
-    return ((features - features.mean(axis=0)) / np.where(deviation > 0, deviation, 1)).astype(
-        np.float32
-    )
+    low, high = features.min(axis=1, keepdims=True), features.max(axis=1, keepdims=True)
+    return ((features - low) / np.where(high > low, high - low, 1)).astype(np.float32)

@@ -1,20 +1,26 @@
 """The contract between the pipeline and an experiment.
 
-An experiment is a module of this folder with three functions:
+An experiment is a module of this folder with these functions, whose settings and metrics a module
+of the same name in :mod:`fedmix.experiments.settings` declares:
 
 ``make_problem(setting, data, streams) -> dict of arrays``
     One replication's data, or the row indices that pick it from ``data``. Shared by all methods.
 ``initial_values(setting, problem, data, streams) -> dict of arrays``
-    What the methods start from (possibly empty). Shared by all methods.
+    What the methods start from, shared by all of them. An experiment without this function has no
+    such stage.
 ``run(method, setting, problem, initial, data, streams) -> Outcome``
-    Fit one method and score it.
+    Fit one method and score it. ``initial`` is empty where there are no initial values.
 
-``setting`` is a dict of plain values from the study's configuration, ``data`` the embedded data set
-that ``setting["dataset"]`` names (or None), ``streams`` the random streams of the replication.
+What a method is told is decided in one place, :func:`told`: an experiment offers what it knows, by
+name, and a method takes what its class declares.
+
+``setting`` is of the experiment's ``Settings``, ``data`` the embedded data set that it names (or
+None), ``streams`` the random streams of the replication.
 """
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmix import methods
+from fedmix.errors import ConfigurationError, nearest_names
 
 if TYPE_CHECKING:
     from fedmix.clients import Clients
@@ -52,17 +59,64 @@ class Method:
         """The registered class."""
         return methods.get(self.estimator)
 
-    def build(self, **parameters: Any) -> FederatedEstimator:
-        """Return a new estimator; the configuration's parameters win over ``parameters``."""
-        return self.kind(**{**parameters, **self.parameters})
+    @property
+    def open_choices(self) -> list[str]:
+        """The parameters to be chosen for the data, less those that the configuration sets."""
+        return [name for name in self.kind.tunes if name not in self.parameters]
 
-    def fit(self, clients: Clients, **parameters: Any) -> FederatedEstimator:
+    def build(self, known: Mapping[str, Any]) -> FederatedEstimator:
+        """Return a new estimator, told what it takes; the configuration's parameters win.
+
+        Raises
+        ------
+        ConfigurationError
+            If the configuration has a parameter that the method has not.
+        """
+        taken = inspect.signature(self.kind).parameters
+        for name in self.parameters:
+            if name not in taken:
+                raise ConfigurationError(
+                    f"{self.name}: {self.estimator} has no parameter {name!r}. "
+                    f"{nearest_names(name, taken)}"
+                )
+        return self.kind(**told(self.kind, {**known, **self.parameters}))
+
+    def fit(self, clients: Clients, known: Mapping[str, Any]) -> FederatedEstimator:
         """Build, fit and time an estimator: ``fit_seconds_`` leaves scoring out."""
-        estimator = self.build(**parameters)
+        estimator = self.build(known)
         started = time.perf_counter()
         estimator.fit(clients)
         estimator.fit_seconds_ = time.perf_counter() - started
         return estimator
+
+
+def told(kind: type[FederatedEstimator], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a method takes of what is known.
+
+    Parameters
+    ----------
+    kind : type of FederatedEstimator
+        It takes the parameters of its constructor, and as ``init`` the start that its class
+        variable ``starts_from`` names, if it is there.
+    known : mapping
+        Values by name. ``starts`` holds the shared starts by kind: "mixtures" (weights, means),
+        "models" or "model". An ``init`` given by the configuration wins over them.
+
+    Raises
+    ------
+    ConfigurationError
+        If the method needs something that is not known.
+    """
+    missing = [name for name in kind.needs if name not in known]
+    if missing:
+        raise ConfigurationError(
+            f"{kind.__name__} needs {missing[0]!r}, which this study does not know. It knows "
+            f"{', '.join(sorted(known))}."
+        )
+    starts = known.get("starts", {})
+    if kind.starts_from in starts:
+        known = {"init": starts[kind.starts_from], **known}
+    return {name: known[name] for name in inspect.signature(kind).parameters if name in known}
 
 
 @dataclass(frozen=True)

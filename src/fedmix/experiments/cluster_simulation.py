@@ -1,20 +1,13 @@
-"""Simulated isotropic clusters: Figures 1 to 4 of the FedGEM paper.
-
-Settings, by the paper's symbols: ``n_clients`` (G), ``n_components`` (K), ``d``, ``r_min``,
-``imbalance``, ``n_per_client`` (training points a client; a number or a list), ``n_test``, ``v``
-(constant of the final radius, or candidates for cross-validation), ``starts`` (the best counts).
-"""
+"""Simulated isotropic clusters: Figures 1 to 4 of the FedGEM paper."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from fedmix.clients import Clients
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.federated_clustering import fit_method, known_numbers, score
+from fedmix.experiments.settings.cluster_simulation import Settings
 from fedmix.simulate.isotropic_clusters import simulate_clusters
 from fedmix.streams import Streams
 
@@ -23,17 +16,17 @@ Arrays = dict[str, np.ndarray]
 _SCORES = ("ari_pooled", "ari_per_client", "silhouette_pooled", "silhouette_per_client")
 
 
-def make_problem(setting: Mapping[str, Any], data: None, streams: Streams) -> Arrays:
+def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
     """Draw one replication's training and test data."""
     drawn = simulate_clusters(
         streams.generator("data"),
-        n_clients=setting["n_clients"],
-        n_clusters=setting["n_components"],
-        n_features=setting["d"],
-        separation=setting["r_min"],
-        imbalance=setting["imbalance"],
-        client_sizes=setting["n_per_client"],
-        n_test=setting["n_test"],
+        n_clients=setting.n_clients,
+        n_clusters=setting.n_components,
+        n_features=setting.d,
+        separation=setting.r_min,
+        imbalance=setting.imbalance,
+        client_sizes=setting.n_per_client,
+        n_test=setting.n_test,
     )
     return {
         "train": drawn.train.points,
@@ -41,26 +34,19 @@ def make_problem(setting: Mapping[str, Any], data: None, streams: Streams) -> Ar
         "test": drawn.test.points,
         "test_offsets": drawn.test.offsets,
         "test_labels": drawn.test_labels,
-        "n_components": drawn.n_components,
+        "components_per_client": drawn.n_components,
     }
-
-
-def initial_values(
-    setting: Mapping[str, Any], problem: Arrays, data: None, streams: Streams
-) -> Arrays:
-    """Return nothing: every method draws its own k-means++ seeds."""
-    return {}
 
 
 def run(
     method: Method,
-    setting: Mapping[str, Any],
+    setting: Settings,
     problem: Arrays,
     initial: Arrays,
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method from several starts; each score is that of the start which is best by it.
+    """Fit one method from several starts, its own k-means++ seeds; each score is its best start's.
 
     ``n_clusters`` belongs to the start with the best mean ARI of the clients, and
     ``n_clusters_at_best_silhouette`` to the one with their best mean silhouette.
@@ -68,11 +54,11 @@ def run(
     train = Clients(problem["train"], problem["train_offsets"])
     test = Clients(problem["test"], problem["test_offsets"])
     labels = test.split(problem["test_labels"])
-    known = known_numbers(setting["n_components"], problem["n_components"])
+    known = known_numbers(setting.n_components, problem["components_per_client"])
     fits, scores = [], []
-    for start in range(setting["starts"]):
+    for start in range(setting.starts):
         seed = streams.integer(f"method {method.estimator}, start {start}")
-        fitted, _ = fit_method(method, train, known, setting["v"], seed)
+        fitted, _ = fit_method(method, train, {**known, "random_state": seed}, setting.v)
         fits.append(fitted)
         scores.append(score(fitted, test, labels))
     best = _best(scores, "ari_per_client")

@@ -1,9 +1,4 @@
-"""Federated clustering of labelled data: Tables 1, 2, 6 and 7 of the FedGEM paper.
-
-Settings: ``n_clients``, ``train_fraction``, ``spared_classes`` (K_g is at most K less this many),
-``partition`` (see :func:`make_problem`), ``v`` (constant of the final radius, or candidates for
-3-fold cross-validation on the silhouette).
-"""
+"""Federated clustering of labelled data: Tables 1, 2, 6 and 7 of the FedGEM paper."""
 
 from __future__ import annotations
 
@@ -13,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedmix.checks import check_choice
 from fedmix.clients import Clients, offsets_of
 from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.settings.federated_clustering import Settings
 from fedmix.methods.base import FederatedEstimator
 from fedmix.metrics.clustering import per_client_scores, pooled_scores, silhouette
 from fedmix.partition.by_class import (
@@ -33,29 +28,22 @@ if TYPE_CHECKING:
 Arrays = dict[str, np.ndarray]
 IntArray = NDArray[np.int64]
 
-_PARTITIONS = ("dealt", "dealt_in_order", "shared")
 _FOLDS = 3
 
 
-def make_problem(setting: Mapping[str, Any], data: Dataset, streams: Streams) -> Arrays:
-    """Share the data out by class, for training and testing.
-
-    ``partition`` says how: "dealt" splits at random, then deals either part from its front;
-    "dealt_in_order" deals all rows from the front, and the first of a client's rows of a class are
-    for training; "shared" splits at random and shares all rows at random.
-    """
-    check_choice("federated_clustering", "partition", setting["partition"], _PARTITIONS)
+def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
+    """Share the data out by class, for training and testing."""
     rng = streams.generator("partition")
     n_classes = int(data.labels.max()) + 1
-    most = n_classes - setting["spared_classes"]
-    classes = draw_classes(n_classes, setting["n_clients"], most, rng)
-    if setting["partition"] == "shared":
+    most = n_classes - setting.spared_classes
+    classes = draw_classes(n_classes, setting.n_clients, most, rng)
+    if setting.partition == "shared":
         classes = hand_over_missing(classes, n_classes)
-    if setting["partition"] == "dealt_in_order":
-        train, test = split_in_order(data.labels, classes, setting["train_fraction"])
+    if setting.partition == "dealt_in_order":
+        train, test = split_in_order(data.labels, classes, setting.train_fraction)
     else:
         train, test = _split_at_random(setting, data.labels, classes, rng)
-    problem = {"n_components": np.array([len(own) for own in classes])}
+    problem = {"components_per_client": np.array([len(own) for own in classes])}
     for part, rows in (("train", train), ("test", test)):
         problem[part] = np.concatenate(rows)
         problem[f"{part}_offsets"] = offsets_of([len(own) for own in rows])
@@ -63,54 +51,53 @@ def make_problem(setting: Mapping[str, Any], data: Dataset, streams: Streams) ->
 
 
 def _split_at_random(
-    setting: Mapping[str, Any],
+    setting: Settings,
     labels: IntArray,
     classes: list[IntArray],
     rng: np.random.Generator,
 ) -> list[list[IntArray]]:
     """Split all rows at random, then give the clients theirs of both parts."""
     mixed = rng.permutation(len(labels))
-    n_train = round(setting["train_fraction"] * len(mixed))
+    n_train = round(setting.train_fraction * len(mixed))
     parts = []
     for chosen in (np.sort(mixed[:n_train]), np.sort(mixed[n_train:])):
         own = labels[chosen]
-        shared = setting["partition"] == "shared"
+        shared = setting.partition == "shared"
         given = share_out(own, classes, rng) if shared else deal_out(own, classes)
         parts.append([chosen[rows] for rows in given])
     return parts
 
 
-def initial_values(
-    setting: Mapping[str, Any], problem: Arrays, data: Dataset, streams: Streams
-) -> Arrays:
-    """Return nothing: every method draws its own k-means++ seeds."""
-    return {}
-
-
 def run(
     method: Method,
-    setting: Mapping[str, Any],
+    setting: Settings,
     problem: Arrays,
     initial: Arrays,
     data: Dataset,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method on the training data and score it on the test data, by both metrics."""
+    """Fit one method on the training data and score it on the test data, by both metrics.
+
+    Every method draws its own k-means++ seeds.
+    """
     train = Clients(data.features[problem["train"]], problem["train_offsets"])
     test = Clients(data.features[problem["test"]], problem["test_offsets"])
-    known = known_numbers(int(data.labels.max()) + 1, problem["n_components"])
-    seed = streams.integer(f"method {method.estimator}")
-    estimator, chosen = fit_method(method, train, known, setting["v"], seed)
+    known = known_numbers(int(data.labels.max()) + 1, problem["components_per_client"])
+    known["random_state"] = streams.integer(f"method {method.estimator}")
+    estimator, chosen = fit_method(method, train, known, setting.v)
     labels = test.split(data.labels[problem["test"]])
     return Outcome.of(estimator, score(estimator, test, labels) | chosen)
 
 
-def known_numbers(n_clusters: int, n_components: IntArray) -> dict[str, Any]:
-    """Return what methods may ask to be told: K and the K_g, under the names they ask for."""
+def known_numbers(n_clusters: int, components_per_client: Sequence[int] | IntArray) -> dict:
+    """Return what methods may ask to be told: K and the K_g, under the names they ask for.
+
+    A mixture of all clients' data has as many components as there are clusters.
+    """
     return {
         "n_clusters": n_clusters,
         "n_components": n_clusters,
-        "components_per_client": n_components,
+        "components_per_client": components_per_client,
     }
 
 
@@ -119,22 +106,20 @@ def fit_method(
     train: Clients,
     known: Mapping[str, Any],
     scales: float | Sequence[float],
-    seed: int,
 ) -> tuple[FederatedEstimator, dict[str, float]]:
-    """Fit a method; FedGEM's final radius, on which its labels depend, may be chosen beforehand.
+    """Fit a method; a final radius on which its labels depend may be chosen beforehand.
 
-    Local k-means takes a given v for its count of clusters, but keeps its own where there are
-    candidates: its labels do not depend on v, so that validation could not choose.
+    A method whose labels do not depend on v (local k-means, which counts clusters by it) takes a
+    given v, but keeps its own where there are candidates: validation could not choose.
 
     Parameters
     ----------
     method : Method
     train : Clients
     known : mapping
-        See :func:`known_numbers`; a method is told what its class says it needs.
+        What methods may be told: see :func:`known_numbers`, and ``random_state``.
     scales : float or sequence of float
         v of the final radius, or candidates for it.
-    seed : int
 
     Returns
     -------
@@ -144,25 +129,21 @@ def fit_method(
         ``final_radius_scale`` where v was given or chosen and, if chosen, how many silhouettes the
         cross-validation could not compute, ``validation_undefined``.
     """
-    parameters = {name: known[name] for name in method.kind.needs} | {"random_state": seed}
     candidates = np.atleast_1d(scales).astype(float).tolist()
     chosen: dict[str, float] = {}
-    if "final_radius_scale" in method.kind().get_params():
-        if len(candidates) == 1:
-            chosen = {"final_radius_scale": candidates[0]}
-        elif method.estimator == "FedGEM":
-            chosen = choose_scale(method, train, parameters, candidates, seed)
-    if chosen:
-        parameters["final_radius_scale"] = chosen["final_radius_scale"]
-    return method.fit(train, **parameters), chosen
+    if len(candidates) == 1:
+        known = {**known, "final_radius_scale": candidates[0]}
+    elif "final_radius_scale" in method.kind.tunes:
+        chosen = choose_scale(method, train, known, candidates)
+        known = {**known, "final_radius_scale": chosen["final_radius_scale"]}
+    estimator = method.fit(train, known)
+    if len(candidates) == 1 and hasattr(estimator, "final_radius_scale"):
+        chosen = {"final_radius_scale": candidates[0]}
+    return estimator, chosen
 
 
 def choose_scale(
-    method: Method,
-    train: Clients,
-    parameters: Mapping[str, Any],
-    candidates: Sequence[float],
-    seed: int,
+    method: Method, train: Clients, known: Mapping[str, Any], candidates: Sequence[float]
 ) -> dict[str, float]:
     """Choose the candidate with the largest mean silhouette of the clients' held-out thirds.
 
@@ -174,7 +155,7 @@ def choose_scale(
     dict
         ``final_radius_scale`` and ``validation_undefined``; see :func:`fit_method`.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(known["random_state"])
     folds = [_folds(n, rng) for n in train.sizes]
     parts = [_hold_out(train, folds, fold) for fold in range(_FOLDS)]
     values = np.array(
@@ -182,7 +163,7 @@ def choose_scale(
             [
                 silhouette(x, own)
                 for seen, held in parts
-                for x, own in _predict(method, parameters, scale, seen, held)
+                for x, own in _predict(method, {**known, "final_radius_scale": scale}, seen, held)
             ]
             for scale in candidates
         ],
@@ -196,10 +177,10 @@ def choose_scale(
 
 
 def _predict(
-    method: Method, parameters: Mapping[str, Any], scale: float, seen: Clients, held: Clients
+    method: Method, known: Mapping[str, Any], seen: Clients, held: Clients
 ) -> Iterable[tuple[np.ndarray, IntArray]]:
     """Fit to the points seen; return each client's held-out points with their labels."""
-    estimator = method.build(**parameters, final_radius_scale=scale).fit(seen)
+    estimator = method.build(known).fit(seen)
     return zip(held, estimator.predict(held), strict=True)
 
 

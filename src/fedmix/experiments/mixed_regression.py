@@ -1,22 +1,16 @@
-"""Clients that each follow one of k regressions: Figures 1-3 of Su, Xu and Yang (2022), and beyond.
-
-Settings: ``n_clients`` clients with ``points`` points and ``n_large_clients`` with
-``large_points``; ``n_clusters``, ``n_features``, ``weights`` (of the clusters; null: equal),
-``model_norm``, ``noise``, ``contamination`` and ``contaminated_share``; and for the methods
-``rounds``, ``learning_rate`` and ``n_anchors`` (null: the method's own rule).
-"""
+"""Clients that each follow one of k regressions (Su, Xu and Yang 2022, Figures 1-3), and beyond."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from fedmix.clients import Clients
 from fedmix.experiments.base import Method, Outcome
-from fedmix.metrics.regression import clustering_accuracy, model_errors
+from fedmix.experiments.settings.mixed_regression import Settings
+from fedmix.metrics.matching import clustering_accuracy
+from fedmix.metrics.regression import model_errors
 from fedmix.simulate.mixed_regression import MixedRegression, draw_clients, draw_truth
 from fedmix.streams import Streams
 from fedmix.theory import theorem2
@@ -24,52 +18,59 @@ from fedmix.theory import theorem2
 Arrays = dict[str, np.ndarray]
 
 
-def make_problem(setting: Mapping[str, Any], data: None, streams: Streams) -> Arrays:
+def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
     """Draw the truth. The points, which are large, are drawn again by every method: see clients."""
-    sizes = [setting["points"]] * setting["n_clients"]
-    sizes += [setting["large_points"]] * setting["n_large_clients"]
+    sizes = [setting.points] * setting.n_clients
+    sizes += [setting.large_points] * setting.n_large_clients
     truth = draw_truth(
         streams.generator("truth"),
         sizes,
-        n_clusters=setting["n_clusters"],
-        n_features=setting["n_features"],
-        weights=setting["weights"],
-        model_norm=setting["model_norm"],
-        contaminated_share=setting["contaminated_share"],
+        n_clusters=setting.n_clusters,
+        n_features=setting.n_features,
+        weights=setting.weights,
+        model_norm=setting.model_norm,
+        contaminated_share=setting.contaminated_share,
     )
     return vars(truth)
 
 
-def initial_values(
-    setting: Mapping[str, Any], problem: Arrays, data: None, streams: Streams
-) -> Arrays:
-    """Draw k random models as the paper does; methods that start from one model take the first."""
+def starting_models(setting: Settings, problem: Arrays, streams: Streams) -> np.ndarray:
+    """Draw k random models (k, d) as the paper does, the same ones for every method."""
     k, d = problem["models"].shape
-    scale = setting["model_norm"] / np.sqrt(d)
-    return {"models": scale * streams.generator("start").standard_normal((k, d))}
+    scale = setting.model_norm / np.sqrt(d)
+    return scale * streams.generator("start").standard_normal((k, d))
 
 
-def clients(setting: Mapping[str, Any], problem: Arrays, streams: Streams) -> Clients:
+def clients(setting: Settings, problem: Arrays, streams: Streams) -> Clients:
     """Draw the clients' points, the same ones whenever they are asked for."""
     return draw_clients(
         streams.generator("points"),
         MixedRegression(**problem),
-        noise=setting["noise"],
-        contamination=setting["contamination"],
+        noise=setting.noise,
+        contamination=setting.contamination,
     )
 
 
 def run(
     method: Method,
-    setting: Mapping[str, Any],
+    setting: Settings,
     problem: Arrays,
     initial: Arrays,
     data: None,
     streams: Streams,
 ) -> Outcome:
     """Fit one method; the error of every round is kept."""
-    parameters = _parameters(method, setting, problem, initial, streams)
-    estimator = method.fit(clients(setting, problem, streams), **parameters)
+    start = starting_models(setting, problem, streams)
+    known = {
+        "n_clusters": len(problem["models"]),
+        "models": problem["models"],
+        "rounds": setting.rounds,
+        "learning_rate": setting.learning_rate,
+        "n_anchors": setting.n_anchors,
+        "random_state": streams.integer("method"),
+        "starts": {"models": start, "model": start[0]},
+    }
+    estimator = method.fit(clients(setting, problem, streams), known)
     errors = model_errors(estimator.history_["models"], problem["models"])
     good = ~problem["contaminated"]
     metrics = {
@@ -87,29 +88,7 @@ def run(
     return Outcome.of(estimator, metrics, {"model_error": errors})
 
 
-def _parameters(
-    method: Method,
-    setting: Mapping[str, Any],
-    problem: Arrays,
-    initial: Arrays,
-    streams: Streams,
-) -> dict[str, Any]:
-    """Return what the experiment knows and the method's constructor takes."""
-    starts = {"models": initial["models"], "model": initial["models"][0]}
-    known = {
-        "n_clusters": len(problem["models"]),
-        "models": problem["models"],
-        "init": starts.get(getattr(method.kind, "starts_from", None)),
-        "rounds": setting["rounds"],
-        "learning_rate": setting["learning_rate"],
-        "n_anchors": setting["n_anchors"],
-        "random_state": streams.integer("method"),
-    }
-    taken = signature(method.kind).parameters
-    return {name: value for name, value in known.items() if name in taken}
-
-
-def _theory(estimator: Any, setting: Mapping[str, Any], problem: Arrays) -> dict[str, float]:
+def _theory(estimator: Any, setting: Settings, problem: Arrays) -> dict[str, float]:
     """Return the quantities of Theorem 2, for the methods that it speaks of."""
     if not hasattr(estimator, "gamma_"):
         return {}
@@ -117,7 +96,7 @@ def _theory(estimator: Any, setting: Mapping[str, Any], problem: Arrays) -> dict
         problem["sizes"],
         problem["labels"],
         problem["models"],
-        setting["noise"],
+        setting.noise,
         estimator.learning_rate_,
         estimator.gamma_,
         estimator.local,

@@ -1,18 +1,16 @@
 """Estimation error on the FedGrEM paper's simulated mixtures: Figure 3, Tables 4 and 5.
 
 Settings: ``model``, ``h``, ``n_clients``, ``n_points``, ``outlier`` (a mapping by model),
-``initialization`` and ``density_floor`` (mappings by model).
+``initialization`` and ``density_floor`` (mappings by model), ``max_rounds`` and ``tol``.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from fedmix.clients import Clients
 from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.settings.mixture_simulation import Settings
 from fedmix.initialization import aligned_initial_values
 from fedmix.metrics.mixture import estimation_error
 from fedmix.simulate.fedgrem import CENTRES, signal_to_noise, simulate_mixture
@@ -21,16 +19,16 @@ from fedmix.streams import Streams
 Arrays = dict[str, np.ndarray]
 
 
-def make_problem(setting: Mapping[str, Any], data: None, streams: Streams) -> Arrays:
+def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
     """Draw the clients; the last one is the outlier."""
-    model = setting["model"]
+    model = setting.model
     drawn = simulate_mixture(
         model,
-        setting["h"],
+        setting.h,
         streams.generator("data"),
-        n_clients=setting["n_clients"],
-        n_points=setting["n_points"][model],
-        outlier=setting["outlier"][model],
+        n_clients=setting.n_clients,
+        n_points=setting.n_points.of(model),
+        outlier=setting.outlier.of(model).model_dump(),
     )
     arrays = {
         "points": drawn.clients.points,
@@ -43,15 +41,13 @@ def make_problem(setting: Mapping[str, Any], data: None, streams: Streams) -> Ar
     return arrays
 
 
-def initial_values(
-    setting: Mapping[str, Any], problem: Arrays, data: None, streams: Streams
-) -> Arrays:
+def initial_values(setting: Settings, problem: Arrays, data: None, streams: Streams) -> Arrays:
     """Fit every client alone and align the labels across clients (Section C)."""
     weights, means = aligned_initial_values(
         _clients(problem),
         len(CENTRES),
-        setting["initialization"][setting["model"]],
-        family=setting["model"],
+        setting.initialization.of(setting.model),
+        family=setting.model,
         random_state=streams.integer("initial values"),
     )
     return {"weights": weights, "means": means}
@@ -59,21 +55,23 @@ def initial_values(
 
 def run(
     method: Method,
-    setting: Mapping[str, Any],
+    setting: Settings,
     problem: Arrays,
     initial: Arrays,
     data: None,
     streams: Streams,
 ) -> Outcome:
     """Fit one method; errors are the largest over the good clients."""
-    estimator = method.fit(
-        _clients(problem),
-        n_components=len(CENTRES),
-        family=setting["model"],
-        init=(initial["weights"], initial["means"]),
-        density_floor=setting["density_floor"][setting["model"]],
-        random_state=streams.integer(f"method {method.estimator}"),
-    )
+    known = {
+        "n_components": len(CENTRES),
+        "family": setting.model,
+        "density_floor": setting.density_floor.of(setting.model),
+        "max_rounds": setting.max_rounds,
+        "tol": setting.tol,
+        "random_state": streams.integer(f"method {method.estimator}"),
+        "starts": {"mixtures": (initial["weights"], initial["means"])},
+    }
+    estimator = method.fit(_clients(problem), known)
     good = len(problem["weights"])
     weights_error, means_error = estimation_error(
         estimator.weights_[:good], estimator.means_[:good], problem["weights"], problem["means"]

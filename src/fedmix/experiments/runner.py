@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fedmix.data import Dataset
+    from fedmix.experiments.settings.base import Settings
 
 logger = logging.getLogger(__name__)
 Arrays = dict[str, np.ndarray]
@@ -56,9 +57,9 @@ class Scenario:
         return import_module(f"fedmix.experiments.{self.experiment}")
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """What an experiment sees: the values and the variant's name."""
-        return {**self.values, "variant": self.variant}
+    def settings(self) -> Settings:
+        """What an experiment sees of the values."""
+        return self.module.Settings(**self.values)
 
     def streams(self, replication: int) -> Streams:
         """Return the random streams of a replication."""
@@ -88,14 +89,15 @@ def make_initial_values(
     scenario: Scenario, problems: Arrays, replications: Iterable[int]
 ) -> Arrays:
     """Return the shared initial values of a block, keyed like its problems."""
-    return _pack(
-        (
-            r,
-            scenario.module.initial_values(
-                scenario.settings, _unpack(problems, r), scenario.data, scenario.streams(r)
-            ),
-        )
-        for r in replications
+    return _pack((r, initial_values_of(scenario, _unpack(problems, r), r)) for r in replications)
+
+
+def initial_values_of(scenario: Scenario, problem: Arrays, replication: int) -> Arrays:
+    """Return a replication's shared initial values; nothing where an experiment has none."""
+    if not hasattr(scenario.module, "initial_values"):
+        return {}
+    return scenario.module.initial_values(
+        scenario.settings, problem, scenario.data, scenario.streams(replication)
     )
 
 
@@ -128,11 +130,13 @@ def run_block(
     Returns
     -------
     results : DataFrame
-        Tidy rows that any repetition reproduces bit for bit.
+        Tidy rows that any repetition reproduces bit for bit: the columns of :func:`identity_of`,
+        then ``replication, round, metric, value, status, message, rounds, converged, floats_up,
+        floats_down``; ``round`` is missing for final scores.
     timings : DataFrame
-        One row a replication, which no repetition reproduces: ``seconds`` of the fit alone,
-        ``cpu_seconds`` with data and scoring, and ``warm``, false for the process's first
-        replication, which also loads compiled code.
+        One row a replication with the same identity, which no repetition reproduces: ``seconds``
+        of the fit alone, ``cpu_seconds`` with data and scoring, and ``warm``, false for the
+        process's first replication, which also loads compiled code.
     """
     import pandas as pd
 
@@ -143,7 +147,7 @@ def run_block(
         rows, seconds = _attempt(
             scenario, method, _unpack(problems, r), _unpack(initial, r), r, timeout
         )
-        identity = {**_identity(scenario), "method": method.name, "replication": r}
+        identity = {**identity_of(scenario, method), "replication": r}
         results += [{**identity, **row} for row in rows]
         timing = {
             "status": rows[0]["status"],
@@ -228,14 +232,24 @@ def _failure(status: str, error: Exception) -> dict[str, Any]:
     }
 
 
-def _identity(scenario: Scenario) -> dict[str, Any]:
-    plain = {k: v for k, v in scenario.values.items() if isinstance(v, str | int | float | bool)}
+def identity_of(scenario: Scenario, method: Method) -> dict[str, Any]:
+    """Return the columns that say what was run: a value of the setting is ``setting_<name>``.
+
+    Parameters are ``method_<name>``; of both, those that are one plain value.
+    """
     return {
         "study": scenario.study,
         "variant": scenario.variant,
         "setting": scenario.setting,
-        **plain,
+        **_prefixed("setting_", scenario.values),
+        "method": method.name,
+        **_prefixed("method_", method.parameters),
     }
+
+
+def _prefixed(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    plain = (str, int, float, bool)
+    return {prefix + name: value for name, value in values.items() if isinstance(value, plain)}
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:

@@ -45,16 +45,21 @@ class Gaussian(Family):
         for_gradient: bool = False,
     ) -> Statistics:
         """E-step; the statistics of a gradient step are those of the M-step."""
-        responsibilities, scores, log_kernels = gaussian_expectation(
+        n_clients, n_components, d = means.shape
+        responsibilities, scores, _, log_kernels = gaussian_expectation(
             sample.columns,
             sample.offsets,
-            np.ascontiguousarray(weights),
-            np.ascontiguousarray(means),
+            np.ascontiguousarray(weights).reshape(-1),
+            np.ascontiguousarray(means).reshape(-1, d),
+            n_components * np.arange(n_clients + 1),
             floor_code(density_floor),
+            False,
         )
-        constant = 0.5 * means.shape[2] * math.log(2 * math.pi)
         return Statistics(
-            sample.sizes, responsibilities, scores, log_kernels - sample.sizes * constant
+            sample.sizes,
+            responsibilities.reshape(weights.shape),
+            scores.reshape(means.shape),
+            log_kernels - sample.sizes * (0.5 * d * math.log(2 * math.pi)),
         )
 
     def maximise(

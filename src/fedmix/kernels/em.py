@@ -1,4 +1,4 @@
-"""E-step of a Gaussian mixture with identity covariances, for all clients in one pass."""
+"""E-step of Gaussian mixtures with identity covariances, for all clients in one pass."""
 
 import numpy as np
 from numba import njit
@@ -7,10 +7,11 @@ from fedmix.kernels.responsibilities import BLOCK, REORDER, normalise
 
 
 @njit(cache=True, fastmath=REORDER)
-def gaussian_expectation(columns, offsets, weights, means, floor):
+def gaussian_expectation(columns, offsets, weights, means, component_offsets, floor, with_scatter):
     """Sum responsibilities and weighted deviations over each client's points.
 
-    The points are walked once in blocks; responsibilities live for one block only.
+    The points are walked once in blocks; responsibilities live for one block only. Sums are taken
+    about the current means, so that they keep their digits when the data lie far from the origin.
 
     Parameters
     ----------
@@ -18,49 +19,66 @@ def gaussian_expectation(columns, offsets, weights, means, floor):
         The points, one row a feature, so that loops over points are vectorised.
     offsets : ndarray of shape (K + 1,)
         Client k owns columns ``offsets[k]`` to ``offsets[k + 1]``.
-    weights : ndarray of shape (K, R)
-        Mixing weights.
-    means : ndarray of shape (K, R, d)
+    weights : ndarray of shape (C,)
+        Mixing weights of all clients' components, client after client.
+    means : ndarray of shape (C, d)
         Component means.
+    component_offsets : ndarray of shape (K + 1,)
+        Client k owns components ``component_offsets[k]`` to ``component_offsets[k + 1]``.
     floor : int
         See :func:`fedmix.kernels.responsibilities.normalise`.
+    with_scatter : bool
+        Whether to sum the scatter, which a step of the means does not need.
 
     Returns
     -------
-    responsibilities : ndarray of shape (K, R)
+    responsibilities : ndarray of shape (C,)
         Sums of responsibilities.
-    scores : ndarray of shape (K, R, d)
+    scores : ndarray of shape (C, d)
         Sums of responsibility times (x - mean).
+    scatters : ndarray of shape (C,)
+        Sums of responsibility times |x - mean|^2; zeros where not asked for.
     log_likelihoods : ndarray of shape (K,)
         Up to the density's constant.
     """
-    n_features = columns.shape[0]
-    n_clients, n_components = weights.shape
-    responsibilities = np.zeros((n_clients, n_components))
-    scores = np.zeros((n_clients, n_components, n_features))
+    n_clients, n_features = len(offsets) - 1, columns.shape[0]
+    responsibilities = np.zeros(len(weights))
+    scores = np.zeros((len(weights), n_features))
+    scatters = np.zeros(len(weights))
     log_likelihoods = np.zeros(n_clients)
-    squares = np.empty((n_components, BLOCK))
+    most = np.max(np.diff(component_offsets))
+    squares, kept = np.empty((most, BLOCK)), np.empty((most, BLOCK))
     largest, total = np.empty(BLOCK), np.empty(BLOCK)
     for k in range(n_clients):
+        first, last = component_offsets[k], component_offsets[k + 1]
+        own_weights, own_means = weights[first:last], means[first:last]
         for start in range(offsets[k], offsets[k + 1], BLOCK):
             stop = min(start + BLOCK, offsets[k + 1])
             n = stop - start
-            _squared_distances(columns, start, stop, means[k], squares)
-            log_likelihoods[k] += normalise(squares, weights[k], floor, largest[:n], total[:n])
-            for r in range(n_components):
+            _squared_distances(columns, start, stop, own_means, squares)
+            if with_scatter:
+                kept[:] = squares
+            log_likelihoods[k] += normalise(squares, own_weights, floor, largest[:n], total[:n])
+            for r in range(last - first):
                 row = squares[r, :n]
                 summed = 0.0
                 for i in range(n):
                     summed += row[i]
-                responsibilities[k, r] += summed
+                responsibilities[first + r] += summed
                 for c in range(n_features):
                     x = columns[c, start:stop]
-                    mean = means[k, r, c]
+                    mean = own_means[r, c]
                     summed = 0.0
                     for i in range(n):
                         summed += row[i] * (x[i] - mean)
-                    scores[k, r, c] += summed
-    return responsibilities, scores, log_likelihoods
+                    scores[first + r, c] += summed
+                if with_scatter:
+                    square = kept[r, :n]
+                    summed = 0.0
+                    for i in range(n):
+                        summed += row[i] * square[i]
+                    scatters[first + r] += summed
+    return responsibilities, scores, scatters, log_likelihoods
 
 
 @njit(cache=True, fastmath=REORDER)

@@ -1,4 +1,4 @@
-"""Hot loops of FedGEM: the fused E-step of many clients and the server's grouping of components."""
+"""Hot loops of FedGEM: labels of points and the server's grouping of components."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ _TILE = 256
 
 
 @njit(cache=True)
-def em_statistics(points, offsets, means, component_offsets, log_weights):
-    """One E-step of every client's isotropic mixture, reduced to what the M-step needs.
-
-    Sums are taken about the current means, so that the step M - theta keeps its digits when the
-    data lie far from the origin. Responsibilities are never stored.
+def assign(points, offsets, means, component_offsets, log_weights):
+    """Return each point's most probable component of its own client.
 
     Parameters
     ----------
@@ -30,51 +27,8 @@ def em_statistics(points, offsets, means, component_offsets, log_weights):
 
     Returns
     -------
-    mass : ndarray of shape (C,)
-        Sum of responsibilities.
-    shift : ndarray of shape (C, d)
-        Sum of responsibility times (x - mean).
-    scatter : ndarray of shape (C,)
-        Sum of responsibility times ||x - mean||^2.
-    log_likelihood : ndarray of shape (G,)
-        Of each client's data, without the constant -n d log(2 pi) / 2.
-    """
-    n_features = points.shape[1]
-    mass = np.zeros(len(means))
-    shift = np.zeros(means.shape)
-    scatter = np.zeros(len(means))
-    log_likelihood = np.zeros(len(offsets) - 1)
-    for g in range(len(offsets) - 1):
-        components = range(component_offsets[g], component_offsets[g + 1])
-        squared = np.empty(len(components))
-        density = np.empty(len(components))
-        for i in range(offsets[g], offsets[g + 1]):
-            largest = -np.inf
-            for k, c in enumerate(components):
-                squared[k] = squared_distance(points[i], means[c])
-                density[k] = log_weights[c] - 0.5 * squared[k]
-                largest = max(largest, density[k])
-            total = 0.0
-            for k in range(len(components)):
-                density[k] = np.exp(density[k] - largest)
-                total += density[k]
-            log_likelihood[g] += largest + np.log(total)
-            for k, c in enumerate(components):
-                responsibility = density[k] / total
-                if responsibility == 0.0:
-                    continue
-                mass[c] += responsibility
-                scatter[c] += responsibility * squared[k]
-                for f in range(n_features):
-                    shift[c, f] += responsibility * (points[i, f] - means[c, f])
-    return mass, shift, scatter, log_likelihood
-
-
-@njit(cache=True)
-def assign(points, offsets, means, component_offsets, log_weights):
-    """Return each point's most probable component of its own client, of shape (n,).
-
-    Arguments as in :func:`em_statistics`; labels start at 0 within each client.
+    ndarray of shape (n,)
+        Labels start at 0 within each client.
     """
     labels = np.empty(len(points), dtype=np.int64)
     for g in range(len(offsets) - 1):

@@ -92,7 +92,7 @@ def local_filter(
     Parameters
     ----------
     curvatures : ndarray
-        Eigenvalues c of ``X_i X_i' / n_i``, times the client's weight if clustering is soft.
+        Eigenvalues c of ``X_i X_i' / n_i``.
     learning_rate : float
         The paper's eta.
     local : {"fedavg", "fedprox"}
@@ -155,46 +155,3 @@ def hard_round(rows, targets, filters, offsets, models, labels, gradient):
             pull = filters[r] * residuals[label, r - first]
             for f in range(d):
                 own[f] += pull * row[f]
-
-
-def soft_gradient(
-    rotated: RotatedClients,
-    models: NDArray,
-    temperature: float,
-    learning_rate: float,
-    local: str,
-    local_steps: int,
-) -> NDArray:
-    """Return the summed local gradients when each client trains every model by its weight.
-
-    The weights minimise the generic loss of Phase 2 with the entropy of the weights, times the
-    temperature, taken off: ``lambda_ij ~ exp(-||y_i - X_i theta_j||^2 / (2 n_i temperature))``.
-    Local training then uses the loss with these weights, so that P_i depends on them.
-
-    Parameters
-    ----------
-    rotated : RotatedClients
-    models : ndarray of shape (k, d)
-    temperature : float
-        Positive; towards 0 the weights become the hard labels.
-    learning_rate, local, local_steps
-        As in :func:`local_filter`.
-
-    Returns
-    -------
-    ndarray of shape (k, d)
-    """
-    residuals = rotated.rows @ models.T - rotated.targets[:, None]
-    losses = np.zeros((len(rotated.sizes), len(models)))
-    owners = rotated.owners
-    np.add.at(losses, owners, residuals**2)
-    weights = soft_weights(losses / (2 * np.maximum(rotated.sizes, 1)[:, None]), temperature)
-    weights = weights[owners]
-    filters = local_filter(rotated.curvatures[:, None] * weights, learning_rate, local, local_steps)
-    return (filters * weights * residuals).T @ rotated.rows
-
-
-def soft_weights(losses: NDArray, temperature: float) -> NDArray:
-    """Return ``exp(-losses / temperature)``, normalised over the last axis."""
-    shifted = np.exp((losses.min(axis=-1, keepdims=True) - losses) / temperature)
-    return shifted / shifted.sum(axis=-1, keepdims=True)

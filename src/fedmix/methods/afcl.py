@@ -8,17 +8,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fedmix.checks import check_choice, check_integer, check_number
 from fedmix.clients import Clients
 from fedmix.kernels.afcl import compete
-from fedmix.methods.base import register
+from fedmix.methods.base import Constraints, register
 from fedmix.methods.centroids import CentroidClustering
 from fedmix.methods.seeding import components_of, seed_clients, seed_points
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
-
-_TRAININGS = ("competition", "none")
 
 
 @register
@@ -43,7 +40,7 @@ class AFCL(CentroidClustering):
         Mean learning rate of a feature; the authors' program's.
     merge_distance : float, default=0.001
         Seeds within this distance in every scaled feature are one cluster; the authors' program's.
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator or None, default=0
 
     Attributes
     ----------
@@ -64,6 +61,13 @@ class AFCL(CentroidClustering):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("components_per_client",)
+    constraints: ClassVar[Constraints] = {
+        "components_per_client": ["integer >= 1", "integers >= 1"],
+        "training": [{"competition", "none"}],
+        "max_rounds": ["integer >= 1"],
+        "step": ["number > 0 and < 1"],
+        "merge_distance": ["number >= 0"],
+    }
 
     def __init__(
         self,
@@ -72,7 +76,7 @@ class AFCL(CentroidClustering):
         max_rounds: int = 100,
         step: float = 0.001,
         merge_distance: float = 0.001,
-        random_state: int | np.random.Generator | None = None,
+        random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.components_per_client = components_per_client
         self.training = training
@@ -81,30 +85,27 @@ class AFCL(CentroidClustering):
         self.merge_distance = merge_distance
         self.random_state = random_state
 
-    def fit(self, clients: Clients) -> AFCL:
+    def _fit(self, clients: Clients) -> None:
         """Let the seeds compete for the clients' points."""
-        self._validate()
         n_components = components_of(clients, self.components_per_client)
         rng = generator_of(self.random_state)
         if self.training == "none":
             seeds = np.concatenate(seed_clients(clients, n_components, rng))
-            self._set_centres(seeds, rounds=0, converged=False)
-            active = int(np.count_nonzero(clients.sizes))
-            self.communication_ = {"up": seeds.size, "down": active * seeds.size}
-            return self
+            self._set_centres(seeds)
+            self._send(up=seeds.size, down=np.count_nonzero(clients.sizes) * seeds.size)
+            return
         low, width = _range(clients.points)
         scaled = Clients((clients.points - low) / width, clients.offsets)
         local = np.concatenate(seed_clients(scaled, n_components, rng))
         seeds = seed_points(local, len(local), rng)
         heard = self._train(scaled, seeds, rng)
         merged = _merge_close(seeds, self.merge_distance)
-        self._set_centres(low + width * merged, rounds=self.max_rounds, converged=False)
+        self._set_centres(low + width * merged)
         n_features, active = clients.n_features, int(np.count_nonzero(clients.sizes))
-        self.communication_ = {
-            "up": int(active * 2 * n_features + local.size + heard @ clients.sizes * n_features),
-            "down": int(heard.sum() * seeds.size),
-        }
-        return self
+        self._send(
+            up=active * 2 * n_features + local.size + heard @ clients.sizes * n_features,
+            down=heard.sum() * seeds.size,
+        )
 
     def _train(
         self, clients: Clients, seeds: FloatArray, rng: np.random.Generator
@@ -114,7 +115,7 @@ class AFCL(CentroidClustering):
         probability = rng.uniform(size=n_clients)
         heard = np.zeros(n_clients, dtype=np.int64)
         wins = np.ones(len(seeds))
-        for _ in range(self.max_rounds):
+        for _ in self._rounds(self.max_rounds):
             speaks = rng.uniform(size=n_clients) < probability
             heard += speaks
             replayed = ~speaks & (heard > 0) & (heard < heard.mean())
@@ -124,12 +125,6 @@ class AFCL(CentroidClustering):
                 rates = self.step * clients.n_features * weights[g] / (1 + share[g])
                 compete(clients[g], seeds, wins, rates)
         return heard
-
-    def _validate(self) -> None:
-        check_integer(self, "max_rounds", self.max_rounds, 1)
-        check_choice(self, "training", self.training, _TRAININGS)
-        check_number(self, "step", self.step, above=0, below=1)
-        check_number(self, "merge_distance", self.merge_distance, least=0)
 
 
 def _range(points: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -19,14 +19,14 @@ class Capabilities:
 
     Parameters
     ----------
-    families, level, needs, takes_initial_values
+    families, level, needs, starts_from
         See :class:`fedmix.methods.base.FederatedEstimator`.
     """
 
     families: tuple[str, ...]
     level: str
     needs: tuple[str, ...]
-    takes_initial_values: bool
+    starts_from: str | None
 
     def obstacle(self, family: str, level: str) -> str:
         """Return why a method cannot run on such data, or an empty string if it can.
@@ -54,9 +54,26 @@ def capabilities_of(name: str) -> Capabilities:
     ConfigurationError
         If no method has this name, or a class variable is not written as a literal.
     """
-    if name not in index():
-        raise ConfigurationError(f"Unknown method {name!r}. {nearest_names(name, index())}")
-    return Capabilities(**{f.name: _class_variable(name, f.name) for f in fields(Capabilities)})
+    _check_known(name)
+    found = {f.name: list(_class_variables(name, f.name)) for f in fields(Capabilities)}
+    missing = [variable for variable, values in found.items() if not values]
+    if missing:
+        raise ConfigurationError(f"{name} has no {missing[0]}: inherit FederatedEstimator.")
+    return Capabilities(**{variable: values[0] for variable, values in found.items()})
+
+
+@cache
+def constraints_of(name: str) -> dict[str, list]:
+    """Return what each parameter of a registered method may be, its bases' included.
+
+    The keys are all that its constructor takes; the values are checked by
+    :func:`fedmix.methods.constraints.violation`. Errors as in :func:`capabilities_of`.
+    """
+    _check_known(name)
+    merged: dict[str, list] = {}
+    for own in reversed(list(_class_variables(name, "constraints"))):
+        merged |= own
+    return {parameter: merged[parameter] for parameter in _arguments(name) if parameter in merged}
 
 
 def able_methods(family: str = "gaussian", level: str = "sample") -> list[str]:
@@ -70,18 +87,32 @@ def obstacles(family: str = "gaussian", level: str = "sample") -> dict[str, str]
     return {name: reason for name, reason in reasons.items() if reason}
 
 
-def _class_variable(class_name: str, variable: str) -> Any:
+def _check_known(name: str) -> None:
+    if name not in index():
+        raise ConfigurationError(f"Unknown method {name!r}. {nearest_names(name, index())}")
+
+
+def _class_variables(class_name: str, variable: str) -> Iterator[Any]:
+    """Yield the values that a class and its bases give a variable, its own first."""
     for ancestor in _ancestors(class_name):
         for node in _classes()[ancestor].body:
             if variable in _targets(node):
                 try:
-                    return ast.literal_eval(node.value)  # type: ignore[attr-defined]
+                    yield ast.literal_eval(node.value)  # type: ignore[attr-defined]
                 except ValueError:
                     raise ConfigurationError(
                         f"{ancestor}.{variable} must be a literal, such as a tuple of strings: "
                         "it is read off the source text."
                     ) from None
-    raise ConfigurationError(f"{class_name} has no {variable}: inherit FederatedEstimator.")
+
+
+def _arguments(class_name: str) -> list[str]:
+    """Return the constructor's parameters: of the first class that has a constructor."""
+    for ancestor in _ancestors(class_name):
+        for node in _classes()[ancestor].body:
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                return [a.arg for a in [*node.args.args[1:], *node.args.kwonlyargs]]
+    return []
 
 
 def _targets(node: ast.stmt) -> list[str]:
@@ -93,12 +124,19 @@ def _targets(node: ast.stmt) -> list[str]:
     return []
 
 
-def _ancestors(name: str) -> Iterator[str]:
-    """Yield a class and those of its bases that stand in this folder, depth first."""
+def _ancestors(name: str) -> list[str]:
+    """Return a class and those of its bases that stand in this folder, in Python's order.
+
+    That is depth first, each class at its last place.
+    """
+    return list(dict.fromkeys(list(_depth_first(name))[::-1]))[::-1]
+
+
+def _depth_first(name: str) -> Iterator[str]:
     if name in _classes():
         yield name
         for base in _classes()[name].bases:
-            yield from _ancestors(base.id if isinstance(base, ast.Name) else "")
+            yield from _depth_first(base.id if isinstance(base, ast.Name) else "")
 
 
 @cache

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from fedmix.checks import check_choice, check_integer, check_same_features
+from fedmix.checks import check_same_features
 from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
-from fedmix.methods.base import FederatedEstimator, register
-from fedmix.methods.centroids import check_enough_points
+from fedmix.methods.base import Constraints, FederatedEstimator, register
 from fedmix.methods.seeding import components_of
 from fedmix.streams import generator_of
 
@@ -24,24 +22,28 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.int64]
 
-_COVARIANCES = ("full", "tied", "diag", "spherical")
-_STARTS = ("kmeans", "k-means++", "random", "random_from_data")
-
 
 class _CentralMixture(FederatedEstimator):
     """A scikit-learn mixture of the pooled data."""
 
-    def predict(self, clients: Clients) -> list[IntArray]:
+    constraints: ClassVar[Constraints] = {
+        "covariance_type": [{"full", "tied", "diag", "spherical"}],
+        "max_iter": ["integer >= 1"],
+        "init_params": [{"kmeans", "k-means++", "random", "random_from_data"}],
+    }
+
+    def _predict(self, clients: Clients) -> list[IntArray]:
         """Label each point with its most probable component."""
-        check_is_fitted(self)
         check_same_features(self, clients, self.cluster_centers_.shape[1])
         return clients.split(self._model.predict(clients.points).astype(np.int64))
 
-    def _fit(self, model: GaussianMixture | BayesianGaussianMixture, clients: Clients) -> None:
+    def _fit_model(
+        self, model: GaussianMixture | BayesianGaussianMixture, clients: Clients
+    ) -> None:
         from sklearn.exceptions import ConvergenceWarning
 
         with warnings.catch_warnings(), threadpool_limits(limits=1):
-            warnings.simplefilter("ignore", ConvergenceWarning)  # told by converged_
+            warnings.simplefilter("ignore", ConvergenceWarning)  # we tell it below
             try:
                 model.fit(clients.points)
             except ValueError as error:  # a covariance that is singular at the data's scale
@@ -53,14 +55,12 @@ class _CentralMixture(FederatedEstimator):
         self.weights_ = model.weights_
         self.n_rounds_ = int(model.n_iter_)
         self.converged_ = bool(model.converged_)
+        if not self.converged_:
+            self._warn_of_no_convergence(f"max_iter = {self.max_iter} iterations")
         size = model.means_.size + model.weights_.size + model.covariances_.size
-        active = np.count_nonzero(clients.sizes)
-        self.communication_ = {"up": clients.points.size, "down": int(active * size)}
+        self._send(up=clients.points.size, down=np.count_nonzero(clients.sizes) * size)
 
     def _options(self) -> dict[str, Any]:
-        check_integer(self, "max_iter", self.max_iter, 1)
-        check_choice(self, "covariance_type", self.covariance_type, _COVARIANCES)
-        check_choice(self, "init_params", self.init_params, _STARTS)
         seed = int(generator_of(self.random_state).integers(2**31))
         return {
             "covariance_type": self.covariance_type,
@@ -85,7 +85,7 @@ class CentralGMM(_CentralMixture):
     init_params : str, default="kmeans"
         What the responsibilities start from, scikit-learn's default; "k-means++" gives the scores
         of FedGEM's program.
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator or None, default=0
 
     Attributes
     ----------
@@ -95,6 +95,7 @@ class CentralGMM(_CentralMixture):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("n_components",)
+    constraints: ClassVar[Constraints] = {"n_components": ["integer >= 1"]}
 
     def __init__(
         self,
@@ -102,7 +103,7 @@ class CentralGMM(_CentralMixture):
         covariance_type: str = "spherical",
         max_iter: int = 100,
         init_params: str = "kmeans",
-        random_state: int | np.random.Generator | None = None,
+        random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -110,15 +111,12 @@ class CentralGMM(_CentralMixture):
         self.init_params = init_params
         self.random_state = random_state
 
-    def fit(self, clients: Clients) -> CentralGMM:
+    def _fit(self, clients: Clients) -> None:
         """Fit the mixture to all clients' points."""
         from sklearn.mixture import GaussianMixture
 
-        check_integer(self, "n_components", self.n_components, 1)
-        check_enough_points(self, clients, self.n_components)
-        self._fit(GaussianMixture(self.n_components, **self._options()), clients)
+        self._fit_model(GaussianMixture(self.n_components, **self._options()), clients)
         self.n_clusters_ = self.n_components
-        return self
 
 
 @register
@@ -137,7 +135,7 @@ class CentralDPGMM(_CentralMixture):
     init_params : str, default="kmeans"
         What the responsibilities start from, scikit-learn's default; "k-means++" gives the scores
         of FedGEM's program.
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator or None, default=0
 
     Attributes
     ----------
@@ -148,6 +146,9 @@ class CentralDPGMM(_CentralMixture):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("components_per_client",)
+    constraints: ClassVar[Constraints] = {
+        "components_per_client": ["integer >= 1", "integers >= 1"]
+    }
 
     def __init__(
         self,
@@ -155,7 +156,7 @@ class CentralDPGMM(_CentralMixture):
         covariance_type: str = "spherical",
         max_iter: int = 100,
         init_params: str = "kmeans",
-        random_state: int | np.random.Generator | None = None,
+        random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.components_per_client = components_per_client
         self.covariance_type = covariance_type
@@ -163,7 +164,7 @@ class CentralDPGMM(_CentralMixture):
         self.init_params = init_params
         self.random_state = random_state
 
-    def fit(self, clients: Clients) -> CentralDPGMM:
+    def _fit(self, clients: Clients) -> None:
         """Fit the mixture to all clients' points."""
         from sklearn.mixture import BayesianGaussianMixture
 
@@ -174,6 +175,5 @@ class CentralDPGMM(_CentralMixture):
             weight_concentration_prior_type="dirichlet_process",
             **self._options(),
         )
-        self._fit(model, clients)
+        self._fit_model(model, clients)
         self.n_clusters_ = len(np.unique(model.predict(clients.points)))
-        return self

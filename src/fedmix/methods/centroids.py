@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from fedmix.checks import check_same_features
 from fedmix.clients import Clients
-from fedmix.errors import DataError, DivergenceError
+from fedmix.errors import DivergenceError
 from fedmix.methods.base import FederatedEstimator
 
 FloatArray = NDArray[np.float64]
@@ -28,34 +27,21 @@ class CentroidClustering(FederatedEstimator):
     cluster_centers_: FloatArray
     n_clusters_: int
 
-    def predict(self, clients: Clients) -> list[IntArray]:
-        """Label each point with its nearest centre.
-
-        Parameters
-        ----------
-        clients : Clients
-            Any clients with the features of those in ``fit``.
-
-        Returns
-        -------
-        list of K int arrays of shape (n_k,)
-        """
-        check_is_fitted(self)
+    def _predict(self, clients: Clients) -> list[IntArray]:
+        """Label each point with its nearest centre, at any clients."""
         check_same_features(self, clients, self.cluster_centers_.shape[1])
         return clients.split(nearest_centre(clients.points, self.cluster_centers_))
 
-    def _set_centres(self, centres: FloatArray, rounds: int, converged: bool) -> None:
+    def _set_centres(self, centres: FloatArray) -> None:
         """Set what every such method has learned, or say that it has left the finite numbers."""
         if not np.isfinite(centres).all():
             row = int(np.argmin(np.isfinite(centres).all(axis=1)))
             raise DivergenceError(
-                f"{type(self).__name__}: centre {row} is not finite after {rounds} rounds. "
-                "Squared distances overflow: rescale the features."
+                f"{type(self).__name__}: centre {row} is not finite after {self.n_rounds_} "
+                "rounds. Squared distances overflow: rescale the features."
             )
         self.cluster_centers_ = centres
         self.n_clusters_ = len(centres)
-        self.n_rounds_ = rounds
-        self.converged_ = converged
 
 
 def nearest_centre(points: FloatArray, centres: FloatArray) -> IntArray:
@@ -64,12 +50,3 @@ def nearest_centre(points: FloatArray, centres: FloatArray) -> IntArray:
 
     every = np.array([0, len(points)]), np.array([0, len(centres)])
     return assign(points, every[0], centres, every[1], np.zeros(len(centres)))
-
-
-def check_enough_points(estimator: FederatedEstimator, clients: Clients, n_clusters: int) -> None:
-    """Raise DataError if all clients together have fewer points than clusters are asked for."""
-    if clients.n_points < n_clusters:
-        raise DataError(
-            f"{type(estimator).__name__}: {n_clusters} clusters need at least as many points; "
-            f"got {clients!r}."
-        )

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from fedmix.checks import check_number
 from fedmix.clients import Clients
-from fedmix.errors import DataError
 from fedmix.kernels.regression_maps import RotatedClients, rotate
-from fedmix.methods.base import register
-from fedmix.methods.clustered_regression import ClusteredRegression, Start, starting_models
+from fedmix.methods.base import Constraints, register
+from fedmix.methods.clustered_regression import (
+    ClusteredRegression,
+    Start,
+    check_regression,
+    starting_models,
+)
 from fedmix.streams import seed_of
 
 
@@ -25,7 +30,7 @@ class IFCA(ClusteredRegression):
     ----------
     n_clusters : int
         Number of clusters k.
-    local, local_steps, learning_rate, rounds, gamma, temperature, tol, random_state
+    local, local_steps, learning_rate, rounds, gamma, tol, random_state
         As in :class:`~fedmix.methods.two_phase.TwoPhase`.
     init : array-like of shape (k, d), optional
         Start. By default random in the scale of the data.
@@ -44,7 +49,6 @@ class IFCA(ClusteredRegression):
         rounds: int = 400,
         init: ArrayLike | None = None,
         gamma: float = 0.5,
-        temperature: float = 0.0,
         tol: float = 0.0,
         random_state: int = 0,
     ) -> None:
@@ -55,7 +59,6 @@ class IFCA(ClusteredRegression):
         self.rounds = rounds
         self.init = init
         self.gamma = gamma
-        self.temperature = temperature
         self.tol = tol
         self.random_state = random_state
 
@@ -121,12 +124,13 @@ class OracleClustering(ClusteredRegression):
     ----------
     models : array-like of shape (k, d)
         The true models.
-    local, local_steps, learning_rate, rounds, gamma, temperature, tol, random_state
+    local, local_steps, learning_rate, rounds, gamma, tol, random_state
         As in :class:`~fedmix.methods.two_phase.TwoPhase`.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("models",)
     starts_from: ClassVar[str | None] = None
+    constraints: ClassVar[Constraints] = {"models": ["array-like"]}
 
     def __init__(
         self,
@@ -136,7 +140,6 @@ class OracleClustering(ClusteredRegression):
         learning_rate: float | None = None,
         rounds: int = 400,
         gamma: float = 0.5,
-        temperature: float = 0.0,
         tol: float = 0.0,
         random_state: int = 0,
     ) -> None:
@@ -146,7 +149,6 @@ class OracleClustering(ClusteredRegression):
         self.learning_rate = learning_rate
         self.rounds = rounds
         self.gamma = gamma
-        self.temperature = temperature
         self.tol = tol
         self.random_state = random_state
 
@@ -188,6 +190,7 @@ class OneShotClustering(ClusteredRegression):
     """
 
     starts_from: ClassVar[str | None] = None
+    constraints: ClassVar[Constraints] = {"ridge": ["number >= 0"], "n_init": ["integer >= 1"]}
 
     def __init__(
         self,
@@ -213,16 +216,12 @@ class OneShotClustering(ClusteredRegression):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, clients: Clients) -> OneShotClustering:
-        """Learn the clients' clusters, then a model for each; see the base class for errors."""
+    def _fit(self, clients: Clients) -> None:
+        """Learn the clients' clusters, then a model for each."""
         from sklearn.cluster import KMeans
 
-        self._validate(clients)
+        check_regression(clients)
         active = np.flatnonzero(clients.sizes > 0)
-        if len(active) < self.n_clusters:
-            raise DataError(
-                f"{len(active)} clients with points cannot form {self.n_clusters} clusters."
-            )
         with threadpool_limits(limits=1):
             rotated = rotate(clients)
             self._choose_learning_rate(rotated)
@@ -234,17 +233,18 @@ class OneShotClustering(ClusteredRegression):
         self.labels_ = np.zeros(len(clients), dtype=np.int64)
         self.labels_[active] = kmeans.labels_
         self._train_clusters(clients, active, kmeans.cluster_centers_)
-        return self
 
     def _train_clusters(self, clients: Clients, active: NDArray, centres: NDArray) -> None:
         """Run FedAvg in every cluster and gather what is learned."""
         d = clients.n_features
-        fits = [
-            FedAvg(
-                self.local, self.local_steps, self.learning_rate_, self.rounds, c, tol=self.tol
-            ).fit(clients.subset(active[self.labels_[active] == j]))
-            for j, c in enumerate(centres)
-        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # told once, below
+            fits = [
+                FedAvg(
+                    self.local, self.local_steps, self.learning_rate_, self.rounds, c, tol=self.tol
+                ).fit(clients.subset(active[self.labels_[active] == j]))
+                for j, c in enumerate(centres)
+            ]
         self.n_rounds_ = max(f.n_rounds_ for f in fits)
         paths = [f.history_["models"][:, 0] for f in fits]
         rest = [np.repeat(p[-1:], self.n_rounds_ + 1 - len(p), axis=0) for p in paths]
@@ -252,12 +252,11 @@ class OneShotClustering(ClusteredRegression):
         self.history_ = {"models": np.stack(joined, axis=1)}
         self.models_ = self.history_["models"][-1].copy()
         self.converged_ = all(f.converged_ for f in fits)
-        up, down = (sum(f.communication_[way] for f in fits) for way in ("up", "down"))
-        self.communication_ = {"up": up + len(active) * d, "down": down}
-
-    def _validate(self, clients: Clients) -> None:
-        super()._validate(clients)
-        check_number(self, "ridge", self.ridge, least=0)
+        if not self.converged_ and self.tol > 0 and self.rounds > 0:
+            self._warn_of_no_convergence(f"{self.rounds} rounds")
+        self._send(up=len(active) * d)
+        for fit in fits:
+            self._send(**fit.communication_)
 
 
 def local_estimates(rotated: RotatedClients, ridge: float) -> NDArray:

@@ -11,20 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from fedmix.checks import as_numbers, check_choice, check_integer, check_number
-from fedmix.clients import Clients
+from fedmix.checks import as_numbers
+from fedmix.clients import Clients, ClientsLike, as_clients
 from fedmix.errors import DataError, DivergenceError
-from fedmix.kernels.regression_maps import (
-    RotatedClients,
-    hard_round,
-    local_filter,
-    rotate,
-    soft_gradient,
-)
-from fedmix.methods.base import FederatedEstimator
+from fedmix.kernels.regression_maps import RotatedClients, hard_round, local_filter, rotate
+from fedmix.methods.base import Constraints, FederatedEstimator
 from fedmix.streams import generator_of
 
-LOCAL_SOLVERS = ("fedavg", "fedprox")
 # Phase 1 multiplies four data values; beyond these bounds such products leave float64.
 _SMALLEST, _LARGEST = 1e-60, 1e60
 
@@ -70,57 +63,41 @@ class ClusteredRegression(FederatedEstimator):
     families: ClassVar[tuple[str, ...]] = ("regression",)
     level: ClassVar[str] = "client"
     needs: ClassVar[tuple[str, ...]] = ("n_clusters",)
-    #: What ``init`` holds: "models" (k, d), "model" (d,), or None where a method takes no start.
     starts_from: ClassVar[str | None] = "models"
-
-    # Where a subclass's constructor does not take these.
-    n_clusters: int = 1
-    temperature: float = 0.0
+    constraints: ClassVar[Constraints] = {
+        "n_clusters": ["integer >= 1"],
+        "local": [{"fedavg", "fedprox"}],
+        "local_steps": ["integer >= 1"],
+        "learning_rate": ["number > 0", None],
+        "rounds": ["integer >= 0"],
+        "init": ["array-like", None],
+        "gamma": ["number > 0 and < 1"],
+        "tol": ["number >= 0"],
+    }
 
     models_: NDArray
     labels_: NDArray
     history_: dict[str, NDArray]
 
-    def fit(self, clients: Clients) -> ClusteredRegression:
-        """Learn the models and the clients' clusters.
+    def predict_clients(self, clients: ClientsLike) -> NDArray:
+        """Return the cluster of each client, of shape (M,), by its residuals (equation (8))."""
+        check_is_fitted(self)
+        return assign(as_clients(clients), self.models_)
 
-        Parameters
-        ----------
-        clients : Clients
-            With responses.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ConfigurationError
-            If a parameter is out of range.
-        DataError
-            If the data lack responses or leave float64's range.
-        DivergenceError
-            If a model leaves the finite numbers; it names the cluster and the round.
-        """
-        self._validate(clients)
+    def _fit(self, clients: Clients) -> None:
+        """Learn the models and the clients' clusters."""
+        check_regression(clients)
         with threadpool_limits(limits=1):  # sums in another order would differ in the last bits
             rotated = rotate(clients)
             self._choose_learning_rate(rotated)
             start = self._start(clients, generator_of(self.random_state))
             self._refine(rotated, start)
         self.labels_ = assign(clients, self.models_)
-        return self
 
-    def predict(self, clients: Clients) -> list[NDArray]:
+    def _predict(self, clients: Clients) -> list[NDArray]:
         """Return the client's cluster for each of its points: a list of arrays of shape (n_i,)."""
-        return [
-            np.full(n, z) for n, z in zip(clients.sizes, self.predict_clients(clients), strict=True)
-        ]
-
-    def predict_clients(self, clients: Clients) -> NDArray:
-        """Return the cluster of each client, of shape (M,), by its residuals (equation (8))."""
-        check_is_fitted(self)
-        return assign(clients, self.models_)
+        labels = assign(clients, self.models_)
+        return [np.full(n, z) for n, z in zip(clients.sizes, labels, strict=True)]
 
     def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
         """Return the models that Phase 2 starts from."""
@@ -140,26 +117,21 @@ class ClusteredRegression(FederatedEstimator):
         history = np.concatenate([start.history, np.empty((self.rounds, *start.history.shape[1:]))])
         gradient = self._gradient_map(rotated)
         step = self.learning_rate_ / rotated.sizes.sum()
-        t, self.converged_ = before, False
-        while t < before + self.rounds and not self.converged_:
-            t += 1
+        k, d = history.shape[1:]
+        self._send(up=start.up, down=start.down)
+        for t in self._rounds(self.rounds, done=before):
             history[t] = history[t - 1] - step * gradient(history[t - 1])
             _check_finite(history[t], t)
+            self._send(up=len(rotated.sizes) * d, down=len(rotated.sizes) * k * d)
             self.converged_ = self.tol > 0 and _largest_move(history[t - 1 : t + 1]) <= self.tol
-        self.n_rounds_, self.models_ = t, history[t].copy()
-        self.history_ = {"models": history[: t + 1]}
-        k, d = self.models_.shape
-        sent = (t - before) * len(rotated.sizes) * d
-        up = sent * (k if self.temperature > 0 else 1)
-        self.communication_ = {"up": start.up + up, "down": start.down + sent * k}
+        self.models_ = history[self.n_rounds_].copy()
+        self.history_ = {"models": history[: self.n_rounds_ + 1]}
 
     def _gradient_map(self, rotated: RotatedClients) -> Callable[[NDArray], NDArray]:
         """Return the function from models (k, d) to summed local gradients (k, d)."""
-        local = {"local": self.local, "local_steps": self.local_steps}
-        eta, temperature = self.learning_rate_, self.temperature
-        if temperature > 0:
-            return lambda models: soft_gradient(rotated, models, temperature, eta, **local)
-        filters = local_filter(rotated.curvatures, eta, **local)
+        filters = local_filter(
+            rotated.curvatures, self.learning_rate_, self.local, self.local_steps
+        )
         labels = np.empty(len(rotated.sizes), dtype=np.int64)
 
         def gradient(models: NDArray) -> NDArray:
@@ -170,17 +142,6 @@ class ClusteredRegression(FederatedEstimator):
             return total
 
         return gradient
-
-    def _validate(self, clients: Clients) -> None:
-        for name, least in (("n_clusters", 1), ("local_steps", 1), ("rounds", 0)):
-            check_integer(self, name, getattr(self, name), least)
-        check_choice(self, "local", self.local, LOCAL_SOLVERS)
-        if self.learning_rate is not None:
-            check_number(self, "learning_rate", self.learning_rate, above=0)
-        check_number(self, "gamma", self.gamma, above=0, below=1)
-        check_number(self, "tol", self.tol, least=0)
-        check_number(self, "temperature", self.temperature, least=0)
-        check_regression(clients)
 
 
 def assign(clients: Clients, models: NDArray) -> NDArray:

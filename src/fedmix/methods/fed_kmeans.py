@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from fedmix.checks import check_integer, check_number
 from fedmix.clients import Clients
-from fedmix.methods.base import register
+from fedmix.methods.base import Constraints, register
 from fedmix.methods.centroids import CentroidClustering, nearest_centre
 from fedmix.methods.local_kmeans import cluster_points
 from fedmix.methods.seeding import components_of, seed_clients
@@ -42,7 +41,7 @@ class FedKMeans(CentroidClustering):
     tol : float, default=0.0
         Stop when no global centre moves further than this; 0 runs all rounds unless nothing moves
         at all.
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator or None, default=0
 
     Attributes
     ----------
@@ -54,6 +53,13 @@ class FedKMeans(CentroidClustering):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("n_clusters", "components_per_client")
+    constraints: ClassVar[Constraints] = {
+        "n_clusters": ["integer >= 1"],
+        "components_per_client": ["integer >= 1", "integers >= 1", None],
+        "max_rounds": ["integer >= 0"],
+        "local_steps": ["integer >= 1"],
+        "tol": ["number >= 0"],
+    }
 
     def __init__(
         self,
@@ -62,7 +68,7 @@ class FedKMeans(CentroidClustering):
         max_rounds: int = 20,
         local_steps: int = 300,
         tol: float = 0.0,
-        random_state: int | np.random.Generator | None = None,
+        random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.components_per_client = components_per_client
@@ -71,40 +77,31 @@ class FedKMeans(CentroidClustering):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, clients: Clients) -> FedKMeans:
+    def _fit(self, clients: Clients) -> None:
         """Alternate local k-means and weighted k-means of the centres."""
-        for name, least in (("n_clusters", 1), ("max_rounds", 0), ("local_steps", 1)):
-            check_integer(self, name, getattr(self, name), least)
-        check_number(self, "tol", self.tol, least=0)
         wanted = self.components_per_client
         n_components = components_of(clients, self.n_clusters if wanted is None else wanted)
         rng = generator_of(self.random_state)
         active = [points for points in clients if len(points)]
         seeds = [s for s in seed_clients(clients, n_components, rng) if len(s)]
         sent = [_with_counts(x, s) for x, s in zip(active, seeds, strict=True)]
-        n_sent, rounds, converged = 0, 0, False
         with threadpool_limits(limits=1):
-            centres, n_sent = self._aggregate(sent, rng)
-            while rounds < self.max_rounds and not converged:
+            centres = self._aggregate(sent, rng)
+            for _ in self._rounds(self.max_rounds):
                 sent = [_local_kmeans(x, centres, self.local_steps) for x in active]
-                previous = centres
-                centres, n = self._aggregate(sent, rng)
-                n_sent, rounds = n_sent + n, rounds + 1
-                converged = _largest_move(previous, centres) <= self.tol
-        self._set_centres(centres, rounds, converged)
-        self.communication_ = {
-            "up": n_sent * (clients.n_features + 1),
-            "down": (rounds + 1) * len(active) * centres.size,
-        }
-        return self
+                previous, centres = centres, self._aggregate(sent, rng)
+                self.converged_ = _largest_move(previous, centres) <= self.tol
+        self._set_centres(centres)
 
     def _aggregate(
         self, sent: list[tuple[FloatArray, FloatArray]], rng: np.random.Generator
-    ) -> tuple[FloatArray, int]:
-        """Cluster the centres sent; return the global ones and how many were sent."""
+    ) -> FloatArray:
+        """Cluster the centres that the clients sent, and send the global ones to each."""
         centres = np.concatenate([c for c, _ in sent])
         counts = np.concatenate([n for _, n in sent])
-        return cluster_points(centres, self.n_clusters, rng, weights=counts), len(centres)
+        together = cluster_points(centres, self.n_clusters, rng, weights=counts)
+        self._send(up=centres.size + counts.size, down=len(sent) * together.size)
+        return together
 
 
 def _with_counts(points: FloatArray, centres: FloatArray) -> tuple[FloatArray, FloatArray]:

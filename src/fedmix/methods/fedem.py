@@ -24,17 +24,15 @@ class FedEM(FederatedMixture):
     Marfoq et al. (2021), as compared with by Tian, Weng and Feng (2024), Section 4.
     """
 
-    def fit(self, clients: Clients) -> FedEM:
-        """Alternate local EM steps and averages; return the estimator itself."""
+    def _fit(self, clients: Clients) -> None:
+        """Alternate local EM steps and averages."""
         sample = self._start(clients)
         has_points = sample.sizes > 0
-        for _ in self._rounds():
+        for _ in self._em_rounds():
             statistics = self._expectation(sample)
             self.weights_ = statistics.mixing_weights(self.weights_)
             local = self._maximise(statistics)
             self._check_finite(self.weights_, local)
             centre = local[has_points].mean(axis=0)
             self.means_ = np.repeat(centre[None], len(clients), axis=0)
-        floats = self.n_rounds_ * self.means_.size
-        self.communication_ = {"up": floats, "down": floats}
-        return self
+            self._send(up=self.means_.size, down=self.means_.size)

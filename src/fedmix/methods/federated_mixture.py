@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fedmix import families
-from fedmix.checks import as_numbers, check_integer, check_number, check_same_features
-from fedmix.clients import Clients
+from fedmix.checks import as_numbers, check_same_features
+from fedmix.clients import Clients, ClientsLike, as_clients
 from fedmix.errors import ConfigurationError, DivergenceError
 from fedmix.families import Sample, Statistics
-from fedmix.families.base import floor_code
 from fedmix.initialization import aligned_initial_values
-from fedmix.methods.base import FederatedEstimator
+from fedmix.methods.base import Constraints, FederatedEstimator
 from fedmix.streams import seed_of
 
 FloatArray = NDArray[np.float64]
@@ -33,9 +32,10 @@ class FederatedMixture(FederatedEstimator):
         Identity-covariance Gaussians, or linear regressions with unit noise.
     max_rounds : int, default=1000
         Rounds at most, as in the simulations of the paper; 0 returns the initial values.
-    tol : float, default=0.0
-        Stop once no parameter moves by ``tol`` or more. With 0 the fit only stops early at a
-        fixed point, where further rounds would change nothing.
+    tol : float, default=1e-4
+        Stop once no parameter moves by ``tol`` or more; the default is a ten-thousandth of a
+        component's standard deviation, below what any data tell. With 0 the fit only stops early
+        at a fixed point, where further rounds would change nothing.
     init : (weights, means) or str, optional
         Initial values of shapes (K, R) and (K, R, d), used as they are; or the name of a strategy
         of :data:`fedmix.initialization.INITIALIZATIONS`, whose labels are then aligned across
@@ -53,12 +53,20 @@ class FederatedMixture(FederatedEstimator):
         Mixing weights.
     means_ : ndarray of shape (K, R, d)
         Component means, or coefficients.
-    n_rounds_, converged_, communication_
+    labels_, n_rounds_, converged_, communication_
         See :class:`fedmix.methods.base.FederatedEstimator`.
     """
 
     families: ClassVar[tuple[str, ...]] = ("gaussian", "regression")
-    takes_initial_values: ClassVar[bool] = True
+    starts_from: ClassVar[str | None] = "mixtures"
+    constraints: ClassVar[Constraints] = {
+        "n_components": ["integer >= 1"],
+        "family": [{"gaussian", "regression"}],
+        "max_rounds": ["integer >= 0"],
+        "tol": ["number >= 0"],
+        "init": ["array-like", "string", None],
+        "density_floor": [{"zeros", "below"}, None],
+    }
 
     weights_: FloatArray
     means_: FloatArray
@@ -68,7 +76,7 @@ class FederatedMixture(FederatedEstimator):
         n_components: int,
         family: str = "gaussian",
         max_rounds: int = 1000,
-        tol: float = 0.0,
+        tol: float = 1e-4,
         init: tuple[FloatArray, FloatArray] | str | None = None,
         density_floor: str | None = None,
         random_state: int = 0,
@@ -81,32 +89,24 @@ class FederatedMixture(FederatedEstimator):
         self.density_floor = density_floor
         self.random_state = random_state
 
-    def predict(self, clients: Clients) -> list[np.ndarray]:
-        """Return the component of largest responsibility of each point.
+    def score_samples(self, clients: ClientsLike) -> list[FloatArray]:
+        """Return each point's log-likelihood under its client's own mixture, K arrays (n_k,).
 
-        Parameters
-        ----------
-        clients : Clients
-            The clients of the fit, in the same order, with other points or the same.
-
-        Returns
-        -------
-        list of K ndarrays of shape (n_k,)
-            Component labels.
+        The clients are those of the fit, in the same order, with other points or the same.
         """
-        return [joint.argmax(axis=1) for joint in self._log_joint(clients)]
+        check_is_fitted(self)
+        return [_log_sum(joint) for joint in self._log_joint(as_clients(clients))]
 
-    def score_samples(self, clients: Clients) -> list[FloatArray]:
-        """Return each point's log-likelihood under its client's own mixture, K arrays (n_k,)."""
-        return [_log_sum(joint) for joint in self._log_joint(clients)]
-
-    def score(self, clients: Clients) -> float:
+    def score(self, clients: ClientsLike) -> float:
         """Return the mean log-likelihood a point under each client's own mixture."""
         return float(np.concatenate(self.score_samples(clients)).mean())
 
+    def _predict(self, clients: Clients) -> list[np.ndarray]:
+        """Return the component of largest responsibility of each point: K arrays (n_k,)."""
+        return [joint.argmax(axis=1) for joint in self._log_joint(clients)]
+
     def _check_clients(self, clients: Clients) -> None:
-        """Raise where the clients cannot be those of the fit, or nothing was fitted."""
-        check_is_fitted(self, "means_")
+        """Raise where the clients cannot be those of the fit."""
         families.get(self.family).check(clients)
         check_same_features(self, clients, self.means_.shape[2], n_clients=len(self.means_))
 
@@ -125,25 +125,10 @@ class FederatedMixture(FederatedEstimator):
         return joint
 
     def _start(self, clients: Clients) -> Sample:
-        """Validate, set the initial values, and lay the points out for the kernels."""
-        self._validate()
+        """Set the initial values, and lay the points out for the kernels."""
         families.get(self.family).check(clients)
         self.weights_, self.means_ = self._initial_values(clients)
-        self.n_rounds_ = 0
-        self.converged_ = False
         return Sample.of(clients)
-
-    def _validate(self) -> None:
-        family = families.get(self.family).name
-        if family not in self.families:
-            raise ConfigurationError(
-                f"{type(self).__name__} takes family {' or '.join(map(repr, self.families))}; "
-                f"got {family!r}."
-            )
-        floor_code(self.density_floor)
-        check_integer(self, "n_components", self.n_components, 1)
-        check_integer(self, "max_rounds", self.max_rounds, 0)
-        check_number(self, "tol", self.tol, least=0)
 
     def _initial_values(self, clients: Clients) -> tuple[FloatArray, FloatArray]:
         """Return copies of the initial weights (K, R) and means (K, R, d)."""
@@ -166,13 +151,12 @@ class FederatedMixture(FederatedEstimator):
             )
         return weights, means
 
-    def _rounds(self) -> Iterator[int]:
-        """Yield the round numbers 1, 2, ... until ``max_rounds`` or convergence."""
-        while self.n_rounds_ < self.max_rounds and not self.converged_:
+    def _em_rounds(self) -> Iterator[int]:
+        """Yield the round numbers 1, 2, ... until ``max_rounds`` or until nothing moves."""
+        for number in self._rounds(self.max_rounds):
             before = self._state()
-            yield self.n_rounds_ + 1
+            yield number
             self._check_finite(self.weights_, self.means_)
-            self.n_rounds_ += 1
             self.converged_ = self._has_settled(before)
 
     def _state(self) -> list[FloatArray]:
@@ -184,12 +168,11 @@ class FederatedMixture(FederatedEstimator):
         return bool(max(moves) < self.tol or max(moves) == 0.0)
 
     def _check_finite(self, weights: FloatArray, means: FloatArray) -> None:
-        """Raise a DivergenceError, and forget the fit, where an iterate is no longer a number."""
+        """Raise a DivergenceError where an iterate is no longer a number."""
         if np.isfinite(means).all() and np.isfinite(weights).all():
             return
         bad = ~(np.isfinite(means).all(axis=2) & np.isfinite(weights))
         k, r = np.argwhere(bad)[0]
-        del self.weights_, self.means_
         raise DivergenceError(
             f"{type(self).__name__} diverged in round {self.n_rounds_ + 1}: client {k}, component "
             f"{r} is not finite ({np.count_nonzero(bad)} such components in all)."

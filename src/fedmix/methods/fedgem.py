@@ -8,19 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from fedmix.checks import (
-    as_numbers,
-    check_choice,
-    check_integer,
-    check_number,
-    check_same_features,
-)
-from fedmix.clients import Clients, offsets_of
+from fedmix.checks import as_numbers, check_same_features
+from fedmix.clients import Clients, ClientsLike, offsets_of
 from fedmix.errors import ConfigurationError, DataError
+from fedmix.families import Sample
 from fedmix.kernels import fedgem as kernels
-from fedmix.methods.base import FederatedEstimator, register
+from fedmix.methods.base import Constraints, FederatedEstimator, register
 from fedmix.methods.fedgem_client import (
     MaximisationStep,
     Mixtures,
@@ -35,12 +29,6 @@ from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-_CHOICES = {
-    "radius": ("exact", "theorem4", "half"),
-    "direction": ("towards", "away"),
-    "server": ("pairwise", "kdtree"),
-}
 
 
 @register
@@ -77,9 +65,9 @@ class FedGEM(FederatedEstimator):
         Starting means; by default k-means++ at every client.
     tol : float, default=0.0
         Training stops when no mean moves further than this in a round.
-    privacy : mapping or GaussianMechanism, optional
+    privacy : mapping, optional
         ``{"rho", "mu", "B_x", "B_gamma"}``: noise on the maximisers that are sent (Theorem 9).
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator or None, default=0
         Seeds the starting means and the noise.
     learn_weights : bool, default=False
         Whether the mixing weights are learned locally (Appendix F.3) or stay 1/K_g (Section 6).
@@ -116,6 +104,22 @@ class FedGEM(FederatedEstimator):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("components_per_client",)
+    tunes: ClassVar[tuple[str, ...]] = ("final_radius_scale",)
+    constraints: ClassVar[Constraints] = {
+        "components_per_client": ["integer >= 1", "integers >= 1"],
+        "max_rounds": ["integer >= 0"],
+        "local_steps": ["integer >= 1"],
+        "radius": [{"exact", "theorem4", "half"}],
+        "direction": [{"towards", "away"}],
+        "one_component_per_client": ["boolean"],
+        "server": [{"pairwise", "kdtree"}],
+        "final_radius_scale": ["number >= 0"],
+        "init": ["array-like", None],
+        "tol": ["number >= 0"],
+        "privacy": ["mapping", None],
+        "learn_weights": ["boolean"],
+        "repeat_joining_pairs": ["boolean", None],
+    }
 
     def __init__(
         self,
@@ -129,8 +133,8 @@ class FedGEM(FederatedEstimator):
         final_radius_scale: float = 1.0,
         init: Sequence[ArrayLike] | None = None,
         tol: float = 0.0,
-        privacy: Mapping[str, float] | GaussianMechanism | None = None,
-        random_state: int | np.random.Generator | None = None,
+        privacy: Mapping[str, float] | None = None,
+        random_state: int | np.random.Generator | None = 0,
         learn_weights: bool = False,
         repeat_joining_pairs: bool | None = None,
     ) -> None:
@@ -149,59 +153,46 @@ class FedGEM(FederatedEstimator):
         self.learn_weights = learn_weights
         self.repeat_joining_pairs = repeat_joining_pairs
 
-    def fit(self, clients: Clients) -> FedGEM:
-        """Train on the clients' data, then merge their components into global clusters.
+    def predict_clusters(self, clients: ClientsLike) -> list[IntArray]:
+        """Label each point with its global cluster, comparable across clients.
+
+        ``predict`` gives a client's own components, of which ``superclusters_[g][label]`` is the
+        global cluster.
 
         Parameters
         ----------
-        clients : Clients
-
-        Returns
-        -------
-        FedGEM
-
-        Raises
-        ------
-        ConfigurationError
-            If a parameter is out of range, or ``init`` does not fit the clients.
-        DivergenceError
-            If squared distances overflow.
-        """
-        self._validate()
-        self._mechanism = GaussianMechanism.of(self.privacy)
-        self._rng = generator_of(self.random_state)
-        if self._mechanism is not None:
-            clients = Clients(self._mechanism.clip(clients.points), clients.offsets)
-        server = self._server()
-        mixtures = self._start(clients)
-        self.history_: list[dict[str, Any]] = []
-        self.converged_ = False
-        while len(self.history_) < self.max_rounds and not self.converged_:
-            before = mixtures.means
-            mixtures, radii, step = self._client_step(clients, mixtures)
-            means, labels = server.update(mixtures.means, radii, mixtures.client)
-            mixtures = replace(mixtures, means=means)
-            movement = float(np.linalg.norm(means - before, axis=1).max())
-            self.history_.append(self._record(labels, movement, step))
-            self.converged_ = movement <= self.tol
-        self._aggregate(server, clients, mixtures)
-        return self
-
-    def predict(self, clients: Clients) -> list[IntArray]:
-        """Label each point with the most probable of its client's own components.
-
-        ``superclusters_[g][label]`` is the global cluster; :meth:`predict_clusters` looks it up.
-
-        Parameters
-        ----------
-        clients : Clients
+        clients : Clients, list of K arrays or data frames of shape (n_k, d), or (X, groups)
             The same clients in the same order; their points may be new.
 
         Returns
         -------
         list of G int arrays of shape (n_g,)
         """
-        check_is_fitted(self)
+        local = self.predict(clients)
+        return [groups[own] for groups, own in zip(self.superclusters_, local, strict=True)]
+
+    def _fit(self, clients: Clients) -> None:
+        """Train on the clients' data, then merge their components into global clusters."""
+        self._mechanism = GaussianMechanism.of(self.privacy)
+        self._rng = generator_of(self.random_state)
+        if self._mechanism is not None:
+            clients = Clients(self._mechanism.clip(clients.points), clients.offsets)
+        server, sample = self._server(), Sample.of(clients)
+        mixtures = self._start(clients)
+        self.history_: list[dict[str, Any]] = []
+        for _ in self._rounds(self.max_rounds):
+            before = mixtures.means
+            mixtures, radii, step = self._client_step(sample, mixtures)
+            means, labels = server.update(mixtures.means, radii, mixtures.client)
+            mixtures = replace(mixtures, means=means)
+            movement = float(np.linalg.norm(means - before, axis=1).max())
+            self.history_.append(self._record(labels, movement, step))
+            self._count_floats(mixtures)
+            self.converged_ = movement <= self.tol
+        self._aggregate(server, sample, mixtures)
+
+    def _predict(self, clients: Clients) -> list[IntArray]:
+        """Label each point with the most probable of its client's own components."""
         self._check_same_clients(clients)
         labels = kernels.assign(
             clients.points,
@@ -211,14 +202,6 @@ class FedGEM(FederatedEstimator):
             self._mixtures.log_weights,
         )
         return clients.split(labels)
-
-    def predict_clusters(self, clients: Clients) -> list[IntArray]:
-        """Label each point with its global cluster, comparable across clients.
-
-        Arguments and results as in :meth:`predict`.
-        """
-        local = self.predict(clients)
-        return [groups[own] for groups, own in zip(self.superclusters_, local, strict=True)]
 
     def _start(self, clients: Clients) -> Mixtures:
         """Return the mixtures before the first round."""
@@ -231,15 +214,15 @@ class FedGEM(FederatedEstimator):
         return Mixtures(np.concatenate(means), weights, offsets_of(n_components))
 
     def _client_step(
-        self, clients: Clients, mixtures: Mixtures
+        self, sample: Sample, mixtures: Mixtures
     ) -> tuple[Mixtures, FloatArray, MaximisationStep]:
         """Do S local EM steps; return the mixtures and squared radii that clients send, (C,)."""
         for _ in range(self.local_steps):
             previous = mixtures
-            step = maximise(clients, previous)
+            step = maximise(sample, previous)
             mixtures = replace(previous, means=step.means)
             if self.learn_weights:
-                sizes = clients.sizes[mixtures.client]
+                sizes = sample.sizes[mixtures.client]
                 mixtures = replace(mixtures, weights=step.mass / sizes)
         if self._mechanism is not None:
             noisy = self._mechanism.perturb(step.means, mixtures.n_components, self._rng)
@@ -247,10 +230,10 @@ class FedGEM(FederatedEstimator):
         squared_step = np.sum((mixtures.means - previous.means) ** 2, axis=1)
         return mixtures, uncertainty_radii(self.radius, squared_step, step.spread), step
 
-    def _aggregate(self, server: Server, clients: Clients, mixtures: Mixtures) -> None:
+    def _aggregate(self, server: Server, sample: Sample, mixtures: Mixtures) -> None:
         """Do the last client step and the final aggregation; set the fitted attributes."""
-        final = final_radii(mixtures, clients.sizes, self.final_radius_scale)
-        mixtures, radii, _ = self._client_step(clients, mixtures)
+        final = final_radii(mixtures, sample.sizes, self.final_radius_scale)
+        mixtures, radii, _ = self._client_step(sample, mixtures)
         means, labels = server.merge(mixtures.means, final, mixtures.client)
         self._mixtures = replace(mixtures, means=means)
         self.means_ = mixtures.split(means)
@@ -260,13 +243,12 @@ class FedGEM(FederatedEstimator):
         self.final_radii_ = mixtures.split(final)
         self.cluster_centers_ = means[np.unique(labels, return_index=True)[1]]
         self.n_clusters_ = len(self.cluster_centers_)
-        self.n_rounds_ = len(self.history_)
-        n_components, n_features = means.shape
-        exchanges = self.n_rounds_ + 1
-        self.communication_ = {
-            "up": exchanges * n_components * (n_features + 1),
-            "down": exchanges * n_components * n_features,
-        }
+        self._count_floats(mixtures)
+
+    def _count_floats(self, mixtures: Mixtures) -> None:
+        """Up: a mean and a radius a component. Down: a mean."""
+        size = mixtures.means.size
+        self._send(up=size + len(mixtures.means), down=size)
 
     def _record(self, labels: IntArray, movement: float, step: MaximisationStep) -> dict[str, Any]:
         """Return what ``history_`` keeps of a training round."""
@@ -289,16 +271,6 @@ class FedGEM(FederatedEstimator):
             repeat_joining_pairs=self.one_component_per_client if repeat is None else repeat,
         )
 
-    def _validate(self) -> None:
-        for name, valid in _CHOICES.items():
-            check_choice(self, name, getattr(self, name), valid)
-        check_choice(self, "one_component_per_client", self.one_component_per_client, (False, True))
-        check_choice(self, "repeat_joining_pairs", self.repeat_joining_pairs, (None, False, True))
-        check_integer(self, "max_rounds", self.max_rounds, 0)
-        check_integer(self, "local_steps", self.local_steps, 1)
-        check_number(self, "final_radius_scale", self.final_radius_scale, least=0)
-        check_number(self, "tol", self.tol, least=0)
-
     def _check_same_clients(self, clients: Clients) -> None:
         n_features = self.means_[0].shape[1]
         check_same_features(self, clients, n_features, n_clients=len(self.means_))
@@ -311,7 +283,7 @@ def _given_means(
     init: Sequence[ArrayLike], n_components: IntArray, clients: Clients
 ) -> list[FloatArray]:
     """Check the given starting means, client by client."""
-    if not isinstance(init, Sequence | np.ndarray) or len(init) != len(clients):
+    if len(init) != len(clients):
         raise ConfigurationError(f"init: expected one array for each of {len(clients)} clients.")
     means = []
     for g, (own, k) in enumerate(zip(init, n_components.tolist(), strict=True)):

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
-from fedmix.kernels import fedgem as kernels
+from fedmix.families import Sample
+from fedmix.kernels.em import gaussian_expectation
+from fedmix.kernels.responsibilities import NO_FLOOR
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -84,7 +85,7 @@ class MaximisationStep:
         return self.mass < _EMPTY
 
 
-def maximise(clients: Clients, mixtures: Mixtures) -> MaximisationStep:
+def maximise(sample: Sample, mixtures: Mixtures) -> MaximisationStep:
     """Do one E-step and M-step at every client (equations 1, 2 and 6b).
 
     Raises
@@ -92,8 +93,14 @@ def maximise(clients: Clients, mixtures: Mixtures) -> MaximisationStep:
     DivergenceError
         If squared distances leave the floating-point numbers; it names the client.
     """
-    mass, shift, scatter, log_likelihood = kernels.em_statistics(
-        clients.points, clients.offsets, mixtures.means, mixtures.offsets, mixtures.log_weights
+    mass, shift, scatter, log_likelihood = gaussian_expectation(
+        sample.columns,
+        sample.offsets,
+        mixtures.weights,
+        mixtures.means,
+        mixtures.offsets,
+        NO_FLOOR,
+        True,
     )
     if not np.isfinite(log_likelihood).all():
         g = int(np.argmin(np.isfinite(log_likelihood)))
@@ -105,7 +112,7 @@ def maximise(clients: Clients, mixtures: Mixtures) -> MaximisationStep:
     step = np.where(mass[:, None] < _EMPTY, 0.0, shift / divisor[:, None])
     squared_step = np.sum(step**2, axis=1)
     spread = np.maximum(scatter / divisor - squared_step, 0.0)
-    constant = 0.5 * clients.points.size * np.log(2 * np.pi)
+    constant = 0.5 * sample.columns.size * np.log(2 * np.pi)
     return MaximisationStep(mixtures.means + step, mass, spread, log_likelihood.sum() - constant)
 
 

@@ -42,9 +42,7 @@ class GaussianMechanism:
     B_gamma: float
 
     @classmethod
-    def of(
-        cls, privacy: GaussianMechanism | Mapping[str, float] | None
-    ) -> GaussianMechanism | None:
+    def of(cls, privacy: Mapping[str, float] | None) -> GaussianMechanism | None:
         """Return the mechanism described by ``privacy``, checked.
 
         Raises
@@ -52,17 +50,15 @@ class GaussianMechanism:
         ConfigurationError
             If a parameter is missing, unknown or out of range.
         """
-        if privacy is None or isinstance(privacy, GaussianMechanism):
-            mechanism = privacy
-        else:
-            try:
-                mechanism = cls(**privacy)
-            except TypeError as error:
-                raise ConfigurationError(
-                    f"privacy: expected the keys rho, mu, B_x and B_gamma; got {privacy!r}."
-                ) from error
-        if mechanism is not None:
-            mechanism._validate()
+        if privacy is None:
+            return None
+        try:
+            mechanism = cls(**privacy)
+        except TypeError as error:
+            raise ConfigurationError(
+                f"privacy: expected the keys rho, mu, B_x and B_gamma; got {privacy!r}."
+            ) from error
+        mechanism._validate()
         return mechanism
 
     def noise_scale(self, n_components: int) -> float:

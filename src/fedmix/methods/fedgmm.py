@@ -9,7 +9,6 @@ import numpy as np
 
 from fedmix import families
 from fedmix.alignment import align
-from fedmix.checks import check_integer
 from fedmix.clients import Clients
 from fedmix.families import Sample
 from fedmix.families.base import floor_code, symmetric
@@ -17,7 +16,7 @@ from fedmix.families.regression import PUBLISHED_RIDGE, normal_step
 from fedmix.initialization.local_fits import regular_factor, shared_covariance_em
 from fedmix.initialization.strategies import ward_labels
 from fedmix.kernels.joint import joint_expectation
-from fedmix.methods.base import register
+from fedmix.methods.base import Constraints, register
 from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 from fedmix.streams import seed_of
 
@@ -66,6 +65,10 @@ class FedGMM(FederatedMixture):
     """
 
     families: ClassVar[tuple[str, ...]] = ("regression",)
+    constraints: ClassVar[Constraints] = {
+        "family": [{"regression"}],
+        "n_covariate_components": ["integer >= 1"],
+    }
 
     def __init__(
         self,
@@ -73,7 +76,7 @@ class FedGMM(FederatedMixture):
         family: str = "regression",
         n_covariate_components: int = 3,
         max_rounds: int = 1000,
-        tol: float = 0.0,
+        tol: float = 1e-4,
         init: tuple[FloatArray, FloatArray] | str | None = None,
         density_floor: str | None = None,
         random_state: int = 0,
@@ -81,11 +84,11 @@ class FedGMM(FederatedMixture):
         super().__init__(n_components, family, max_rounds, tol, init, density_floor, random_state)
         self.n_covariate_components = n_covariate_components
 
-    def fit(self, clients: Clients) -> FedGMM:
-        """Alternate local EM steps on the joint mixture and averages; return the estimator."""
+    def _fit(self, clients: Clients) -> None:
+        """Alternate local EM steps on the joint mixture and averages."""
         sample = self._start(clients)
         self._start_covariates(clients)
-        for _ in self._rounds():
+        for _ in self._em_rounds():
             statistics = self._joint_expectation(sample)
             self.joint_weights_ = self._joint_weights(statistics, sample)
             self.weights_ = self.joint_weights_.sum(axis=1)
@@ -93,8 +96,7 @@ class FedGMM(FederatedMixture):
             coefficients = self._regression_step(statistics)
             self._check_finite(self.weights_, coefficients)
             self._average(sample.sizes > 0, covariate_means, covariances, coefficients)
-        self.communication_ = self._count_floats(len(clients))
-        return self
+            self._count_floats(len(clients))
 
     def _start_covariates(self, clients: Clients) -> None:
         """Set each client's covariate components, and joint weights independent of them."""
@@ -203,15 +205,10 @@ class FedGMM(FederatedMixture):
             densities[:, m] -= np.log(np.diag(factor)).sum() + 0.5 * d * math.log(2 * math.pi)
         return densities
 
-    def _count_floats(self, n_clients: int) -> dict[str, int]:
+    def _count_floats(self, n_clients: int) -> None:
         """Up: mu, Sigma, theta and the masses that weigh mu. Down: mu, Sigma, theta."""
         down = self.means_[0].size + self.covariate_means_[0].size + self.covariances_[0].size
-        times = self.n_rounds_ * n_clients
-        return {"up": times * (down + self.n_covariate_components), "down": times * down}
+        self._send(up=n_clients * (down + self.n_covariate_components), down=n_clients * down)
 
     def _state(self) -> list[FloatArray]:
         return [*super()._state(), self.joint_weights_, self.covariate_means_, self.covariances_]
-
-    def _validate(self) -> None:
-        super()._validate()
-        check_integer(self, "n_covariate_components", self.n_covariate_components, 1)

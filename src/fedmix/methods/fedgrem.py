@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from fedmix import families
-from fedmix.checks import check_choice, check_integer, check_number
 from fedmix.clients import Clients
 from fedmix.families import Sample, Statistics
-from fedmix.methods.base import register
+from fedmix.methods.base import Constraints, register
 from fedmix.methods.central_update import pool_towards_centre
 from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 from fedmix.streams import generator_of
@@ -28,7 +29,7 @@ class FedGrEM(FederatedMixture):
         part again as the penalty falls. That leaves a client's poor local optimum behind; 1 is
         next to nothing for hundreds of points a client.
     penalty_decay : float, default=0.1
-        kappa_0 of the penalty path, from the paper.
+        kappa_0 of the penalty path, from the paper; beyond 1 the penalty would grow without end.
     penalty_scale : float or "held-out", default=2.0
         C of the penalty path, from the paper; or chosen by held-out log-likelihood, see
         :func:`fedmix.methods.penalty_selection.select_penalty`.
@@ -46,8 +47,6 @@ class FedGrEM(FederatedMixture):
         Points drawn without replacement on each client in each round; by default all.
     aggregate_weights : bool, default=False
         Pool the mixing weights as well, by the same central update.
-    soft_threshold : float, default=0.0
-        Threshold on each coordinate of the local means before pooling, for sparse means.
     **others
         Those of :class:`fedmix.methods.federated_mixture.FederatedMixture`.
 
@@ -64,6 +63,19 @@ class FedGrEM(FederatedMixture):
     Section D.
     """
 
+    tunes: ClassVar[tuple[str, ...]] = ("penalty_scale",)
+    constraints: ClassVar[Constraints] = {
+        "step_scale": ["number > 0"],
+        "initial_penalty": ["number >= 0"],
+        "penalty_decay": ["number >= 0 and <= 1"],
+        "penalty_scale": ["number >= 0", {"held-out"}],
+        "central_steps": ["integer >= 1", {"exact"}],
+        "safe_step": ["boolean", {"curvature"}],
+        "participation": ["number > 0 and <= 1"],
+        "batch_size": ["integer >= 1", None],
+        "aggregate_weights": ["boolean"],
+    }
+
     def __init__(
         self,
         n_components: int,
@@ -77,9 +89,8 @@ class FedGrEM(FederatedMixture):
         participation: float = 1.0,
         batch_size: int | None = None,
         aggregate_weights: bool = False,
-        soft_threshold: float = 0.0,
         max_rounds: int = 1000,
-        tol: float = 0.0,
+        tol: float = 1e-4,
         init: tuple[FloatArray, FloatArray] | str | None = None,
         density_floor: str | None = None,
         random_state: int = 0,
@@ -94,17 +105,15 @@ class FedGrEM(FederatedMixture):
         self.participation = participation
         self.batch_size = batch_size
         self.aggregate_weights = aggregate_weights
-        self.soft_threshold = soft_threshold
 
-    def fit(self, clients: Clients) -> FedGrEM:
-        """Alternate local gradient steps and central updates; return the estimator itself."""
+    def _fit(self, clients: Clients) -> None:
+        """Alternate local gradient steps and central updates."""
         sample = self._start(clients)
         self.penalty_scale_ = self._choose_penalty_scale(clients)
         self.penalty_ = float(self.initial_penalty)
         step_sizes = self._initial_step_sizes()
         generator = generator_of(self.random_state)
-        floats = 0
-        for _ in self._rounds():
+        for _ in self._em_rounds():
             active = self._draw_clients(len(clients), generator)
             batch = self._draw_points(sample, active, generator)
             statistics = self._expectation(batch, for_gradient=self.safe_step != "curvature")
@@ -113,9 +122,8 @@ class FedGrEM(FederatedMixture):
             self._check_finite(weights, means)
             self.penalty_ = self._next_penalty(clients)
             self.weights_, self.means_ = self._central_update(weights, means, sample, active)
-            floats += int(active.sum()) * self._floats_per_client()
-        self.communication_ = {"up": floats, "down": floats}
-        return self
+            floats = active.sum() * self._floats_per_client()
+            self._send(up=floats, down=floats)
 
     def _initial_step_sizes(self) -> FloatArray:
         """Return C_eta / w[0], (K, R); 0 where w[0] is 0, whose component gets no points."""
@@ -131,10 +139,7 @@ class FedGrEM(FederatedMixture):
         if self.safe_step:
             with np.errstate(divide="ignore", over="ignore"):
                 step_sizes = np.minimum(step_sizes, 1.0 / self._curvature(statistics))
-        means = self.means_ + step_sizes[..., None] * statistics.gradient()
-        if self.soft_threshold == 0:
-            return means
-        return np.sign(means) * np.maximum(np.abs(means) - self.soft_threshold, 0.0)
+        return self.means_ + step_sizes[..., None] * statistics.gradient()
 
     def _curvature(self, statistics: Statistics) -> FloatArray:
         """Return the curvature that limits the steps, (K, R)."""
@@ -204,22 +209,3 @@ class FedGrEM(FederatedMixture):
     def _has_settled(self, before: list[FloatArray]) -> bool:
         draws = self.participation < 1 or self.batch_size is not None
         return not draws and super()._has_settled(before)
-
-    def _validate(self) -> None:
-        super()._validate()
-        check_number(self, "step_scale", self.step_scale, above=0)
-        check_number(self, "initial_penalty", self.initial_penalty, least=0)
-        check_number(self, "penalty_decay", self.penalty_decay, least=0)
-        check_number(self, "soft_threshold", self.soft_threshold, least=0)
-        if isinstance(self.penalty_scale, str):
-            check_choice(self, "penalty_scale", self.penalty_scale, ("held-out",))
-        else:
-            check_number(self, "penalty_scale", self.penalty_scale, least=0)
-        check_choice(self, "safe_step", self.safe_step, (True, False, "curvature"))
-        if isinstance(self.central_steps, str):
-            check_choice(self, "central_steps", self.central_steps, ("exact",))
-        else:
-            check_integer(self, "central_steps", self.central_steps, 1)
-        check_number(self, "participation", self.participation, above=0, most=1)
-        if self.batch_size is not None:
-            check_integer(self, "batch_size", self.batch_size, 1)

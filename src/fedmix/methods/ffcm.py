@@ -8,17 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from fedmix.checks import as_numbers, check_choice, check_integer, check_number
+from fedmix.checks import as_numbers
 from fedmix.clients import Clients
-from fedmix.methods.base import register
+from fedmix.methods.base import Constraints, register
 from fedmix.methods.centroids import CentroidClustering
 from fedmix.methods.local_kmeans import cluster_points
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
-
-_AGGREGATIONS = ("average", "kmeans")
-_RULES = ("own", "published")
 
 
 @register
@@ -50,7 +47,7 @@ class FFCM(CentroidClustering):
     tol : float, default=0.0
         Stop when no centre moves further than this (in "kmeans", centres are matched by index); 0
         runs all rounds unless nothing moves at all.
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator or None, default=0
 
     Attributes
     ----------
@@ -62,6 +59,16 @@ class FFCM(CentroidClustering):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("n_clusters",)
+    constraints: ClassVar[Constraints] = {
+        "n_clusters": ["integer >= 1"],
+        "aggregation": [{"average", "kmeans"}],
+        "rule": [{"own", "published"}],
+        "fuzzifier": ["number > 1"],
+        "max_rounds": ["integer >= 1"],
+        "local_steps": ["integer >= 1"],
+        "init": ["array-like", None],
+        "tol": ["number >= 0"],
+    }
 
     def __init__(
         self,
@@ -73,7 +80,7 @@ class FFCM(CentroidClustering):
         local_steps: int = 1,
         init: ArrayLike | None = None,
         tol: float = 0.0,
-        random_state: int | np.random.Generator | None = None,
+        random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.aggregation = aggregation
@@ -85,25 +92,21 @@ class FFCM(CentroidClustering):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, clients: Clients) -> FFCM:
+    def _fit(self, clients: Clients) -> None:
         """Alternate local fuzzy c-means steps and the aggregation of the centres."""
-        self._validate()
         rng = generator_of(self.random_state)
         centres = self._start(clients, rng)
         active = [points for points in clients if len(points)]
-        rounds, converged = 0, False
         with threadpool_limits(limits=1):
-            while rounds < self.max_rounds and not converged:
-                previous, rounds = centres, rounds + 1
+            for _ in self._rounds(self.max_rounds):
+                previous = centres
                 local = [self._local_steps(points, centres) for points in active]
                 centres = self._aggregate(local, rng)
-                converged = bool(np.linalg.norm(centres - previous, axis=1).max() <= self.tol)
-        self._set_centres(centres, rounds, converged)
-        self.communication_ = {
-            "up": rounds * len(active) * (centres.size + len(centres)),
-            "down": rounds * len(active) * centres.size,
-        }
-        return self
+                n = len(active) * centres.size
+                self._send(up=n + len(active) * len(centres), down=n)
+                move = np.linalg.norm(centres - previous, axis=1).max()
+                self.converged_ = bool(move <= self.tol)
+        self._set_centres(centres)
 
     def _start(self, clients: Clients, rng: np.random.Generator) -> FloatArray:
         shape = (self.n_clusters, clients.n_features)
@@ -139,14 +142,6 @@ class FFCM(CentroidClustering):
         support = np.stack([s for _, s in local])
         share = support / np.maximum(support.sum(axis=0), np.finfo(np.float64).tiny)
         return np.einsum("gk,gkd->kd", share, centres)
-
-    def _validate(self) -> None:
-        for name in ("n_clusters", "max_rounds", "local_steps"):
-            check_integer(self, name, getattr(self, name), 1)
-        check_choice(self, "aggregation", self.aggregation, _AGGREGATIONS)
-        check_choice(self, "rule", self.rule, _RULES)
-        check_number(self, "fuzzifier", self.fuzzifier, above=1)
-        check_number(self, "tol", self.tol, least=0)
 
 
 def memberships(points: FloatArray, centres: FloatArray, exponent: float) -> FloatArray:

@@ -8,17 +8,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fedmix.checks import check_choice, check_integer
 from fedmix.clients import Clients
-from fedmix.methods.base import register
+from fedmix.methods.base import Constraints, register
 from fedmix.methods.centroids import CentroidClustering, nearest_centre
 from fedmix.methods.local_kmeans import cluster_clients
 from fedmix.methods.seeding import components_of
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
-
-_SEEDINGS = ("farthest-minimum", "farthest-mean")
 
 
 @register
@@ -39,7 +36,7 @@ class KFED(CentroidClustering):
         the largest mean distance to all chosen ones (FedGEM's published re-implementation).
     n_init : int, default=10
         Restarts of the local k-means, of which the best counts; long scikit-learn's own default.
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator or None, default=0
 
     Attributes
     ----------
@@ -51,6 +48,12 @@ class KFED(CentroidClustering):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("n_clusters", "components_per_client")
+    constraints: ClassVar[Constraints] = {
+        "n_clusters": ["integer >= 1"],
+        "components_per_client": ["integer >= 1", "integers >= 1", None],
+        "seeding": [{"farthest-minimum", "farthest-mean"}],
+        "n_init": ["integer >= 1"],
+    }
 
     def __init__(
         self,
@@ -58,7 +61,7 @@ class KFED(CentroidClustering):
         components_per_client: int | Sequence[int] | None = None,
         seeding: str = "farthest-minimum",
         n_init: int = 10,
-        random_state: int | np.random.Generator | None = None,
+        random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.components_per_client = components_per_client
@@ -66,11 +69,8 @@ class KFED(CentroidClustering):
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, clients: Clients) -> KFED:
+    def _fit(self, clients: Clients) -> None:
         """Cluster every client's points once and cluster the centres."""
-        check_integer(self, "n_clusters", self.n_clusters, 1)
-        check_integer(self, "n_init", self.n_init, 1)
-        check_choice(self, "seeding", self.seeding, _SEEDINGS)
         wanted = self.components_per_client
         n_components = components_of(clients, self.n_clusters if wanted is None else wanted)
         rng = generator_of(self.random_state)
@@ -78,12 +78,9 @@ class KFED(CentroidClustering):
         first = local[rng.choice(np.flatnonzero(n_components))]
         centres = np.concatenate(local)
         chosen = _spread_out(first[: self.n_clusters], centres, self.n_clusters, self.seeding)
-        self._set_centres(lloyd_step(centres, chosen), rounds=1, converged=True)
-        self.communication_ = {
-            "up": centres.size,
-            "down": int(np.count_nonzero(n_components)) * self.cluster_centers_.size,
-        }
-        return self
+        self.n_rounds_, self.converged_ = 1, True
+        self._set_centres(lloyd_step(centres, chosen))
+        self._send(up=centres.size, down=np.count_nonzero(n_components) * chosen.size)
 
 
 def lloyd_step(points: FloatArray, centres: FloatArray) -> FloatArray:

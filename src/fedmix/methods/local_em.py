@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from fedmix.checks import check_number
+from typing import ClassVar
+
 from fedmix.clients import Clients
-from fedmix.methods.base import register
+from fedmix.methods.base import Constraints, register
 from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 
 
@@ -21,15 +22,13 @@ class LocalEM(FederatedMixture):
     Section 4.
     """
 
-    def fit(self, clients: Clients) -> LocalEM:
-        """Run EM on each client and return the estimator itself."""
+    def _fit(self, clients: Clients) -> None:
+        """Run EM on each client."""
         sample = self._start(clients)
-        for _ in self._rounds():
+        for _ in self._em_rounds():
             statistics = self._expectation(sample)
             self.weights_ = statistics.mixing_weights(self.weights_)
             self.means_ = self._maximise(statistics)
-        self.communication_ = {"up": 0, "down": 0}
-        return self
 
 
 @register
@@ -50,13 +49,15 @@ class LocalGradientEM(FederatedMixture):
     Section 4.
     """
 
+    constraints: ClassVar[Constraints] = {"step_size": ["number > 0"]}
+
     def __init__(
         self,
         n_components: int,
         family: str = "gaussian",
         step_size: float = 0.1,
         max_rounds: int = 1000,
-        tol: float = 0.0,
+        tol: float = 1e-4,
         init: tuple[FloatArray, FloatArray] | str | None = None,
         density_floor: str | None = None,
         random_state: int = 0,
@@ -64,16 +65,10 @@ class LocalGradientEM(FederatedMixture):
         super().__init__(n_components, family, max_rounds, tol, init, density_floor, random_state)
         self.step_size = step_size
 
-    def fit(self, clients: Clients) -> LocalGradientEM:
-        """Run gradient EM on each client and return the estimator itself."""
+    def _fit(self, clients: Clients) -> None:
+        """Run gradient EM on each client."""
         sample = self._start(clients)
-        for _ in self._rounds():
+        for _ in self._em_rounds():
             statistics = self._expectation(sample, for_gradient=True)
             self.weights_ = statistics.mixing_weights(self.weights_)
             self.means_ = self.means_ + self.step_size * statistics.gradient()
-        self.communication_ = {"up": 0, "down": 0}
-        return self
-
-    def _validate(self) -> None:
-        super()._validate()
-        check_number(self, "step_size", self.step_size, above=0)

@@ -8,12 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from fedmix.checks import check_integer, check_number, check_same_features
-from fedmix.clients import Clients, offsets_of
-from fedmix.methods.base import FederatedEstimator, register
+from fedmix.checks import check_same_features
+from fedmix.clients import Clients, ClientsLike, offsets_of
+from fedmix.methods.base import Constraints, FederatedEstimator, register
 from fedmix.methods.centroids import nearest_centre
 from fedmix.methods.fedgem_client import Mixtures, final_radii
 from fedmix.methods.fedgem_server import Server
@@ -40,7 +39,7 @@ class LocalKMeans(FederatedEstimator):
         v of FedGEM's final merge; its default there.
     n_init : int, default=10
         Restarts of k-means, of which the best counts; long scikit-learn's own default.
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator or None, default=0
 
     Attributes
     ----------
@@ -58,23 +57,26 @@ class LocalKMeans(FederatedEstimator):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("components_per_client",)
+    constraints: ClassVar[Constraints] = {
+        "components_per_client": ["integer >= 1", "integers >= 1"],
+        "final_radius_scale": ["number >= 0"],
+        "n_init": ["integer >= 1"],
+    }
 
     def __init__(
         self,
         components_per_client: int | Sequence[int] = 2,
         final_radius_scale: float = 1.0,
         n_init: int = 10,
-        random_state: int | np.random.Generator | None = None,
+        random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.components_per_client = components_per_client
         self.final_radius_scale = final_radius_scale
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, clients: Clients) -> LocalKMeans:
+    def _fit(self, clients: Clients) -> None:
         """Cluster every client's points, then count the clusters that they have in common."""
-        check_integer(self, "n_init", self.n_init, 1)
-        check_number(self, "final_radius_scale", self.final_radius_scale, least=0)
         n_components = components_of(clients, self.components_per_client)
         rng = generator_of(self.random_state)
         self.means_ = cluster_clients(clients, n_components, rng, self.n_init)
@@ -88,22 +90,19 @@ class LocalKMeans(FederatedEstimator):
         self.superclusters_ = mixtures.split(labels)
         self.cluster_centers_ = merged[np.unique(labels, return_index=True)[1]]
         self.n_clusters_ = len(self.cluster_centers_)
-        self.n_rounds_ = 0
         self.converged_ = True
-        self.communication_ = {"up": merged.size + len(merged), "down": len(merged)}
-        return self
+        self._send(up=merged.size + len(merged), down=len(merged))
 
-    def predict(self, clients: Clients) -> list[IntArray]:
-        """Label each point with the nearest of its client's own centres, 0 to K_g - 1."""
-        check_is_fitted(self)
-        n_features = self.cluster_centers_.shape[1]
-        check_same_features(self, clients, n_features, n_clients=len(self.means_))
-        return [nearest_centre(own, c) for own, c in zip(clients, self.means_, strict=True)]
-
-    def predict_clusters(self, clients: Clients) -> list[IntArray]:
+    def predict_clusters(self, clients: ClientsLike) -> list[IntArray]:
         """Label each point with its global cluster, comparable across clients."""
         local = self.predict(clients)
         return [groups[own] for groups, own in zip(self.superclusters_, local, strict=True)]
+
+    def _predict(self, clients: Clients) -> list[IntArray]:
+        """Label each point with the nearest of its client's own centres, 0 to K_g - 1."""
+        n_features = self.cluster_centers_.shape[1]
+        check_same_features(self, clients, n_features, n_clients=len(self.means_))
+        return [nearest_centre(own, c) for own, c in zip(clients, self.means_, strict=True)]
 
 
 def cluster_clients(

@@ -101,22 +101,16 @@ class PairSource:
         rows = first + np.arange(sizes.sum())
         return cls(clients.points[rows], clients.responses[rows], sizes, fresh)
 
-    def moment(self, theta: NDArray, noise: float, rng: np.random.Generator) -> CrossMoment:
+    def moment(self, theta: NDArray) -> CrossMoment:
         """Return the moment whose top subspace holds the residual errors of ``theta`` (Step 9).
 
         Parameters
         ----------
         theta : ndarray of shape (d,)
             An anchor's estimate.
-        noise : float
-            Standard deviation of the two perturbations of ``theta`` that each client receives.
-        rng : Generator
-            Draws them.
         """
         left = self.responses - self.points @ theta
         right = left
-        if noise > 0:
-            left, right = left - self._perturbed(noise, rng), right - self._perturbed(noise, rng)
         if self.fresh:
             first = np.arange(len(left)) % 2 == 0
             left, right = left * first, right * ~first
@@ -124,11 +118,6 @@ class PairSource:
         else:
             scales = 1 / (self.sizes.sum() * (self.sizes - 1))  # n_i / N over n_i (n_i - 1) pairs
         return CrossMoment(self.points, np.cumsum(self.sizes) - self.sizes, scales, left, right)
-
-    def _perturbed(self, noise: float, rng: np.random.Generator) -> NDArray:
-        """Return what one perturbation a client adds to the predictions, of shape (n,)."""
-        shifts = noise * rng.standard_normal((len(self.sizes), self.points.shape[1]))
-        return np.einsum("nd,nd->n", self.points, np.repeat(shifts, self.sizes, axis=0))
 
 
 def leading_subspace(moment: NDArray, k: int) -> NDArray:

@@ -14,16 +14,15 @@ from fedmix.methods.local_em import LocalEM, LocalGradientEM
 class _Pooled(FederatedMixture):
     """Replace the clients by their pool at the start, and give all of them its result."""
 
-    def fit(self, clients: Clients) -> FederatedMixture:
-        """Fit one mixture to all clients' points and return the estimator itself."""
-        super().fit(clients)
+    def _fit(self, clients: Clients) -> None:
+        """Fit one mixture to all clients' points."""
+        super()._fit(clients)
         n_clients = len(clients)
         self.weights_ = np.repeat(self.weights_, n_clients, axis=0)
         self.means_ = np.repeat(self.means_, n_clients, axis=0)
         width = clients.n_features + (clients.responses is not None)
         n_parameters = self.weights_.size + self.means_.size
-        self.communication_ = {"up": clients.n_points * width, "down": n_parameters}
-        return self
+        self._send(up=clients.n_points * width, down=n_parameters)
 
     def _start(self, clients: Clients) -> Sample:
         if self.init is None or isinstance(self.init, str):

@@ -20,23 +20,19 @@ def components_of(clients: Clients, components_per_client: int | Sequence[int]) 
     Parameters
     ----------
     clients : Clients
-    components_per_client : int or sequence of G ints
+    components_per_client : int or sequence of G ints, >= 1
         One number for all clients, or one a client.
 
     Raises
     ------
     ConfigurationError
-        If there is not one integer >= 1 for every client.
+        If there is not one for every client.
     """
     wanted = np.asarray(components_per_client)
-    if wanted.dtype.kind not in "iu" or wanted.shape not in ((), (len(clients),)):
+    if wanted.shape not in ((), (len(clients),)):
         raise ConfigurationError(
             f"components_per_client: expected one integer, or one for each of the {len(clients)} "
             f"clients; got {components_per_client!r}."
-        )
-    if np.any(wanted < 1):
-        raise ConfigurationError(
-            f"components_per_client: expected numbers >= 1, got {components_per_client!r}."
         )
     return np.where(clients.sizes > 0, wanted, 0).astype(np.int64)
 

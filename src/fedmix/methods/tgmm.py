@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from fedmix import families
-from fedmix.checks import check_number
 from fedmix.clients import Clients
-from fedmix.methods.base import register
+from fedmix.methods.base import Constraints, register
 from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 
 
@@ -35,6 +34,10 @@ class TGMM(FederatedMixture):
     """
 
     families: ClassVar[tuple[str, ...]] = ("gaussian",)
+    constraints: ClassVar[Constraints] = {
+        "family": [{"gaussian"}],
+        "source_weight": ["number >= 0"],
+    }
 
     def __init__(
         self,
@@ -42,7 +45,7 @@ class TGMM(FederatedMixture):
         family: str = "gaussian",
         source_weight: float = 0.4,
         max_rounds: int = 1000,
-        tol: float = 0.0,
+        tol: float = 1e-4,
         init: tuple[FloatArray, FloatArray] | str | None = None,
         density_floor: str | None = None,
         random_state: int = 0,
@@ -50,19 +53,14 @@ class TGMM(FederatedMixture):
         super().__init__(n_components, family, max_rounds, tol, init, density_floor, random_state)
         self.source_weight = source_weight
 
-    def fit(self, clients: Clients) -> TGMM:
-        """Run EM on each client with the pull of all others; return the estimator itself."""
+    def _fit(self, clients: Clients) -> None:
+        """Run EM on each client with the pull of all others."""
         sample = self._start(clients)
         sources = self.means_.sum(axis=0) - self.means_
         share = 1.0 + self.source_weight * (len(clients) - 1)
-        for _ in self._rounds():
+        for _ in self._em_rounds():
             statistics = self._expectation(sample)
             self.weights_ = statistics.mixing_weights(self.weights_)
             local = families.get(self.family).maximise(statistics, self.means_)
             self.means_ = (local + self.source_weight * sources) / share
-        self.communication_ = {"up": sources.size, "down": sources.size}
-        return self
-
-    def _validate(self) -> None:
-        super()._validate()
-        check_number(self, "source_weight", self.source_weight, least=0)
+        self._send(up=sources.size, down=sources.size)

@@ -8,10 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fedmix.checks import check_choice, check_integer, check_number
 from fedmix.clients import Clients
-from fedmix.errors import DataError
-from fedmix.methods.base import register
+from fedmix.errors import ConfigurationError, DataError
+from fedmix.methods.base import Constraints, register
 from fedmix.methods.clustered_regression import ClusteredRegression, Start, starting_models
 from fedmix.methods.moment_descent import (
     CrossMoment,
@@ -25,8 +24,6 @@ from fedmix.methods.moment_descent import (
     power_iteration,
     separation,
 )
-
-SUBSPACES = ("svd", "orthogonal_iteration")
 
 
 @register
@@ -75,17 +72,10 @@ class TwoPhase(ClusteredRegression):
     min_anchor_points : int, optional
         Points that an anchor needs; ``4 k`` by default, two pairs of points for each dimension of
         the subspace (at least two a round if clients are fresh).
-    anchor_noise : float, default=0.0
-        Standard deviation, a coordinate, of the two independent perturbations of an anchor's
-        model that every other client receives (Remark 2). 0 sends the model itself.
     init : array-like of shape (d,), optional
         Start of Phase 1. By default random in the scale of the data.
     gamma : float, default=0.5
         Sets the default learning rate; below 1 local gradient steps contract.
-    temperature : float, default=0.0
-        0 gives the hard labels of equation (8). A positive one gives soft clustering: weights
-        proportional to ``exp(-loss / temperature)``, where a client's loss is its sum of squared
-        residuals over 2 n_i; so it is in units of the squared responses.
     tol : float, default=0.0
         Phase 2 stops when no model moves by more; 0 runs all rounds.
     random_state : int, default=0
@@ -117,6 +107,18 @@ class TwoPhase(ClusteredRegression):
     """
 
     starts_from: ClassVar[str | None] = "model"
+    constraints: ClassVar[Constraints] = {
+        "n_anchors": ["integer >= 1", None],
+        "phase1_rounds": ["integer >= 1"],
+        "subspace": [{"svd", "orthogonal_iteration"}],
+        "subspace_rounds": ["integer >= 1", None],
+        "fresh_clients": ["boolean"],
+        "alpha": ["number > 0", None],
+        "beta": ["number > 0", None],
+        "separation": ["number > 0", None],
+        "epsilon": ["number >= 0"],
+        "min_anchor_points": ["integer >= 2", None],
+    }
 
     anchors_: NDArray
     anchor_labels_: NDArray
@@ -138,10 +140,8 @@ class TwoPhase(ClusteredRegression):
         separation: float | None = None,
         epsilon: float = 0.05,
         min_anchor_points: int | None = None,
-        anchor_noise: float = 0.0,
         init: ArrayLike | None = None,
         gamma: float = 0.5,
-        temperature: float = 0.0,
         tol: float = 0.0,
         random_state: int = 0,
     ) -> None:
@@ -160,10 +160,8 @@ class TwoPhase(ClusteredRegression):
         self.separation = separation
         self.epsilon = epsilon
         self.min_anchor_points = min_anchor_points
-        self.anchor_noise = anchor_noise
         self.init = init
         self.gamma = gamma
-        self.temperature = temperature
         self.tol = tol
         self.random_state = random_state
 
@@ -194,7 +192,7 @@ class TwoPhase(ClusteredRegression):
         threshold = self.epsilon * self._separation(estimates)
         moved = estimates.copy()
         for h, anchor in enumerate(self.anchors_):
-            moment = source.moment(estimates[h], self.anchor_noise, rng)
+            moment = source.moment(estimates[h])
             basis = self._subspace(moment, k, clients, rng)
             points = self._anchor_points(clients, anchor, t)
             small, mean = anchor_moment(*points, estimates[h], basis, self.fresh_clients)
@@ -206,6 +204,11 @@ class TwoPhase(ClusteredRegression):
 
     def _choose_anchors(self, clients: Clients, rng: np.random.Generator) -> NDArray:
         k = self.n_clusters
+        if self.n_anchors is not None and self.n_anchors < k:
+            raise ConfigurationError(
+                f"TwoPhase: expected n_anchors to be at least n_clusters = {k}, got "
+                f"{self.n_anchors}: each cluster needs an anchor of its own."
+            )
         wanted = max(k, ceil(3 * k * log(k))) if self.n_anchors is None else self.n_anchors
         least = 2 * self.phase1_rounds if self.fresh_clients else 2
         least = max(4 * k, least) if self.min_anchor_points is None else self.min_anchor_points
@@ -291,8 +294,7 @@ class TwoPhase(ClusteredRegression):
         d, h = clients.n_features, len(self.anchors_)
         k = min(self.n_clusters, d)
         heard = sum(len(source.sizes) for source in sources) * h
-        copies = 2 if self.anchor_noise > 0 else 1
-        down = heard * d * copies + self.phase1_rounds * h * k * d
+        down = heard * d + self.phase1_rounds * h * k * d
         up = self.phase1_rounds * h * d
         if self.subspace == "svd":
             up += heard * d * d
@@ -302,17 +304,3 @@ class TwoPhase(ClusteredRegression):
         if self.alpha is None or self.beta is None:
             up += len(clients) * d * (d + 1) // 2
         return up, down
-
-    def _validate(self, clients: Clients) -> None:
-        super()._validate(clients)
-        check_choice(self, "subspace", self.subspace, SUBSPACES)
-        check_integer(self, "phase1_rounds", self.phase1_rounds, 1)
-        optional = {"n_anchors": self.n_clusters, "min_anchor_points": 2, "subspace_rounds": 1}
-        for name, least in optional.items():
-            if getattr(self, name) is not None:
-                check_integer(self, name, getattr(self, name), least)
-        for name in ("alpha", "beta", "separation"):
-            if getattr(self, name) is not None:
-                check_number(self, name, getattr(self, name), above=0)
-        for name in ("epsilon", "anchor_noise"):
-            check_number(self, name, getattr(self, name), least=0)

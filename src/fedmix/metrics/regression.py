@@ -48,34 +48,3 @@ def model_errors(models: ArrayLike, truth: ArrayLike) -> NDArray:
     if distances.shape[1] == 1:
         return distances[:, 0].max(axis=1)
     return np.array([bottleneck(one) for one in distances])
-
-
-def clustering_accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
-    """Return the share of clients in their own cluster under the best matching of labels.
-
-    Parameters
-    ----------
-    labels, predicted : array-like of shape (M,)
-        True and estimated labels, integers from 0.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Raises
-    ------
-    DataError
-        If the shapes do not agree or there is no client.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    labels, predicted = np.asarray(labels), np.asarray(predicted)
-    if labels.shape != predicted.shape or labels.ndim != 1 or not len(labels):
-        raise DataError(
-            f"Expected one label a client in both arguments; got shapes {labels.shape} and "
-            f"{predicted.shape}."
-        )
-    counts = np.zeros((labels.max() + 1, predicted.max() + 1))
-    np.add.at(counts, (labels, predicted), 1)
-    return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / len(labels))

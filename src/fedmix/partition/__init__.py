@@ -5,7 +5,6 @@ from fedmix.partition.contamination import (
     Reference,
     choose_contaminated,
     contaminate,
-    contamination,
 )
 from fedmix.partition.scaling import (
     SCALINGS,
@@ -22,7 +21,6 @@ __all__ = [
     "by_group",
     "choose_contaminated",
     "contaminate",
-    "contamination",
     "jitter_constant_columns",
     "scale",
     "standardize_clients",

@@ -1,9 +1,10 @@
 """Contaminated clients: which they are, and what stands in their data's place.
 
 FedGrEM's paper contaminates clients of real data but does not say how (Section 4.2), so there are
-several kinds, one function each, found by name in :data:`CONTAMINATIONS`. To add one, write a
-function and decorate it. Contaminate what the methods see, that is after any standardisation of
-each client: standardising a contaminated client would undo some of the kinds.
+several kinds, one function each, found by name in :data:`CONTAMINATIONS`: kinds that replace a
+client's points, and kinds that replace its responses. To add one, write a function and enter it
+there. Contaminate what the methods see, that is after any standardisation of each client:
+standardising a contaminated client would undo some of the kinds.
 """
 
 from __future__ import annotations
@@ -42,20 +43,6 @@ class Reference:
 
     clients: Clients
     labels: NDArray[np.int64] | None = None
-
-
-Contamination = Callable[[NDArray[np.float64], np.random.Generator, Reference], NDArray[np.float64]]
-CONTAMINATIONS: dict[str, Contamination] = {}
-
-
-def contamination(function: Contamination) -> Contamination:
-    """Enter a function into :data:`CONTAMINATIONS` under its own name.
-
-    It takes a client's points (n_k, d), a generator and a :class:`Reference`, and returns the n_k
-    points that replace them.
-    """
-    CONTAMINATIONS[function.__name__] = function
-    return function
 
 
 def choose_contaminated(
@@ -112,7 +99,7 @@ def contaminate(
     contaminated : sequence of int
         Numbers of the contaminated clients, as :func:`choose_contaminated` returns them.
     kind : str
-        A name in :data:`CONTAMINATIONS`.
+        A name in ``CONTAMINATIONS["points"]``.
     rng : numpy.random.Generator
         Source of randomness.
     labels : array-like of shape (n,), optional
@@ -131,7 +118,7 @@ def contaminate(
     DataError
         If the kind needs labels and there are none, or no good client has a point.
     """
-    check_choice("contaminate", "kind", kind, CONTAMINATIONS)
+    check_choice("contaminate", "kind", kind, CONTAMINATIONS["points"])
     bad = np.unique(np.asarray(contaminated, dtype=np.int64))
     if 2 * len(bad) > len(clients):
         raise ConfigurationError(
@@ -146,12 +133,11 @@ def contaminate(
         reference = Reference(reference.clients, np.concatenate([own_labels[k] for k in good]))
     arrays = list(clients)
     for k in bad:
-        arrays[k] = CONTAMINATIONS[kind](clients[k], rng, reference)
+        arrays[k] = CONTAMINATIONS["points"][kind](clients[k], rng, reference)
     return clients.with_points(arrays)
 
 
-@contamination
-def gaussian(
+def _gaussian_points(
     points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
 ) -> NDArray[np.float64]:
     """Draw the program's outlier in the data's own scale: N(m + 2.5 s, 4 s^2) a column.
@@ -163,24 +149,21 @@ def gaussian(
     return pooled.mean(axis=0) + scale * (SHIFT + SPREAD * rng.standard_normal(points.shape))
 
 
-@contamination
-def simulation(
+def _simulation(
     points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
 ) -> NDArray[np.float64]:
     """Draw the program's outlier as it is, N(2.5, 4) in every coordinate."""
     return SHIFT + SPREAD * rng.standard_normal(points.shape)
 
 
-@contamination
-def simulation_as_written(
+def _simulation_as_written(
     points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
 ) -> NDArray[np.float64]:
     """Draw the text's outlier as it is, N(2, 3) in every coordinate."""
     return SHIFT_AS_WRITTEN + SPREAD_AS_WRITTEN * rng.standard_normal(points.shape)
 
 
-@contamination
-def shuffled_coordinates(
+def _shuffled_coordinates(
     points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
 ) -> NDArray[np.float64]:
     """Reorder the client's coordinates by one random permutation, the same for all its points.
@@ -196,8 +179,7 @@ def shuffled_coordinates(
     return shuffled
 
 
-@contamination
-def shift(
+def _shift_points(
     points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
 ) -> NDArray[np.float64]:
     """Move the client's points together, in a random direction.
@@ -210,8 +192,7 @@ def shift(
     return points + SHIFT * direction * column_scales(reference.clients.points)
 
 
-@contamination
-def single_class(
+def _single_class(
     points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
 ) -> NDArray[np.float64]:
     """Draw the good clients' points of one random class, again and again if there are too few."""
@@ -221,8 +202,7 @@ def single_class(
     return _draw(reference.clients.points[reference.labels == chosen], len(points), rng)
 
 
-@contamination
-def sign_flip(
+def _sign_flip_points(
     points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
 ) -> NDArray[np.float64]:
     """Draw the points of a random good client with all signs flipped."""
@@ -235,3 +215,50 @@ def _draw(
 ) -> NDArray[np.float64]:
     """Draw rows without replacement, or with it if more are wanted than there are."""
     return points[rng.choice(len(points), size=n_points, replace=n_points > len(points))]
+
+
+def _far_model(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
+    """Follow one model of equal coefficients, three times as long as the true ones."""
+    return x.sum(axis=1) * 3 * length / np.sqrt(x.shape[1])
+
+
+def _gaussian_responses(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
+    """Draw from N(2.5, 4) in units of the responses' standard deviation, whatever the points."""
+    return length * (SHIFT + SPREAD * rng.standard_normal(len(y)))
+
+
+def _shuffled_responses(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
+    return rng.permutation(y)
+
+
+def _shifted_responses(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
+    """Move all responses by 2.5 standard deviations."""
+    return y + SHIFT * length
+
+
+def _flipped_responses(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
+    return -y
+
+
+#: All kinds by what they replace and by name. A kind of "points" takes a client's points (n_k, d),
+#: a generator and a :class:`Reference`, and returns n_k other points. A kind of "responses" takes
+#: points (n_k, d), responses (n_k,), the true models' mean norm (a response's standard deviation)
+#: and a generator, and returns n_k other responses.
+CONTAMINATIONS: dict[str, dict[str, Callable[..., NDArray[np.float64]]]] = {
+    "points": {
+        "gaussian": _gaussian_points,
+        "simulation": _simulation,
+        "simulation_as_written": _simulation_as_written,
+        "shuffled_coordinates": _shuffled_coordinates,
+        "shift": _shift_points,
+        "single_class": _single_class,
+        "sign_flip": _sign_flip_points,
+    },
+    "responses": {
+        "outlier": _far_model,
+        "gaussian": _gaussian_responses,
+        "shuffled": _shuffled_responses,
+        "shift": _shifted_responses,
+        "sign_flip": _flipped_responses,
+    },
+}

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from string import Formatter
 from typing import Any
 
-from fedmix.configuration import merged, raise_all
+from fedmix.conditions import Where, has_values
+from fedmix.configuration import Document, Keys, merged
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods.capabilities import able_methods
 
 DEFAULT_VARIANT = "default"
 REGISTERED = "registered"
-# Values that a setting must have, or several such mappings of which one must fit.
-Where = Mapping[str, Any] | list[Mapping[str, Any]]
+_SAFE_ID = re.compile(r"[\w+-][\w.+-]*")
 
 
 @dataclass(frozen=True)
@@ -40,15 +41,14 @@ class Setting:
         """The folder's name under ``results/<study>/``."""
         return self.name if self.variant == DEFAULT_VARIANT else f"{self.variant}.{self.name}"
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What conditions may speak of: the values, the variant and the setting's name."""
+        return {**self.values, "variant": self.variant, "setting": self.name}
+
     def matches(self, where: Where) -> bool:
-        """Return whether the setting has the given values (a list means any of them)."""
-        if isinstance(where, list):
-            return any(self.matches(one) for one in where)
-        values = {**self.values, "variant": self.variant, "setting": self.name}
-        return all(
-            values.get(key) in wanted if isinstance(wanted, list) else values.get(key) == wanted
-            for key, wanted in where.items()
-        )
+        """Return whether the setting has the given values, its variant and name among them."""
+        return has_values(self.identity, where)
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,11 @@ class Study:
     settings: Mapping[str, Setting]
     variants: Mapping[str, Mapping[str, Any]]
     methods: Mapping[str, PlannedMethod]
+
+    @property
+    def method_names(self) -> set[str]:
+        """What a variant may call the methods: their names, and those of the entries they vary."""
+        return {name for m in self.methods.values() for name in (m.name, m.source)}
 
     @property
     def diagnostic(self) -> list[str]:
@@ -122,16 +127,14 @@ def replications_of(block: str) -> range:
     return range(int(first), int(last) + 1)
 
 
-def plan_study(
-    name: str, paper: str, document: Mapping[str, Any], methods: Mapping[str, Any]
-) -> Study:
+def plan_study(name: str, paper: str, document: Document, methods: Mapping[str, Any]) -> Study:
     """Resolve a study's configuration.
 
     Parameters
     ----------
     name, paper : str
         The study's name, and the folder that it belongs to.
-    document : mapping
+    document : Document
         Its validated configuration, the preset's changes included.
     methods : mapping
         The method entries of ``config/methods.yaml``. A study whose methods are ``registered``
@@ -144,85 +147,107 @@ def plan_study(
     Raises
     ------
     ConfigurationError
-        If settings share an id, or a method or variant is unknown.
+        If settings share an id, or a method is unknown.
     """
-    variants = document.get("variants") or {DEFAULT_VARIANT: {}}
-    planned = {m.name: m for m in _planned_methods(name, document["methods"], methods)}
-    raise_all(
-        f"studies/{name}.yaml: variant {variant!r} changes the unknown method {method!r}. "
-        f"{nearest_names(method, [*planned, *methods])}"
-        for variant, change in variants.items()
-        for method in change.get("methods", {})
-        if method not in planned and method not in methods
-    )
+    content = document.content
+    planned = {m.name: m for m in _planned_methods(document.part("methods"), methods)}
     settings: dict[str, Setting] = {}
-    for setting in _settings(name, document, variants):
+    for variant, keys, values in combinations(content):
+        setting = Setting(name, variant, _format_id(document, values), values)
         if setting.folder in settings:
             raise ConfigurationError(
-                f"studies/{name}.yaml: two settings share the id {setting.folder!r}. "
+                f"{document.place(*keys)}: two settings share the id {setting.folder!r}. "
                 "Name every varying key in setting_id."
             )
         settings[setting.folder] = setting
     return Study(
         name=name,
         paper=paper,
-        experiment=document["experiment"],
-        replications=document["replications"],
-        block=document["block"],
+        experiment=content["experiment"],
+        replications=content["replications"],
+        block=content["block"],
         settings=settings,
-        variants=variants,
+        variants=variants_of(content),
         methods=planned,
     )
 
 
-def _settings(
-    study: str, document: Mapping[str, Any], variants: Mapping[str, Any]
-) -> Iterator[Setting]:
-    template = document["setting_id"]
-    for variant, change in variants.items():
-        for grid in change.get("settings", document["settings"]):
-            axes = {k: v if isinstance(v, list) else [v] for k, v in grid.items()}
-            for combination in product(*axes.values()):
-                chosen = dict(zip(axes, combination, strict=True))
-                values = merged(
-                    merged(document.get("constants", {}), change.get("constants", {})), chosen
-                )
-                yield Setting(study, variant, _format_id(study, template, values), values)
+def combinations(document: Mapping[str, Any]) -> Iterator[tuple[str, Keys, dict[str, Any]]]:
+    """Yield the settings of a study's document.
+
+    Yields
+    ------
+    variant : str
+    keys : tuple
+        Where the document has the entry of ``settings`` that the setting comes from.
+    values : dict
+        The constants, the variant's, the entry's own values and one combination of its ``grid``.
+    """
+    for variant, change in variants_of(document).items():
+        constants = merged(document.get("constants", {}), change.get("constants", {}))
+        owner, keys = (change, ("variants", variant)) if "settings" in change else (document, ())
+        for i, entry in enumerate(owner["settings"]):
+            grid = entry.get("grid", {})
+            plain = {key: value for key, value in entry.items() if key != "grid"}
+            for combination in product(*grid.values()):
+                chosen = dict(zip(grid, combination, strict=True))
+                yield variant, (*keys, "settings", i), merged(constants, plain | chosen)
 
 
-def _format_id(study: str, template: str, values: Mapping[str, Any]) -> str:
-    keys = [key for _, key, _, _ in Formatter().parse(template) if key]
-    missing = [key for key in keys if key not in values]
+def variants_of(document: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """Return a document's variants, or one that changes nothing."""
+    return document.get("variants", {DEFAULT_VARIANT: {}})
+
+
+def _format_id(document: Document, values: Mapping[str, Any]) -> str:
+    template = document.content["setting_id"]
+    try:
+        keys = [key for _, key, _, _ in Formatter().parse(template) if key is not None]
+        missing = [key for key in keys if key not in values]
+        name = "" if missing else template.format(**values)
+    except (ValueError, TypeError) as error:
+        raise ConfigurationError(f"{document.place('setting_id')}: {error}") from None
     if missing:
         raise ConfigurationError(
-            f"studies/{study}.yaml: setting_id names {missing[0]!r}, which no setting has. "
+            f"{document.place('setting_id')}: names {missing[0]!r}, which a setting lacks. "
             f"{nearest_names(missing[0], values)}"
         )
-    return template.format(**values)
+    if not _SAFE_ID.fullmatch(name):
+        raise ConfigurationError(
+            f"{document.place('setting_id')}: the id {name!r} is no folder's name: only letters, "
+            "digits and . _ + - can stand in one."
+        )
+    return name
 
 
-def _planned_methods(
-    study: str, wanted: str | list[str | Mapping[str, Any]], known: Mapping[str, Any]
-) -> Iterator[PlannedMethod]:
-    if wanted != REGISTERED:
-        yield from (_plan_method(study, entry, known) for entry in wanted)
+def _planned_methods(wanted: Document, known: Mapping[str, Any]) -> Iterator[PlannedMethod]:
+    if wanted.content == REGISTERED:
+        yield from _registered_methods(known)
         return
+    seen: set[str] = set()
+    for i, entry in enumerate(wanted.content):
+        entry = {"name": entry} if isinstance(entry, str) else entry
+        source = entry.get("method", entry["name"])
+        if source not in known:
+            raise ConfigurationError(
+                f"{wanted.place(i)}: unknown method {source!r}. {nearest_names(source, known)}"
+            )
+        if entry["name"] in seen:
+            raise ConfigurationError(f"{wanted.place(i)}: {entry['name']!r} is listed twice.")
+        seen.add(entry["name"])
+        yield _plan_method(entry, source, known[source])
+
+
+def _registered_methods(known: Mapping[str, Any]) -> Iterator[PlannedMethod]:
     for estimator in able_methods():
         entries = {n: e for n, e in known.items() if e["estimator"] == estimator}
         # A method's first entry is the plain one; a new method may do without.
         name = next(iter(entries), estimator)
         plain = {"estimator": estimator, "label": estimator}
-        yield _plan_method(study, name, {name: entries.get(name, plain)})
+        yield _plan_method({"name": name}, name, entries.get(name, plain))
 
 
-def _plan_method(study: str, entry: str | Mapping[str, Any], known: Mapping) -> PlannedMethod:
-    entry = {"name": entry} if isinstance(entry, str) else entry
-    source = entry.get("method", entry["name"])
-    if source not in known:
-        raise ConfigurationError(
-            f"studies/{study}.yaml: unknown method {source!r}. {nearest_names(source, known)}"
-        )
-    base = known[source]
+def _plan_method(entry: Mapping[str, Any], source: str, base: Mapping[str, Any]) -> PlannedMethod:
     return PlannedMethod(
         name=entry["name"],
         source=source,

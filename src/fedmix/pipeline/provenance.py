@@ -28,12 +28,17 @@ def source_hash(*modules: str) -> str:
         16 hexadecimal digits. A comment changes it, code of another method does not.
     """
     digest = hashlib.sha256()
+    for name in source_files(*modules):
+        digest.update(name.encode())
+        digest.update((ROOT / name).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def source_files(*modules: str) -> list[str]:
+    """Return the modules' files and all of fedmix that they import, relative to the package."""
     asked = [name for module in modules for name in (module, *_modules_within(module))]
     files = set().union(*map(_closure, asked), *map(_other_files_within, modules))
-    for path in sorted(files):
-        digest.update(str(path.relative_to(ROOT)).encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    return sorted(path.relative_to(ROOT).as_posix() for path in files)
 
 
 @cache

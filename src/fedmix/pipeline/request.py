@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fedmix import methods as method_registry
-from fedmix.cells.papers import Paper, read_papers
-from fedmix.configuration import merged, raise_all, read_schema, read_yaml, validate
-from fedmix.data.registry import entries_of
+import yaml
+
+from fedmix.cells.items import Item, read_items
+from fedmix.cells.papers import Paper
+from fedmix.configuration import (
+    Document,
+    Keys,
+    read_document,
+    read_schema,
+    validate,
+)
 from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.pipeline.plan import Setting, Study, plan_study
-
-
-@dataclass(frozen=True)
-class Item:
-    """A table or a figure that a person asks for by name.
-
-    Parameters
-    ----------
-    name, kind, paper, title, caption : str
-        ``kind`` is ``"table"`` or ``"figure"``.
-    study : str
-        The study whose results it shows.
-    where : mapping
-        Values that a setting must have to take part.
-    builder : str
-        ``module.function`` under ``fedmix.views.tables`` or ``fedmix.views.figures``.
-    printed : mapping
-        The paper's rows: ``file`` of ``data/published`` and ``where``, the values they must have.
-    options : mapping
-        Further arguments of the builder.
-    """
-
-    name: str
-    kind: str
-    paper: str
-    title: str
-    caption: str
-    study: str
-    builder: str
-    where: Mapping[str, Any] = field(default_factory=dict)
-    printed: Mapping[str, Any] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
+from fedmix.pipeline.configured import read_configuration
+from fedmix.pipeline.plan import Setting, Study
 
 
 @dataclass(frozen=True)
@@ -106,68 +82,66 @@ def read_request(
         Listing what is wrong, in which file and under which key, with the nearest valid names.
     """
     folder = Path(folder)
-    schemas = folder.parent / "workflow" / "schemas"
-    validate(options, read_schema(schemas / "config.schema.yaml"), "config/config.yaml")
-    papers = read_papers(folder)
-    preset = _read_preset(folder, schemas, papers, options["preset"])
-    methods = _read(folder / "methods.yaml", schemas, "methods")
-    datasets = _read(folder / "datasets.yaml", schemas, "datasets")
-    entries_of(datasets)  # for the errors that the schema cannot see
-    raise_all(_unknown_estimators(methods))
-    studies = _read_studies(papers, schemas, preset, methods, options)
-    raise_all(e for study in studies.values() for e in _setting_errors(study, datasets))
+    options = read_options(folder, options)
+    configuration = read_configuration(folder)
+    preset, known = options["preset"], configuration.presets
+    if preset not in known:
+        raise ConfigurationError(f"There is no preset {preset!r}. {nearest_names(preset, known)}")
+    limits = {key: options[key] for key in ("replications", "block") if options[key]}
+    studies = {name: replace(study, **limits) for name, study in known[preset].items()}
     present = {name: _without_missing(study, Path(workdir)) for name, study in studies.items()}
-    items = _read_items(papers, schemas, preset)
+    items = read_items(configuration.papers, configuration.changes[preset].items)
     planned = {name: item for name, item in items.items() if item.study in studies}
-    request = Request(options, present, planned, datasets, papers, _left_out(studies, present))
+    request = Request(
+        options=options,
+        studies=present,
+        items=planned,
+        datasets=configuration.datasets,
+        papers=configuration.papers,
+        left_out=_left_out(studies, present),
+    )
     shown = {name: item for name, item in planned.items() if request.settings_of(item)}
     return replace(request, items=shown)
 
 
-def _read_preset(
-    folder: Path, schemas: Path, papers: Mapping[str, Paper], name: str
-) -> dict[str, Any]:
-    """Return a preset's studies and items: those of its own file and of every paper's part."""
-    own = folder / "presets" / f"{name}.yaml"
-    parts = [paper.folder / "presets" / own.name for paper in papers.values()]
-    found = [path for path in (own, *parts) if path.exists()] or [own]
-    preset: dict[str, Any] = {"studies": {}, "items": {}}
-    for path in found:
-        part = _read(path, schemas, "preset")
-        if part.get("studies") == "all":
-            part["studies"] = {study: {} for study in _study_files(papers)}
-        preset["studies"] |= part.get("studies", {})
-        preset["items"] |= part.get("items", {})
-    return preset
+def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the top-level configuration, checked.
 
+    Parameters
+    ----------
+    folder : pathlib.Path
+        The ``config`` folder.
+    options : mapping
+        ``config.yaml`` with what the command line changes. Snakemake leaves some of that as text,
+        such as the ``true`` of ``--config partial=true``.
 
-def _study_files(papers: Mapping[str, Paper]) -> dict[str, tuple[Paper, Path]]:
-    """Return every study's paper and file, by the study's name."""
-    return {
-        path.stem: (paper, path)
-        for paper in papers.values()
-        for path in sorted((paper.folder / "studies").glob("*.yaml"))
+    Raises
+    ------
+    ConfigurationError
+        Listing what is wrong, and whether the file or the command line says so.
+    """
+    file = read_document(folder / "config.yaml", empty={})
+    schema = read_schema(folder.parent / "workflow" / "schemas" / "config.schema.yaml")
+    kinds = {key: entry["type"] for key, entry in schema["properties"].items()}
+    given = {key for key, value in options.items() if value != file.content.get(key)}
+    values = {
+        key: plain(value) if key in given and "string" not in kinds.get(key, "string") else value
+        for key, value in options.items()
     }
 
+    def find(keys: Keys) -> str | None:
+        return f"the command line (--config): {keys[0]}" if keys and keys[0] in given else None
 
-def _read_studies(
-    papers: Mapping[str, Paper], schemas: Path, preset: Mapping, methods: Mapping, options: Mapping
-) -> dict[str, Study]:
-    overrides = {k: options[k] for k in ("replications", "block") if options.get(k)}
-    files = _study_files(papers)
-    raise_all(
-        f"preset {options['preset']}: unknown study {name!r}. {nearest_names(name, files)}"
-        for name in preset["studies"]
-        if name not in files
-    )
-    studies = {}
-    for name, change in preset["studies"].items():
-        paper, path = files[name]
-        base = _read(path, schemas, "study")
-        document = merged(merged(base, change or {}), overrides)
-        validate(document, read_schema(schemas / "study.schema.yaml"), f"studies/{name}.yaml")
-        studies[name] = plan_study(name, paper.key, document, methods)
-    return studies
+    validate(Document(values, (find, *file.finders)), schema)
+    return values
+
+
+def plain(value: Any) -> Any:
+    """Return what a text from the command line stands for."""
+    try:
+        return yaml.safe_load(value) if isinstance(value, str) else value
+    except yaml.YAMLError:
+        return value
 
 
 def embedded_path(values: Mapping[str, Any]) -> str:
@@ -193,71 +167,3 @@ def _left_out(studies: Mapping[str, Study], present: Mapping[str, Study]) -> tup
         for folder, setting in study.settings.items()
         if folder not in present[name].settings
     )
-
-
-def _read(path: Path, schemas: Path, schema: str) -> dict[str, Any]:
-    document = read_yaml(path) or {}
-    where = "/".join(path.parts[-2:])
-    validate(document, read_schema(schemas / f"{schema}.schema.yaml"), where)
-    return document
-
-
-def _read_items(
-    papers: Mapping[str, Paper], schemas: Path, preset: Mapping[str, Any]
-) -> dict[str, Item]:
-    entries: dict[str, Any] = {}
-    for paper in papers.values():
-        if (path := paper.folder / "items.yaml").exists():
-            own = _read(path, schemas, "items")
-            entries |= {name: {**entry, "paper": paper.key} for name, entry in own.items()}
-    for name, change in preset.get("items", {}).items():
-        if name not in entries:
-            raise ConfigurationError(
-                f"items of the preset: unknown item {name!r}. {nearest_names(name, entries)}"
-            )
-        entries[name] = merged(entries[name], change)
-    known = _study_files(papers)
-    raise_all(
-        f"items: {name} shows the unknown study {entry['study']!r}. "
-        f"{nearest_names(entry['study'], known)}"
-        for name, entry in entries.items()
-        if entry["study"] not in known
-    )
-    return {name: Item(name=name, **entry) for name, entry in entries.items()}
-
-
-def _unknown_estimators(methods: Mapping[str, Any]) -> Iterator[str]:
-    known = method_registry.index()
-    for name, entry in methods.items():
-        if entry["estimator"] not in known:
-            hint = nearest_names(entry["estimator"], known)
-            yield f"methods.yaml: {name}: unknown estimator {entry['estimator']!r}. {hint}"
-
-
-def _setting_errors(study: Study, datasets: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with settings that a schema cannot see, each once."""
-    found: dict[str, None] = {}
-    for setting in study.settings.values():
-        values, where = setting.values, f"studies/{study.name}.yaml"
-        if "dataset" in values:
-            found |= dict.fromkeys(_dataset_errors(values, datasets, where))
-        bad, clients = values.get("n_contaminated"), values.get("n_clients")
-        if bad and clients and 2 * bad > clients:
-            found[
-                f"{where}: {bad} of {clients} clients contaminated: at most one half can be, "
-                "for nobody can tell which side is right where they are the majority"
-            ] = None
-    yield from found
-
-
-def _dataset_errors(values: Mapping, datasets: Mapping, where: str) -> Iterator[str]:
-    name, embedding = values["dataset"], values.get("embedding")
-    if name not in datasets:
-        yield f"{where}: unknown data set {name!r}. {nearest_names(name, datasets)}"
-        return
-    known = datasets[name]["embeddings"]
-    if embedding not in known:
-        yield (
-            f"{where}: data set {name!r} has no embedding {embedding!r}. "
-            f"{nearest_names(str(embedding), known)}"
-        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fedmix.checks import check_choice
 from fedmix.clients import Clients, offsets_of
 from fedmix.errors import ConfigurationError
-from fedmix.partition.contamination import SHIFT, SPREAD
+from fedmix.partition.contamination import CONTAMINATIONS
 
 
 @dataclass(frozen=True)
@@ -103,17 +103,15 @@ def draw_clients(
     noise : float, default=0.2
         Standard deviation of the noise, the paper's.
     contamination : {"outlier", "gaussian", "shuffled", "shift", "sign_flip"}
-        What happens to the contaminated clients' responses, in the kinds of the FedGrEM study: they
-        follow one far model of equal coefficients, three times as long as the true ones; they are
-        N(2.5, 4) in units of their standard deviation, whatever the points; they are permuted;
-        moved by 2.5 standard deviations; or of the other sign.
+        What happens to the contaminated clients' responses, see
+        :mod:`fedmix.partition.contamination`.
 
     Returns
     -------
     Clients
         With responses.
     """
-    check_choice("draw_clients", "contamination", contamination, CONTAMINATIONS)
+    check_choice("draw_clients", "contamination", contamination, CONTAMINATIONS["responses"])
     d = truth.models.shape[1]
     points = rng.standard_normal((truth.sizes.sum(), d))
     errors = noise * rng.standard_normal(len(points))
@@ -124,40 +122,9 @@ def draw_clients(
         own = truth.labels[owners] == j
         responses[own] = points[own] @ model
     responses += errors
-    spoil = CONTAMINATIONS[contamination]
+    spoil = CONTAMINATIONS["responses"][contamination]
     length = np.linalg.norm(truth.models, axis=1).mean()
     for k in np.flatnonzero(truth.contaminated):
         own = slice(offsets[k], offsets[k + 1])
         responses[own] = spoil(points[own], responses[own], length, rng)
     return Clients(points, offsets, responses)
-
-
-def _outlier(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
-    return x.sum(axis=1) * 3 * length / np.sqrt(x.shape[1])
-
-
-def _gaussian(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
-    return length * (SHIFT + SPREAD * rng.standard_normal(len(y)))
-
-
-def _shuffled(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
-    return rng.permutation(y)
-
-
-def _shift(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
-    return y + SHIFT * length
-
-
-def _sign_flip(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
-    return -y
-
-
-#: What the contaminated clients' responses become, by name; ``length`` is the true models' mean
-#: norm, and so a response's standard deviation.
-CONTAMINATIONS: dict[str, Callable[[NDArray, NDArray, float, np.random.Generator], NDArray]] = {
-    "outlier": _outlier,
-    "gaussian": _gaussian,
-    "shuffled": _shuffled,
-    "shift": _shift,
-    "sign_flip": _sign_flip,
-}

@@ -24,7 +24,7 @@ def held_out(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.Data
     runs : DataFrame
         Of protocols that ran all rows of all tables; others are left out.
     printed : mapping of str to DataFrame
-        Of :func:`fedmix.cells.protocols.score.read_printed`.
+        Of :func:`fedmix.cells.protocols.score.printed_cells`.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def permuted(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.Data
     runs : DataFrame
         Of the first rung.
     printed : mapping of str to DataFrame
-        Of :func:`fedmix.cells.protocols.score.read_printed`.
+        Of :func:`fedmix.cells.protocols.score.printed_cells`.
 
     Returns
     -------

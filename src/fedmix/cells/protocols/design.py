@@ -14,6 +14,7 @@ from fedmix.cells.protocols.score import joint_distance
 from fedmix.cells.protocols.space import Choice, Space
 from fedmix.configuration import raise_all
 from fedmix.errors import nearest_names
+from fedmix.protocols import settings_of
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -36,12 +37,12 @@ def draw_protocols(space: Space) -> pd.DataFrame:
     Raises
     ------
     ConfigurationError
-        If a choice fills a parameter that its method has not.
+        If a choice fills a parameter that its method has not, or gives a setting that there is not.
     """
     import pandas as pd
     from scipy.stats import qmc
 
-    raise_all(_unknown_parameters(space))
+    raise_all([*_unknown_parameters(space), *_wrong_settings(space)])
     rng = Streams(space.study, "protocols", 0).generator("design")
     n = space.rungs[0].protocols
     points = qmc.LatinHypercube(len(space.choices), rng=rng).random(n)
@@ -107,6 +108,23 @@ def _unknown_parameters(space: Space) -> Iterator[str]:
             if parameter not in known:
                 hint = nearest_names(parameter, known)
                 yield f"choices: {choice.name}: {method} has no parameter {parameter!r}. {hint}"
+
+
+def _wrong_settings(space: Space) -> Iterator[str]:
+    """Yield values that the experiment does not take; each is put into an otherwise plain one."""
+    from pydantic import ValidationError
+
+    for table in space.tables.values():
+        choices = [c for c in space.choices_of(table.name) if c.setting]
+        plain = {str(choice.setting): choice.values[0].value for choice in choices}
+        for choice in choices:
+            for value in choice.values:
+                own = {**table.setting, "n_contaminated": 0, **plain, choice.setting: value.value}
+                try:
+                    settings_of(own)
+                except ValidationError as error:
+                    first = error.errors()[0]
+                    yield f"choices: {choice.name}: {value.name}: {first['loc']}: {first['msg']}"
 
 
 def take(choice: Choice, shares: NDArray[np.float64]) -> list[str]:

@@ -29,7 +29,7 @@ def rank_protocols(
     runs : DataFrame
         Of all rungs.
     printed : mapping
-        Of :func:`fedmix.cells.protocols.score.read_printed`.
+        Of :func:`fedmix.cells.protocols.score.printed_cells`.
     chosen : sequence of DataFrame
         Each rung's protocols, with their choices.
 

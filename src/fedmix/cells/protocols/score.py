@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedmix.cells.matching import has_values
-from fedmix.cells.papers import read_papers
-from fedmix.cells.printed import load, read_mapping, setting_of, stand_in_settings
+from fedmix.cells.items import Item
+from fedmix.cells.measured import identity_of
+from fedmix.cells.printed import PrintedTable
 from fedmix.cells.protocols.space import Space
 from fedmix.errors import DataError
 
@@ -25,39 +25,25 @@ RESAMPLES = 200
 INTERVAL = (0.025, 0.975)
 
 
-def read_printed(
-    space: Space, config: str | os.PathLike, published: str | os.PathLike
-) -> dict[str, pd.DataFrame]:
-    """Return the printed cells of every table of a search, see :func:`printed_cells`.
-
-    Parameters
-    ----------
-    space : Space
-    config, published : path-like
-        The configuration, and the printed numbers.
-    """
-    mapping = read_mapping(read_papers(Path(config)))
-    cells = load(Path(published), mapping)
-    stand_ins = mapping["stand_ins"]
-    return {table: printed_cells(space, table, cells, stand_ins) for table in space.tables}
-
-
 def printed_cells(
-    space: Space, table: str, cells: pd.DataFrame, stand_ins: Sequence[Mapping[str, Any]]
-) -> pd.DataFrame:
-    """Return a table's printed cells in our unit.
+    space: Space, items: Mapping[str, Item], labels: Mapping[str, str], published: str | os.PathLike
+) -> dict[str, pd.DataFrame]:
+    """Return every table's printed cells in our unit.
 
     Parameters
     ----------
     space : Space
-    table : str
-    cells, stand_ins
-        Of :func:`fedmix.cells.printed.load` and :func:`fedmix.cells.printed.read_mapping`.
+    items : mapping of str to Item
+        The tables' items.
+    labels : mapping of str to str
+        Method -> its name in print.
+    published : path-like
+        ``data/published``.
 
     Returns
     -------
-    DataFrame
-        ``n_contaminated, method, mean, sd``, a row of the table after the other.
+    dict of str to DataFrame
+        Table -> ``n_contaminated, method, mean, sd``, a row of the table after the other.
 
     Raises
     ------
@@ -66,46 +52,26 @@ def printed_cells(
     """
     import pandas as pd
 
-    wanted = space.tables[table]
-    own = cells[
-        (cells["paper"] == space.paper)
-        & (cells["table"] == wanted.printed)
-        & (cells["study"] == space.study)
-        & (cells["metric"] == space.metric)
-    ].to_dict("records")
-    found = []
-    for n_contaminated in wanted.n_contaminated:
-        setting = {**wanted.setting, "n_contaminated": n_contaminated}
-        for method in space.methods:
-            cell = next(
-                (c for c in own if c["method"] == method and _matches(setting, c, stand_ins)), None
-            )
-            if cell is None:
-                raise DataError(
-                    f"protocols.yaml of {space.paper}: {table} has no printed cell for {method} "
-                    f"with {n_contaminated} contaminated clients; see its printed.yaml."
-                )
-            if not cell["printed_sd"] > 0:
-                raise DataError(
-                    f"{space.paper}, table {wanted.printed}, {cell['row']} / {cell['column']}: a "
-                    "search needs a printed standard deviation above 0."
-                )
-            found.append(
-                {
-                    "n_contaminated": n_contaminated,
-                    "method": method,
-                    "mean": cell["printed_mean"] * cell["scale"],
-                    "sd": cell["printed_sd"] * cell["scale"],
-                }
-            )
-    return pd.DataFrame(found)
-
-
-def _matches(
-    setting: Mapping[str, Any], cell: Mapping[str, Any], stand_ins: Sequence[Mapping[str, Any]]
-) -> bool:
-    fixed = setting_of(cell)
-    return any(has_values(setting, w) for w in (fixed, *stand_in_settings(fixed, stand_ins)))
+    found = {}
+    for name, table in space.tables.items():
+        printed = PrintedTable(items[name], Path(published))
+        scale = items[name].scale
+        rows = []
+        for n_contaminated in table.n_contaminated:
+            setting = {**table.setting, "n_contaminated": n_contaminated}
+            for method in space.methods:
+                label = labels.get(method, method)
+                names, _ = printed.names_of(identity_of(setting, method, label))
+                cell = printed.number(names) if names else None
+                if cell is None or not cell.sd > 0:
+                    raise DataError(
+                        f"protocols.yaml of {space.paper}: {name} has no printed mean and standard "
+                        f"deviation of {label} with {n_contaminated} contaminated clients; see its "
+                        "`printed` in tables.yaml."
+                    )
+                rows.append((n_contaminated, method, cell.mean * scale, cell.sd * scale))
+        found[name] = pd.DataFrame(rows, columns=["n_contaminated", "method", "mean", "sd"])
+    return found
 
 
 def errors_of(runs: pd.DataFrame, printed: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -134,9 +100,9 @@ def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, method: str) -> p
     Parameters
     ----------
     runs : DataFrame
-        Of :func:`fedmix.experiments.protocols.run_protocols`.
+        Of :func:`fedmix.protocols.run_protocols`.
     printed : DataFrame
-        Of :func:`printed_cells`.
+        One table's of :func:`printed_cells`.
     method : str
         The method whose lead is the claim.
 

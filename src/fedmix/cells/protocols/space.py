@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from fedmix import methods as method_registry
-from fedmix.cells.papers import Paper
-from fedmix.configuration import merged, raise_all, read_schema, read_yaml, validate
+from fedmix.cells.papers import Paper, part_document, schema_of
+from fedmix.configuration import Document, raise_all, validate
 from fedmix.errors import nearest_names
 
 if TYPE_CHECKING:
-    from fedmix.experiments.protocols import Protocol
+    from fedmix.protocols import Protocol
 
 #: The target that all tables share one protocol for.
 COMMON = "common"
@@ -40,8 +40,8 @@ class Choice:
         The setting's value that it fills; otherwise
     methods : mapping of str to str
         method -> the parameter that it fills.
-    tables : sequence of str
-        The tables that it concerns; all if there is none.
+    tables : sequence of str, optional
+        The tables that it concerns; by default all.
     """
 
     name: str
@@ -49,11 +49,11 @@ class Choice:
     values: Sequence[Value]
     setting: str | None = None
     methods: Mapping[str, str] = field(default_factory=dict)
-    tables: Sequence[str] = ()
+    tables: Sequence[str] | None = None
 
     def concerns(self, table: str) -> bool:
         """Return whether a table depends on it."""
-        return not self.tables or table in self.tables
+        return self.tables is None or table in self.tables
 
     def value(self, name: str) -> Any:
         """Return what a value's name fills in."""
@@ -66,7 +66,6 @@ class Table:
 
     name: str
     title: str
-    printed: str
     setting: Mapping[str, Any]
     n_contaminated: Sequence[int]
 
@@ -108,8 +107,8 @@ class Space:
     ----------
     paper : str
         The paper's key.
-    study, metric, method : str
-        Whose printed cells are searched for, and the method whose lead is the claim.
+    study, method : str
+        The study that the tables show, and the method whose lead is the claim.
     methods : mapping of str to mapping
         Method -> parameters that no choice changes.
     tables : mapping of str to Table
@@ -121,7 +120,6 @@ class Space:
 
     paper: str
     study: str
-    metric: str
     method: str
     methods: Mapping[str, Mapping[str, Any]]
     tables: Mapping[str, Table]
@@ -164,7 +162,7 @@ class Space:
             )
             for choice in self.choices_of(table)
         }
-        own = replace(self.tables[table], title="", printed="", n_contaminated=())
+        own = replace(self.tables[table], title="", n_contaminated=())
         return replace(self, tables={table: own}, choices=choices, rungs=(), in_all=False)
 
     def protocol(self, table: str, chosen: Mapping[str, Any]) -> Protocol:
@@ -176,7 +174,7 @@ class Space:
         chosen : mapping
             A row of the design: ``protocol``, its name, and the name of each choice's value.
         """
-        from fedmix.experiments.protocols import Protocol  # compiled code, which a plan needs not
+        from fedmix.protocols import Protocol  # compiled code, which a plan needs not
 
         setting: dict[str, Any] = {}
         parameters = {method: dict(base) for method, base in self.methods.items()}
@@ -197,24 +195,18 @@ def read_space(paper: Paper, preset: str) -> Space | None:
     ConfigurationError
         Listing all that is wrong in ``protocols.yaml``.
     """
-    path = paper.folder / "protocols.yaml"
-    if not path.exists():
+    whole = part_document(paper, "protocols")
+    if whole is None or preset not in whole.content["presets"]:
         return None
-    schema = read_schema(paper.folder.parents[2] / "workflow" / "schemas" / "protocols.schema.yaml")
-    where = "/".join(path.parts[-2:])
-    document = read_yaml(path)
-    validate(document, schema, where)
-    presets = document["presets"]
-    if preset not in presets:
-        return None
-    document = merged(document, presets[preset] or {})
-    validate(document, schema, f"{where}, preset {preset}")
-    raise_all(f"{where}: {error}" for error in _errors(document))
+    changed = whole.under(whole.part("presets", preset))
+    validate(changed, schema_of(paper, "protocols"))
+    raise_all(_errors(changed))
+    document = changed.content
+    tables = document.get("only_tables", document["tables"])
     common = document.get("constants", {})
     return Space(
         paper=paper.key,
         study=document["study"],
-        metric=document["metric"],
         method=document["method"],
         methods={
             method: {name: _filled(given, given) for name, given in parameters.items()}
@@ -223,6 +215,7 @@ def read_space(paper: Paper, preset: str) -> Space | None:
         tables={
             name: Table(name, **{**entry, "setting": {**common, **entry["setting"]}})
             for name, entry in document["tables"].items()
+            if name in tables
         },
         choices={name: _choice(name, entry) for name, entry in document["choices"].items()},
         rungs=[Rung(**entry) for entry in document["rungs"]],
@@ -246,26 +239,30 @@ def _filled(given: Any, label: Any) -> Any:
     return (value, tuple(given["units"])) if "units" in given else value
 
 
-def _errors(document: Mapping[str, Any]) -> Iterator[str]:
+def _errors(document: Document) -> Iterator[str]:
     """Yield what is wrong that a schema cannot see."""
-    tables, own_methods = document["tables"], document["methods"]
+    content = document.content
+    tables, run = content["tables"], content["methods"]
     known = method_registry.index()
-    if document["method"] not in own_methods:
-        hint = nearest_names(document["method"], own_methods)
-        yield f"method {document['method']!r} is not run. {hint}"
-    yield from (
-        f"methods: unknown method {method!r}. {nearest_names(method, known)}"
-        for method in own_methods
-        if method not in known
-    )
-    for name, choice in document["choices"].items():
-        for table in choice.get("tables", []):
+    if content["method"] not in run:
+        hint = nearest_names(content["method"], run)
+        yield f"{document.place('method')}: {content['method']!r} is not run. {hint}"
+    for method in run:
+        if method not in known:
+            hint = nearest_names(method, known)
+            yield f"{document.place('methods', method)}: unknown method {method!r}. {hint}"
+    for table in content.get("only_tables", ()):
+        if table not in tables:
+            hint = nearest_names(table, tables)
+            yield f"{document.place('only_tables')}: unknown table {table!r}. {hint}"
+    for name, choice in content["choices"].items():
+        place = document.place("choices", name)
+        for table in choice.get("tables", ()):
             if table not in tables:
-                yield f"choices: {name}: unknown table {table!r}. {nearest_names(table, tables)}"
+                yield f"{place}: unknown table {table!r}. {nearest_names(table, tables)}"
         for method in choice.get("methods", {}):
-            if method not in own_methods:
-                hint = nearest_names(method, own_methods)
-                yield f"choices: {name}: method {method!r} is not run. {hint}"
-    sizes = [rung["protocols"] for rung in document["rungs"]]
+            if method not in run:
+                yield f"{place}: method {method!r} is not run. {nearest_names(method, run)}"
+    sizes = [rung["protocols"] for rung in content["rungs"]]
     if sizes != sorted(sizes, reverse=True):
-        yield f"rungs: the numbers of protocols {sizes} must not rise."
+        yield f"{document.place('rungs')}: the numbers of protocols {sizes} must not rise."

@@ -4,35 +4,76 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.storage import write_text
+from fedmix.views import captions
 from fedmix.views.figures.save import save_figure
-from fedmix.views.figures.style import house_style
-from fedmix.views.tables.build import find_builder, read_item
+from fedmix.views.figures.style import COLORS, house_style
+from fedmix.views.items import cells_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Modules of this package with a function ``draw``.
+BUILDERS = ("lines", "points", "trajectories", "ranks")
 
 
 def build_figure(
     item: Mapping[str, Any],
-    results: Iterable[str],
-    timings: Iterable[str],
+    cells: pd.DataFrame,
     outputs: Iterable[str | os.PathLike],
+    results: pd.DataFrame | None = None,
 ) -> None:
     """Draw a figure and write it in the formats that the outputs' suffixes name.
 
     Parameters
     ----------
     item : mapping
-        Title, caption, builder, options and the methods' labels.
-    results, timings : iterable of path-like
-        Collected settings.
+        ``name, title, caption, builder, options, preset``; ``looks`` of the methods; ``variants``
+        and ``datasets``, which explain names.
+    cells : DataFrame
+        The frame of cells of the item's settings.
     outputs : iterable of path-like
-        One stem, with the suffixes ``pdf``, ``svg`` and ``png``.
-    """
-    import matplotlib
+        One stem, with the suffixes ``pdf``, ``svg`` and ``png``, and ``md`` for the caption.
+    results : DataFrame, optional
+        Results with rounds, for a figure of trajectories.
 
-    matplotlib.use("agg")
-    builder = find_builder("fedmix.views.figures", item["builder"])
+    Raises
+    ------
+    DataError
+        If there is no cell.
+    ConfigurationError
+        If there is no such builder.
+    """
+    own = cells_of(item, cells)
+    if item["builder"] not in BUILDERS:
+        raise ConfigurationError(
+            f"{item['title']}: there is no builder {item['builder']!r}. "
+            f"{nearest_names(item['builder'], BUILDERS)}"
+        )
+    draw = import_module(f"fedmix.views.figures.{item['builder']}").draw
+    more = {} if results is None else {"results": results}
+    stand_in = captions.stand_in(own, item["datasets"])
     with house_style():
-        figure = builder(**read_item(item, results, timings))
-    stems, _, suffixes = zip(*(os.fspath(o).rpartition(".") for o in outputs), strict=True)
-    save_figure(figure, stems[0], suffixes)
+        options = {**item["options"], "names": item["datasets"]}
+        figure = draw(own, item["looks"], options, **more)
+        if stand_in:
+            figure.suptitle(stand_in, color=COLORS["vermillion"], fontsize="small")
+    files = [os.fspath(output) for output in outputs]
+    stem = files[0].rpartition(".")[0]
+    pictures = [file.rpartition(".")[2] for file in files if not file.endswith(".md")]
+    save_figure(figure, stem, pictures)
+    write_text(f"{stem}.md", caption(item, own) + "\n")
+
+
+def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
+    """Return the whole caption: what stood in, what is shown, n, preset and variants."""
+    return captions.sentences(
+        captions.stand_in(cells, item["datasets"]),
+        item["caption"],
+        captions.replications(cells, item["preset"], "in most cells"),
+        captions.variants_explained(cells, item["variants"]),
+    )

@@ -1,18 +1,110 @@
-"""What figures of several panels share: lines with bands, one legend, names in words."""
+"""What figures of several panels share: which cells a panel shows, lines with bands, one legend."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from fedmix.views.figures.style import MethodStyle
+from fedmix.views.captions import in_words
+from fedmix.views.figures.style import MethodStyle, looks_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+# Statistic -> the columns of the middle and of the band; sd is added to either side.
+STATISTICS = {"mean": ("mean", "sd"), "median": ("median", "q1", "q3")}
+
+
+def panels_of(
+    cells: pd.DataFrame, options: Mapping[str, Any]
+) -> list[list[tuple[dict[str, Any], pd.DataFrame]]]:
+    """Return the panels, row by row: what each is told, and the cells that it shows.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        The item's rows of the frame of cells.
+    options : mapping
+        ``rows`` and ``columns`` are lists of what sets these panels apart from the figure's other
+        options, or the name of a column whose values take a panel each. ``where`` names values
+        that a cell must have (a list means any of them), ``methods`` the methods to draw, and
+        ``metric`` the metric, or ``default`` and the methods that have another; without it a panel
+        shows all of the item's. ``names`` has what values are called in titles.
+
+    Returns
+    -------
+    list of list of (dict, DataFrame)
+        Rows and columns without any cell are left out.
+    """
+    common = {key: value for key, value in options.items() if key not in ("rows", "columns")}
+    names = options.get("names", {})
+    sides = [_side(cells, options.get(side, [{}]), names) for side in ("rows", "columns")]
+    grid = []
+    for row in sides[0]:
+        told = [_joined(common, row, column) for column in sides[1]]
+        grid.append([(panel, chosen(cells, panel)) for panel in told])
+    grid = [row for row in grid if any(len(own) for _, own in row)]
+    kept = [i for i in range(len(sides[1])) if any(len(row[i][1]) for row in grid)]
+    return [[row[i] for i in kept] for row in grid]
+
+
+def chosen(cells: pd.DataFrame, panel: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the cells of one panel; see :func:`panels_of`."""
+    for column, wanted in panel.get("where", {}).items():
+        values = wanted if isinstance(wanted, list) else [wanted]
+        cells = cells[cells[column].isin(values)]
+    if "methods" in panel:
+        cells = cells[cells["method"].isin(panel["methods"])]
+    metric = panel.get("metric")
+    if metric is None:
+        return cells
+    if isinstance(metric, Mapping):
+        return cells[cells["metric"] == cells["method"].map(metric).fillna(metric["default"])]
+    return cells[cells["metric"] == metric]
+
+
+def series_of(
+    cells: pd.DataFrame, options: Mapping[str, Any], looks: Mapping[str, Mapping[str, str]]
+) -> dict[str, tuple[str, MethodStyle]]:
+    """Return the legend's text and the look of every series of a figure.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        All cells that the figure shows.
+    options : mapping
+        ``series`` is the column whose values take a line each: ``"method"``, the default, or
+        another such as ``"variant"``.
+    looks : mapping of str to mapping
+        As in :func:`fedmix.views.figures.style.looks_of`.
+    """
+    column = options.get("series", "method")
+    shown = cells.drop_duplicates(column)
+    names = shown["label"] if column == "method" else shown[column].map(in_words)
+    styles = looks_of(shown[column], looks)
+    return {key: (str(name), styles[key]) for key, name in zip(shown[column], names, strict=True)}
+
+
+def middle_and_band(
+    cells: pd.DataFrame, panel: Mapping[str, Any]
+) -> tuple[pd.Series, tuple[pd.Series, pd.Series]]:
+    """Return what a panel draws of its cells, in the unit to be shown.
+
+    ``statistic`` is ``"mean"`` (with one standard deviation to either side, the default) or
+    ``"median"`` (with quartiles).
+    """
+    columns = STATISTICS[panel.get("statistic", "mean")]
+    values = cells[list(columns)].div(cells["scale"], axis=0)
+    middle = values[columns[0]]
+    if len(columns) == 2:
+        spread = values[columns[1]].fillna(0.0)  # of a single replication there is none
+        return middle, (middle - spread, middle + spread)
+    return middle, (values[columns[1]], values[columns[2]])
 
 
 def line_with_band(
@@ -43,15 +135,23 @@ def line_with_band(
     axis.fill_between(x, *band, color=look.color, alpha=0.12, linewidth=0)
 
 
-def mean_with_band(axis: Axes, cells: pd.DataFrame, x: str, label: str, look: MethodStyle) -> None:
-    """Draw means over a column x, with a band of one standard deviation to either side.
+def name_axes(axes: Any, grid: Sequence[Sequence[tuple[Mapping[str, Any], Any]]]) -> None:
+    """Write titles and labels where they are not repeated by a neighbour.
 
-    ``cells`` are rows of :func:`fedmix.cells.summary.summarise`; the rest is as in
-    :func:`line_with_band`.
+    Parameters
+    ----------
+    axes : ndarray of Axes
+    grid : list of list of (mapping, DataFrame)
+        Of :func:`panels_of`.
     """
-    cells = cells.sort_values(x)
-    band = cells["mean"] - cells["sd"], cells["mean"] + cells["sd"]
-    line_with_band(axis, cells[x], cells["mean"], band, label, look)
+    for i, row in enumerate(grid):
+        axes[i][0].set_ylabel(row[0][0].get("ylabel", ""))
+        for j, (panel, _) in enumerate(row):
+            title, label = panel.get("title", ""), panel.get("xlabel", "")
+            above = grid[i - 1][j][0].get("title", "") if i else ""
+            below = grid[i + 1][j][0].get("xlabel", "") if i + 1 < len(grid) else ""
+            axes[i][j].set_title("" if title == above else title)
+            axes[i][j].set_xlabel("" if label == below else label)
 
 
 def legend_below(figure: Figure) -> None:
@@ -65,6 +165,35 @@ def legend_below(figure: Figure) -> None:
     )
 
 
-def in_words(name: str) -> str:
-    """Return ``"as coded"`` for ``"as_coded"``."""
-    return name.replace("_", " ")
+def new_figure(n_rows: int, n_columns: int, width: float, height: float) -> tuple[Figure, Any]:
+    """Return a figure with axes of shape (n_rows, n_columns), one range of y a row.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+    width, height : float
+        Of a panel, in inches.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(0.9 + width * n_columns, 0.8 + height * n_rows))
+    return figure, figure.subplots(n_rows, n_columns, squeeze=False, sharey="row")
+
+
+def _side(
+    cells: pd.DataFrame, wanted: str | Sequence[Mapping], names: Mapping[str, str]
+) -> Sequence[Mapping[str, Any]]:
+    """Return what each row, or column, of panels is told."""
+    if not isinstance(wanted, str):
+        return wanted
+    values = cells[wanted].dropna().unique()
+    return [
+        {"where": {wanted: value}, "title": names.get(value, in_words(value))} for value in values
+    ]
+
+
+def _joined(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    joined: dict[str, Any] = {}
+    for part in parts:
+        joined |= {**part, "where": joined.get("where", {}) | part.get("where", {})}
+    return joined

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,9 @@ import pandas as pd
 
 from fedmix.cells.protocols.outcome import SHOWN
 from fedmix.cells.protocols.space import Space
-from fedmix.views.figures.panels import in_words, legend_below
+from fedmix.storage import write_text
+from fedmix.views.captions import in_words
+from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_figure
 from fedmix.views.figures.style import COLORS, house_style
 
@@ -21,19 +24,27 @@ if TYPE_CHECKING:
 
 CHOICES_SHOWN = 6
 PALE = "#c9c9c9"
+CAPTIONS = {
+    "curve": (
+        "The method's lead in every protocol, sorted, with 95 % of a bootstrap over replications; "
+        "below, the choices that it depends on most."
+    ),
+    "shares": "How much of the variance over protocols each choice, or a pair of them, explains.",
+    "nearest": "Every replication of the protocol nearest to the print, beside the print.",
+}
 OUTCOMES = {"distance": "distance from the print", "effect": "lead"}
 
 
 def draw_search(
     space: Space, inputs: Mapping[str, str], outputs: Iterable[str | os.PathLike]
 ) -> None:
-    """Draw the three figures of one target and write them.
+    """Draw the three figures of one target and write them, each with its caption beside it.
 
     Parameters
     ----------
     space : Space
     inputs : mapping
-        The CSV files ``first, scores, nearest`` and ``shares``.
+        The CSV files ``first, scores, nearest`` and ``shares``, and ``words``, what was found.
     outputs : iterable of path-like
         Stems that end in ``_curve``, ``_shares`` and ``_nearest``, with suffixes.
     """
@@ -47,9 +58,19 @@ def draw_search(
             "shares": shares(space, parts["shares"]),
             "nearest": nearest(space, parts["nearest"]),
         }
+    words = Path(inputs["words"]).read_text(encoding="utf-8")
+    captions = {**CAPTIONS, "curve": f"{CAPTIONS['curve']} {_as_prose(words)}"}
     for path in outputs:
         stem, _, suffix = os.fspath(path).rpartition(".")
-        save_figure(figures[stem.rpartition("_")[2]], stem, [suffix])
+        figure = stem.rpartition("_")[2]
+        if suffix == "md":
+            write_text(path, captions[figure] + "\n")
+        else:
+            save_figure(figures[figure], stem, [suffix])
+
+
+def _as_prose(points: str) -> str:
+    return " ".join(line.removeprefix("- ") for line in points.splitlines())
 
 
 def read_search(path: str | os.PathLike) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,41 +24,10 @@ COLORS = {
     "black": "#222222",
     "grey": "#8C8C8C",
 }
-# No marker of _KNOWN beyond the first row of these: a method without an entry draws from the
-# second row, so that it is never mistaken for one that has an entry.
+# No paper's methods have these markers: a method without a look of its own is never mistaken for
+# one of theirs.
 _SPARE_MARKERS = ("H", "d", "8", "1", "2", "3", "4", "+", "x", "|")
-_SPARE_LINES = ("-", "--", "-.", ":")
-
-_KNOWN = {
-    # Each paper's own method stands out; methods that meet in a figure differ in both properties.
-    "FedGrEM": ("vermillion", "o", "-"),
-    "FedEM": ("blue", "s", "-"),
-    "TGMM": ("green", "^", "-"),
-    "FedGMM": ("purple", "D", "-"),
-    "LocalEM": ("sky", "v", "--"),
-    "LocalGradientEM": ("orange", "<", "--"),
-    "PooledEM": ("black", "P", ":"),
-    "PooledGradientEM": ("grey", "X", ":"),
-    "TwoPhase": ("vermillion", "h", "-"),
-    "TwoPhase-FedAvg-s1": ("sky", "v", "-"),
-    "TwoPhase-FedAvg-s5": ("vermillion", "h", "-"),
-    "TwoPhase-FedAvg-s10": ("green", "^", "-"),
-    "TwoPhase-FedAvg-s20": ("blue", "s", "-"),
-    "TwoPhase-FedProx": ("purple", "D", "--"),
-    "FedAvg": ("grey", "X", ":"),
-    "OneShotClustering": ("orange", "<", "--"),
-    "IFCA": ("blue", "p", "-."),
-    "OracleClustering": ("black", "P", ":"),
-    "FedGEM": ("vermillion", "*", "-"),
-    "GMM": ("black", "s", "--"),
-    "DP-GMM": ("grey", "D", "--"),
-    "k-FED": ("blue", "v", "-"),
-    "FFCM-avg1": ("purple", "<", "-"),
-    "FFCM-avg2": ("green", ">", "-"),
-    "FedKmeans": ("sky", "^", "-"),
-    "AFCL": ("orange", "p", "-."),
-    "LocalKMeans": ("olive", "X", ":"),
-}
+_LINES = ("-", "--", "-.", ":")
 
 
 @dataclass(frozen=True)
@@ -82,35 +51,49 @@ class MethodStyle:
         return {"color": self.color, "marker": self.marker, "linestyle": self.linestyle}
 
 
-def method_style(name: str) -> MethodStyle:
-    """Return the colour, marker and line of a method, the same in every figure.
-
-    A method without an entry gets a look by its name alone, so that it does not change with the
-    company it is drawn in; it never equals the look of a method that has an entry.
+def looks_of(
+    names: Iterable[str], looks: Mapping[str, Mapping[str, str]]
+) -> dict[str, MethodStyle]:
+    """Return how the methods, or variants, of one figure are drawn.
 
     Parameters
     ----------
-    name : str
-        A method's name in the results, e.g. ``"FedGrEM"``.
+    names : iterable of str
+        As in the results, e.g. ``"FedGrEM"``.
+    looks : mapping of str to mapping
+        Name -> ``color`` (of :data:`COLORS`), ``marker`` and ``line``, as ``about.yaml`` has them.
 
     Returns
     -------
-    MethodStyle
+    dict of str to MethodStyle
+        A name without a look gets one by its name, the same in every figure unless another there
+        has its colour: then it takes the next colour that is free.
 
     Examples
     --------
-    >>> method_style("FedGrEM").keywords()
-    {'color': '#D55E00', 'marker': 'o', 'linestyle': '-'}
+    >>> looks_of(["FedGrEM"], {"FedGrEM": {"color": "blue", "marker": "o", "line": "-"}})
+    {'FedGrEM': MethodStyle(color='#0072B2', marker='o', linestyle='-')}
     """
-    if name in _KNOWN:
-        color, marker, linestyle = _KNOWN[name]
-        return MethodStyle(COLORS[color], marker, linestyle)
-    rest = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
-    looks: list[str] = []
-    for choices in (list(COLORS.values()), _SPARE_MARKERS, _SPARE_LINES):
-        rest, chosen = divmod(rest, len(choices))
-        looks.append(choices[chosen])
-    return MethodStyle(*looks)
+    names = list(names)
+    found = {
+        name: MethodStyle(COLORS[look["color"]], look["marker"], look["line"])
+        for name, look in looks.items()
+        if name in names
+    }
+    for name in names:
+        if name not in found:
+            found[name] = _look_by_name(name, {style.color for style in found.values()})
+    return {name: found[name] for name in names}
+
+
+def _look_by_name(name: str, taken: set[str]) -> MethodStyle:
+    number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
+    palette = list(COLORS.values())
+    number, first = divmod(number, len(palette))
+    in_turn = [*palette[first:], *palette[:first]]
+    color = next((c for c in in_turn if c not in taken), in_turn[0])
+    number, marker = divmod(number, len(_SPARE_MARKERS))
+    return MethodStyle(color, _SPARE_MARKERS[marker], _LINES[number % len(_LINES)])
 
 
 @contextmanager

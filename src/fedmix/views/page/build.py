@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS
-from fedmix.cells.verdicts import VERDICTS
+from fedmix.cells.verdicts import RULES, VERDICTS
 from fedmix.storage import write_text
 from fedmix.views.page.images import inline_image
 from fedmix.views.page.views import (
@@ -28,14 +28,6 @@ if TYPE_CHECKING:
 
 _FOLDER = Path(__file__).parent / "templates"
 CLAIM_SYMBOLS = dict(zip(CLAIM_VERDICTS, "●◐?○–", strict=True))
-_EXPLAINED = {
-    "reproduced": "within Monte-Carlo error, or a quarter of the printed sd",
-    "close": "within one printed sd",
-    "undecided": "too few replications to say",
-    "differs": "more than one printed sd and two standard errors away",
-    "stand-in": "another data set took the paper's place",
-    "not run": "no finished replication",
-}
 
 
 @dataclass(frozen=True)
@@ -46,17 +38,23 @@ class Figure:
     ----------
     paper : str
         Key of the paper, or of a comparison of our own.
-    title, caption : str
+    title : str
         Claims whose section names the figure that the title names (``"FedGrEM, Figure 3"``) are
-        listed beside it. The caption says what is shown and what error bands mean.
+        listed beside it.
     path : path-like
         An SVG or PNG file; of an SVG beyond the size limit the PNG beside it is taken.
+    caption : str, optional
+        By default it is read from the file of the figure's name that ends in ``.md``.
     """
 
     paper: str
     title: str
-    caption: str
     path: str | os.PathLike
+    caption: str = ""
+
+    def read_caption(self) -> str:
+        """Return the caption: what is shown, of what data, and what bands are."""
+        return self.caption or Path(self.path).with_suffix(".md").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class PageContext:
     Parameters
     ----------
     cells : DataFrame
-        Of :func:`fedmix.cells.audit_cells`.
+        The frame of cells of all settings.
     ranks : DataFrame
         Of :func:`fedmix.cells.rank_agreement`.
     claims : DataFrame
@@ -75,6 +73,9 @@ class PageContext:
         Of :func:`fedmix.cells.measure_discrepancies`.
     papers : mapping of str to str
         Title of every paper, and of every comparison of our own, in the order to be shown.
+    tables : sequence of mapping
+        Items as :func:`fedmix.views.tables.build.build_table` takes them, each with its ``paper``,
+        in the order to be shown.
     figures : sequence of Figure
         In the order to be shown.
     provenance : mapping of str to str
@@ -83,6 +84,9 @@ class PageContext:
         Any other than ``"paper"`` is announced on top, with what sets its sizes apart.
     failures : DataFrame, optional
         Rows ``study, variant, method, status, n`` of replications that did not finish.
+    explanations : mapping of str to str
+        Anchor of a cell (:func:`fedmix.views.page.views.anchor`) -> where its number comes from;
+        the cells that have one link to it.
     title : str
         The page's title.
     """
@@ -92,10 +96,12 @@ class PageContext:
     claims: pd.DataFrame
     discrepancies: pd.DataFrame
     papers: Mapping[str, str]
+    tables: Sequence[Mapping[str, Any]] = ()
     figures: Sequence[Figure] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     preset: str = "paper"
     failures: pd.DataFrame | None = None
+    explanations: Mapping[str, str] = field(default_factory=dict)
     title: str = "Federated mixture learning, reproduced and audited"
 
 
@@ -124,7 +130,7 @@ def build_page(context: PageContext, out: str | os.PathLike) -> Path:
         {
             "key": key,
             "name": name,
-            "tables": table_views(context.cells, context.ranks, context.claims, key),
+            "tables": _tables(context, key),
             "figures": _figures(context, key),
         }
         for key, name in context.papers.items()
@@ -144,18 +150,23 @@ def build_page(context: PageContext, out: str | os.PathLike) -> Path:
             verdicts=VERDICTS,
             claim_verdicts=CLAIM_VERDICTS,
             symbols={**SYMBOLS, **CLAIM_SYMBOLS},
-            explained=_EXPLAINED,
+            explained=RULES,
         )
     )
     write_text(out, html)
     return Path(out)
 
 
+def _tables(context: PageContext, paper: str) -> list[dict[str, Any]]:
+    own = [table for table in context.tables if table["paper"] == paper]
+    return table_views(own, context.cells, context.ranks, context.claims, context.explanations)
+
+
 def _figures(context: PageContext, paper: str) -> list[dict[str, object]]:
     return [
         {
             "title": figure.title,
-            "caption": figure.caption,
+            "caption": figure.read_caption(),
             "source": inline_image(figure.path),
             "claims": claims_about(context.claims, paper, figure.title),
         }

@@ -22,7 +22,8 @@ LIMIT = 5_000_000
 
 def export_reproduction(
     folder: str | os.PathLike,
-    audit: Mapping[str, pd.DataFrame],
+    cells: pd.DataFrame,
+    claims: pd.DataFrame,
     provenance: Mapping[str, str],
     tables: Iterable[str | os.PathLike],
     figures: Iterable[str | os.PathLike],
@@ -34,14 +35,16 @@ def export_reproduction(
     ----------
     folder : path-like
         Usually ``docs/reproduction``; what an earlier export left there is replaced.
-    audit : mapping of str to DataFrame
-        Cells and claims.
+    cells : DataFrame
+        The frame of cells of all settings.
+    claims : DataFrame
+        Of :func:`fedmix.cells.claims.evaluate_claims`.
     provenance : mapping of str to str
         How it was run.
     tables : iterable of path-like
         CSV and Markdown files.
     figures : iterable of path-like
-        SVG files.
+        SVG files, each with its caption beside it in a file that ends in ``.md``.
     command : str
         What regenerates the folder.
 
@@ -58,12 +61,12 @@ def export_reproduction(
         (folder / name).mkdir(parents=True)
         for source in sources:
             shutil.copyfile(source, folder / name / source.name)
-    score = scorecard(audit["cells"], audit["claims"])
-    claims = claims_table(audit["claims"])
-    write_text(folder / "cells.csv", cells_table(audit["cells"]).to_csv(index=False))
+    score = scorecard(cells, claims)
+    listed = claims_table(claims)
+    write_text(folder / "cells.csv", cells_table(cells).to_csv(index=False))
     write_text(folder / "scorecard.csv", score.to_csv())
-    write_text(folder / "claims.csv", claims.to_csv())
-    write_text(folder / "claims.md", to_markdown(claims, "# Claims"))
+    write_text(folder / "claims.csv", listed.to_csv())
+    write_text(folder / "claims.md", to_markdown(listed, "# Claims"))
     write_text(
         folder / "README.md", _readme(score, provenance, parts["tables"], parts["figures"], command)
     )
@@ -101,5 +104,7 @@ def _readme(
     lines += ["", "## Tables", ""]
     lines += [f"- [{t.stem}](tables/{t.name})" for t in tables if t.suffix == ".md"]
     lines += ["", "## Figures", ""]
-    lines += [f"![{f.stem}](figures/{f.name})" for f in figures]
-    return "\n".join([*lines, "", "Claims: [claims.md](claims.md)"]) + "\n"
+    for figure in figures:
+        caption = figure.with_suffix(".md").read_text(encoding="utf-8").strip()
+        lines += [f"![{figure.stem}](figures/{figure.name})", "", caption, ""]
+    return "\n".join([*lines, "Claims: [claims.md](claims.md)"]) + "\n"

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.audit import counts, summarise_variants
 from fedmix.cells.claims import CLAIM_VERDICTS
-from fedmix.cells.evidence import SECONDS
-from fedmix.cells.verdicts import VERDICTS
-from fedmix.views.tables.format import mean_sd
+from fedmix.cells.scorecard import counts, printed_cells, summarise_variants
+from fedmix.cells.verdicts import UNDECIDED, VERDICTS
+from fedmix.views.captions import in_words, sentences, stand_in
+from fedmix.views.tables.build import blocks_of, notes
+from fedmix.views.tables.format import is_missing
+from fedmix.views.tables.layout import Block, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import pandas as pd
 
+# What names a cell of a table; its anchor and its explanation go by it.
+ANCHOR = ("item", "variant", "setting", "method", "metric", "row", "column")
 _ITEMS = re.compile(r"(Table|Figure)s? (\d+(?:(?:-| and |, )\d+)*)")
 
 
@@ -64,7 +69,8 @@ def score_views(
 
 def variant_counts(cells: pd.DataFrame) -> list[dict[str, Any]]:
     """Return, for each study's variant, how many printed cells have which verdict."""
-    ran = cells[cells["variant"] != ""]
+    judged = printed_cells(cells)
+    ran = judged[judged["variant"] != ""]
     return [
         {
             "paper": paper,
@@ -77,30 +83,36 @@ def variant_counts(cells: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def table_views(
-    cells: pd.DataFrame, ranks: pd.DataFrame, claims: pd.DataFrame, paper: str
+    tables: Iterable[Mapping[str, Any]],
+    cells: pd.DataFrame,
+    ranks: pd.DataFrame,
+    claims: pd.DataFrame,
+    explanations: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return the printed tables of a paper, each in every variant that was run."""
-    own = cells[cells["paper"] == paper]
-    notes = summarise_variants(own)
+    """Return tables, each in every variant that was run; those without any cell are left out."""
     views = []
-    for (number, title), table in own.groupby(["table", "title"], sort=False):
-        here = (notes["table"] == number) & (notes["title"] == title) & (notes["note"] != "")
-        ranked = ranks[(ranks["paper"] == paper) & (ranks["table"] == number)]
+    moved = summarise_variants(cells)
+    for table in tables:
+        own = cells[cells["item"] == table["name"]]
+        if own.empty:
+            continue
+        ranked = ranks[ranks["item"] == table["name"]]
         views.append(
             {
-                "id": f"{paper}-table-{number}",
-                "label": f"Table {number}",
-                "title": title,
-                "timed": bool((table["metric"] == SECONDS).any()),
+                "id": slug(table["name"]),
+                "title": table["title"],
+                "caption": sentences(stand_in(own, table["datasets"]), table["caption"]),
+                "notes": notes(table, own),
+                "printed": bool((own["printed_text"] != "").any()),
                 "variants": [
-                    _variant_view(variant, group, ranked[ranked["variant"] == variant])
-                    for variant, group in table.groupby("variant", sort=False)
+                    _variant_view(block, ranked[ranked["variant"] == block.variant], explanations)
+                    for block in blocks_of(table, own)
                 ],
-                "moved": notes.loc[here, "note"].value_counts().to_dict(),
-                "claims": claims_about(claims, paper, f"Table {number}"),
+                "moved": _moved(moved[moved["item"] == table["name"]]),
+                "claims": claims_about(claims, table["paper"], table["title"]),
             }
         )
-    return sorted(views, key=lambda view: int(view["label"].split()[1]))
+    return views
 
 
 def claim_views(claims: pd.DataFrame) -> list[dict[str, Any]]:
@@ -125,45 +137,75 @@ def _bar(numbers: dict[str, int]) -> dict[str, Any]:
     return {"total": total, "parts": parts}
 
 
-def _variant_view(variant: str, group: pd.DataFrame, ranks: pd.DataFrame) -> dict[str, Any]:
-    columns = list(dict.fromkeys(group["column"]))
-    rows: dict[str, dict[str, Any]] = {}
-    for cell in group.to_dict("records"):
-        rows.setdefault(cell["row"], {})[cell["column"]] = _cell_view(cell)
+def _moved(summaries: pd.DataFrame) -> dict[str, int]:
+    """Return how many printed numbers fall out differently from variant to variant, and how."""
+    return summaries.loc[summaries["note"] != "", "note"].value_counts().to_dict()
+
+
+def anchor(cell: Mapping[str, Any]) -> str:
+    """Return the name under which one cell of a table is found on the page."""
+    return slug("-".join(str(cell[name]) for name in ANCHOR))
+
+
+def _variant_view(
+    block: Block, ranks: pd.DataFrame, explanations: Mapping[str, str]
+) -> dict[str, Any]:
+    rows = [
+        {
+            "name": row,
+            "cells": [
+                [
+                    _cell_view(entry, explanations)
+                    for entry in block.entries.get((row, column), [])
+                    if entry.cell
+                ]
+                for column in block.columns
+            ],
+        }
+        for row in block.rows
+    ]
+    verdicts = [e.verdict for entries in block.entries.values() for e in entries if e.verdict]
     return {
-        "name": variant or "not run",
-        "columns": columns,
-        "rows": [{"name": n, "cells": [row.get(c) for c in columns]} for n, row in rows.items()],
-        "counts": _nonzero(group["verdict"]),
+        "name": in_words(block.variant) or "not run",
+        "columns": block.columns,
+        "rows": rows,
+        "counts": {v: verdicts.count(v) for v in VERDICTS if v in verdicts},
         "ranks": ranks.to_dict("records"),
     }
 
 
-def _cell_view(cell: dict[str, Any]) -> dict[str, Any]:
+def _cell_view(entry: Entry, explanations: Mapping[str, str]) -> dict[str, Any]:
+    cell, name = entry.cell, anchor(entry.cell)
     return {
-        "ours": mean_sd(cell["scaled_mean"], cell["scaled_sd"], cell["digits"]),
-        "theirs": mean_sd(cell["printed_mean"], cell["printed_sd"], cell["digits"]),
-        "verdict": cell["verdict"],
-        "value": cell["scaled_mean"] if cell["n"] else "",
-        "note": _note(cell),
+        "anchor": name,
+        "ours": entry.ours,
+        "theirs": entry.printed,
+        "verdict": entry.verdict,
+        "value": "" if is_missing(cell["mean"]) else cell["mean"],
+        "note": _note(entry),
+        "explanation": explanations.get(name, ""),
     }
 
 
-def _note(cell: dict[str, Any]) -> str:
+def _note(entry: Entry) -> str:
     """Return the numbers behind a verdict, for the reader who points at a cell."""
-    parts = [cell["verdict"], f"n = {cell['n']}"]
-    if cell["n_failed"]:
-        parts.append(f"{cell['n_failed']} failed")
-    if cell["n"] and cell["metric"] == SECONDS:
-        if cell["relative_speed"] == cell["relative_speed"]:
-            parts.append(f"{cell['relative_speed']:.2f} times the row's common factor")
-    elif cell["n"]:
-        parts.append(f"difference {cell['difference']:+.3g} = {cell['difference_in_sd']:+.2g} sd")
-        if cell["n"] > 1:
-            parts.append(f"{cell['difference_in_se']:+.2g} standard errors")
-    return ", ".join(parts)
+    cell = entry.cell
+    parts = [entry.verdict, f"n = {cell['n']}"]
+    if cell["failed"]:
+        parts.append(f"{cell['failed']} failed")
+    if not is_missing(cell["low"]):
+        interval = f"{cell['low']:+.3g} to {cell['high']:+.3g}"
+        parts.append(f"difference {cell['difference']:+.3g}, 90 % interval {interval}")
+    if not is_missing(cell["sd_ratio"]):
+        parts.append(f"sd {cell['sd_ratio']:.2g} times the printed one")
+    if entry.verdict == UNDECIDED:
+        parts.append(_needed(cell["needed"]))
+    return ", ".join(part for part in parts if part)
 
 
-def _nonzero(verdicts: Iterable[str]) -> dict[str, int]:
-    listed = list(verdicts)
-    return {v: listed.count(v) for v in VERDICTS if v in listed}
+def _needed(replications: float) -> str:
+    if is_missing(replications):
+        return ""
+    if replications == inf:
+        return "no number of replications of ours would decide"
+    return f"about {ceil(replications)} replications would decide"

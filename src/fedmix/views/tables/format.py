@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
+_THOUSAND, _MILLION = 1e3, 1e6
+# From here down seconds are given in thousandths.
+_MILLISECONDS_BELOW = 0.1
 # A verdict's sign is told by its shape, not by its colour alone.
 SYMBOLS = {
-    "reproduced": "●",
-    "close": "◐",
+    "agrees closely": "●",
+    "agrees": "◐",
     "differs": "○",
     "undecided": "?",
     "stand-in": "◇",
+    "not judged": "",
     "not run": "–",
 }
 _LATEX_SYMBOLS = {
@@ -45,33 +49,58 @@ _LATEX_SPECIAL = {
 _LATEX_PATTERN = re.compile("|".join(map(re.escape, [*_LATEX_SPECIAL, *_LATEX_SYMBOLS])))
 
 
-def mean_sd(mean: float | None, sd: float | None, digits: int = 3) -> str:
-    """Return ``"0.262 (0.016)"``, the papers' way; a missing mean is an en dash.
+def number(value: float, digits: int | None = None) -> str:
+    """Return a number with the given decimals, or three significant digits; "–" if missing.
+
+    Examples
+    --------
+    >>> number(13.3, 2), number(0.04387), number(53224.0), number(5533904.0)
+    ('13.30', '0.0439', '53,224', '5.53M')
+    """
+    if is_missing(value):
+        return "–"
+    if digits is not None:
+        return f"{value:.{digits}f}"
+    if abs(value) >= _MILLION:
+        return f"{value / _MILLION:.3g}M"
+    return f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:.3g}"
+
+
+def with_spread(parts: Sequence[str]) -> str:
+    """Return ``"0.262 (0.016)"``, the papers' way; a missing spread is left out.
 
     Parameters
     ----------
-    mean, sd : float or None
-        NaN and None mean missing; a missing sd is left out.
-    digits : int
-        Decimals, as printed in the paper.
+    parts : sequence of str
+        The value, then what stands in parentheses; "–" where it is missing.
     """
-    if _missing(mean):
-        return "–"
-    return f"{mean:.{digits}f}" + ("" if _missing(sd) else f" ({sd:.{digits}f})")
+    value, *spread = parts
+    spread = [part for part in spread if part != "–"]
+    return f"{value} ({', '.join(spread)})" if spread and value != "–" else value
 
 
-def to_markdown(table: pd.DataFrame, caption: str = "") -> str:
-    """Return a Markdown table; the caption, if any, stands above it."""
+def seconds(values: Sequence[float]) -> str:
+    """Return seconds, of which the first is the value, as ``"12.3 ms (0.4)"`` or ``"5.12 s"``."""
+    factor, unit = (1000.0, "ms") if values[0] < _MILLISECONDS_BELOW else (1.0, "s")
+    value, *spread = [number(factor * value) for value in values]
+    return with_spread([value if value == "–" else f"{value} {unit}", *spread])
+
+
+def to_markdown(table: pd.DataFrame, caption: str = "", notes: Sequence[str] = ()) -> str:
+    """Return a Markdown table, its caption above and its notes, a line each, below it."""
     header = [_name_of_index(table), *map(str, table.columns)]
     lines = [header, ["---"] * len(header)]
     lines += [[str(name), *map(_text, row)] for name, row in zip(*_rows(table), strict=True)]
     body = "\n".join(
         "| " + " | ".join(c.replace("|", r"\|") for c in line) + " |" for line in lines
     )
-    return (f"{caption}\n\n" if caption else "") + body + "\n"
+    below = "\n\n" + "\n".join(f"- {note}" for note in notes) if notes else ""
+    return (f"{caption}\n\n" if caption else "") + body + below + "\n"
 
 
-def to_latex(table: pd.DataFrame, caption: str = "") -> str:
+def to_latex(
+    table: pd.DataFrame, caption: str = "", notes: Sequence[str] = (), label: str = ""
+) -> str:
     r"""Return a LaTeX table in booktabs' manner, ready for ``\input`` in a paper.
 
     The document needs ``\usepackage{booktabs}``.
@@ -85,8 +114,11 @@ def to_latex(table: pd.DataFrame, caption: str = "") -> str:
     ]
     lines = [r"\begin{table}[tb]", r"\centering"]
     lines += [rf"\caption{{{escape_latex(caption)}}}"] if caption else []
+    lines += [rf"\label{{tab:{label}}}"] if label else []
     lines += [rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}", r"\toprule", *body]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [rf"\par\smallskip\footnotesize {escape_latex(' '.join(notes))}"] if notes else []
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
 def escape_latex(text: str) -> str:
@@ -103,11 +135,14 @@ def _name_of_index(table: pd.DataFrame) -> str:
     return str(table.index.name or "")
 
 
-def _missing(value: object) -> bool:
-    return value is None or value != value  # only NaN differs from itself
+def is_missing(value: object) -> bool:
+    """Return whether a value is None, NaN, NA or empty."""
+    import pandas as pd
+
+    return bool(pd.isna(value)) or value == ""
 
 
 def _text(value: object) -> str:
-    if _missing(value):
+    if is_missing(value):
         return "–"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

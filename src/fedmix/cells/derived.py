@@ -1,0 +1,120 @@
+"""Metrics made of other metrics, replication by replication, and of trajectories.
+
+An item asks for one by its name: ``rounds_to_oracle``, or ``"rank: ari_pooled"`` where the name
+takes a metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.theory import observed_rate as rate_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fedmix.cells.measured import Measured, Metric
+
+ORACLE = "OracleClustering"
+_NEAR_ORACLE = 1.1
+_PHASE1_ROUNDS = 5  # of the two-phase methods, unless they are told another number
+
+
+def metric_of(measured: Measured, name: str) -> Metric:
+    """Return a metric of all methods that have it, measured or derived.
+
+    Raises
+    ------
+    ConfigurationError
+        If no metric of another one bears the first part of a name of two parts.
+    """
+    if found := measured.metric(name):
+        return found
+    kind, _, of = name.partition(": ")
+    if of:
+        if kind not in OF_METRICS:
+            raise ConfigurationError(
+                f"Unknown derived metric {name!r}. {nearest_names(kind, OF_METRICS)}"
+            )
+        return OF_METRICS[kind](measured, metric_of(measured, of))
+    return DERIVED[name](measured) if name in DERIVED else {}
+
+
+def rank(measured: Measured, scores: Metric) -> Metric:
+    """Rank the methods within every replication, the highest score first.
+
+    A failed replication and an undefined score rank last; ties share their mean rank.
+    """
+    import pandas as pd
+
+    wide = pd.DataFrame(
+        {method: _with_failures(scores.get(method), runs) for method, runs in measured.runs.items()}
+    )
+    ranks = wide.rank(axis=1, ascending=False)
+    return {str(method): ranks[method].dropna() for method in ranks}
+
+
+def log(measured: Measured, scores: Metric) -> Metric:
+    """Take logarithms."""
+    return {method: np.log(values) for method, values in scores.items()}
+
+
+def floats(measured: Measured) -> Metric:
+    """Add the floats sent up and down."""
+    down = measured.metric("floats_down")
+    return {method: up + down[method] for method, up in measured.metric("floats_up").items()}
+
+
+def rounds_to_oracle(measured: Measured) -> Metric:
+    """Return the first round within 1.1 of the oracle's final error; only where it is reached."""
+    return {method: first.dropna() for method, first in _first_rounds(measured).items()}
+
+
+def reached_oracle(measured: Measured) -> Metric:
+    """Return 1 where the error comes within 1.1 of the oracle's final error, 0 elsewhere."""
+    return {method: first.notna() * 1.0 for method, first in _first_rounds(measured).items()}
+
+
+def observed_rate(measured: Measured) -> Metric:
+    """Return the rate at which the error of Phase 2 contracts, where it can be told."""
+    import pandas as pd
+
+    rates = {}
+    for method, paths in measured.paths("model_error").items():
+        start = measured.methods[method].get("method_phase1_rounds", _PHASE1_ROUNDS)
+        found = [rate_of(path[start:]) for path in paths.to_numpy(dtype=float)]
+        rates[method] = pd.Series(found, index=paths.index).dropna()
+    return rates
+
+
+def _with_failures(scores: pd.Series | None, runs: list[int]) -> pd.Series:
+    import pandas as pd
+
+    lowest = pd.Series(-np.inf, index=runs)
+    return lowest if scores is None else scores.combine_first(lowest)
+
+
+def _first_rounds(measured: Measured) -> Metric:
+    """Return the first round near the oracle, NaN where there is none."""
+    oracle = measured.values.get((ORACLE, "model_error"))
+    if oracle is None:
+        return {}
+    found = {}
+    for method, paths in measured.paths("model_error").items():
+        marks = _NEAR_ORACLE * oracle.reindex(paths.index)
+        below = paths.astype(float).le(marks, axis=0)
+        found[method] = below.idxmax(axis=1).astype(float).where(below.any(axis=1))
+    return found
+
+
+OF_METRICS: dict[str, Callable[[Measured, Metric], Metric]] = {"rank": rank, "log": log}
+DERIVED: dict[str, Callable[[Measured], Metric]] = {
+    "floats": floats,
+    "rounds_to_oracle": rounds_to_oracle,
+    "reached_oracle": reached_oracle,
+    "observed_rate": observed_rate,
+}

@@ -1,0 +1,58 @@
+"""Conditions on values: ``{dataset: [mnist, emnist], n_contaminated: 0}``.
+
+Studies, tables, claims and discrepancies all pick settings, methods and rows in this one way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isclose
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Values to have (a list means any of them), or several such mappings of which one must fit.
+Where = Mapping[str, Any] | list[Mapping[str, Any]]
+
+
+def has_values(values: Mapping[str, Any], where: Where) -> bool:
+    """Return whether ``values`` has every wanted value.
+
+    Parameters
+    ----------
+    values : mapping
+        Plain values; one that is missing is never the wanted one.
+    where : mapping or list of mapping
+        Wanted values by key; a list of values means any of them, a list of mappings any of these.
+
+    Examples
+    --------
+    >>> has_values({"dataset": "mnist", "h": 0.1 + 0.2}, {"dataset": ["mnist", "emnist"], "h": 0.3})
+    True
+    """
+    if isinstance(where, list):
+        return any(has_values(values, one) for one in where)
+    return all(
+        key in values and any(same_value(values[key], one) for one in _as_list(wanted))
+        for key, wanted in where.items()
+    )
+
+
+def rows_with(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the rows of a frame that have every wanted value; see :func:`has_values`."""
+    keep = [has_values(row, where) for row in frame[list(where)].to_dict("records")]
+    return frame[keep] if where else frame
+
+
+def same_value(one: Any, other: Any) -> bool:
+    """Return whether two values are equal; numbers are compared as numbers."""
+    one, other = (v.item() if hasattr(v, "item") else v for v in (one, other))  # NumPy's scalars
+    numbers = (int, float)
+    if isinstance(one, numbers) and isinstance(other, numbers):
+        return isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(one == other)
+
+
+def _as_list(value: Any) -> list[Any] | tuple[Any, ...]:
+    return value if isinstance(value, list | tuple) else [value]

@@ -1,0 +1,66 @@
+"""Settings of :mod:`fedmix.experiments.real_clustering`."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from fedmix.experiments.settings.base import Count, DataSettings, Number, Share
+
+
+class Settings(DataSettings):
+    """Clients of a data set, some contaminated, with initial values that all methods share."""
+
+    partition: Literal["group", "uniform"]
+    """Who holds which points: the data set's own groups, or clients at random."""
+    n_clients: Count
+    """K. With `group` the number of groups."""
+    n_contaminated: Number
+    """Clients whose training data are contaminated; at most one half of them."""
+    contaminated: Literal["last", "random"] = "last"
+    """Which clients those are."""
+    contamination: Literal[
+        "gaussian",
+        "simulation",
+        "simulation_as_written",
+        "shuffled_coordinates",
+        "shift",
+        "single_class",
+        "sign_flip",
+    ]
+    """What happens to their training data (`fedmix.partition.contamination`)."""
+    train_fraction: Share
+    """Share of every client's points that is for training; the others are for testing."""
+    scaling: Literal["none", "per_client", "global", "min_max", "tenth"]
+    """How the features are scaled, by training data alone (`fedmix.partition.scaling`)."""
+    initialization: Literal[
+        "eee",
+        "kmeans++",
+        "kmeans++10",
+        "kmeans1",
+        "kmeans2",
+        "kmeans3",
+        "kmeans5",
+        "kmeans10",
+        "kmeans1_ten_iterations",
+        "ward",
+        "random",
+    ]
+    """Each client's own start, before labels are aligned (`fedmix.initialization`)."""
+    n_components: Count
+    """R, which all methods are told."""
+
+    @model_validator(mode="after")
+    def _at_most_half_contaminated(self) -> Self:
+        if 2 * self.n_contaminated > self.n_clients:
+            raise ValueError(
+                f"{self.n_contaminated} of {self.n_clients} clients contaminated: at most one half "
+                "can be, for nobody can tell which side is right where they are the majority"
+            )
+        return self
+
+
+METRICS = {
+    "misclustering": "Share of test points in a wrong cluster, mean over good clients.",
+}

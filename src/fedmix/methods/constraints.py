@@ -1,0 +1,118 @@
+"""What a method's parameters may be, declared as literals and checked in one place.
+
+Each method has a class variable ``constraints``: for each parameter a list of alternatives, as in
+scikit-learn's ``_parameter_constraints``. That mechanism is private and made of objects, for which
+all of scikit-learn must be imported; these alternatives are literals, so that planning a run reads
+them off the source text (:func:`fedmix.methods.capabilities.constraints_of`) and checks a
+configuration before any numerical library is loaded.
+
+An alternative is
+
+- ``"integer"`` or ``"number"``, with bounds such as ``"integer >= 1"`` or
+  ``"number > 0 and <= 1"``; ``"integers"``, a sequence of such;
+- ``"boolean"``, ``"string"``, ``"array-like"``, ``"mapping"`` or ``"random_state"``;
+- a set of strings, one of which it must be; or ``None``.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Collection, Mapping, Sequence
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any
+
+from fedmix.errors import ConfigurationError, did_you_mean
+
+Alternative = str | Collection[str] | None
+
+_BOUND = re.compile(r"(>=|<=|>|<) ([-+.e\d]+)")
+_HOLDS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+
+def violation(method: str, name: str, value: Any, alternatives: Sequence[Alternative]) -> str:
+    """Return what is wrong with a parameter's value, or an empty string.
+
+    Parameters
+    ----------
+    method, name : str
+        Whose parameter it is, and its name.
+    value : object
+        What was given.
+    alternatives : sequence
+        What it may be, see above.
+    """
+    if any(_is_one(value, alternative) for alternative in alternatives):
+        return ""
+    wanted = " or ".join(_in_words(alternative) for alternative in alternatives)
+    options = [o for a in alternatives if isinstance(a, set) for o in a]
+    hint = did_you_mean(value, options) if isinstance(value, str) else ""
+    return f"{method}: expected {name} to be {wanted}, got {value!r}. {hint}".rstrip()
+
+
+def check_parameters(
+    method: str, values: Mapping[str, Any], constraints: Mapping[str, Sequence[Alternative]]
+) -> None:
+    """Raise a ConfigurationError that tells all violations of a method's constraints."""
+    found = [violation(method, name, value, constraints[name]) for name, value in values.items()]
+    if any(found):
+        raise ConfigurationError(" ".join(filter(None, found)))
+
+
+def _is_one(value: Any, alternative: Alternative) -> bool:
+    if alternative is None:
+        return value is None
+    if not isinstance(alternative, str):
+        return isinstance(value, str) and value in alternative
+    kind, _, bounds = alternative.partition(" ")
+    if kind == "integers":
+        return _is_array_like(value) and all(_is_one(v, f"integer {bounds}") for v in value)
+    return _KINDS[kind](value) and all(
+        _HOLDS[sign](value, float(limit)) for sign, limit in _BOUND.findall(bounds)
+    )
+
+
+def _in_words(alternative: Alternative) -> str:
+    if alternative is None:
+        return "None"
+    if not isinstance(alternative, str):
+        return " or ".join(map(repr, sorted(alternative)))
+    words = {"random_state": "a seed (an integer >= 0), a Generator, a RandomState or None"}
+    if alternative.startswith("integers"):
+        return f"a sequence of {alternative}"
+    article = "an" if alternative[0] in "aeiou" else "a"
+    return words.get(alternative, f"{article} {alternative}".replace("a number", "a finite number"))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_boolean(value: Any) -> bool:
+    return type(value).__name__ in ("bool", "bool_")  # Python's and NumPy's
+
+
+def _is_array_like(value: Any) -> bool:
+    array = hasattr(value, "__array__") and getattr(value, "ndim", 1) > 0
+    return array or isinstance(value, list | tuple | range)
+
+
+def _is_random_state(value: Any) -> bool:
+    seed = _is_integer(value) and value >= 0
+    return value is None or seed or hasattr(value, "standard_normal")
+
+
+_KINDS = {
+    "integer": _is_integer,
+    "number": _is_number,
+    "boolean": _is_boolean,
+    "string": lambda value: isinstance(value, str),
+    "array-like": _is_array_like,
+    "mapping": lambda value: isinstance(value, Mapping),
+    "random_state": _is_random_state,
+}

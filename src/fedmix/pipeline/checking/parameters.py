@@ -1,0 +1,70 @@
+"""Parameters of methods, held against what their estimators take."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from fedmix import methods as method_registry
+from fedmix.configuration import Document
+from fedmix.errors import nearest_names
+from fedmix.experiments.settings.mixture_simulation import STRATEGIES
+from fedmix.methods.capabilities import constraints_of
+from fedmix.methods.constraints import violation
+
+
+def method_errors(methods: Document) -> Iterator[str]:
+    """Yield unknown estimators of ``config/methods.yaml``, and parameters that they do not take."""
+    known = method_registry.index()
+    for name, entry in methods.content.items():
+        estimator = entry["estimator"]
+        if estimator not in known:
+            place = methods.place(name, "estimator")
+            yield f"{place}: unknown estimator {estimator!r}. {nearest_names(estimator, known)}"
+        elif "parameters" in entry:
+            yield from parameter_errors(methods.part(name, "parameters"), estimator)
+
+
+def study_parameter_errors(
+    study: Document, estimators: Mapping[str, str], known: Collection[str]
+) -> Iterator[str]:
+    """Yield parameters in a study that its methods do not take, and methods that it does not have.
+
+    Parameters
+    ----------
+    study : Document
+        Whose listed methods all exist.
+    estimators : mapping of str to str
+        Every entry of ``config/methods.yaml`` and its estimator.
+    known : collection of str
+        What the study's variants may call its methods.
+    """
+    listed = study.content["methods"]
+    entries = [e for e in listed if isinstance(e, Mapping)] if isinstance(listed, list) else []
+    sources = {entry["name"]: entry.get("method", entry["name"]) for entry in entries}
+    for entry in entries:
+        if "parameters" in entry:
+            parameters = study.part("methods", listed.index(entry), "parameters")
+            yield from parameter_errors(parameters, estimators[sources[entry["name"]]])
+    for variant, change in study.content.get("variants", {}).items():
+        for name in change.get("methods", {}):
+            parameters = study.part("variants", variant, "methods", name)
+            if name not in known:
+                yield f"{parameters.place()}: unknown method {name!r}. {nearest_names(name, known)}"
+                continue
+            source = sources.get(name, name)  # a registered method may do without an entry
+            yield from parameter_errors(parameters, estimators.get(source, source))
+
+
+def parameter_errors(parameters: Document, estimator: str) -> Iterator[str]:
+    """Yield parameters that an estimator does not take, and values that it does not allow."""
+    known = constraints_of(estimator)
+    for name, value in parameters.content.items():
+        place = parameters.place
+        if name not in known:
+            hint = nearest_names(name, known)
+            yield f"{place(name)}: {estimator} takes no {name!r}. {hint}"
+        elif wrong := violation(estimator, name, value, known[name]):
+            yield f"{place(name)}: {wrong}"
+        elif name == "init" and isinstance(value, str) and value not in STRATEGIES:
+            hint = nearest_names(value, STRATEGIES)
+            yield f"{place(name)}: unknown initialisation {value!r}. {hint}"

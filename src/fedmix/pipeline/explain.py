@@ -1,0 +1,274 @@
+"""Where one number comes from, told in the order in which the data flow.
+
+``python -m fedmix explain fedgrem_table1 "0 %" FedGrEM`` prints it; the page shows the same text
+behind every cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedmix import methods
+from fedmix.cells import verdicts
+from fedmix.cells.claims import read_claims
+from fedmix.cells.discrepancies import read_discrepancies
+from fedmix.conditions import has_values
+from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.pipeline.plan import PlannedMethod, Setting, Study
+from fedmix.pipeline.provenance import source_files
+from fedmix.pipeline.request import Request, embedded_path
+from fedmix.storage import sha256_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Cell = Mapping[str, Any]
+# Stages whose rule and script made a cell, in the order of the data.
+_RULES = (
+    *("fetch_data", "embed_features", "partition_clients", "compute_initial_values"),
+    *("run_method", "collect_setting", "make_cells"),
+)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One stage of a number's way.
+
+    Parameters
+    ----------
+    title : str
+        The stage.
+    lines : tuple of str
+        What happened there.
+    """
+
+    title: str
+    lines: tuple[str, ...]
+
+
+def find_cells(frame: pd.DataFrame, item: str, row: str, column: str) -> list[Cell]:
+    """Return an item's cells at a row and a column, one a variant.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of :func:`fedmix.cells.frame.read_cells`.
+    item, row, column : str
+        As the table shows them.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no such item, row or column; the nearest ones are named.
+    """
+    for name, wanted in (("item", item), ("row", row), ("column", column)):
+        known = [value for value in dict.fromkeys(frame[name]) if value]
+        if wanted not in known:
+            raise ConfigurationError(
+                f"No cells with {name} {wanted!r}. {nearest_names(wanted, known)}"
+            )
+        frame = frame[frame[name] == wanted]
+    return frame.to_dict("records")
+
+
+class Explainer:
+    """Tells where cells come from.
+
+    Parameters
+    ----------
+    request : Request
+        What was run.
+    workdir : path-like, default="."
+        Where Snakemake works.
+    """
+
+    def __init__(self, request: Request, workdir: str | Path = ".") -> None:
+        self.request, self.workdir = request, Path(workdir)
+        self.claims = read_claims(request.papers)
+        self.discrepancies = read_discrepancies(request.papers)
+
+    def cells_of(self, item: str) -> list[Path]:
+        """Return the finished files of cells that an item shows.
+
+        Raises
+        ------
+        ConfigurationError
+            If there is no such item in the preset, or nothing of it has been run.
+        """
+        if item not in self.request.items:
+            raise ConfigurationError(
+                f"There is no item {item!r}. {nearest_names(item, self.request.items)}"
+            )
+        shown = self.request.items[item]
+        folders = [setting.folder for setting in self.request.settings_of(shown)]
+        paths = [
+            self.workdir / "results" / shown.study / folder / "cells.parquet" for folder in folders
+        ]
+        found = [path for path in paths if path.is_file()]
+        if not found:
+            raise ConfigurationError(
+                f"Nothing of {item} has been run here; `snakemake --cores 2 {item}` runs it."
+            )
+        return found
+
+    def lines(self, cell: Cell) -> list[str]:
+        """Return where a cell's number comes from, stage by stage, as lines of text."""
+        return [
+            line
+            for section in self.sections(cell)
+            for line in (section.title, *(f"  {text}" for text in section.lines))
+        ]
+
+    def sections(self, cell: Cell) -> list[Section]:
+        """Return where a cell's number comes from.
+
+        Parameters
+        ----------
+        cell : mapping
+            A row of the frame of cells that was run.
+
+        Returns
+        -------
+        list of Section
+            From the raw data to the verdict, then what rests on it and the files behind it.
+        """
+        study = self.request.studies[cell["study"]]
+        setting = _setting(study, cell)
+        method = study.method_in(cell["method"], setting)
+        dependents = _dependents(cell, setting, self.claims, self.discrepancies)
+        return [
+            *_data(self.request, setting, self.workdir),
+            Section("Partition and start", tuple(_values(setting.values))),
+            Section("Method", tuple(_method(method))),
+            Section("Seeds", tuple(_seeds(study, setting, method))),
+            Section("Results", tuple(_results(study, setting, method, cell))),
+            Section("In print", tuple(_printed(cell))),
+            Section("Rests on it", tuple(dependents)),
+            Section("Files", tuple(_files(self.request, study, method))),
+        ]
+
+
+def _setting(study: Study, cell: Cell) -> Setting:
+    return next(
+        setting
+        for setting in study.settings.values()
+        if (setting.variant, setting.name) == (cell["variant"], cell["setting"])
+    )
+
+
+def _data(request: Request, setting: Setting, workdir: Path) -> Iterator[Section]:
+    """Yield the raw data and their embedding, with checksums; nothing for a simulation."""
+    if "dataset" not in setting.values:
+        return
+    name, embedding = setting.values["dataset"], setting.values["embedding"]
+    entry = request.datasets[name]
+    raw = workdir / "data" / "raw" / f"{name}.npz"
+    lines = [f"{entry['title']}: {entry['n_points']} x {entry['n_features']}"]
+    for source in entry["sources"]:
+        for file in source.get("files", []):
+            lines.append(f"{file['name']}: sha256 {file.get('sha256', 'not recorded')}")
+    yield Section("Raw data", (*lines, _with_checksum(raw, workdir)))
+    spec = ", ".join(f"{k}={v}" for k, v in entry["embeddings"][embedding].items())
+    path = workdir / embedded_path(setting.values)
+    yield Section("Embedding", (f"{embedding}: {spec}", _with_checksum(path, workdir)))
+
+
+def _with_checksum(path: Path, workdir: Path) -> str:
+    shown = path.relative_to(workdir)
+    return f"{shown}: sha256 {_checksum(path)}" if path.is_file() else f"{shown}: not here"
+
+
+@cache
+def _checksum(path: Path) -> str:
+    return sha256_of(path)
+
+
+def _values(values: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in sorted(values.items()):
+        yield f"{key}: {value}"
+
+
+def _method(method: PlannedMethod) -> Iterator[str]:
+    yield f"{method.name}: {methods.index()[method.estimator]}.{method.estimator}"
+    yield from _values(method.parameters)
+
+
+def _seeds(study: Study, setting: Setting, method: PlannedMethod) -> Iterator[str]:
+    yield (
+        f"fedmix.streams.Streams({study.name!r}, {setting.name!r}, replication), a generator for "
+        "every purpose"
+    )
+    yield f"the method's purpose: 'method {method.estimator}'"
+
+
+def _results(study: Study, setting: Setting, method: PlannedMethod, cell: Cell) -> Iterator[str]:
+    folder = f"results/{study.name}/{setting.folder}"
+    for block in study.blocks_of(method.name, setting):
+        yield f"{folder}/{method.name}/{block}.parquet"
+    yield f"{folder}/cells.parquet: metric {cell['metric']}"
+    yield (
+        f"mean {cell['mean']:.6g}, sd {cell['sd']:.4g}, standard error {cell['se']:.3g}, median "
+        f"{cell['median']:.6g}; {cell['n']} replications, {cell['failed']} failed"
+    )
+    yield f"again: python -m fedmix rerun {study.name} {setting.folder} {method.name} 0"
+
+
+def _printed(cell: Cell) -> Iterator[str]:
+    if not cell["printed_text"]:
+        yield "The paper prints no such number."
+        return
+    yield f"{cell['printed_text']} in {cell['printed_file']}, line {cell['printed_line']}"
+    yield (
+        f"ours minus theirs: {cell['difference']:+.4g}, that is {cell['difference_in_sd']:+.2f} "
+        f"printed sd and {cell['difference_in_se']:+.2f} standard errors"
+    )
+    yield f"verdict: {cell['verdict']} ({verdicts.RULES[cell['verdict']]})"
+
+
+def _dependents(
+    cell: Cell,
+    setting: Setting,
+    claims: Sequence[Mapping[str, Any]],
+    discrepancies: Sequence[Mapping[str, Any]],
+) -> Iterator[str]:
+    values = {**setting.values, "variant": setting.variant, "setting": setting.name}
+    for claim in claims:
+        here = claim.get("study") == cell["study"] and has_values(values, claim.get("where", {}))
+        if here and _names(claim["parameters"], cell["method"]):
+            yield f"claim {claim['id']}: {claim['claim']}"
+    for entry in discrepancies:
+        if any(_reads(effect, cell, values) for effect in entry.get("effects", [])):
+            yield f"discrepancy {entry['id']}: {entry['what']}"
+
+
+def _names(parameters: Mapping[str, Any], method: str) -> bool:
+    """Return whether a claim's predicate looks at a method."""
+    named = [parameters.get(key) for key in ("method", "than", "to")]
+    return any(n in (method, "all") or (isinstance(n, list) and method in n) for n in named)
+
+
+def _reads(effect: Mapping[str, Any], cell: Cell, values: Mapping[str, Any]) -> bool:
+    """Return whether an effect of the register is measured on a cell."""
+    sides = ({**effect.get("where", {}), **effect[side]} for side in ("from", "to"))
+    for side in sides:
+        method = side.pop("method", effect.get("method"))
+        metric = side.pop("metric", effect.get("metric"))
+        found = (effect["study"], method, metric) == tuple(
+            cell[key] for key in ("study", "method", "metric")
+        )
+        if found and has_values(values, side):
+            return True
+    return False
+
+
+def _files(request: Request, study: Study, method: PlannedMethod) -> Iterator[str]:
+    """Yield the files of the repository that made a cell: configuration, rules, code."""
+    paper = request.papers[study.paper]
+    yield f"config/{paper.kind}/{paper.key}/studies/{study.name}.yaml"
+    yield from (f"workflow/scripts/{rule}.py" for rule in _RULES)
+    modules = (methods.index()[method.estimator], f"fedmix.experiments.{study.experiment}")
+    yield from (f"src/fedmix/{path}" for path in source_files(*modules))

@@ -1,0 +1,116 @@
+"""Presets: which studies run, and how they differ from their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fedmix.cells.papers import Paper
+from fedmix.configuration import Document, raise_all
+from fedmix.errors import nearest_names
+
+ALL = "all"
+# Names the variants of a study that a preset runs; all of them without it.
+ONLY = "only_variants"
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What a preset changes.
+
+    Parameters
+    ----------
+    studies, items : mapping of str to Document
+        The changes of each study that runs, and of items.
+    """
+
+    studies: dict[str, Document] = field(default_factory=dict)
+    items: dict[str, Document] = field(default_factory=dict)
+
+
+def preset_files(folder: Path, papers: Mapping[str, Paper]) -> dict[str, list[Path]]:
+    """Return every preset's files by its name: its own and every paper's part."""
+    folders = [folder, *(paper.folder for paper in papers.values())]
+    found: dict[str, list[Path]] = {path.stem: [] for path in folder.glob("presets/*.yaml")}
+    for part in folders:
+        for path in sorted(part.glob("presets/*.yaml")):
+            found.setdefault(path.stem, []).append(path)
+    return found
+
+
+def read_preset(parts: list[Document], studies: Mapping[str, Document]) -> Preset:
+    """Return what a preset's files say together.
+
+    Parameters
+    ----------
+    parts : list of Document
+        As their schema allows.
+    studies : mapping of str to Document
+        Every study as published.
+
+    Raises
+    ------
+    ConfigurationError
+        If a study does not exist, or two files speak of the same one.
+    """
+    preset = Preset()
+    for part in parts:
+        raise_all(_unknown(part, studies))
+        if part.content.get("studies") == ALL:
+            preset.studies.update({name: Document({}, part.finders) for name in studies})
+        else:
+            raise_all(_add(preset.studies, part, "studies"))
+        raise_all(_add(preset.items, part, "items"))
+    return preset
+
+
+def _unknown(part: Document, studies: Mapping[str, Document]) -> Iterator[str]:
+    named = part.content.get("studies", {})
+    for name in () if named == ALL else named:
+        if name not in studies:
+            place = part.place("studies", name)
+            yield f"{place}: unknown study {name!r}. {nearest_names(name, studies)}"
+
+
+def _add(found: dict[str, Document], part: Document, kind: str) -> Iterator[str]:
+    for name in part.content.get(kind, {}):
+        if name in found:
+            yield f"{part.place(kind, name)}: {name!r} is changed in two files of the preset"
+        found[name] = part.part(kind, name)
+
+
+def change_schema(study: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of what a preset may say of a study, from that of a study."""
+    names = {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}}
+    properties = {**study["properties"], ONLY: names}
+    return {**study, "required": [], "properties": properties}
+
+
+def changed(study: Document, change: Document) -> Document:
+    """Return a study as a preset runs it.
+
+    Raises
+    ------
+    ConfigurationError
+        If the preset names a variant that the study does not have, or changes one that it leaves
+        out.
+    """
+    whole = study.under(change)
+    wanted = whole.content.pop(ONLY, None)
+    if wanted is None:
+        return whole
+    variants = whole.content.get("variants", {})
+    raise_all(
+        f"{change.place(ONLY, i)}: unknown variant {name!r}. {nearest_names(name, variants)}"
+        for i, name in enumerate(wanted)
+        if name not in variants
+    )
+    raise_all(
+        f"{change.place('variants', name)}: {name!r} is changed, but not one of {ONLY}"
+        for name in change.content.get("variants", {})
+        if name not in wanted
+    )
+    whole.content["variants"] = {n: value for n, value in variants.items() if n in wanted}
+    return whole

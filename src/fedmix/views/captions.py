@@ -1,0 +1,72 @@
+"""What is said below a table or a figure: stand-ins, replications, variants, marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from fedmix.cells.verdicts import RULES
+from fedmix.views.tables.format import SYMBOLS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def in_words(name: object) -> str:
+    """Return ``"as coded"`` for ``"as_coded"``."""
+    return str(name).replace("_", " ")
+
+
+def sentences(*parts: str) -> str:
+    """Join what there is to say."""
+    return " ".join(part for part in parts if part)
+
+
+def stand_in(cells: pd.DataFrame, datasets: Mapping[str, str]) -> str:
+    """Return which data stood in for the paper's, in a sentence; empty where none did.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Rows of the frame of cells.
+    datasets : mapping of str to str
+        Data set -> its title.
+    """
+    own = cells[cells["is_stand_in"]]
+    if own.empty:
+        return ""
+    names = dict.fromkeys(own["setting_dataset"])
+    titles = [datasets.get(name, in_words(name)) for name in names]
+    return f"STAND-IN: our numbers are of {' and '.join(titles)}, not of the paper's data."
+
+
+def usual_n(cells: pd.DataFrame) -> int:
+    """Return the commonest number of finished replications of a cell, the largest of several."""
+    return int(cells["n"].mode().max())
+
+
+def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
+    """Say of how many replications the cells are, how many failed, and of which preset.
+
+    ``exceptions`` is said where some cells have another number of them.
+    """
+    beside = "" if cells["n"].nunique() == 1 else f" {exceptions}"
+    failed = int(cells.drop_duplicates(["study", "variant", "setting", "method"])["failed"].sum())
+    plural = "replication is" if failed == 1 else "replications are"
+    left_out = f"; {failed} failed {plural} left out" if failed else ""
+    return f"n = {usual_n(cells)} replications{beside}{left_out}. Preset {preset}."
+
+
+def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> str:
+    """Explain the variants that are shown, where the paper's folder says what they are."""
+    shown = [name for name in dict.fromkeys(cells["variant"]) if name in explained]
+    return " ".join(f"{in_words(name).capitalize()}: {explained[name]}." for name in shown)
+
+
+def marks_explained(cells: pd.DataFrame) -> str:
+    """Explain the verdicts' marks that occur; a verdict without a mark is told in words."""
+    found = set(cells["verdict"])
+    known = [f"{sign} {verdict}" for verdict, sign in SYMBOLS.items() if sign and verdict in found]
+    marks = f"Marks: {', '.join(known)}." if known else ""
+    silent = [v for v, sign in SYMBOLS.items() if not sign and v in found]
+    return sentences(marks, *(f"{v.capitalize()}: {RULES[v]}." for v in silent))

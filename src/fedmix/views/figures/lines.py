@@ -1,0 +1,89 @@
+"""Lines with bands: a number of every method against a value of the setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fedmix.views.figures.panels import (
+    legend_below,
+    line_with_band,
+    middle_and_band,
+    name_axes,
+    new_figure,
+    panels_of,
+    series_of,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fedmix.views.figures.style import MethodStyle
+
+
+def draw(
+    cells: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], options: Mapping[str, Any]
+) -> Figure:
+    """Draw lines in panels.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        The item's rows of the frame of cells.
+    looks : mapping of str to mapping
+        How methods are drawn.
+    options : mapping
+        Of the figure, a row or a column of panels: ``x``, a column or an expression of columns
+        and metrics (``100 * setting_h / snr``); ``xlabel, ylabel, title, xscale, yscale``;
+        ``even``, whether the values of x are drawn evenly spaced; ``level``, a column whose value
+        a dotted line marks on the y axis; and those of :mod:`fedmix.views.figures.panels`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Bands are one standard deviation to either side of a mean, or quartiles around a median.
+    """
+    import pandas as pd
+
+    grid = panels_of(cells, options)
+    shown = pd.concat([own for row in grid for _, own in row])
+    series = series_of(shown, options, looks)
+    figure, axes = new_figure(len(grid), len(grid[0]), width=2.9, height=2.5)
+    for i, row in enumerate(grid):
+        for axis, (panel, own) in zip(axes[i], row, strict=True):
+            _draw_panel(axis, panel, _with_x(own, cells, panel["x"]), series)
+    name_axes(axes, grid)
+    legend_below(figure)
+    return figure
+
+
+def _draw_panel(
+    axis: Axes,
+    panel: Mapping[str, Any],
+    cells: pd.DataFrame,
+    series: Mapping[str, tuple[str, MethodStyle]],
+) -> None:
+    axis.set(xscale=panel.get("xscale", "linear"), yscale=panel.get("yscale", "linear"))
+    ticks = sorted(set(cells["x"]))
+    for key, own in cells.groupby(panel.get("series", "method"), sort=False):
+        own = own.sort_values("x")
+        x = own["x"].map(ticks.index) if panel.get("even") else own["x"]
+        label, look = series[str(key)]
+        line_with_band(axis, x, *middle_and_band(own, panel), label, look)
+    if panel.get("even"):
+        axis.set_xticks(range(len(ticks)), [f"{tick:g}" for tick in ticks])
+    if "level" in panel and len(cells):
+        axis.axhline(cells[panel["level"]].iloc[0], color="0.5", linestyle=":", linewidth=1)
+
+
+def _with_x(own: pd.DataFrame, cells: pd.DataFrame, expression: str) -> pd.DataFrame:
+    """Add the column x; a metric that the expression names is the mean of the same runs."""
+    runs = ["study", "variant", "setting", "method"]
+    for metric in set(cells["metric"]) - set(own):
+        if metric.isidentifier() and metric in expression:
+            means = cells[cells["metric"] == metric].drop_duplicates(runs)
+            means = means[[*runs, "mean"]].rename(columns={"mean": metric})
+            own = own.merge(means, how="left", on=runs)
+    return own.assign(x=own.eval(expression).astype(float))

@@ -1,0 +1,70 @@
+"""Points with bars along an axis of names: methods, variants or values of a setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedmix.views.captions import in_words
+from fedmix.views.figures.panels import (
+    legend_below,
+    middle_and_band,
+    name_axes,
+    new_figure,
+    panels_of,
+    series_of,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+_SPREAD = 0.6  # of the room between two names, shared by the series
+
+
+def draw(
+    cells: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], options: Mapping[str, Any]
+) -> Figure:
+    """Draw a point a series beside every name.
+
+    Parameters
+    ----------
+    cells, looks
+        As in :func:`fedmix.views.figures.lines.draw`.
+    options : mapping
+        ``along``, the column whose values are the names, top to bottom (cells without one are left
+        out); ``xlabel, ylabel, title``; and those of :mod:`fedmix.views.figures.panels`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Bars are one standard deviation to either side of a mean, or quartiles around a median.
+    """
+    import pandas as pd
+
+    along = options["along"]
+    grid = panels_of(cells.dropna(subset=[along]), options)
+    shown = pd.concat([own for row in grid for _, own in row])
+    series = series_of(shown, options, looks)
+    names = list(dict.fromkeys(shown[along]))
+    offsets = _SPREAD * ((np.arange(len(series)) + 0.5) / len(series) - 0.5)
+    offset = dict(zip(series, offsets, strict=True))
+    height = 0.5 + max(0.25, 0.09 * len(series)) * len(names)
+    figure, axes = new_figure(len(grid), len(grid[0]), width=3.2, height=height)
+    for i, row in enumerate(grid):
+        for axis, (panel, own) in zip(axes[i], row, strict=True):
+            for key, points in own.groupby(panel.get("series", "method"), sort=False):
+                label, look = series[str(key)]
+                middle, (low, high) = middle_and_band(points, panel)
+                place = points[along].map(names.index) + offset[str(key)]
+                bars = [middle - low, high - middle]
+                keywords = look.keywords() | {"linestyle": "none"}
+                axis.errorbar(middle, place, xerr=bars, label=label, **keywords)
+        axes[i][0].set_yticks(range(len(names)), [in_words(name) for name in names])
+        axes[i][0].set_ylim(len(names) - 0.5, -0.5)
+    name_axes(axes, grid)
+    if len(series) > 1:
+        legend_below(figure)
+    return figure

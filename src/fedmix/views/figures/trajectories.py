@@ -1,0 +1,73 @@
+"""Scores by round, which no cell holds: quartiles over replications of the results themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fedmix.cells.quartiles import quartiles_by_round
+from fedmix.views.captions import in_words
+from fedmix.views.figures.panels import legend_below, line_with_band, new_figure, series_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fedmix.views.figures.style import MethodStyle
+
+_MARKERS = 8  # on a line, so that lines are told apart without colour
+
+
+def draw(
+    cells: pd.DataFrame,
+    looks: Mapping[str, Mapping[str, str]],
+    options: Mapping[str, Any],
+    results: pd.DataFrame,
+) -> Figure:
+    """Draw a score by round: a row of panels a setting and variant, a column a group of methods.
+
+    Parameters
+    ----------
+    cells, looks
+        As in :func:`fedmix.views.figures.lines.draw`; the cells name the methods and the score.
+    options : mapping
+        ``ylabel``; ``columns``, with ``title`` and ``methods`` each; ``mark``, a round
+        that a dotted line marks.
+    results : DataFrame
+        Tidy result rows with rounds.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Medians over replications; bands run from the first to the third quartile.
+    """
+    paths = quartiles_by_round(results, cells["metric"].iloc[0])
+    wanted = {name for column in options["columns"] for name in column["methods"]}
+    series = series_of(cells[cells["method"].isin(wanted)], options, looks)
+    places = paths[["variant", "setting"]].drop_duplicates().to_numpy()
+    figure, axes = new_figure(len(places), len(options["columns"]), width=3.8, height=3.0)
+    for row, (variant, setting) in zip(axes, places, strict=True):
+        here = paths[(paths["variant"] == variant) & (paths["setting"] == setting)]
+        for axis, column in zip(row, options["columns"], strict=True):
+            _draw_panel(axis, here, column["methods"], series)
+            axis.axvline(options["mark"], color="0.6", linestyle=":", linewidth=0.8, zorder=0)
+            axis.set(yscale="log", xlabel="round", title=column["title"])
+        row[0].set_ylabel(f"{setting}, {in_words(variant)}\n{options['ylabel']}")
+    legend_below(figure)
+    return figure
+
+
+def _draw_panel(
+    axis: Axes,
+    paths: pd.DataFrame,
+    methods: list[str],
+    series: Mapping[str, tuple[str, MethodStyle]],
+) -> None:
+    for method in methods:
+        own = paths[paths["method"] == method]
+        if own.empty:
+            continue
+        band, every = (own["q1"], own["q3"]), max(1, len(own) // _MARKERS)
+        rounds = own["round"].astype(float)
+        line_with_band(axis, rounds, own["median"], band, *series[method], markevery=every)

@@ -1,0 +1,140 @@
+"""Lay a table's cells out in rows and columns, one block a variant.
+
+Every form of a table (Markdown, LaTeX, the page) writes the same layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fedmix.cells.summary import SECONDS
+from fedmix.views.tables.format import SYMBOLS, is_missing, number, seconds, with_spread
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Columns that hold a list a cell, which a CSV file cannot.
+LISTS = ("replications", "values")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one row of the frame of cells becomes in a table.
+
+    Parameters
+    ----------
+    ours : str
+        In the printed unit, e.g. ``"13.25 (1.20)"``; an en dash where nothing finished.
+    printed : str
+        As the paper prints it, or empty.
+    verdict : str
+        Or empty, where nothing is printed.
+    cell : mapping
+        The row itself; empty for a metric that is missing beside others.
+    """
+
+    ours: str
+    printed: str
+    verdict: str
+    cell: Mapping[str, Any]
+
+    @property
+    def mark(self) -> str:
+        """The verdict's sign, or nothing."""
+        return SYMBOLS.get(self.verdict, "")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table in one variant.
+
+    Parameters
+    ----------
+    variant : str
+    rows, columns : list of str
+        Names, in the frame's order; columns are those of the whole table.
+    entries : mapping of (row, column) to list of Entry
+        Several where the table shows several metrics in a place.
+    """
+
+    variant: str
+    rows: list[str]
+    columns: list[str]
+    entries: Mapping[tuple[str, str], list[Entry]]
+
+
+def lay_out(
+    cells: pd.DataFrame,
+    show: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None,
+) -> list[Block]:
+    """Place every cell of one table by its variant, row and column.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Rows of the frame of cells that belong to one item.
+    show : mapping of str to str, optional
+        Metric -> ``"mean"``, ``"median"`` or ``"quartiles"`` instead of the mean and standard
+        deviation, where these say little.
+    names : mapping of str to str, optional
+        Row or column of the frame -> its name for people.
+
+    Returns
+    -------
+    list of Block
+        Variants, rows and columns in the order of ``cells``.
+    """
+    cells = cells.replace({"row": names or {}, "column": names or {}})
+    columns = list(dict.fromkeys(cells["column"]))
+    blocks = []
+    for variant, own in cells.groupby("variant", sort=False):
+        entries: dict[tuple[str, str], list[Entry]] = {}
+        for cell in own.to_dict("records"):
+            place = (cell["row"], cell["column"])
+            entries.setdefault(place, []).append(_entry(cell, show or {}))
+        rows = list(dict.fromkeys(own["row"]))
+        blocks.append(Block(str(variant), rows, columns, _aligned(entries)))
+    return blocks
+
+
+def _aligned(entries: Mapping[tuple[str, str], list[Entry]]) -> dict[tuple[str, str], list[Entry]]:
+    """Give every place the metrics of the fullest one, so that a missing metric shifts nothing."""
+    metrics = [entry.cell["metric"] for entry in max(entries.values(), key=len)]
+    if len(metrics) == 1:
+        return dict(entries)
+    missing = Entry("–", "", "", {})
+    aligned = {}
+    for place, own in entries.items():
+        by_metric = {entry.cell["metric"]: entry for entry in own}
+        aligned[place] = [by_metric.get(metric, missing) for metric in metrics]
+    return aligned
+
+
+def _entry(cell: Mapping[str, Any], show: Mapping[str, str]) -> Entry:
+    printed, verdict = cell["printed_text"], cell["verdict"]
+    return Entry(
+        ours=_ours(cell, show.get(cell["metric"], "mean_sd")),
+        printed="" if is_missing(printed) else str(printed),
+        verdict="" if is_missing(verdict) else str(verdict),
+        cell=cell,
+    )
+
+
+def _ours(cell: Mapping[str, Any], statistic: str) -> str:
+    names = _STATISTICS[statistic]
+    values = [cell[name] / cell["scale"] for name in names]
+    if cell["metric"] == SECONDS:
+        return seconds(values)  # on another machine, so the print's decimals say nothing
+    digits = None if is_missing(cell["digits"]) else int(cell["digits"])
+    return with_spread([number(value, digits) for value in values])
+
+
+_STATISTICS: Mapping[str, Sequence[str]] = {
+    "mean_sd": ("mean", "sd"),
+    "mean": ("mean",),
+    "median": ("median",),
+    "quartiles": ("median", "q1", "q3"),
+}

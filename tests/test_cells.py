@@ -1,0 +1,422 @@
+"""Every number is summarised once, judged by the rule, and no printed one is forgotten."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import ttest_ind
+
+from fedmix.cells.derived import metric_of
+from fedmix.cells.frame import complete, make_cells, read_cells
+from fedmix.cells.measured import measure
+from fedmix.cells.ranks import critical_difference, mean_ranks, rank_agreement
+from fedmix.cells.scorecard import counts, printed_cells, summarise_variants
+from fedmix.cells.summary import summarise
+from fedmix.cells.verdicts import VERDICTS, compare
+from fedmix.configuration import merged
+from fedmix.errors import ConfigurationError, DataError
+from fedmix.storage import write_table
+from synthetic_results import (
+    PUBLISHED,
+    RUN,
+    cells,
+    cells_of,
+    printed_numbers,
+    results_and_timings,
+    shipped_items,
+)
+
+EVERY_PRINT = 471
+
+
+def replications(mean: float, sd: float, n: int) -> np.ndarray:
+    """Return n values with exactly this mean and standard deviation."""
+    if n < 2:
+        return np.full(n, mean)
+    values = np.arange(n, dtype=float)
+    return mean + sd * (values - values.mean()) / values.std(ddof=1)
+
+
+def of_item(frame: pd.DataFrame, item: str) -> pd.DataFrame:
+    return frame[frame["item"] == item]
+
+
+def standing_in(name: str, where: dict, stand_in: dict) -> dict:
+    """Return the shipped items, one of them with stand-ins as a preset gives them."""
+    item = shipped_items()[name]
+    changed = {
+        **vars(item),
+        "where": where,
+        "printed": merged(item.printed, {"stand_in": stand_in}),
+    }
+    return {**shipped_items(), name: type(item)(**changed)}
+
+
+@pytest.mark.parametrize(
+    ("mean", "n", "verdict"),
+    [
+        (10.0, 400, "agrees closely"),
+        (10.2, 100_000, "undecided"),  # the print's own error: a fifth of its spread, give or take
+        (10.2, 100, "agrees"),
+        (10.5, 400, "undecided"),  # on the edge of the margin
+        (10.7, 400, "differs"),
+        (11.5, 100, "differs"),
+        (11.5, 3, "undecided"),  # noise of three replications could hide anything
+        (10.0, 1, "undecided"),
+        (10.0, 4, "undecided"),  # absence of a proven difference is no agreement
+        (float("nan"), 0, "not run"),
+    ],
+)
+def test_the_verdict_follows_the_rule(mean, n, verdict):
+    printed_replications = 60 if n == 100_000 else 200
+    values = replications(mean, 1.0 if n != 3 else 3.0, n)
+    narrow = {100_000: 0.45}.get(n, 1.0)
+    assert compare(values, 10.0, narrow, printed_replications, 2).verdict == verdict
+
+
+def test_differences_are_given_in_printed_sd_and_in_standard_errors():
+    comparison = compare(replications(11.0, 2.0, 16), 10.0, 4.0, 64, 3)
+    assert comparison.difference == pytest.approx(1.0)
+    assert comparison.difference_in_sd == pytest.approx(0.25)
+    assert comparison.difference_in_se == pytest.approx(1.0 / np.sqrt(4 / 16 + 16 / 64), rel=1e-6)
+
+
+def test_the_interval_of_the_difference_is_welchs():
+    ours, theirs = np.random.default_rng(1).normal(size=(2, 30))
+    theirs = 3 * theirs[:12] + 1
+    printed = theirs.mean(), theirs.std(ddof=1)
+    comparison = compare(ours, *printed, 12, 12)
+    expected = ttest_ind(ours, theirs, equal_var=False).confidence_interval(0.9)
+    np.testing.assert_allclose([comparison.low, comparison.high], expected, rtol=1e-9)
+
+
+def test_the_ratio_of_spreads_has_an_interval_that_covers():
+    rng = np.random.default_rng(2)
+    found = [
+        compare(rng.normal(size=20), 0.0, rng.normal(size=30).std(ddof=1), 30, 6)
+        for _ in range(400)
+    ]
+    covered = np.mean([c.sd_ratio_low <= 1 <= c.sd_ratio_high for c in found])
+    assert 0.85 < covered < 0.95
+
+
+def test_the_replications_needed_decide():
+    few = compare(replications(10.3, 1.0, 20), 10.0, 1.0, 200, 2)
+    assert few.verdict == "undecided"
+    enough = int(np.ceil(few.needed * 1.2))
+    assert compare(replications(10.3, 1.0, enough), 10.0, 1.0, 200, 2).verdict == "agrees"
+    assert compare(replications(10.5, 1.0, 20), 10.0, 1.0, 200, 2).needed == np.inf
+
+
+def test_a_print_without_spread_is_met_by_its_own_digits():
+    values = replications(0.0001, 1e-6, 50)
+    assert compare(values, 0.0, 0.0, 50, 3).verdict in ("agrees", "agrees closely")
+    assert compare(replications(0.01, 1e-6, 50), 0.0, 0.0, 50, 3).verdict == "differs"
+
+
+def test_rounding_in_print_is_part_of_the_error():
+    values = replications(0.2621, 1e-9, 50)
+    assert compare(values, 0.262, 1e-9, 50, 3).difference_in_se == pytest.approx(0.3464, rel=1e-3)
+
+
+def test_a_summary_says_what_numpy_says():
+    values = np.random.default_rng(0).normal(size=9)
+    found = summarise(values)
+    assert found["mean"] == pytest.approx(np.mean(values))
+    assert found["sd"] == pytest.approx(np.std(values, ddof=1))
+    assert found["se"] == pytest.approx(np.std(values, ddof=1) / 3)
+    quartiles = [found[name] for name in ("q1", "median", "q3")]
+    np.testing.assert_allclose(quartiles, np.quantile(values, [0.25, 0.5, 0.75]))
+    assert found["n"] == 9
+    assert np.isnan(summarise([1.0])["sd"])
+    assert np.isnan(summarise([])["mean"])
+
+
+def test_every_printed_cell_appears_once_in_every_variant_of_its_table():
+    judged = printed_cells(cells())
+    assert len(printed_numbers()) == EVERY_PRINT
+    assert len(judged) == 2 * EVERY_PRINT  # each study is made up in two variants
+    assert not judged.duplicated(["paper", "item", "row", "column", "variant"]).any()
+    assert set(judged.verdict) <= set(VERDICTS)
+
+
+def test_the_frames_means_are_those_of_the_results():
+    results, timings = results_and_timings()
+    keys = ["study", "variant", "setting", "method", "metric"]
+    final = results[results["round"].isna() & (results["status"] == "ok")]
+    seconds = timings.assign(metric="seconds", value=timings["seconds"])
+    direct = pd.concat([final, seconds]).groupby(keys)["value"].agg(["mean", "std", "count"])
+    ran = cells()[cells()["n"] > 0]
+    measured = ran[~ran["metric"].str.startswith(("rounds", "floats", "log", "reached"))]
+    for key, group in measured.groupby(keys):
+        if key not in direct.index:
+            continue
+        np.testing.assert_allclose(group["mean"], direct.loc[key, "mean"], rtol=1e-12)
+        np.testing.assert_allclose(group["sd"], direct.loc[key, "std"], rtol=1e-12)
+        assert (group["n"] == direct.loc[key, "count"]).all()
+    assert set(direct.index) <= set(ran.set_index(keys).index)
+
+
+def test_a_cell_keeps_its_replications_and_their_values():
+    results, _ = results_and_timings()
+    cell = of_item(cells(), "fedgrem_table1").iloc[0]
+    same = (results.setting == cell.setting) & (results.method == cell.method)
+    own = results[same & (results.variant == cell.variant)]
+    assert cell["replications"] == own["replication"].tolist()
+    np.testing.assert_array_equal(cell["values"], own["value"])
+
+
+def test_units_are_the_papers():
+    cell = of_item(cells(), "fedgrem_table1").iloc[0]
+    shown = cell["mean"] / cell["scale"]
+    assert (cell["unit"], cell["scale"]) == ("percent", 0.01)
+    assert cell["difference"] == pytest.approx(shown - cell["printed_mean"])
+    assert cell["se"] == pytest.approx(cell["sd"] / np.sqrt(cell["n"]))
+
+
+def test_a_cell_stands_in_every_item_that_shows_it_and_is_judged_once():
+    place = {"variant": "as_coded", "setting_dataset": "emnist", "method": "GMM"}
+    frame = cells()[(cells()[list(place)] == pd.Series(place)).all(axis=1)]
+    pooled = frame[frame["metric"] == "ari_pooled"].set_index("item")
+    both = pooled.loc[["fedgem_table1", "fedgem_table1_pooled"]]
+    assert both["mean"].nunique() == 1
+    assert set(both["printed_text"]) == {"0.235 (0.010)"}
+    assert both["verdict"].ne("").tolist() == [True, False]
+    by_client = frame[frame["item"] == "fedgem_table1_one_metric"].iloc[0]
+    assert (by_client["metric"], by_client["verdict"]) == ("ari_per_client", "")
+    assert by_client["printed_text"] == "0.235 (0.010)"
+
+
+def test_a_metric_that_no_item_shows_has_a_cell_of_its_own():
+    extra = cells()[(cells()["item"] == "") & (cells()["variant"] != "")]
+    assert {"rounds", "floats_up", "floats_down"} <= set(extra["metric"])
+    assert extra["verdict"].eq("").all()
+    assert extra["printed_text"].eq("").all()
+
+
+def test_parameters_are_columns_that_nobody_parses_out_of_a_name():
+    steps = of_item(cells(), "fedgrem_table5")
+    ran = steps[steps["n"] > 0]
+    assert ran["method_step_scale"].between(0.55, 1.35).all()
+    assert (ran["row"] == ran["method_step_scale"].map("{:.2f}".format)).all()
+
+
+def test_a_cell_that_only_the_codes_variant_reproduces_says_so():
+    summary = summarise_variants(cells())
+    assert len(summary) == EVERY_PRINT
+    notes = of_item(summary, "fedgrem_table5").note
+    assert notes.eq("differs as_written, agrees as_coded").any()
+
+
+def test_seconds_of_another_machine_are_not_judged():
+    frame = cells()
+    timed = frame[(frame["metric"] == "seconds") & (frame["n"] > 0) & frame["printed_text"].ne("")]
+    assert len(timed)
+    assert set(timed["verdict"]) == {"not judged"}
+
+
+def test_without_results_every_printed_number_is_not_run():
+    frame = cells_of(*(part.iloc[:0] for part in results_and_timings()))
+    assert len(frame) == EVERY_PRINT
+    assert set(frame.verdict) == {"not run"}
+    assert frame["printed_text"].ne("").all()
+    assert rank_agreement(frame, shipped_items()).empty
+    assert counts(frame).to_numpy().sum() == EVERY_PRINT
+
+
+def test_a_stand_in_never_counts_as_a_reproduction():
+    results, timings = results_and_timings()
+    only = results[(results.setting_dataset == "mnist") & (results.study == "fedgem_benchmark")]
+    items = standing_in("fedgem_table1", {}, {"dataset": {"digits": "mnist"}})
+    frame = cells_of(only.assign(setting_dataset="digits"), timings.iloc[:0], items=items)
+    ran = of_item(frame[frame["n"] > 0], "fedgem_table1")
+    assert set(ran["verdict"]) == {"stand-in"}
+    assert ran["is_stand_in"].all()
+    assert set(ran["column"]) == {"mnist"}
+    assert set(of_item(frame, "fedgrem_table1")["verdict"]) == {"not run"}
+    assert not counts(frame)[["agrees closely", "agrees"]].to_numpy().any()
+
+
+def test_a_stand_in_may_translate_other_values():
+    results, timings = results_and_timings()
+    few = results[(results.setting_dataset == "pendigits") & (results.setting_n_contaminated == 9)]
+    few = few.assign(setting_dataset="digits", setting_n_contaminated=2, setting_n_clients=10)
+    stand_in = {"dataset": {"digits": "pendigits"}, "contaminated_percent": {20: 20.5}}
+    items = standing_in("fedgrem_table1", {"dataset": "digits"}, stand_in)
+    frame = of_item(cells_of(few, timings.iloc[:0], items=items), "fedgrem_table1")
+    assert set(frame[frame.n > 0].row) == {"20.5 %"}
+    assert set(frame[frame.n == 0].row) == {"0 %", "6.8 %", "13.6 %"}
+
+
+def test_other_data_than_the_papers_are_never_held_against_its_numbers():
+    results, timings = results_and_timings()
+    own = results[results.setting_dataset == "pendigits"].assign(setting_dataset="digits")
+    item = shipped_items()["fedgrem_table1"]
+    items = {**shipped_items(), item.name: type(item)(**{**vars(item), "where": {}})}
+    frame = of_item(cells_of(own, timings.iloc[:0], items=items), item.name)
+    assert set(frame[frame["n"] > 0]["verdict"]) == {""}
+
+
+def test_failures_are_counted_beside_the_mean():
+    table = of_item(cells(), "fedgrem_table5")
+    cell = table[(table.row == "1.35") & (table.column == "h = 0")].set_index("variant")
+    assert cell.failed["as_coded"] == 2
+    assert cell.failed["as_written"] == 0
+    assert (cell.n == 12).all()
+
+
+def test_a_method_that_always_fails_still_has_its_cells():
+    rows = [
+        {"study": "s", "variant": "v", "setting": "a", "method": m, "replication": r}
+        for m in ("A", "B")
+        for r in range(3)
+    ]
+    results = pd.DataFrame(rows).assign(metric="error", value=1.0, round=pd.NA, status="ok", **RUN)
+    results.loc[results.method == "B", ["metric", "status"]] = ["", "diverged"]
+    frame = make_cells(results, pd.DataFrame(), [], PUBLISHED, paper="p", labels={"B": "Bee"})
+    failing = frame[frame["method"] == "B"]
+    assert set(failing["failed"]) == {3}
+    assert set(failing["n"]) == {0}
+    assert set(failing["label"]) == {"Bee"}
+
+
+def test_rank_agreement_is_perfect_for_the_printed_order_itself():
+    table = of_item(cells(), "fedgrem_table3")
+    table = table.assign(mean=table.printed_mean * table.scale, verdict="agrees")
+    table = table[table["variant"] == "paper_like"]
+    agreement = rank_agreement(table, shipped_items())
+    assert len(agreement) == 4
+    np.testing.assert_allclose(agreement.kendall_tau, 1.0)
+    assert agreement.same_best.all()
+    turned = rank_agreement(table.assign(mean=-table["mean"]), shipped_items())
+    assert (turned.kendall_tau < -0.99).all()
+    assert not turned.same_best.any()
+
+
+def test_no_order_of_merit_is_made_of_seconds():
+    seconds = rank_agreement(cells()[cells().metric == "seconds"], shipped_items())
+    assert seconds.same_best.isna().all()
+    assert seconds.kendall_tau.notna().all()
+
+
+def test_a_replication_that_occurs_twice_is_refused():
+    results, timings = results_and_timings()
+    with pytest.raises(DataError, match="occurs twice"):
+        cells_of(pd.concat([results, results.iloc[:1]]), timings)
+
+
+def test_the_frame_is_the_same_whatever_the_order_of_rows():
+    results, timings = results_and_timings()
+    keys = ["item", "study", "variant", "setting", "method", "metric", "printed_line"]
+    shuffled = cells_of(results.sample(frac=1.0, random_state=1), timings)
+    one, other = (f.sort_values(keys, ignore_index=True) for f in (shuffled, cells()))
+    pd.testing.assert_frame_equal(one, other[one.columns])
+
+
+def test_the_frame_survives_its_file(tmp_path):
+    write_table(tmp_path / "cells.parquet", cells())
+    pd.testing.assert_frame_equal(read_cells([tmp_path / "cells.parquet"]), cells())
+
+
+def test_a_variant_that_tries_one_switch_does_not_decide():
+    names = ["paper", "item", "row", "column"]
+    tried = cells()["variant"].eq("as_coded") & cells()["study"].eq("fedgrem_simulation")
+    judged = summarise_variants(cells().assign(diagnostic=tried)).set_index(names)
+    free = summarise_variants(cells()).set_index(names)
+    helped = free[(free.index.get_level_values("item") == "fedgrem_table5") & (free.note != "")]
+    assert (free.verdict[helped.index] != "differs").all()
+    assert (judged.verdict[helped.index] == "differs").all()
+    assert (judged.note[helped.index] == free.note[helped.index]).all()  # readers still learn of it
+
+
+def test_a_variant_is_diagnostic_in_its_own_study_only():
+    results, timings = results_and_timings()
+    one = make_cells(
+        results[results["study"] == "fedgrem_simulation"],
+        timings.iloc[:0],
+        [],
+        PUBLISHED,
+        paper="fedgrem",
+        labels={},
+        diagnostic=["as_coded"],
+    )
+    assert set(one.loc[one["diagnostic"], "variant"]) == {"as_coded"}
+    assert not cells()["diagnostic"].any()
+
+
+def test_where_only_diagnostic_variants_ran_a_number_counts_as_not_run():
+    alone = cells()[cells().variant == "as_coded"].assign(diagnostic=True)
+    assert summarise_variants(alone).verdict.eq("not run").all()
+
+
+def measured_setting(values: dict[str, list[float]], failing: tuple[str, int] | None = None):
+    """Return one setting with the scores of some methods, one replication of one failed."""
+    rows = [
+        {"study": "s", "variant": "v", "setting": "a", "method": m, "replication": r, "value": x}
+        for m, xs in values.items()
+        for r, x in enumerate(xs)
+    ]
+    results = pd.DataFrame(rows).assign(metric="score", status="ok", round=pd.NA, **RUN)
+    if failing:
+        bad = (results["method"] == failing[0]) & (results["replication"] == failing[1])
+        results.loc[bad, "status"] = "diverged"
+    return measure(results, pd.DataFrame())
+
+
+def test_methods_are_ranked_within_a_replication_and_failures_come_last():
+    setting = measured_setting({"A": [3.0, 3.0], "B": [2.0, 4.0], "C": [2.0, 9.0]}, ("C", 1))
+    ranks = metric_of(setting, "rank: score")
+    assert ranks["A"].tolist() == [1.0, 2.0]
+    assert ranks["B"].tolist() == [2.5, 1.0]
+    assert ranks["C"].tolist() == [2.5, 3.0]
+
+
+def test_derived_metrics_are_asked_for_by_name():
+    setting = measured_setting({"A": [1.0, np.e]})
+    np.testing.assert_allclose(metric_of(setting, "log: score")["A"], [0.0, 1.0])
+    assert metric_of(setting, "floats")["A"].tolist() == [30.0, 30.0]
+    with pytest.raises(ConfigurationError, match="Did you mean 'rank'"):
+        metric_of(setting, "rnk: score")
+
+
+def test_rounds_to_the_oracle_are_counted_on_the_trajectory():
+    paths = {"OracleClustering": [1.0, 1.0, 1.0], "A": [5.0, 1.05, 1.0], "B": [5.0, 4.0, 3.0]}
+    rows = [
+        {"study": "s", "variant": "v", "setting": "a", "method": m, "replication": 0} | where
+        for m, path in paths.items()
+        for where in [
+            {"round": None, "value": path[-1]},
+            *({"round": t, "value": v} for t, v in enumerate(path)),
+        ]
+    ]
+    results = pd.DataFrame(rows).assign(metric="model_error", status="ok", **RUN)
+    setting = measure(results.astype({"round": "Int64"}), pd.DataFrame())
+    rounds, reached = (metric_of(setting, name) for name in ("rounds_to_oracle", "reached_oracle"))
+    assert rounds["A"].tolist() == [1.0]
+    assert rounds["B"].empty
+    assert (reached["A"].tolist(), reached["B"].tolist()) == ([1.0], [0.0])
+
+
+def test_mean_ranks_average_over_settings():
+    ranks = {"first": {"A": [1.0, 1.0], "B": [2.0, 2.0]}, "second": {"A": [2.0], "B": [1.0]}}
+    rows = [
+        {"setting": s, "method": m, "label": m, "metric": "rank: score", "values": values}
+        | {"replications": list(range(len(values)))}
+        for s, methods in ranks.items()
+        for m, values in methods.items()
+    ]
+    frame = mean_ranks(pd.DataFrame(rows), "rank: score")
+    assert frame["mean_rank"].tolist() == [1.5, 1.5]
+    assert (frame["low"] <= frame["mean_rank"]).all()
+
+
+def test_the_critical_difference_is_demsars():
+    # Demsar (2006), Table 5: q = 2.343 for 3 methods at 0.05.
+    assert critical_difference(3, 10) == pytest.approx(2.343 * np.sqrt(3 * 4 / 60), rel=1e-3)
+
+
+def test_no_results_yet_are_no_cells(tmp_path):
+    empty = make_cells(pd.DataFrame(), pd.DataFrame(), [], PUBLISHED, paper="p", labels={})
+    write_table(tmp_path / "cells.parquet", empty)
+    frame = complete(read_cells([tmp_path / "cells.parquet"]), shipped_items().values(), PUBLISHED)
+    assert set(frame["verdict"]) == {"not run"}
+    assert list(empty.columns) == [c for c in frame if not c.startswith(("setting_", "method_"))]

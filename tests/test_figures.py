@@ -1,0 +1,204 @@
+"""Figures draw cells: lines and points in panels, trajectories, ranks."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedmix.cells.quartiles import quartiles_by_round
+from fedmix.cells.ranks import critical_difference, mean_ranks
+from fedmix.errors import ConfigurationError, DataError
+from fedmix.views.figures import lines, points, ranks, trajectories
+from fedmix.views.figures.build import build_figure
+from synthetic_cells import frame, item
+
+METHODS = ("FedEM", "FedGrEM", "LocalEM")
+
+
+def grid(**settings):
+    """Cells of every combination, e.g. ``x=(1, 2)`` for the column setting_x."""
+    rows = [{}]
+    for name, values in settings.items():
+        rows = [{**row, name: value} for row in rows for value in values]
+    named = [{f"setting_{k}" if k in "xk" else k: v for k, v in row.items()} for row in rows]
+    return frame({**row, "label": f"the {row.get('method', 'one')}"} for row in named)
+
+
+def line_of(axis, label):
+    return next(line for line in axis.get_lines() if line.get_label() == label)
+
+
+def test_a_line_a_method_and_a_panel_a_variant_in_the_unit_shown():
+    cells = grid(method=METHODS, variant=("as_written", "corrected"), x=(0, 3))
+    cells = cells.assign(scale=0.01, mean=0.1 + 0.01 * cells["setting_x"])
+    figure = lines.draw(cells, {}, {"x": "100 * setting_x / 44", "columns": "variant"})
+    assert [axis.get_title() for axis in figure.axes] == ["as written", "corrected"]
+    assert len(figure.axes[0].get_lines()) == 3
+    line = line_of(figure.axes[1], "the FedGrEM")
+    np.testing.assert_allclose(line.get_xdata(), [0, 300 / 44])
+    np.testing.assert_allclose(line.get_ydata(), [10, 13])
+
+
+def test_x_may_name_a_metric_of_the_same_runs():
+    cells = grid(metric=("log: error", "snr"), x=(0.0, 1.0))
+    cells.loc[cells["metric"] == "snr", "mean"] = 5.0
+    panel = {"x": "100 * setting_x / snr", "columns": [{"metric": "log: error"}]}
+    line = lines.draw(cells, {}, panel).axes[0].get_lines()[0]
+    np.testing.assert_allclose(line.get_xdata(), [0, 20])
+    np.testing.assert_allclose(line.get_ydata(), [1, 1])
+
+
+def test_a_panel_takes_the_metric_of_each_method():
+    cells = grid(method=METHODS, metric=("pooled", "own"), x=(1, 2))
+    cells["mean"] = cells["metric"].map({"pooled": 1.0, "own": 2.0})
+    metric = {"default": "pooled", "FedGrEM": "own"}
+    axis = lines.draw(cells, {}, {"x": "setting_x", "metric": metric}).axes[0]
+    heights = {line.get_label(): line.get_ydata()[0] for line in axis.get_lines()}
+    assert heights == {"the FedEM": 1, "the FedGrEM": 2, "the LocalEM": 1}
+
+
+def test_rows_share_one_range_and_panels_without_cells_are_left_out():
+    cells = grid(method=METHODS, metric=("score", "count"), x=(1, 2))
+    options = {
+        "x": "setting_x",
+        "rows": [{"metric": "score"}, {"metric": "count", "methods": ["FedGrEM"]}],
+        "columns": [{"where": {"setting_x": [1, 2]}}, {"where": {"setting_x": 7}}],
+    }
+    figure = lines.draw(cells, {}, options)
+    assert [len(axis.get_lines()) for axis in figure.axes] == [3, 1]
+    cells = grid(metric=("score", "count"), variant=("a", "b"), x=(1, 2))
+    cells.loc[(cells["variant"] == "b") & (cells["metric"] == "score"), "mean"] = 9.0
+    figure = lines.draw(cells, {}, {**options, "rows": options["rows"][:1], "columns": "variant"})
+    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
+
+
+def test_a_level_is_marked():
+    cells = grid(x=(1, 2), k=(10,))
+    axis = lines.draw(cells, {}, {"x": "setting_x", "level": "setting_k"}).axes[0]
+    assert list(axis.lines[-1].get_ydata()) == [10, 10]
+
+
+def test_axes_are_logarithmic_where_they_should_be():
+    cells = grid(x=(0.1, 10.0))
+    axis = lines.draw(cells, {}, {"x": "setting_x", "xscale": "log", "yscale": "log"}).axes[0]
+    assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
+
+
+def test_medians_lie_in_a_band_of_quartiles_on_evenly_spaced_values():
+    cells = grid(x=(5, 50, 500)).assign(median=3.0, q1=2.0, q3=5.0)
+    options = {"x": "setting_x", "statistic": "median", "even": True}
+    axis = lines.draw(cells, {}, options).axes[0]
+    np.testing.assert_allclose(axis.get_lines()[0].get_xdata(), [0, 1, 2])
+    assert [tick.get_text() for tick in axis.get_xticklabels()] == ["5", "50", "500"]
+    edges = axis.collections[0].get_paths()[0].vertices[:, 1]
+    assert (edges.min(), edges.max()) == (2, 5)
+
+
+def test_variants_are_told_apart():
+    cells = grid(variant=("as_coded", "corrected"), method=METHODS[:1], x=(1, 2))
+    figure = lines.draw(cells, {}, {"x": "setting_x", "series": "variant"})
+    assert {t.get_text() for t in figure.legends[0].texts} == {"as coded", "corrected"}
+
+
+def test_points_stand_beside_their_names():
+    cells = grid(method=METHODS, variant=("as_coded", "corrected"))
+    figure = points.draw(cells, {}, {"along": "label", "series": "variant"})
+    names = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
+    assert names == ["the FedEM", "the FedGrEM", "the LocalEM"]
+    assert {t.get_text() for t in figure.legends[0].texts} == {"as coded", "corrected"}
+
+
+def test_no_two_methods_of_a_figure_share_a_colour():
+    cells = grid(method=[f"method {i}" for i in range(9)], x=(1, 2))
+    figure = lines.draw(cells, {}, {"x": "setting_x"})
+    assert len({line.get_color() for line in figure.axes[0].get_lines()}) == 9
+
+
+def _paths():
+    rows = [
+        {"study": "study", "variant": "as_written", "setting": "C1", "method": method}
+        | {"replication": r, "round": t, "metric": "error", "value": float(r * t), "status": "ok"}
+        for method in METHODS
+        for r in (1, 2, 3)
+        for t in range(4)
+    ]
+    return pd.DataFrame(rows).astype({"round": "Int64"})
+
+
+def test_quartiles_are_over_replications_and_leave_zeros_out():
+    found = quartiles_by_round(_paths(), "error").query("method == 'FedEM'")
+    assert list(found["round"]) == [1, 2, 3]
+    np.testing.assert_allclose(found["median"], [2, 4, 6])
+    np.testing.assert_allclose(found["q1"], [1.5, 3, 4.5])
+
+
+def test_trajectories_have_a_panel_a_group_of_methods():
+    cells = grid(method=METHODS)
+    columns = [{"title": "left", "methods": ["FedEM"]}, {"title": "right", "methods": METHODS}]
+    options = {"columns": columns, "mark": 1, "ylabel": "error"}
+    figure = trajectories.draw(cells, {}, options, _paths())
+    labelled = [axis.get_legend_handles_labels()[1] for axis in figure.axes]
+    assert labelled == [["the FedEM"], [f"the {method}" for method in METHODS]]
+
+
+@pytest.fixture
+def ranked():
+    rng = np.random.default_rng(0)
+    rows = []
+    for setting in ("a", "b"):
+        for replication_ranks in (np.argsort(rng.random((6, 3)), axis=1) + 1,):
+            for i, method in enumerate(METHODS):
+                values = tuple(replication_ranks[:, i].astype(float))
+                rows.append({"setting": setting, "method": method, "values": values})
+    named = [{**r, "label": f"the {r['method']}", "metric": "rank: ari"} for r in rows]
+    return frame([{**row, "replications": tuple(range(6))} for row in named])
+
+
+def test_ranks_average_to_the_middle_and_lie_in_their_intervals(ranked):
+    found = mean_ranks(ranked, "rank: ari")
+    assert found["mean_rank"].mean() == pytest.approx((len(found) + 1) / 2)
+    assert ((found["low"] <= found["mean_rank"]) & (found["mean_rank"] <= found["high"])).all()
+
+
+def test_the_critical_difference_is_that_of_the_tables():
+    # Demsar (2006), Table 5a: q = 2.569 for four methods; 14 data sets.
+    assert critical_difference(4, 14) == pytest.approx(2.569 * np.sqrt(20 / 84), rel=1e-3)
+
+
+def test_the_figure_names_every_method_and_the_critical_difference(ranked):
+    columns = [{"metric": "rank: ari", "title": "ARI"}]
+    axis = ranks.draw(ranked, {}, {"columns": columns}).axes[0]
+    assert {text.get_text() for text in axis.get_yticklabels()} == {f"the {m}" for m in METHODS}
+    value = critical_difference(3, 2)
+    assert [text.get_text() for text in axis.texts] == [f"critical difference {value:.1f}"]
+    assert max(axis.lines[-1].get_xdata()) <= axis.get_xlim()[1]
+
+
+def test_a_figure_and_its_caption_say_which_data_stood_in(tmp_path):
+    outputs = [tmp_path / f"figure.{suffix}" for suffix in ("pdf", "svg", "png", "md")]
+    told = item(builder="lines", options={"x": "n"})
+    build_figure(told, frame([{"is_stand_in": True}]), outputs)
+    assert all(output.stat().st_size for output in outputs)
+    caption = outputs[3].read_text()
+    assert caption.startswith("STAND-IN: our numbers are of Digits (8x8)")
+    assert "n = 4 replications. Preset quick. As written: what the text says." in caption
+    assert "STAND-IN" in outputs[1].read_text()
+
+
+def test_no_results_is_a_clear_error():
+    with pytest.raises(DataError, match="no results yet"):
+        build_figure(item(builder="lines"), frame([{"item": "another"}]), [])
+
+
+def test_an_unknown_builder_is_named():
+    with pytest.raises(ConfigurationError, match=r"no builder 'line'.*lines"):
+        build_figure(item(builder="line"), frame([{}]), [])
+
+
+def test_titles_and_labels_are_not_repeated_down_a_column():
+    cells = grid(metric=("a", "b"), variant=("one", "two"), x=(1, 2))
+    options = {"x": "setting_x", "xlabel": "x", "columns": "variant"}
+    options["rows"] = [{"metric": "a", "ylabel": "first"}, {"metric": "b", "ylabel": "second"}]
+    axes = lines.draw(cells, {}, options).axes
+    assert [axis.get_title() for axis in axes] == ["one", "two", "", ""]
+    assert [axis.get_xlabel() for axis in axes] == ["", "", "x", "x"]
+    assert [axis.get_ylabel() for axis in axes] == ["first", "", "second", ""]

@@ -1,0 +1,137 @@
+"""A printed number reads on every surface as the paper prints it."""
+
+import csv
+import re
+from decimal import Decimal
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from fedmix.views.page import PageContext, build_page
+from fedmix.views.tables.build import build_table
+from synthetic_cells import laid_out
+from synthetic_results import PUBLISHED, cells, shipped_items
+
+TABLES = {i.name: i for i in shipped_items().values() if i.kind == "table" and i.printed}
+IN_BRACKETS = re.compile(r"\[(.*?)\]")
+
+
+def rows_of(name: str) -> pd.DataFrame:
+    frame = cells()
+    return frame[frame["item"] == name]
+
+
+def expected(name: str) -> dict[tuple[str, str], str]:
+    """Return (row as the table names it, column) -> printed text, of the published files."""
+    own = rows_of(name)
+    several = own["variant"].nunique() > 1
+    found = {}
+    for cell in own[own["printed_text"] != ""].to_dict("records"):
+        variant = cell["variant"].replace("_", " ")
+        row = f"{variant}, {cell['row']}" if several else cell["row"]
+        found[row, cell["column"]] = as_published(cell, shipped_items()[name])
+    return found
+
+
+def as_published(cell: dict, item) -> str:
+    """Return the line of the published file that a cell names, with the digits of the print."""
+    with open(PUBLISHED / cell["printed_file"], encoding="utf-8", newline="") as file:
+        line = list(csv.DictReader(file))[cell["printed_line"] - 2]
+    mean, sd = (padded(line[item.printed[name]], item.digits) for name in ("mean", "sd"))
+    return f"{mean} ({sd})"
+
+
+def padded(text: str, digits: int) -> str:
+    """Return a number with the zeros that a file leaves out; none of its own digits is lost."""
+    number = Decimal(text)
+    return f"{number:.{max(digits, -number.as_tuple().exponent)}f}"
+
+
+def read_lines(lines: list[list[str]]) -> dict[tuple[str, str], str]:
+    """Return (row, column) -> what stands in brackets, of a table's lines."""
+    (_, *columns), *body = lines
+    return {
+        (row, column): IN_BRACKETS.search(text).group(1)
+        for row, *texts in body
+        for column, text in zip(columns, texts, strict=True)
+        if "[" in text
+    }
+
+
+def plain(latex: str) -> str:
+    return re.sub(r"\\([%_&#$])", r"\1", latex).strip()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_has_every_printed_number_in_its_place(name, tmp_path):
+    outputs = [tmp_path / f"table.{suffix}" for suffix in ("csv", "md", "tex")]
+    build_table(laid_out(TABLES[name]), cells(), outputs)
+    wanted = expected(name)
+    assert wanted
+
+    table = pd.read_csv(outputs[0], keep_default_na=False)
+    assert list(table["printed_text"]) == list(rows_of(name)["printed_text"])
+
+    lines = [line for line in outputs[1].read_text().splitlines() if line.startswith("|")]
+    cut = [[part.strip() for part in line.strip("|").split(" | ")] for line in lines]
+    assert read_lines([cut[0], *cut[2:]]) == wanted
+
+    lines = [line for line in outputs[2].read_text().splitlines() if line.endswith(r"\\")]
+    assert read_lines([[plain(p) for p in line[:-2].split(" & ")] for line in lines]) == wanted
+
+
+class PrintedTexts(HTMLParser):
+    """Collects, article by article, (variant, row, column number) -> the text in small print."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: dict[str, dict[tuple[str, str, int], str]] = {}
+        self.article = self.variant = self.row = self.tag = ""
+        self.column = -1
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.tag = tag
+        if tag == "article":
+            self.article = values.get("id", "")
+            self.found[self.article] = {}
+        elif tag == "tr":
+            self.column = -1
+        elif tag == "td":
+            self.column += 1
+        elif tag in ("h4", "th"):
+            self.variant, self.row = ("", "") if tag == "h4" else (self.variant, "")
+
+    def handle_endtag(self, tag):
+        self.tag = ""
+
+    def handle_data(self, data):
+        if self.tag == "h4":
+            self.variant += data
+        elif self.tag == "th":
+            self.row += data
+        elif self.tag == "small":
+            self.found[self.article][self.variant, self.row, self.column] = data
+
+
+def test_the_page_has_every_printed_number_in_its_place(tmp_path):
+    context = PageContext(
+        cells(),
+        ranks=pd.DataFrame({"item": [], "variant": []}),
+        claims=pd.DataFrame({"paper": [], "verdict": []}),
+        discrepancies=pd.DataFrame(),
+        papers={"fedgrem": "FedGrEM", "fedgem": "FedGEM"},
+        tables=[laid_out(item) for item in TABLES.values()],
+    )
+    reader = PrintedTexts()
+    reader.feed(build_page(context, tmp_path / "index.html").read_text(encoding="utf-8"))
+    for name in TABLES:
+        own = rows_of(name)
+        columns = list(dict.fromkeys(own["column"]))
+        several = own["variant"].nunique() > 1
+        found = {
+            (f"{variant}, {row}" if several else row, columns[place]): text
+            for (variant, row, place), text in reader.found[name.replace("_", "-")].items()
+        }
+        assert found == expected(name)

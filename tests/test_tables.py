@@ -1,0 +1,154 @@
+"""A table lays cells out: ours, the verdict's mark and the printed number, in every form."""
+
+import pandas as pd
+import pytest
+
+from fedmix.errors import DataError
+from fedmix.views.tables.build import as_text, blocks_of, build_table, notes
+from synthetic_cells import frame, item
+
+PRINTED = {"printed_text": "13.30 (1.17)", "printed_mean": 13.3, "verdict": "agrees closely"}
+
+
+def text(cells, **options):
+    return as_text(blocks_of(item(options=options), cells), cells, options.get("rows", ""))
+
+
+def test_the_printed_number_and_its_verdict_stand_beside_ours():
+    cells = frame(
+        [
+            {
+                "row": "0 %",
+                "column": "FedEM",
+                "mean": 0.1325,
+                "sd": 0.012,
+                "scale": 0.01,
+                **PRINTED,
+            },
+            {"row": "0 %", "column": "TGMM"},
+        ]
+    )
+    table = text(cells)
+    assert table.loc["0 %", "FedEM"] == "13.25 (1.20) ● [13.30 (1.17)]"
+    assert table.loc["0 %", "TGMM"] == "1.00 (0.10)"
+
+
+def test_a_printed_number_stands_as_printed_whatever_our_decimals():
+    cells = frame([{"printed_text": "220 (18)", "verdict": "differs", "mean": 1.5, "digits": 0}])
+    assert text(cells).iloc[0, 0] == "2 (0) ○ [220 (18)]"
+
+
+def test_variants_are_stacked_in_the_order_of_the_cells():
+    cells = frame(
+        [
+            {"variant": variant, "row": row, "column": column}
+            for variant in ("corrected", "as_written")
+            for column in ("h = 1", "h = 0")
+            for row in ("0.95", "0.55")
+        ]
+    )
+    table = text(cells, rows="step constant")
+    assert list(table.columns) == ["h = 1", "h = 0"]
+    assert list(table.index)[:2] == ["corrected, 0.95", "corrected, 0.55"]
+    assert table.index.name == "variant, step constant"
+
+
+def test_a_place_without_a_cell_is_a_dash():
+    cells = frame([{"row": "a", "column": "x"}, {"row": "b", "column": "y"}])
+    assert text(cells).loc["a", "y"] == "–"
+
+
+def test_a_cell_says_its_n_where_it_is_not_the_usual_one():
+    rows = [{"row": str(i)} for i in range(3)] + [{"row": "short", "n": 3, "failed": 1}]
+    cells = frame([{**row, "method": row["row"]} for row in rows])
+    table = text(cells)
+    assert table.loc["short"].item() == "1.00 (0.10), n = 3"
+    assert table.loc["0"].item() == "1.00 (0.10)"
+    said = " ".join(notes(item(), cells))
+    assert (
+        "n = 4 replications unless a cell says otherwise; 1 failed replication is left out" in said
+    )
+
+
+def test_an_undefined_score_is_a_dash_and_shifts_nothing():
+    scores = [{"metric": "silhouette"}, {"metric": "ari", "mean": 2.0}]
+    rows = [{**score, "row": row} for row in ("whole", "part") for score in scores]
+    cells = frame([r for r in rows if (r["row"], r["metric"]) != ("part", "silhouette")])
+    table = text(cells)
+    assert table.loc["whole"].item() == "1.00 (0.10) / 2.00 (0.10)"
+    assert table.loc["part"].item() == "– / 2.00 (0.10)"
+
+
+def test_a_cell_whose_replications_all_failed_is_empty_but_there():
+    cells = frame(
+        [{"row": "ok"}, {"row": "none", "n": 0, "mean": float("nan"), "sd": float("nan")}]
+    )
+    assert text(cells).loc["none"].item() == "–, n = 0"
+
+
+def test_a_table_shows_the_statistic_that_is_asked_for_a_metric():
+    cells = frame([{"digits": None, "metric": m, "column": m} for m in ("error", "rate")])
+    table = text(cells, show={"error": "quartiles"}, names={"error": "error (quartiles)"})
+    assert table["error (quartiles)"].item() == "1 (0.9, 1.1)"
+    assert table["rate"].item() == "1 (0.1)"
+
+
+def test_short_times_are_thousandths_of_a_second():
+    cells = frame([{"metric": "seconds", "unit": "seconds", "mean": 0.0123, "sd": 0.0004}])
+    assert text(cells).iloc[0, 0] == "12.3 ms (0.4)"
+
+
+def test_names_of_data_sets_are_for_people():
+    cells = frame([{"column": "digits"}])
+    assert list(text(cells).columns) == ["Digits (8x8)"]
+
+
+def test_below_stand_preset_variants_and_marks():
+    said = notes(item(), frame([PRINTED]))
+    assert "n = 4 replications. Preset quick." in said
+    assert "As written: what the text says." in said
+    assert "Marks: ● agrees closely." in said
+
+
+def test_seconds_that_are_not_judged_say_why():
+    said = " ".join(notes(item(), frame([{**PRINTED, "verdict": "not judged"}])))
+    assert "Not judged: seconds of another machine and language" in said
+    assert "Marks" not in said
+
+
+def test_methods_that_cannot_run_are_named_with_the_reason():
+    said = " ".join(notes(item(options={"left_out": True}), frame([{}])))
+    assert "Not run, for regression data only: " in said
+    assert "TwoPhase" in said
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(cells, **changes):
+        outputs = [tmp_path / f"table.{s}" for s in ("csv", "md", "tex")]
+        build_table(item(**changes), cells, outputs)
+        return outputs
+
+    return write
+
+
+def test_every_output_is_written_in_its_format(written):
+    csv, md, tex = written(frame([{}, {"item": "another"}]))
+    rows = pd.read_csv(csv)
+    assert len(rows) == 1
+    assert {"mean", "sd", "se", "n", "failed", "printed_text", "verdict"} <= set(rows)
+    assert not {"values", "replications"} & set(rows)
+    assert md.read_text().startswith("Paper, Table 1. Errors.\n")
+    assert r"\toprule" in tex.read_text()
+    assert r"\label{tab:item}" in tex.read_text()
+
+
+def test_a_caption_says_which_data_stood_in(written):
+    _, md, tex = written(frame([{"is_stand_in": True, "verdict": "stand-in"}]))
+    for form in (md, tex):
+        assert "STAND-IN: our numbers are of Digits (8x8)" in form.read_text()
+
+
+def test_no_results_is_a_clear_error():
+    with pytest.raises(DataError, match="Table 1: no results yet"):
+        build_table(item(), frame([{"item": "another"}]), [])

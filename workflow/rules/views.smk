@@ -1,0 +1,50 @@
+# Tables and figures: layouts of the cells.
+
+
+rule make_table:
+    input:
+        cells=item_input("cells"),
+    output:
+        "results/tables/{item}.csv",
+        report(
+            "results/tables/{item}.md",
+            caption="../report/item.rst",
+            category=item_category,
+            labels=item_labels,
+        ),
+        "results/tables/{item}.tex",
+    log:
+        "logs/make_table/{item}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        item=item_parameters,
+        source=source_hash("fedmix.views.tables.build"),
+    script:
+        "../scripts/make_table.py"
+
+
+rule make_figure:
+    input:
+        cells=item_input("cells"),
+        # Cells have no rounds: what is drawn round by round comes from the results themselves.
+        results=trajectories,
+    output:
+        "results/figures/{item}.pdf",
+        report(
+            "results/figures/{item}.svg",
+            caption="../report/item.rst",
+            category=item_category,
+            labels=item_labels,
+        ),
+        "results/figures/{item}.png",
+        "results/figures/{item}.md",
+    log:
+        "logs/make_figure/{item}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        item=item_parameters,
+        source=builder_hash,
+    script:
+        "../scripts/make_figure.py"

@@ -1,0 +1,29 @@
+"""Gather all cells, and put every printed number, claim and discrepancy to them."""
+
+from fedmix.pipeline.jobs import job
+
+with job(snakemake.log[0], snakemake.threads):
+    from fedmix.cells.claims import evaluate_claims, read_claims
+    from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies, to_markdown
+    from fedmix.cells.frame import complete, read_cells
+    from fedmix.cells.items import read_items
+    from fedmix.cells.papers import read_papers
+    from fedmix.cells.ranks import rank_agreement
+    from fedmix.cells.scorecard import cells_table
+    from fedmix.storage import concatenate, write_records, write_table, write_text
+
+    files, params = snakemake.input, snakemake.params
+    papers = read_papers(params.config)
+    items = read_items(papers)
+    cells = complete(read_cells(files.cells), items.values(), params.published)
+    parts = {
+        "ranks": rank_agreement(cells, items),
+        "claims": evaluate_claims(read_claims(papers), cells, concatenate(files.results)),
+        "discrepancies": measure_discrepancies(read_discrepancies(papers), cells),
+    }
+    write_table(snakemake.output.frame, cells)
+    write_text(snakemake.output.cells, cells_table(cells).to_csv(index=False))
+    for name, part in parts.items():
+        write_text(snakemake.output[name], part.to_csv(index=False))
+    write_text(snakemake.output.register, to_markdown(parts["discrepancies"], papers))
+    write_records(snakemake.output.whole, parts)
