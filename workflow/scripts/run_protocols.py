@@ -29,6 +29,6 @@ with job(snakemake.log[0], snakemake.threads):
         )
         for some, cells in ((own[~new], params.cells), (own[new], params.grid))
     ]
-    result = pd.concat([part for part in runs if len(part)], ignore_index=True)
+    result = pd.concat([part for part in runs if len(part)] or runs[:1], ignore_index=True)
     result.insert(0, "table", table)
     write_table(snakemake.output[0], result)
