@@ -236,8 +236,9 @@ def test_halving_keeps_the_nearest_to_all_tables():
 def test_variations_differ_in_a_few_choices_from_the_nearest():
     own = space()
     own = replace(own, rungs=[own.rungs[0], replace(own.rungs[1], variations=20)])
+    own.choices["elsewhere"] = choice("elsewhere", {"a": 1.0, "b": 1.0}, tables=["two"])
     nearest = draw_protocols(own).iloc[:3]
-    varied = vary(own, nearest, 1)
+    varied = vary(own, nearest, 1, ["one"])
     assert len(varied) == 20
     assert varied["protocol"].is_unique
     assert (varied["entered"] == "1").all()
@@ -245,7 +246,8 @@ def test_variations_differ_in_a_few_choices_from_the_nearest():
     for row in varied.to_dict("records"):
         parent = parents.loc[row["protocol"].partition("-")[0]]
         assert any(row[name] != parent[name] for name in own.choices)
-    pd.testing.assert_frame_equal(varied, vary(own, nearest, 1))
+        assert row["elsewhere"] == parent["elsewhere"]
+    pd.testing.assert_frame_equal(varied, vary(own, nearest, 1, ["one"]))
     assert own.rungs[1].blocks()[-1] == "24-27"
 
 

@@ -16,5 +16,5 @@ with job(snakemake.log[0], snakemake.threads):
     scores = score_tables(space, runs[runs["protocol"].isin(before["protocol"])], printed)
     nearest = survivors(scores, space.rungs[rung].protocols)
     kept = before.set_index("protocol", drop=False).loc[nearest]
-    chosen = pd.concat([kept, vary(space, kept, rung)])
+    chosen = pd.concat([kept, vary(space, kept, rung, space.targets[snakemake.wildcards.target])])
     write_text(snakemake.output[0], chosen.to_csv(index=False))

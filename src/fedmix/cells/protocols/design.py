@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from inspect import signature
 from typing import TYPE_CHECKING
 
@@ -57,7 +57,7 @@ def draw_protocols(space: Space) -> pd.DataFrame:
     return design
 
 
-def vary(space: Space, nearest: pd.DataFrame, rung: int) -> pd.DataFrame:
+def vary(space: Space, nearest: pd.DataFrame, rung: int, tables: Sequence[str]) -> pd.DataFrame:
     """Return a rung's variations: protocols near the nearest ones.
 
     The first rung sees some rows only, and a space is too large to be filled; so what a near
@@ -69,6 +69,8 @@ def vary(space: Space, nearest: pd.DataFrame, rung: int) -> pd.DataFrame:
     nearest : DataFrame
         Rows of the design, nearest first; the nearest are varied, in turn if there are too few.
     rung : int
+    tables : sequence of str
+        Only choices that concern one of them are varied.
 
     Returns
     -------
@@ -80,23 +82,22 @@ def vary(space: Space, nearest: pd.DataFrame, rung: int) -> pd.DataFrame:
 
     rng = Streams(space.study, "protocols", rung).generator("variations")
     parents = nearest.to_dict("records")
+    choices = [c for c in space.choices.values() if any(map(c.concerns, tables))]
     varied = []
     for i in range(space.rungs[rung].variations):
         parent = parents[i % len(parents)]
         name = f"{parent['protocol']}-{rung}.{i}"
-        varied.append({**_varied(space, parent, rng), "protocol": name, "entered": str(rung)})
+        varied.append({**_varied(choices, parent, rng), "protocol": name, "entered": str(rung)})
     return pd.DataFrame(varied, columns=nearest.columns)
 
 
-def _varied(space: Space, parent: dict[str, str], rng: np.random.Generator) -> dict[str, str]:
+def _varied(
+    choices: Sequence[Choice], parent: dict[str, str], rng: np.random.Generator
+) -> dict[str, str]:
     while True:
-        redrawn = rng.random(len(space.choices)) < 2 / len(space.choices)
-        shares = rng.random(len(space.choices))
-        drawn = {
-            name: take(choice, shares[[j]])[0]
-            for j, (name, choice) in enumerate(space.choices.items())
-            if redrawn[j]
-        }
+        redrawn = rng.random(len(choices)) < 2 / len(choices)
+        shares = rng.random(len(choices))
+        drawn = {c.name: take(c, shares[[j]])[0] for j, c in enumerate(choices) if redrawn[j]}
         if any(parent[name] != value for name, value in drawn.items()):
             return {**parent, **drawn}
 
