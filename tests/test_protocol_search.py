@@ -301,12 +301,11 @@ def test_variance_belongs_to_the_choices_that_make_it():
     design = draw_protocols(own)
     alone = (design["rounds"] == "20").astype(float)
     mixed = ((design["scaling"] == "none") == (design["penalty"] == "1")).astype(float)
-    scores = design.assign(alone=alone, mixed=mixed)
-    found = variance_shares(own, "one", scores, ("alone", "mixed"))
+    found = variance_shares(own, "one", design.assign(distance=np.exp(alone), lowest=mixed))
     found = found.set_index(["outcome", "choice", "other"])["share"]
-    assert found["alone", "rounds", ""] > 0.9
-    assert found["alone", "scaling", ""] < 0.05
-    assert found["mixed", "scaling", "penalty"] > 0.6
+    assert found["distance", "rounds", ""] > 0.9
+    assert found["distance", "scaling", ""] < 0.05
+    assert found["lowest", "scaling", "penalty"] > 0.6
 
 
 def test_sentences_and_figures_are_made_from_a_search(tmp_path):
@@ -314,7 +313,7 @@ def test_sentences_and_figures_are_made_from_a_search(tmp_path):
     printed = {"one": PRINTED}
     ranked = rank_protocols(own, runs, printed, chosen)
     scores = score_tables(own, first, printed).merge(chosen[0], on="protocol")
-    shares = variance_shares(own, "one", scores, ("distance", "effect"))
+    shares = variance_shares(own, "one", scores)
     parts = {
         "first": scores,
         "scores": ranked,

@@ -29,7 +29,7 @@ with job(snakemake.log[0], snakemake.threads):
         "held_out": held_out(runs[runs["protocol"].isin(chosen[1]["protocol"])], printed),
         "permuted": permuted(first_runs, printed),
         "shares": pd.concat(
-            variance_shares(space, str(table), own, ("distance", "effect"))
+            variance_shares(space, str(table), own)
             for table, own in first.groupby("table", sort=False)
         ),
     }

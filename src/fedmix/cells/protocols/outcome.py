@@ -56,6 +56,11 @@ def rank_protocols(
     return whole.sort_values(["rank", "table"], ignore_index=True)
 
 
+def drawn_nearest(ranked: pd.DataFrame) -> pd.DataFrame:
+    """Return the nearest of the protocols that were drawn, which their variations are not."""
+    return ranked[ranked["entered"].astype(str) == "0"].nsmallest(SHOWN, "rank")
+
+
 def nearest_cells(
     ranked: pd.DataFrame, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:

@@ -9,6 +9,7 @@ own; our choices are names, and the runs are there already.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
@@ -25,22 +26,23 @@ if TYPE_CHECKING:
 
 TREES = 200
 DRAWS = 256
+#: What is explained: the distance's logarithm, for a few protocols lie very far, and the claim.
+OUTCOMES: dict[str, Callable[[pd.Series], pd.Series]] = {
+    "distance": np.log,
+    "lowest": lambda lowest: lowest.astype(float),
+}
 PAIRED = 5  # pairs are looked at among this many choices of the largest main effects
 
 
-def variance_shares(
-    space: Space, table: str, scores: pd.DataFrame, outcomes: tuple[str, ...]
-) -> pd.DataFrame:
-    """Return how much of each outcome's variance choices explain, and pairs of them.
+def variance_shares(space: Space, table: str, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return how much of each of :data:`OUTCOMES` choices explain, and pairs of them.
 
     Parameters
     ----------
     space : Space
     table : str
     scores : DataFrame
-        Of the first rung, with the choices' columns.
-    outcomes : tuple of str
-        Columns; values that are not finite are left out.
+        Of the first rung, with the choices' columns; infinite distances are left out.
 
     Returns
     -------
@@ -55,12 +57,12 @@ def variance_shares(
     rng = np.random.default_rng(0)
     drawn = np.column_stack([_codes(c, take(c, rng.random(DRAWS))) for c in choices])
     rows: list[dict[str, Any]] = []
-    for outcome in outcomes:
-        own = scores[np.isfinite(scores[outcome])]
+    for outcome, measure in OUTCOMES.items():
+        own = scores[np.isfinite(scores["distance"])]
         codes = np.column_stack([_codes(c, own[c.name]) for c in choices])
         forest = RandomForestRegressor(
             TREES, min_samples_leaf=3, max_features=1 / 3, oob_score=True, random_state=0
-        ).fit(_one_hot(choices, codes), own[outcome])
+        ).fit(_one_hot(choices, codes), measure(own[outcome]))
         shares = _shares(choices, drawn, _Prediction(choices, forest))
         explained = float(forest.oob_score_)
         rows += [{"outcome": outcome, **share, "explained": explained} for share in shares]

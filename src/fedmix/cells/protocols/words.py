@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmix.cells.protocols.outcome import SHOWN
+from fedmix.cells.protocols.outcome import drawn_nearest
 from fedmix.cells.protocols.space import Space
 
 if TYPE_CHECKING:
@@ -69,15 +69,15 @@ def _lead(
 ) -> Iterator[str]:
     """Say where the method leads on the first rows, which every protocol ran."""
     for table, own in first.groupby("table", sort=False):
-        near = ranked[(ranked["table"] == table) & (ranked["rank"] <= SHOWN)]
+        near = drawn_nearest(ranked[ranked["table"] == table])
         yield (
             f"On the first rows of {space.tables[str(table)].title}, {space.method} is the lowest "
             f"of {len(space.methods)} methods in {_percent(own['lowest'].mean())} of {len(own)} "
-            f"protocols; among the {len(near)} nearest to the print it is the lowest in all rows "
-            f"that they ran in {int(near['lowest'].sum())}."
+            f"protocols; among the {len(near)} of them nearest to the print it is lowest in all "
+            f"rows that they ran in {int(near['lowest'].sum())}."
         )
         main = shares[
-            (shares["table"] == table) & (shares["outcome"] == "effect") & (shares["other"] == "")
+            (shares["table"] == table) & (shares["outcome"] == "lowest") & (shares["other"] == "")
         ].nlargest(2, "share")
         for choice, share in zip(main["choice"], main["share"], strict=True):
             by_value = own.groupby(choice)["lowest"].agg(["mean", "size"])

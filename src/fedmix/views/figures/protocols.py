@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fedmix.cells.protocols.outcome import SHOWN
+from fedmix.cells.protocols.outcome import drawn_nearest
 from fedmix.cells.protocols.space import Space
 from fedmix.storage import write_text
 from fedmix.views.captions import in_words
@@ -32,7 +32,7 @@ CAPTIONS = {
     "shares": "How much of the variance over protocols each choice, or a pair of them, explains.",
     "nearest": "Every replication of the protocol nearest to the print, beside the print.",
 }
-OUTCOMES = {"distance": "distance from the print", "effect": "lead"}
+OUTCOMES = {"distance": "log distance from the print", "lowest": "whether the method is the lowest"}
 
 
 def draw_search(
@@ -99,7 +99,7 @@ def curve(space: Space, first: pd.DataFrame, scores: pd.DataFrame, shares: pd.Da
     import matplotlib.pyplot as plt
 
     tables = list(dict.fromkeys(first["table"]))
-    main = shares[(shares["outcome"] == "effect") & shares["other"].isna()]
+    main = shares[(shares["outcome"] == "lowest") & shares["other"].isna()]
     order = main.groupby("choice")["share"].mean().nlargest(CHOICES_SHOWN).index
     rows = [(name, value.name) for name in order for value in space.choices[name].values]
     figure, axes = plt.subplots(
@@ -113,7 +113,7 @@ def curve(space: Space, first: pd.DataFrame, scores: pd.DataFrame, shares: pd.Da
     )
     for (top, below), table in zip(axes.T, tables, strict=True):
         own = first[first["table"] == table].sort_values(["effect", "protocol"], ignore_index=True)
-        marked = scores.loc[(scores["table"] == table) & (scores["rank"] <= SHOWN), "protocol"]
+        marked = drawn_nearest(scores[scores["table"] == table])["protocol"]
         near = own["protocol"].isin(marked).to_numpy()
         _effects(top, own, near)
         top.set_title(space.tables[table].title)
@@ -136,7 +136,7 @@ def _effects(axis: Axes, own: pd.DataFrame, near: np.ndarray) -> None:
         "o",
         color=COLORS["vermillion"],
         markersize=3.5,
-        label=f"the {near.sum()} nearest to the print",
+        label=f"the {near.sum()} of them nearest to the print",
     )
     axis.axhline(0, color=COLORS["black"], linewidth=0.8)
     axis.set_yscale("symlog", linthresh=5)
@@ -158,7 +158,7 @@ def _choices(axis: Axes, own: pd.DataFrame, near: np.ndarray, rows: list[tuple[s
 
 
 def shares(space: Space, shares: pd.DataFrame) -> Figure:
-    """Draw how much of the distance's, and of the lead's, variance each choice explains.
+    """Draw how much of the outcomes' variance each choice explains.
 
     Parameters
     ----------
