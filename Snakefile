@@ -40,6 +40,7 @@ else:
 
 
 include: "workflow/rules/cells.smk"
+include: "workflow/rules/protocols.smk"
 include: "workflow/rules/views.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/targets.smk"
@@ -61,4 +62,5 @@ rule all:
     input:
         item_files(ITEMS),
         embedding_figures(),
+        protocol_files(IN_ALL),
         "results/index.html",

@@ -56,6 +56,15 @@ def test_true_labels_are_found_under_the_condition_of_theorem_c4():
     assert (labels == labels[0]).all()
 
 
+def test_reference_aligns_each_client_to_the_first_alone():
+    generator = np.random.default_rng(3)
+    means, _ = shuffled(10.0 * np.eye(4) + generator.normal(size=(6, 4, 4)), generator)
+    found = align(means, method="reference")
+    for k in range(6):
+        pair = align(means[[0, k]], method="exhaustive")
+        np.testing.assert_array_equal(found[k], pair[1])
+
+
 def test_first_client_keeps_its_labels():
     means = np.random.default_rng(0).normal(size=(6, 4, 2))
     np.testing.assert_array_equal(align(means)[0], np.arange(4))

@@ -124,6 +124,16 @@ def test_penalty_follows_the_published_path():
     assert fitted.penalty_ == pytest.approx(penalty, rel=1e-15)
 
 
+def test_large_initial_penalty_makes_the_first_round_one_consensus():
+    clients, start, _ = simulate(h=1.0)
+    settings_ = {"n_components": 2, "init": start, "initial_penalty": 1e5}
+    first = methods.FedGrEM(**settings_, max_rounds=1).fit(clients)
+    np.testing.assert_allclose(first.means_, first.means_[:1].repeat(len(clients), axis=0))
+    later = methods.FedGrEM(**settings_, penalty_scale=0.1, max_rounds=20).fit(clients)
+    assert np.ptp(later.means_, axis=0).max() > 0.1
+    assert later.penalty_ == pytest.approx(0.1 * np.sqrt(3 + np.log(6)) / 0.9)
+
+
 def test_safe_step_never_goes_past_the_m_step():
     # The first client's start has a tiny weight for a component that most points belong to.
     clients, (_, means), _ = simulate(n_clients=1)
@@ -280,6 +290,7 @@ def test_nothing_to_hold_out_gives_the_smallest_penalty():
     ("parameters", "message"),
     [
         ({"step_scale": 0.0}, "step_scale"),
+        ({"initial_penalty": -1.0}, "initial_penalty"),
         ({"penalty_decay": -1.0}, "penalty_decay"),
         ({"penalty_scale": "heldout"}, "penalty_scale"),
         ({"central_steps": 0}, "central_steps"),

@@ -37,10 +37,10 @@ def align(
     n_orders : int, default=50
         Random orders of the clients that the stepwise search tries (the published code's number);
         the best score counts.
-    method : {"stepwise", "exhaustive"}, default="stepwise"
+    method : {"stepwise", "reference", "exhaustive"}, default="stepwise"
         Stepwise takes the clients in order and solves a linear assignment problem for each, given
-        those before it (Alignment Algorithm 2). Exhaustive tries all combinations (Algorithm 1) and
-        is for tiny cases.
+        those before it (Alignment Algorithm 2). Reference aligns each client to the first alone.
+        Exhaustive tries all combinations (Algorithm 1) and is for tiny cases.
     random_state : int, default=0
         Seed of the orders.
 
@@ -62,8 +62,10 @@ def align(
         found = _exhaustive(distances)
     elif method == "stepwise":
         found = _stepwise(distances, n_orders, np.random.default_rng(random_state))
+    elif method == "reference":
+        found = _align_to_first(distances)
     else:
-        hint = nearest_names(method, ["stepwise", "exhaustive"])
+        hint = nearest_names(method, ["stepwise", "reference", "exhaustive"])
         raise ConfigurationError(f"Unknown alignment method {method!r}. {hint}")
     first_label = np.argsort(found[0])
     return found[:, first_label]
@@ -139,6 +141,13 @@ def _align_in_order(distances: FloatArray, order: NDArray[np.int64]) -> Permutat
         cost = distances[earlier[:, None], k, found[earlier]].sum(axis=0)
         found[k] = linear_sum_assignment(cost)[1]
     return found
+
+
+def _align_to_first(distances: FloatArray) -> Permutations:
+    """Align each client to the first one: a linear assignment problem a client."""
+    from scipy.optimize import linear_sum_assignment
+
+    return np.array([linear_sum_assignment(cost)[1] for cost in distances[0]])
 
 
 def _exhaustive(distances: FloatArray) -> Permutations:

@@ -69,7 +69,7 @@ wildcard_constraints:
     block=r"\d+-\d+",
     dataset="[a-z0-9_]+",
     embedding="[a-z0-9_]+",
-    item="[a-z0-9_]+",
+    item="|".join(ITEMS),
 
 
 # Rules that only print: they may run beside a run, and on results that cannot be changed.

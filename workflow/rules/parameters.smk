@@ -151,7 +151,7 @@ def page_figures():
         for item in ITEMS.values()
         if item.kind == "figure"
     ]
-    return items + [
+    embeddings = [
         {
             "paper": "fedgrem",
             "title": f"Embedding {Path(path).parent.name}, {Path(path).stem}",
@@ -160,3 +160,4 @@ def page_figures():
         }
         for path in embedding_figures()
     ]
+    return items + embeddings + protocol_figures(IN_ALL)

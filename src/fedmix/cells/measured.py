@@ -85,6 +85,12 @@ def _identities(results: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[di
         yield present | _contaminated_percent(present) | {"label": label}
 
 
+def identity_of(setting: Mapping[str, Any], method: str, label: str) -> dict[str, Any]:
+    """Return what names a method in a setting, as the cells' columns do."""
+    present = {f"setting_{name}": value for name, value in setting.items()}
+    return present | _contaminated_percent(present) | {"method": method, "label": label}
+
+
 def _contaminated_percent(identity: Mapping[str, Any]) -> dict[str, float]:
     """Return what the papers' tables go by: the share of contaminated clients, in percent."""
     bad, clients = identity.get("setting_n_contaminated"), identity.get("setting_n_clients")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,8 +113,31 @@ def aligned_initial_values(
         Component means, or coefficients.
     """
     weights, means = initialize(clients, n_components, strategy, family, random_state)
+    return align_fits(clients, weights, means, n_orders=n_orders, random_state=random_state)
+
+
+def align_fits(
+    clients: Clients, weights: FloatArray, means: FloatArray, **alignment: Any
+) -> tuple[FloatArray, FloatArray]:
+    """Align the labels of local fits.
+
+    Parameters
+    ----------
+    clients : Clients
+        A client without points takes no part and gets the average of the others' values.
+    weights, means : ndarray of shape (K, R) and (K, R, d)
+        Of :func:`initialize`.
+    **alignment
+        Further parameters of :func:`fedmix.align`.
+
+    Returns
+    -------
+    weights, means : ndarray
+        New arrays of the same shapes.
+    """
+    weights, means = weights.copy(), means.copy()
     has_points = clients.sizes > 0
-    order = align(means[has_points], n_orders=n_orders, random_state=random_state)
+    order = align(means[has_points], **alignment)
     weights[has_points] = np.take_along_axis(weights[has_points], order, axis=1)
     means[has_points] = np.take_along_axis(means[has_points], order[..., None], axis=1)
     weights[~has_points] = weights[has_points].mean(axis=0)

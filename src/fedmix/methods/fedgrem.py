@@ -23,6 +23,11 @@ class FedGrEM(FederatedMixture):
     ----------
     step_scale : float, default=0.95
         C_eta: the step of component r on client k is C_eta over its initial mixing weight.
+    initial_penalty : float, default=1.0
+        lambda[0] of the penalty path; the simulations' value. The theory has C_1 sqrt(n) (Section
+        3.1): so large that the first round gives all clients the common means, from which they
+        part again as the penalty falls. That leaves a client's poor local optimum behind; 1 is
+        next to nothing for hundreds of points a client.
     penalty_decay : float, default=0.1
         kappa_0 of the penalty path, from the paper; beyond 1 the penalty would grow without end.
     penalty_scale : float or "held-out", default=2.0
@@ -61,6 +66,7 @@ class FedGrEM(FederatedMixture):
     tunes: ClassVar[tuple[str, ...]] = ("penalty_scale",)
     constraints: ClassVar[Constraints] = {
         "step_scale": ["number > 0"],
+        "initial_penalty": ["number >= 0"],
         "penalty_decay": ["number >= 0 and <= 1"],
         "penalty_scale": ["number >= 0", {"held-out"}],
         "central_steps": ["integer >= 1", {"exact"}],
@@ -75,6 +81,7 @@ class FedGrEM(FederatedMixture):
         n_components: int,
         family: str = "gaussian",
         step_scale: float = 0.95,
+        initial_penalty: float = 1.0,
         penalty_decay: float = 0.1,
         penalty_scale: float | str = 2.0,
         central_steps: int | str = "exact",
@@ -90,6 +97,7 @@ class FedGrEM(FederatedMixture):
     ) -> None:
         super().__init__(n_components, family, max_rounds, tol, init, density_floor, random_state)
         self.step_scale = step_scale
+        self.initial_penalty = initial_penalty
         self.penalty_decay = penalty_decay
         self.penalty_scale = penalty_scale
         self.central_steps = central_steps
@@ -102,7 +110,7 @@ class FedGrEM(FederatedMixture):
         """Alternate local gradient steps and central updates."""
         sample = self._start(clients)
         self.penalty_scale_ = self._choose_penalty_scale(clients)
-        self.penalty_ = 1.0
+        self.penalty_ = float(self.initial_penalty)
         step_sizes = self._initial_step_sizes()
         generator = generator_of(self.random_state)
         for _ in self._em_rounds():

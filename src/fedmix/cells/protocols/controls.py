@@ -1,0 +1,156 @@
+"""How near is near: what the same search finds in cells it did not see, and in nonsense."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedmix.cells.protocols.score import FloatArray, distances, errors_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PERMUTATIONS = 500
+
+
+def held_out(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Search on half of the rows, or on all tables but one, and judge on the rest.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Of protocols that ran all rows of all tables; others are left out.
+    printed : mapping of str to DataFrame
+        Of :func:`fedmix.cells.protocols.score.printed_cells`.
+
+    Returns
+    -------
+    DataFrame
+        One row a split: ``control`` ("rows" or "tables"), ``table`` (for rows), ``searched``,
+        ``judged``, ``tried`` protocols, the ``nearest`` one where searched, its distance there
+        (``distance``) and where judged (``elsewhere``), and the median distance of all tried where
+        judged (``typical``).
+    """
+    import pandas as pd
+
+    deviations = {table: _deviations(runs, table, cells) for table, cells in printed.items()}
+    splits: list[dict[str, Any]] = []
+    for table, own in deviations.items():
+        for seen, rest in _halves(list(dict.fromkeys(own.columns.get_level_values(0)))):
+            parts = own[seen], own[rest]
+            where = {"control": "rows", "table": table, **_names(seen, rest)}
+            splits.append(where | _judge(*parts))
+    for left_out in deviations if len(deviations) > 1 else ():
+        others = [table for table in deviations if table != left_out]
+        seen = pd.concat([deviations[table] for table in others], axis=1, join="inner")
+        rest = deviations[left_out].loc[seen.index]
+        where = {"control": "tables", "table": "", **_names(others, [left_out])}
+        splits.append(where | _judge(seen, rest))
+    return pd.DataFrame(splits)
+
+
+def permuted(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Search for tables whose methods' columns are permuted.
+
+    It is the first rung's search, whose protocols were not chosen by the print: all of them, on
+    the rows that all of them ran.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Of the first rung.
+    printed : mapping of str to DataFrame
+        Of :func:`fedmix.cells.protocols.score.printed_cells`.
+
+    Returns
+    -------
+    DataFrame
+        One row a table: ``table, tried, permutations, distance`` of the nearest protocol from the
+        print, ``permuted_median`` and ``permuted_lowest`` of the nearest protocols from permuted
+        prints, and ``share`` of permutations with a protocol as near as the print's nearest.
+    """
+    import pandas as pd
+
+    rows = []
+    for table, cells in printed.items():
+        means = _means(runs, table, cells)
+        values = cells.set_index(["n_contaminated", "method"]).loc[means.columns]
+        n_methods = means.columns.get_level_values(1).nunique()
+        centre = values["mean"].to_numpy().reshape(-1, n_methods)
+        sd = values["sd"].to_numpy().reshape(-1, n_methods)
+        found = [
+            float(distances(means.to_numpy(), centre[:, o].ravel(), sd[:, o].ravel()).min())
+            for o in _orders(n_methods)
+        ]
+        true, others = found[0], np.array(found[1:])
+        rows.append(
+            {
+                "table": table,
+                "tried": len(means),
+                "permutations": len(others),
+                "distance": true,
+                "permuted_median": float(np.median(others)),
+                "permuted_lowest": float(others.min()),
+                "share": float((others <= true).mean()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _orders(n: int) -> Iterator[np.ndarray]:
+    """Yield the identity, then random permutations other than it."""
+    identity = np.arange(n)
+    yield identity
+    rng = np.random.default_rng(0)
+    for _ in range(PERMUTATIONS):
+        order = rng.permutation(n)
+        while (order == identity).all():
+            order = rng.permutation(n)
+        yield order
+
+
+def _means(runs: pd.DataFrame, table: str, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return means over replications: a row a protocol, a column a cell that all have run."""
+    import pandas as pd
+
+    errors = errors_of(runs[runs["table"] == table], cells)
+    # a mean with a fit that diverged is missing
+    means = {protocol: own.mean(skipna=False) for protocol, own in errors.items()}
+    widest = max(len(own) for own in means.values())
+    return pd.DataFrame({name: own for name, own in means.items() if len(own) == widest}).T
+
+
+def _deviations(runs: pd.DataFrame, table: str, cells: pd.DataFrame) -> pd.DataFrame:
+    means = _means(runs, table, cells)
+    values = cells.set_index(["n_contaminated", "method"]).loc[means.columns]
+    return (means - values["mean"]) / values["sd"]
+
+
+def _judge(seen: pd.DataFrame, rest: pd.DataFrame) -> dict[str, Any]:
+    near, far = _length(seen), _length(rest)
+    best = int(np.argmin(near))
+    return {
+        "tried": len(seen),
+        "nearest": str(seen.index[best]),
+        "distance": float(near[best]),
+        "elsewhere": float(far[best]),
+        "typical": float(np.median(far)),
+    }
+
+
+def _length(deviations: pd.DataFrame) -> FloatArray:
+    return distances(deviations.to_numpy(), np.zeros(1), np.ones(1))
+
+
+def _halves(rows: list[int]) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield all ways to search on half of the rows and to judge on the others."""
+    for seen in combinations(rows, len(rows) // 2):
+        if seen:
+            yield list(seen), [row for row in rows if row not in seen]
+
+
+def _names(seen: list, rest: list) -> dict[str, str]:
+    return {"searched": " ".join(map(str, seen)), "judged": " ".join(map(str, rest))}

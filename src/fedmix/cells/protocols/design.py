@@ -1,0 +1,155 @@
+"""Draw protocols that fill the space evenly, halve them, and vary the nearest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from inspect import signature
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedmix import methods
+from fedmix.cells.protocols.score import joint_distance
+from fedmix.cells.protocols.space import Choice, Space
+from fedmix.configuration import raise_all
+from fedmix.errors import nearest_names
+from fedmix.protocols import settings_of
+from fedmix.streams import Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+
+def draw_protocols(space: Space) -> pd.DataFrame:
+    """Return the first rung's protocols: a Latin hypercube over the choices.
+
+    Each choice takes its values in proportion to their weights. Protocols are sorted by what takes
+    longest to make, so that those of one job share it.
+
+    Returns
+    -------
+    DataFrame
+        ``protocol``, a name, ``entered``, the rung that it entered, and a column a choice with the
+        names of its values.
+
+    Raises
+    ------
+    ConfigurationError
+        If a choice fills a parameter that its method has not, or gives a setting that there is not.
+    """
+    import pandas as pd
+    from scipy.stats import qmc
+
+    raise_all([*_unknown_parameters(space), *_wrong_settings(space)])
+    rng = Streams(space.study, "protocols", 0).generator("design")
+    n = space.rungs[0].protocols
+    points = qmc.LatinHypercube(len(space.choices), rng=rng).random(n)
+    chosen = {
+        name: take(choice, points[:, j]) for j, (name, choice) in enumerate(space.choices.items())
+    }
+    by = [name for name, choice in space.choices.items() if choice.setting]
+    design = pd.DataFrame(chosen).sort_values(by, kind="stable", ignore_index=True)
+    names = [f"p{i:0{len(str(n - 1))}d}" for i in range(n)]
+    design.insert(0, "protocol", names)
+    design.insert(1, "entered", "0")
+    return design
+
+
+def vary(space: Space, nearest: pd.DataFrame, rung: int, tables: Sequence[str]) -> pd.DataFrame:
+    """Return a rung's variations: protocols near the nearest ones.
+
+    The first rung sees some rows only, and a space is too large to be filled; so what a near
+    protocol lacks may be one or two other choices away.
+
+    Parameters
+    ----------
+    space : Space
+    nearest : DataFrame
+        Rows of the design, nearest first; the nearest are varied, in turn if there are too few.
+    rung : int
+    tables : sequence of str
+        Only choices that concern one of them are varied.
+
+    Returns
+    -------
+    DataFrame
+        As of :func:`draw_protocols`. Two choices are drawn anew on average, and one at least is
+        another than its parent's.
+    """
+    import pandas as pd
+
+    rng = Streams(space.study, "protocols", rung).generator("variations")
+    parents = nearest.to_dict("records")
+    choices = [c for c in space.choices.values() if any(map(c.concerns, tables))]
+    varied = []
+    for i in range(space.rungs[rung].variations):
+        parent = parents[i % len(parents)]
+        name = f"{parent['protocol']}-{rung}.{i}"
+        varied.append({**_varied(choices, parent, rng), "protocol": name, "entered": str(rung)})
+    return pd.DataFrame(varied, columns=nearest.columns)
+
+
+def _varied(
+    choices: Sequence[Choice], parent: dict[str, str], rng: np.random.Generator
+) -> dict[str, str]:
+    while True:
+        redrawn = rng.random(len(choices)) < 2 / len(choices)
+        shares = rng.random(len(choices))
+        drawn = {c.name: take(c, shares[[j]])[0] for j, c in enumerate(choices) if redrawn[j]}
+        if any(parent[name] != value for name, value in drawn.items()):
+            return {**parent, **drawn}
+
+
+def _unknown_parameters(space: Space) -> Iterator[str]:
+    for choice in space.choices.values():
+        for method, parameter in choice.methods.items():
+            known = signature(methods.get(method)).parameters
+            if parameter not in known:
+                hint = nearest_names(parameter, known)
+                yield f"choices: {choice.name}: {method} has no parameter {parameter!r}. {hint}"
+
+
+def _wrong_settings(space: Space) -> Iterator[str]:
+    """Yield values that the experiment does not take; each is put into an otherwise plain one."""
+    from pydantic import ValidationError
+
+    for table in space.tables.values():
+        choices = [c for c in space.choices_of(table.name) if c.setting]
+        plain = {str(choice.setting): choice.values[0].value for choice in choices}
+        for choice in choices:
+            for value in choice.values:
+                own = {**table.setting, "n_contaminated": 0, **plain, choice.setting: value.value}
+                try:
+                    settings_of(own)
+                except ValidationError as error:
+                    first = error.errors()[0]
+                    yield f"choices: {choice.name}: {value.name}: {first['loc']}: {first['msg']}"
+
+
+def take(choice: Choice, shares: NDArray[np.float64]) -> list[str]:
+    """Return the values' names at shares (n,) of their summed weights, each in [0, 1)."""
+    weights = np.array([value.weight for value in choice.values])
+    edges = np.cumsum(weights)[:-1] / weights.sum()
+    return [choice.values[i].name for i in np.searchsorted(edges, shares, side="right")]
+
+
+def read_design(path: str | os.PathLike) -> pd.DataFrame:
+    """Read protocols that were written as CSV; all columns are names."""
+    import pandas as pd
+
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def survivors(scores: pd.DataFrame, n_protocols: int) -> list[str]:
+    """Return the nearest protocols, nearest first.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Of :func:`fedmix.cells.protocols.score.score_tables`; the distance from all its tables
+        counts.
+    n_protocols : int
+    """
+    return list(joint_distance(scores).sort_values(kind="stable").index[:n_protocols])

@@ -1,0 +1,86 @@
+"""What a search for one target comes to: every protocol's score, and the nearest in full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fedmix.cells.protocols.score import joint_distance, score_tables
+from fedmix.cells.protocols.space import Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: How many of the nearest protocols are shown.
+SHOWN = 20
+
+
+def rank_protocols(
+    space: Space,
+    runs: pd.DataFrame,
+    printed: Mapping[str, pd.DataFrame],
+    chosen: Sequence[pd.DataFrame],
+) -> pd.DataFrame:
+    """Score all protocols with all that was run, nearest first.
+
+    Parameters
+    ----------
+    space : Space
+    runs : DataFrame
+        Of all rungs.
+    printed : mapping
+        Of :func:`fedmix.cells.protocols.score.printed_cells`.
+    chosen : sequence of DataFrame
+        Each rung's protocols, with their choices.
+
+    Returns
+    -------
+    DataFrame
+        One row a protocol and table: ``rank``, ``rung`` (the last that it reached; those that got
+        further come first), ``protocol, table``, the columns of
+        :func:`fedmix.cells.protocols.score.score_protocols`, ``joint_distance`` over all tables,
+        ``entered``, the rung that it was first run in, and the choices.
+    """
+    import pandas as pd
+
+    scores = score_tables(space, runs, printed)
+    summary = joint_distance(scores).rename("joint_distance").reset_index()
+    protocols = pd.concat(chosen).drop_duplicates("protocol")
+    reached = {p: rung for rung, own in enumerate(chosen) for p in own["protocol"]}
+    summary["rung"] = summary["protocol"].map(reached)
+    summary = summary.sort_values(
+        ["rung", "joint_distance", "protocol"], ascending=[False, True, True]
+    )
+    summary.insert(0, "rank", range(1, len(summary) + 1))
+    whole = summary.merge(scores, on="protocol", sort=False).merge(protocols, on="protocol")
+    return whole.sort_values(["rank", "table"], ignore_index=True)
+
+
+def drawn_nearest(ranked: pd.DataFrame) -> pd.DataFrame:
+    """Return the nearest of the protocols that were drawn, which their variations are not."""
+    return ranked[ranked["entered"].astype(str) == "0"].nsmallest(SHOWN, "rank")
+
+
+def nearest_cells(
+    ranked: pd.DataFrame, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
+    """Return every replication of the nearest protocols beside the print.
+
+    Replications are kept apart because their outcomes can have two modes, which a mean hides.
+
+    Returns
+    -------
+    DataFrame
+        ``rank, protocol, table, n_contaminated, method, replication, value, printed_mean,
+        printed_sd``.
+    """
+    import pandas as pd
+
+    nearest = ranked.loc[ranked["rank"] <= SHOWN, ["rank", "protocol"]].drop_duplicates()
+    theirs = pd.concat([cells.assign(table=table) for table, cells in printed.items()])
+    theirs = theirs.rename(columns={"mean": "printed_mean", "sd": "printed_sd"})
+    cells = nearest.merge(runs, on="protocol").merge(
+        theirs, on=["table", "n_contaminated", "method"]
+    )
+    by = ["rank", "table", "n_contaminated", "method", "replication"]
+    return cells.sort_values(by, ignore_index=True)

@@ -1,0 +1,208 @@
+"""How near a protocol comes to a printed table, and whether the paper's method leads under it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedmix.cells.items import Item
+from fedmix.cells.measured import identity_of
+from fedmix.cells.printed import PrintedTable
+from fedmix.cells.protocols.space import Space
+from fedmix.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = NDArray[np.float64]
+
+RESAMPLES = 200
+INTERVAL = (0.025, 0.975)
+
+
+def printed_cells(
+    space: Space, items: Mapping[str, Item], labels: Mapping[str, str], published: str | os.PathLike
+) -> dict[str, pd.DataFrame]:
+    """Return every table's printed cells in our unit.
+
+    Parameters
+    ----------
+    space : Space
+    items : mapping of str to Item
+        The tables' items.
+    labels : mapping of str to str
+        Method -> its name in print.
+    published : path-like
+        ``data/published``.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        Table -> ``n_contaminated, method, mean, sd``, a row of the table after the other.
+
+    Raises
+    ------
+    DataError
+        If a row and method that is run has no printed cell, or no standard deviation.
+    """
+    import pandas as pd
+
+    found = {}
+    for name, table in space.tables.items():
+        printed = PrintedTable(items[name], Path(published))
+        scale = items[name].scale
+        rows = []
+        for n_contaminated in table.n_contaminated:
+            setting = {**table.setting, "n_contaminated": n_contaminated}
+            for method in space.methods:
+                label = labels.get(method, method)
+                names, _ = printed.names_of(identity_of(setting, method, label))
+                cell = printed.number(names) if names else None
+                if cell is None or not cell.sd > 0:
+                    raise DataError(
+                        f"protocols.yaml of {space.paper}: {name} has no printed mean and standard "
+                        f"deviation of {label} with {n_contaminated} contaminated clients; see its "
+                        "`printed` in tables.yaml."
+                    )
+                rows.append((n_contaminated, method, cell.mean * scale, cell.sd * scale))
+        found[name] = pd.DataFrame(rows, columns=["n_contaminated", "method", "mean", "sd"])
+    return found
+
+
+def errors_of(runs: pd.DataFrame, printed: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return each protocol's errors: a row a replication, a column a printed cell that it ran.
+
+    Columns are pairs (n_contaminated, method) in the printed order. Replications that were not run
+    for all rows are left out, so that all cells of a protocol have the same.
+    """
+    wide = runs.pivot(
+        index=["protocol", "replication"], columns=["n_contaminated", "method"], values="value"
+    )
+    ran = runs.assign(ran=1.0).pivot(
+        index=["protocol", "replication"], columns=["n_contaminated", "method"], values="ran"
+    )
+    order = [pair for pair in printed.set_index(["n_contaminated", "method"]).index if pair in wide]
+    found = {}
+    for protocol, there in ran[order].groupby(level="protocol"):
+        there = there.dropna(axis=1, how="all").dropna()
+        found[str(protocol)] = wide.loc[there.index, there.columns].droplevel("protocol")
+    return found
+
+
+def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, method: str) -> pd.DataFrame:
+    """Score every protocol on one table.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Of :func:`fedmix.protocols.run_protocols`.
+    printed : DataFrame
+        One table's of :func:`printed_cells`.
+    method : str
+        The method whose lead is the claim.
+
+    Returns
+    -------
+    DataFrame
+        One row a protocol: ``protocol, rows, cells, replications``; ``distance``, the root mean
+        square over cells of (our mean - printed mean) / printed sd, infinite where a fit diverged;
+        ``sd_distance``, that of log(our sd / printed sd); ``rank_correlation`` of the methods, the
+        mean over rows; ``effect``, the method's error less the best other's, the mean over rows;
+        ``rows_lowest``, in how many rows it is the lowest, and ``lowest``, whether in all. Columns
+        ``_low`` and ``_high`` bound 95 % of a bootstrap over replications.
+    """
+    import pandas as pd
+
+    values = printed.set_index(["n_contaminated", "method"])
+    rows = []
+    for protocol, errors in errors_of(runs, printed).items():
+        own = values.loc[errors.columns]
+        rows.append({"protocol": protocol, **_score(errors, own, method)})
+    return pd.DataFrame(rows)
+
+
+def score_tables(
+    space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
+    """Score every protocol on every table that it ran, see :func:`score_protocols`."""
+    import pandas as pd
+
+    parts = []
+    for table, own in runs.groupby("table", sort=False):
+        scores = score_protocols(own, printed[str(table)], space.method)
+        scores.insert(0, "table", table)
+        parts.append(scores)
+    return pd.concat(parts, ignore_index=True)
+
+
+def joint_distance(scores: pd.DataFrame) -> pd.Series:
+    """Return each protocol's distance from all tables: the root mean square of its distances."""
+    square = scores.assign(square=np.square(scores["distance"])).groupby("protocol")["square"]
+    return np.sqrt(square.mean())
+
+
+def distances(means: FloatArray, printed_means: FloatArray, printed_sds: FloatArray) -> FloatArray:
+    """Return root mean squares over the last axis; infinite where a mean is missing."""
+    deviations = (means - printed_means) / printed_sds
+    return np.nan_to_num(np.sqrt(np.square(deviations).mean(axis=-1)), nan=np.inf)
+
+
+def _score(errors: pd.DataFrame, printed: pd.DataFrame, method: str) -> dict[str, Any]:
+    values = errors.to_numpy()
+    n = len(values)
+    rng = np.random.default_rng(0)
+    resampled = values[rng.integers(n, size=(RESAMPLES, n))].mean(axis=1)
+    means = values.mean(axis=0)
+    centre, sd = printed["mean"].to_numpy(), printed["sd"].to_numpy()
+    names = errors.columns.get_level_values(1)
+    layout = len(names) // names.nunique(), names.nunique()  # rows, methods
+    lead = list(names[: layout[1]]).index(method)
+    effects = leads(means.reshape(layout), lead)
+    low, high = np.quantile(distances(resampled, centre, sd), INTERVAL, method="nearest")
+    effect = leads(resampled.reshape(-1, *layout), lead).mean(axis=-1)
+    effect_low, effect_high = np.quantile(effect, INTERVAL, method="nearest")
+    return {
+        "rows": layout[0],
+        "cells": len(means),
+        "replications": n,
+        "distance": float(distances(means, centre, sd)),
+        "distance_low": float(low),
+        "distance_high": float(high),
+        "sd_distance": _sd_distance(values, sd),
+        "rank_correlation": _rank_correlation(means.reshape(layout), centre.reshape(layout)),
+        "effect": float(effects.mean()),
+        "effect_low": float(effect_low),
+        "effect_high": float(effect_high),
+        "rows_lowest": int((effects < 0).sum()),
+        "lowest": bool((effects < 0).all()),
+    }
+
+
+def leads(means: FloatArray, lead: int) -> FloatArray:
+    """Return one method's error less the best other's, over (..., rows, methods).
+
+    A method that diverged is behind all others: its error counts as 1.
+    """
+    errors = np.nan_to_num(means, nan=1.0)
+    return errors[..., lead] - np.delete(errors, lead, axis=-1).min(axis=-1)
+
+
+def _sd_distance(values: FloatArray, printed_sd: FloatArray) -> float:
+    sd = values.std(axis=0, ddof=1)
+    with np.errstate(divide="ignore"):
+        return float(np.sqrt(np.square(np.log(sd / printed_sd)).mean()))
+
+
+def _rank_correlation(ours: FloatArray, theirs: FloatArray) -> float:
+    """Return the mean over rows; missing where all methods err alike in one."""
+    from scipy.stats import spearmanr
+
+    ours = np.nan_to_num(ours, nan=1.0)
+    if (np.ptp(ours, axis=1) == 0).any():
+        return float("nan")
+    return float(np.mean([spearmanr(a, b).statistic for a, b in zip(ours, theirs, strict=True)]))

@@ -1,0 +1,136 @@
+"""What a search found, in plain words written from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedmix.cells.protocols.outcome import drawn_nearest
+from fedmix.cells.protocols.space import Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A value's share of leads is told if so many protocols at least have it.
+FEWEST = 10
+
+
+def in_words(
+    space: Space,
+    target: str,
+    first: pd.DataFrame,
+    ranked: pd.DataFrame,
+    held_out: pd.DataFrame,
+    permuted: pd.DataFrame,
+    shares: pd.DataFrame,
+) -> list[str]:
+    """Return sentences on what was tried, how near it came, and what depends on what.
+
+    Parameters
+    ----------
+    space : Space
+    target : str
+        A table, or "common".
+    first : DataFrame
+        Scores of the first rung, with the choices' columns.
+    ranked, held_out, permuted, shares : DataFrame
+        Of the modules ``outcome``, ``controls`` and ``shares``.
+    """
+    return [
+        _tried(space, target),
+        *_lead(space, first, ranked, shares),
+        *_nearest(space, target, ranked),
+        *_controls(space, held_out, permuted),
+    ]
+
+
+def _tried(space: Space, target: str) -> str:
+    names = " and ".join(space.tables[table].title for table in space.targets[target])
+    stages = ", then ".join(
+        f"{rung.protocols} "
+        + (f"and {rung.variations} variations of them " if rung.variations else "")
+        + f"with {rung.replications} replications on "
+        + (
+            "all rows"
+            if rung.rows is None
+            else "the first row"
+            if rung.rows == 1
+            else f"the first {rung.rows} rows"
+        )
+        for rung in space.rungs
+    )
+    return f"Tried on {names}: {stages}. Protocols are drawn by how natural each choice is."
+
+
+def _lead(
+    space: Space, first: pd.DataFrame, ranked: pd.DataFrame, shares: pd.DataFrame
+) -> Iterator[str]:
+    """Say where the method leads on the first rows, which every protocol ran."""
+    for table, own in first.groupby("table", sort=False):
+        near = drawn_nearest(ranked[ranked["table"] == table])
+        yield (
+            f"On the first rows of {space.tables[str(table)].title}, {space.method} is the lowest "
+            f"of {len(space.methods)} methods in {_percent(own['lowest'].mean())} of {len(own)} "
+            f"protocols; among the {len(near)} of them nearest to the print it is lowest in all "
+            f"rows that they ran in {int(near['lowest'].sum())}."
+        )
+        main = shares[
+            (shares["table"] == table) & (shares["outcome"] == "lowest") & (shares["other"] == "")
+        ].nlargest(2, "share")
+        for choice, share in zip(main["choice"], main["share"], strict=True):
+            by_value = own.groupby(choice)["lowest"].agg(["mean", "size"])
+            by_value = by_value[by_value["size"] >= FEWEST].sort_values("mean")
+            if len(by_value) < 2:
+                continue
+            told = ", ".join(f"{v} in {_percent(m)}" for v, m in by_value["mean"][::-1].items())
+            yield (
+                f"Its lead depends on {choice.replace('_', ' ')} "
+                f"({_percent(share)} of the variance): it is the lowest with {told}."
+            )
+
+
+def _nearest(space: Space, target: str, ranked: pd.DataFrame) -> Iterator[str]:
+    best = ranked[ranked["rank"] == 1]
+    first = best.iloc[0]
+    choices = ", ".join(
+        f"{name.replace('_', ' ')} {first[name]}"
+        for name in space.choices
+        if any(space.choices[name].concerns(table) for table in space.targets[target])
+    )
+    for score in best.to_dict("records"):
+        yield (
+            f"The nearest protocol, {score['protocol']}, is {score['distance']:.2f} printed "
+            f"standard deviations from {space.tables[score['table']].title} (root mean square "
+            f"over {score['cells']} cells, {score['replications']} replications; 95 % interval "
+            f"{score['distance_low']:.2f} to {score['distance_high']:.2f}); methods' ranks "
+            f"correlate by {score['rank_correlation']:.2f}; {space.method} is the lowest in "
+            f"{score['rows_lowest']} of {score['rows']} rows."
+        )
+    if len(best) > 1:
+        yield f"Over all tables it is {first['joint_distance']:.2f} printed sd from the print."
+    yield f"Its choices: {choices}."
+
+
+def _controls(space: Space, held_out: pd.DataFrame, permuted: pd.DataFrame) -> Iterator[str]:
+    for control, splits in held_out.groupby("control", sort=False):
+        yield (
+            f"Searched on {'half of the rows' if control == 'rows' else 'all tables but one'} and "
+            f"judged on the rest ({len(splits)} splits, {splits['tried'].max()} protocols), the "
+            f"nearest comes to {splits['distance'].median():.2f} where searched and "
+            f"{splits['elsewhere'].median():.2f} where judged; a typical protocol is at "
+            f"{splits['typical'].median():.2f} there."
+        )
+    for row in permuted.to_dict("records"):
+        yield (
+            f"Among {row['tried']} protocols on the first rows of "
+            f"{space.tables[row['table']].title} the nearest is at {row['distance']:.2f}; the same "
+            f"search for the table with its methods' columns permuted comes to "
+            f"{row['permuted_median']:.2f} (median of {row['permutations']}), and as near as the "
+            f"print's in {_percent(row['share'])} of them."
+        )
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.1f} %" if 0 < share < 0.01 else f"{np.round(share * 100):.0f} %"

@@ -1,0 +1,249 @@
+"""Many protocols of one experiment: mis-clustering under each of many fillings of what is not said.
+
+A protocol says all that a paper leaves open: values of the setting (scaling, initial values,
+alignment, contamination ...) and the methods' parameters. Data, clients and scores are those of
+:mod:`fedmix.experiments.real_clustering`. What protocols share in a replication (the partition,
+scaled clients, local fits, alignment, and fits that get equal parameters) is computed once.
+
+Settings: those of ``real_clustering`` but for ``n_contaminated``, and ``alignment``, keywords of
+:func:`fedmix.align`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from fedmix import methods
+from fedmix.clients import Clients
+from fedmix.errors import DivergenceError
+from fedmix.experiments.real_clustering import Arrays, clients_of, make_problem
+from fedmix.experiments.settings.real_clustering import Settings
+from fedmix.initialization import align_fits, initialize
+from fedmix.metrics.mixture import misclustering
+from fedmix.streams import Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fedmix.data import Dataset
+
+    Start = tuple[np.ndarray, np.ndarray]
+
+# The setting's values that each stage depends on.
+_DATA = ("embedding", "scaling")
+_LOCAL = (*_DATA, "initialization")
+_START = (*_LOCAL, "alignment")
+
+#: What a parameter may be a multiple of, measured on the clean training data as scaled.
+UNITS: dict[str, Callable[[Clients], float]] = {
+    # root mean square of the pooled columns' standard deviations
+    "spread": lambda train: float(np.sqrt(train.points.var(axis=0).mean())),
+    # the theory's rate of lambda[0]
+    "root_n": lambda train: float(np.sqrt(train.sizes.mean())),
+}
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One filling of what a paper leaves open.
+
+    Parameters
+    ----------
+    name : str
+    setting : mapping
+        Values that all methods see.
+    parameters : mapping of str to mapping
+        Method -> its constructor's parameters. A pair ``(number, units)`` is the number times
+        those of :data:`UNITS`. Without ``init``, or with None, a method starts at the shared
+        initial values.
+    """
+
+    name: str
+    setting: Mapping[str, Any]
+    parameters: Mapping[str, Mapping[str, Any]]
+
+
+def run_protocols(
+    study: str,
+    setting: Mapping[str, Any],
+    protocols: Sequence[Protocol],
+    cells: Iterable[tuple[int, int]],
+    data: Mapping[str, Dataset],
+) -> pd.DataFrame:
+    """Run every protocol on every cell.
+
+    Parameters
+    ----------
+    study : str
+        Key of the random streams, with the data set's name and the replication: all protocols,
+        and all rows of a table, see the same clients and the same split.
+    setting : mapping
+        What the protocols have in common, e.g. ``dataset``, ``n_clients``, ``n_components``.
+    protocols : sequence of Protocol
+    cells : iterable of pairs of int
+        Numbers of contaminated clients, and replications.
+    data : mapping of str to Dataset
+        The embedded data by the name of the embedding.
+
+    Returns
+    -------
+    DataFrame
+        One row a fit: ``protocol, n_contaminated, replication, method, value`` (mean
+        mis-clustering rate over good clients; missing where the fit diverged).
+    """
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    by_replication: dict[int, list[int]] = {}
+    for n_contaminated, replication in cells:
+        by_replication.setdefault(replication, []).append(n_contaminated)
+    for replication, own in by_replication.items():
+        streams = Streams(study, str(setting["dataset"]), replication)
+        bench = _Replication(setting, data, streams)
+        for protocol in protocols:
+            for n_contaminated in own:
+                where = {
+                    "protocol": protocol.name,
+                    "n_contaminated": n_contaminated,
+                    "replication": replication,
+                }
+                rows += [
+                    {**where, "method": method, "value": bench.error(protocol, method, where)}
+                    for method in protocol.parameters
+                ]
+    return pd.DataFrame(rows)
+
+
+def settings_of(values: Mapping[str, Any]) -> Settings:
+    """Return a protocol's setting as the experiment declares it; alignment is none of its own."""
+    return Settings(**{name: value for name, value in values.items() if name != "alignment"})
+
+
+class _Replication:
+    """One replication, with everything that protocols share kept once it was computed."""
+
+    def __init__(
+        self, setting: Mapping[str, Any], data: Mapping[str, Dataset], streams: Streams
+    ) -> None:
+        self.common = setting
+        self.data = data
+        self.streams = streams
+        self._kept: dict[str, Any] = {}
+
+    def error(self, protocol: Protocol, method: str, where: Mapping[str, Any]) -> float:
+        """Return a method's mean error over good clients; NaN where it diverged."""
+        setting = {**self.common, **protocol.setting, "n_contaminated": where["n_contaminated"]}
+        parameters = self._resolved(setting, protocol.parameters[method])
+        depends_on = _DATA if parameters.get("init") else _START
+        key = [method, parameters, *self._values(setting, depends_on)]
+        return self._once("error", key, lambda: self._error(setting, method, parameters))
+
+    def _error(self, setting: dict, method: str, parameters: dict) -> float:
+        train, test = self._clients(setting)
+        if parameters.get("init") is None:
+            parameters = {**parameters, "init": self._start(setting)}
+        seed = self.streams.integer(f"method {method}")
+        estimator = methods.get(method)(
+            n_components=setting["n_components"], random_state=seed, **parameters
+        )
+        try:
+            with warnings.catch_warnings():  # the number of rounds is one of the choices
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                predicted = estimator.fit(train).predict(test)
+        except DivergenceError:
+            return float("nan")
+        problem = self._problem(setting)
+        labels = test.split(self._dataset(setting).labels[problem["test"]])
+        good = np.setdiff1d(np.flatnonzero(test.sizes), problem["contaminated"])
+        return float(np.mean([misclustering(labels[k], predicted[k]) for k in good]))
+
+    def _resolved(self, setting: dict, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Put in what parameters are multiples of."""
+        values = dict(parameters)
+        for name, value in values.items():
+            if isinstance(value, tuple):
+                number, units = value
+                values[name] = number * math.prod(self._unit(setting, unit) for unit in units)
+        return values
+
+    def _unit(self, setting: dict, unit: str) -> float:
+        clean = {**setting, "n_contaminated": 0}
+        key = [unit, *self._values(clean, _DATA)]
+        return self._once("unit", key, lambda: UNITS[unit](self._clients(clean)[0]))
+
+    def _dataset(self, setting: dict) -> Dataset:
+        return self.data[setting["embedding"]]
+
+    def _problem(self, setting: dict) -> Arrays:
+        """Return the rows of the clients, the same for all protocols, and who is contaminated."""
+        return self._once(
+            "problem",
+            self._values(setting, ()),
+            lambda: make_problem(settings_of(setting), self._dataset(setting), self.streams),
+        )
+
+    def _clients(self, setting: dict) -> tuple[Clients, Clients]:
+        """Return training and test data."""
+        return self._once(
+            "clients",
+            self._values(setting, _DATA),
+            lambda: clients_of(
+                settings_of(setting), self._problem(setting), self._dataset(setting), self.streams
+            ),
+        )
+
+    def _start(self, setting: dict) -> Start:
+        """Return the shared initial values, labels aligned."""
+        return self._once(
+            "start",
+            self._values(setting, _START),
+            lambda: align_fits(
+                self._clients(setting)[0],
+                *self._local_fits(setting),
+                random_state=self.streams.integer("alignment"),
+                **setting["alignment"],
+            ),
+        )
+
+    def _local_fits(self, setting: dict) -> Start:
+        """Fit every client alone; good clients' fits are those of the clean row."""
+        train = self._clients(setting)[0]
+        if not setting["n_contaminated"]:
+            key = self._values(setting, _LOCAL)
+            return self._once("local fits", key, lambda: self._fit(setting, train))
+        clean = self._local_fits({**setting, "n_contaminated": 0})
+        weights, means = (values.copy() for values in clean)
+        bad = self._problem(setting)["contaminated"]
+        alone = Clients.from_arrays([x if k in bad else x[:0] for k, x in enumerate(train)])
+        fits = self._fit(setting, alone)
+        weights[bad], means[bad] = fits[0][bad], fits[1][bad]
+        return weights, means
+
+    def _fit(self, setting: dict, clients: Clients) -> Start:
+        return initialize(
+            clients,
+            setting["n_components"],
+            setting["initialization"],
+            random_state=self.streams.integer("initial values"),
+        )
+
+    def _values(self, setting: dict, names: Sequence[str]) -> list[Any]:
+        """Return what a stage depends on; nothing that contaminates matters to the clean row."""
+        harm = (
+            ("n_contaminated", "contaminated", "contamination") if setting["n_contaminated"] else ()
+        )
+        return [setting[name] for name in (*names, *harm)]
+
+    def _once(self, what: str, key: Any, make: Callable[[], Any]) -> Any:
+        name = f"{what} {json.dumps(key, sort_keys=True)}"
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]

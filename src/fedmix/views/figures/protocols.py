@@ -1,0 +1,261 @@
+"""Figures of a search over protocols: specification curve, shares of variance, the nearest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fedmix.cells.protocols.outcome import drawn_nearest
+from fedmix.cells.protocols.space import Space
+from fedmix.storage import write_text
+from fedmix.views.captions import in_words
+from fedmix.views.figures.panels import legend_below
+from fedmix.views.figures.save import save_figure
+from fedmix.views.figures.style import COLORS, house_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+CHOICES_SHOWN = 6
+PALE = "#c9c9c9"
+CAPTIONS = {
+    "curve": (
+        "The method's lead in every protocol, sorted, with 95 % of a bootstrap over replications; "
+        "below, the choices that it depends on most."
+    ),
+    "shares": "How much of the variance over protocols each choice, or a pair of them, explains.",
+    "nearest": "Every replication of the protocol nearest to the print, beside the print.",
+}
+OUTCOMES = {"distance": "log distance from the print", "lowest": "whether the method is the lowest"}
+
+
+def draw_search(
+    space: Space, inputs: Mapping[str, str], outputs: Iterable[str | os.PathLike]
+) -> None:
+    """Draw the three figures of one target and write them, each with its caption beside it.
+
+    Parameters
+    ----------
+    space : Space
+    inputs : mapping
+        The CSV files ``first, scores, nearest`` and ``shares``, and ``words``, what was found.
+    outputs : iterable of path-like
+        Stems that end in ``_curve``, ``_shares`` and ``_nearest``, with suffixes.
+    """
+    import matplotlib
+
+    matplotlib.use("agg")
+    parts = {name: read_search(inputs[name]) for name in ("first", "scores", "nearest", "shares")}
+    with house_style():
+        figures = {
+            "curve": curve(space, parts["first"], parts["scores"], parts["shares"]),
+            "shares": shares(space, parts["shares"]),
+            "nearest": nearest(space, parts["nearest"]),
+        }
+    words = Path(inputs["words"]).read_text(encoding="utf-8")
+    captions = {**CAPTIONS, "curve": f"{CAPTIONS['curve']} {_as_prose(words)}"}
+    for path in outputs:
+        stem, _, suffix = os.fspath(path).rpartition(".")
+        figure = stem.rpartition("_")[2]
+        if suffix == "md":
+            write_text(path, captions[figure] + "\n")
+        else:
+            save_figure(figures[figure], stem, [suffix])
+
+
+def _as_prose(points: str) -> str:
+    return " ".join(line.removeprefix("- ") for line in points.splitlines())
+
+
+def read_search(path: str | os.PathLike) -> pd.DataFrame:
+    """Read one part of a search; the name "none" is a name."""
+    return pd.read_csv(path, keep_default_na=False, na_values=[""])
+
+
+def curve(space: Space, first: pd.DataFrame, scores: pd.DataFrame, shares: pd.DataFrame) -> Figure:
+    """Draw the specification curve: the method's lead in every protocol, and its choices below.
+
+    Parameters
+    ----------
+    space : Space
+    first : DataFrame
+        Scores of the first rung, which all protocols ran.
+    scores : DataFrame
+        All scores; the nearest are marked.
+    shares : DataFrame
+        Shares of variance: the choices with the largest are shown.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One column a table.
+    """
+    import matplotlib.pyplot as plt
+
+    tables = list(dict.fromkeys(first["table"]))
+    main = shares[(shares["outcome"] == "lowest") & shares["other"].isna()]
+    order = main.groupby("choice")["share"].mean().nlargest(CHOICES_SHOWN).index
+    rows = [(name, value.name) for name in order for value in space.choices[name].values]
+    figure, axes = plt.subplots(
+        2,
+        len(tables),
+        squeeze=False,
+        sharex="col",
+        sharey="row",
+        figsize=(2.2 + 4.2 * len(tables), 2.6 + 0.14 * len(rows)),
+        height_ratios=[2.2, 0.14 * len(rows)],
+    )
+    for (top, below), table in zip(axes.T, tables, strict=True):
+        own = first[first["table"] == table].sort_values(["effect", "protocol"], ignore_index=True)
+        marked = drawn_nearest(scores[scores["table"] == table])["protocol"]
+        near = own["protocol"].isin(marked).to_numpy()
+        _effects(top, own, near)
+        top.set_title(space.tables[table].title)
+        _choices(below, own, near, rows)
+    axes[0][0].set_ylabel(f"{space.method} less the best other (points)")
+    axes[1][0].set_yticks(range(len(rows)), [f"{in_words(a)}: {b}" for a, b in rows], fontsize=6)
+    axes[1][0].invert_yaxis()
+    legend_below(figure)
+    return figure
+
+
+def _effects(axis: Axes, own: pd.DataFrame, near: np.ndarray) -> None:
+    x = np.arange(len(own))
+    effect, low, high = (100 * own[c] for c in ("effect", "effect_low", "effect_high"))
+    axis.vlines(x, low, high, color=PALE, linewidth=0.6, label="95 % of a bootstrap")
+    axis.plot(x, effect, ".", color=COLORS["blue"], markersize=2, label="a protocol")
+    axis.plot(
+        x[near],
+        effect[near],
+        "o",
+        color=COLORS["vermillion"],
+        markersize=3.5,
+        label=f"the {near.sum()} of them nearest to the print",
+    )
+    axis.axhline(0, color=COLORS["black"], linewidth=0.8)
+    axis.set_yscale("symlog", linthresh=5)
+    axis.set_yticks([-20, -10, -5, -2, 0, 2, 5, 10, 20, 50], minor=False)
+    axis.yaxis.set_major_formatter("{x:g}")
+
+
+def _choices(axis: Axes, own: pd.DataFrame, near: np.ndarray, rows: list[tuple[str, str]]) -> None:
+    x = np.arange(len(own))
+    for y, (choice, value) in enumerate(rows):
+        has = (own[choice].astype(str) == value).to_numpy()
+        for which, look in ((has & ~near, PALE), (has & near, COLORS["vermillion"])):
+            axis.plot(x[which], np.full(which.sum(), y), "|", color=look, markersize=4)
+    starts = [y for y in range(1, len(rows)) if rows[y][0] != rows[y - 1][0]]
+    for y in starts:
+        axis.axhline(y - 0.5, color=COLORS["grey"], linewidth=0.5)
+    axis.grid(False)
+    axis.set_xlabel("protocols, by the lead")
+
+
+def shares(space: Space, shares: pd.DataFrame) -> Figure:
+    """Draw how much of the outcomes' variance each choice explains.
+
+    Parameters
+    ----------
+    space : Space
+    shares : DataFrame
+        Of :func:`fedmix.cells.protocols.shares.variance_shares`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Bars are main effects, and the largest three pairs below them; one column a table.
+    """
+    import matplotlib.pyplot as plt
+
+    tables = list(dict.fromkeys(shares["table"]))
+    pairs = " and " + shares["other"]
+    names = (shares["choice"] + pairs.fillna("")).map(in_words)
+    bars = shares.assign(name=names).pivot(
+        index="name", columns=["table", "outcome"], values="share"
+    )
+    pair = pd.Index([" and " in name for name in bars.index])
+    size = bars.max(axis=1)
+    kept = [*size[~pair].sort_values(ascending=False).index, *size[pair].nlargest(3).index]
+    figure, axes = plt.subplots(
+        1,
+        len(tables),
+        squeeze=False,
+        sharey=True,
+        figsize=(2.4 + 2.8 * len(tables), 1.0 + 0.24 * len(kept)),
+    )
+    y = np.arange(len(kept))
+    for axis, table in zip(axes[0], tables, strict=True):
+        for shift, (outcome, label) in zip((-0.2, 0.2), OUTCOMES.items(), strict=True):
+            values = bars[table, outcome].reindex(kept)
+            color = COLORS["blue"] if outcome == "distance" else COLORS["vermillion"]
+            axis.barh(y + shift, 100 * values, height=0.36, color=color, label=label)
+        axis.set(title=space.tables[table].title, xlabel="share of variance (%)")
+    axes[0][0].set_yticks(y, kept)
+    axes[0][0].invert_yaxis()
+    legend_below(figure)
+    return figure
+
+
+def nearest(space: Space, cells: pd.DataFrame) -> Figure:
+    """Draw the nearest protocol's replications beside the print, cell by cell.
+
+    Parameters
+    ----------
+    space : Space
+    cells : DataFrame
+        Of :func:`fedmix.cells.protocols.outcome.nearest_cells`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel a row of a table. Points are replications, so that two modes show.
+    """
+    import matplotlib.pyplot as plt
+
+    cells = cells[cells["rank"] == 1]
+    panels = list(dict.fromkeys(zip(cells["table"], cells["n_contaminated"], strict=True)))
+    width = min(len(panels), 4)
+    height = -(-len(panels) // width)
+    figure, axes = plt.subplots(
+        height, width, squeeze=False, sharey=False, figsize=(0.6 + 2.3 * width, 0.8 + 2.4 * height)
+    )
+    methods = list(space.methods)
+    for axis, (table, n) in zip(axes.flat, panels, strict=False):
+        own = cells[(cells["table"] == table) & (cells["n_contaminated"] == n)]
+        _beside(axis, own, methods)
+        axis.set_title(f"{space.tables[table].title}, {n} contaminated")
+    for axis in axes.flat[len(panels) :]:
+        axis.set_axis_off()
+    for row in axes:
+        row[0].set_ylabel("mis-clustering error (%)")
+    legend_below(figure)
+    return figure
+
+
+def _beside(axis: Axes, own: pd.DataFrame, methods: list[str]) -> None:
+    groups = [own[own["method"] == method] for method in methods]
+    x = np.arange(len(methods))
+    printed = 100 * np.array([[g["printed_mean"].iloc[0], g["printed_sd"].iloc[0]] for g in groups])
+    axis.errorbar(
+        x - 0.18, printed[:, 0], printed[:, 1], fmt="s", color=COLORS["black"], label="printed"
+    )
+    means = [100 * group["value"].mean() for group in groups]
+    for place, group in zip(x + 0.18, groups, strict=True):
+        axis.plot(
+            np.full(len(group), place),
+            100 * group["value"],
+            "o",
+            color=COLORS["sky"],
+            markersize=2.5,
+            alpha=0.6,
+            label="replications of the nearest protocol",
+        )
+    axis.plot(x + 0.18, means, "_", color=COLORS["vermillion"], markersize=10, label="their mean")
+    axis.set_xticks(x, methods, rotation=60, ha="right")
+    axis.set_ylim(bottom=0)

@@ -1,0 +1,34 @@
+"""Run a block of protocols on one table."""
+
+from pathlib import Path
+
+from fedmix.pipeline.jobs import job
+
+with job(snakemake.log[0], snakemake.threads):
+    import pandas as pd
+
+    from fedmix.cells.protocols.design import read_design
+    from fedmix.data import load_dataset
+    from fedmix.pipeline.plan import replications_of
+    from fedmix.protocols import run_protocols
+    from fedmix.storage import write_table
+
+    params, wildcards = snakemake.params, snakemake.wildcards
+    space, table = params.space, wildcards.table
+    own = read_design(snakemake.input.chosen).iloc[list(replications_of(wildcards.block))]
+    data = {Path(path).stem: load_dataset(path) for path in snakemake.input.data}
+    # What entered earlier has run a part already.
+    new = own["entered"] == wildcards.rung
+    runs = [
+        run_protocols(
+            space.study,
+            space.tables[table].setting,
+            [space.protocol(table, row) for row in some.to_dict("records")],
+            cells,
+            data,
+        )
+        for some, cells in ((own[~new], params.cells), (own[new], params.grid))
+    ]
+    result = pd.concat([part for part in runs if len(part)] or runs[:1], ignore_index=True)
+    result.insert(0, "table", table)
+    write_table(snakemake.output[0], result)

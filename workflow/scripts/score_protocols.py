@@ -1,0 +1,41 @@
+"""Score every protocol of a search, with its controls and what outcomes depend on."""
+
+from fedmix.pipeline.jobs import job
+
+with job(snakemake.log[0], snakemake.threads):
+    import pandas as pd
+
+    from fedmix.cells.protocols.controls import held_out, permuted
+    from fedmix.cells.protocols.design import read_design
+    from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols
+    from fedmix.cells.protocols.score import printed_cells, score_tables
+    from fedmix.cells.protocols.shares import variance_shares
+    from fedmix.cells.protocols.words import in_words
+    from fedmix.storage import concatenate, write_text
+
+    files, space, target = snakemake.input, snakemake.params.space, snakemake.wildcards.target
+    printed = printed_cells(space, **snakemake.params.print)
+    printed = {table: printed[table] for table in space.targets[target]}
+    chosen = [read_design(path) for path in files.chosen]
+    first_runs = concatenate(files.first)
+    runs = pd.concat([first_runs, concatenate(files.later)], ignore_index=True)
+
+    ranked = rank_protocols(space, runs, printed, chosen)
+    first = score_tables(space, first_runs, printed).merge(chosen[0], on="protocol")
+    parts = {
+        "scores": ranked,
+        "first": first,
+        "nearest": nearest_cells(ranked, runs, printed),
+        "held_out": held_out(runs[runs["protocol"].isin(chosen[1]["protocol"])], printed),
+        "permuted": permuted(first_runs, printed),
+        "shares": pd.concat(
+            variance_shares(space, str(table), own)
+            for table, own in first.groupby("table", sort=False)
+        ),
+    }
+    for name, part in parts.items():
+        write_text(snakemake.output[name], part.to_csv(index=False))
+    words = in_words(
+        space, target, first, *(parts[n] for n in ("scores", "held_out", "permuted", "shares"))
+    )
+    write_text(snakemake.output.words, "\n".join(f"- {sentence}" for sentence in words) + "\n")

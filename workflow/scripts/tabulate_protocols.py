@@ -1,0 +1,17 @@
+"""Put the scores of all that a paper was searched for into one table."""
+
+from pathlib import Path
+
+from fedmix.pipeline.jobs import job
+
+with job(snakemake.log[0], snakemake.threads):
+    import pandas as pd
+
+    from fedmix.storage import write_text
+
+    parts = []
+    for path in snakemake.input:
+        part = pd.read_csv(path, keep_default_na=False)
+        part.insert(0, "target", Path(path).parent.name)
+        parts.append(part)
+    write_text(snakemake.output[0], pd.concat(parts, ignore_index=True).to_csv(index=False))
