@@ -3,7 +3,7 @@
 
 PUBLISHED = BASE / "data" / "published"
 PRINTED = [os.path.relpath(path) for path in sorted(PUBLISHED.glob("*/*.csv"))]
-AUDIT_PARTS = ["cells", "ranks", "claims", "discrepancies"]
+AUDIT_PARTS = ["cells", "scores", "ranks", "claims", "discrepancies"]
 
 
 rule make_cells:

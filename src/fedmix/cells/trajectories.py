@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedmix.cells.effects import mean_effect, paired_effect, unpaired_effect
+from fedmix.cells.effects import Finding, all_of, mean_effect, paired_effect, unpaired_effect
 from fedmix.cells.predicates import (
     Check,
     Column,
@@ -15,6 +15,7 @@ from fedmix.cells.predicates import (
     MetricName,
     Round,
     Share,
+    check,
     predicate,
 )
 
@@ -40,7 +41,7 @@ def falls_by_round(
             continue
         effect = mean_effect(np.log(path[rounds] / path[0]).dropna())
         detail = f"log of the ratio after {rounds} rounds: {effect}"
-        yield Check(place.variant, place.setting, effect.below(np.log(factor)), detail)
+        yield check(place, place.setting, Finding.below(effect, np.log(factor)), detail)
 
 
 @predicate
@@ -60,11 +61,11 @@ def slows_after(
         logs = np.log(path)
         early = (logs[split] - logs[0]) / split
         late = (logs[until] - logs[split]) / (until - split)
-        slower = paired_effect(early, late)
+        slower = mean_effect((early - late).dropna())
         falling = mean_effect(late.dropna())
-        answer = "yes" if slower.below() == falling.below() == "yes" else slower.below()
         detail = f"log change a round: {early.mean():.3g} before, {late.mean():.3g} after"
-        yield Check(place.variant, place.setting, answer, detail)
+        found = all_of([Finding.below(slower), Finding.below(falling)])
+        yield check(place, place.setting, found, detail)
 
 
 @predicate
@@ -84,7 +85,7 @@ def faster_than(
         effect = paired_effect(*(_rounds_to(path, level) for path in paths))
         if effect:
             detail = f"rounds of {method} minus rounds of {than}: {effect}"
-            yield Check(place.variant, place.setting, effect.below(), detail)
+            yield check(place, place.setting, Finding.below(effect), detail)
 
 
 @predicate
@@ -109,7 +110,7 @@ def slower_at(
     effect = unpaired_effect(*pair)
     if effect:
         detail = f"rounds of {method} at {at} minus at {than}: {effect}"
-        yield Check(places[0].variant, f"{at} against {than}", effect.above(), detail)
+        yield check(places[0], f"{at} against {than}", Finding.above(effect), detail)
 
 
 def _rounds_to(path: pd.DataFrame, level: float) -> pd.Series:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedmix.cells.scorecard import cells_table, claims_table, scorecard
+from fedmix.cells.claims import claims_table
+from fedmix.cells.scorecard import cells_table, score_tables, scorecard
 from fedmix.errors import DataError
 from fedmix.storage import write_text
 from fedmix.views.tables.format import to_markdown
@@ -63,10 +64,12 @@ def export_reproduction(
             shutil.copyfile(source, folder / name / source.name)
     score = scorecard(cells, claims)
     listed = claims_table(claims)
+    summary = listed[["paper", "section", "claim", "verdict", "where", "remarks"]]
     write_text(folder / "cells.csv", cells_table(cells).to_csv(index=False))
     write_text(folder / "scorecard.csv", score.to_csv())
+    write_text(folder / "scores.csv", score_tables(cells).to_csv(index=False))
     write_text(folder / "claims.csv", listed.to_csv())
-    write_text(folder / "claims.md", to_markdown(listed, "# Claims"))
+    write_text(folder / "claims.md", to_markdown(summary, "# Claims"))
     write_text(
         folder / "README.md", _readme(score, provenance, parts["tables"], parts["figures"], command)
     )
@@ -95,8 +98,8 @@ def _readme(
     lines += ["Ours beside the papers' printed numbers. This folder is written by", ""]
     lines += ["```sh", command, "```", "", "## Scorecard", "", to_markdown(score.T)]
     lines += [
-        "A printed cell counts by its best variant (those that try one switch alone do not count); "
-        "`cells.csv` has every variant.",
+        "A printed cell counts by one variant, the authors' or else the text's, which `scores.csv` "
+        "names table by table; `cells.csv` has every variant.",
         "",
     ]
     lines += ["## How it was run", "", "| | |", "|---|---|"]
