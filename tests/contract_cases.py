@@ -17,6 +17,7 @@ KNOWN = {
     "models": MODELS,
     "max_rounds": 6,
     "rounds": 6,
+    "tol": 0.0,
     "random_state": 0,
 }
 CASES = [

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_ind
 
-from fedmix.cells.derived import derive
-from fedmix.cells.frame import make_cells, measure, read_cells
+from fedmix.cells.derived import metric_of
+from fedmix.cells.frame import complete, make_cells, read_cells
+from fedmix.cells.measured import measure
 from fedmix.cells.ranks import critical_difference, mean_ranks, rank_agreement
 from fedmix.cells.scorecard import counts, judge_numbers, printed_cells, score_tables
 from fedmix.cells.summary import summarise
@@ -422,7 +423,7 @@ def measured_setting(values: dict[str, list[float]], failing: tuple[str, int] | 
 
 def test_methods_are_ranked_within_a_replication_and_failures_come_last():
     setting = measured_setting({"A": [3.0, 3.0], "B": [2.0, 4.0], "C": [2.0, 9.0]}, ("C", 1))
-    ranks = derive("rank: score", setting)
+    ranks = metric_of(setting, "rank: score")
     assert ranks["A"].tolist() == [1.0, 2.0]
     assert ranks["B"].tolist() == [2.5, 1.0]
     assert ranks["C"].tolist() == [2.5, 3.0]
@@ -430,10 +431,10 @@ def test_methods_are_ranked_within_a_replication_and_failures_come_last():
 
 def test_derived_metrics_are_asked_for_by_name():
     setting = measured_setting({"A": [1.0, np.e]})
-    np.testing.assert_allclose(derive("log: score", setting)["A"], [0.0, 1.0])
-    assert derive("floats", setting)["A"].tolist() == [30.0, 30.0]
+    np.testing.assert_allclose(metric_of(setting, "log: score")["A"], [0.0, 1.0])
+    assert metric_of(setting, "floats")["A"].tolist() == [30.0, 30.0]
     with pytest.raises(ConfigurationError, match="Did you mean 'rank'"):
-        derive("rnk: score", setting)
+        metric_of(setting, "rnk: score")
 
 
 def test_rounds_to_the_oracle_are_counted_on_the_trajectory():
@@ -448,7 +449,7 @@ def test_rounds_to_the_oracle_are_counted_on_the_trajectory():
     ]
     results = pd.DataFrame(rows).assign(metric="model_error", status="ok", **RUN)
     setting = measure(results.astype({"round": "Int64"}), pd.DataFrame())
-    rounds, reached = (derive(name, setting) for name in ("rounds_to_oracle", "reached_oracle"))
+    rounds, reached = (metric_of(setting, name) for name in ("rounds_to_oracle", "reached_oracle"))
     assert rounds["A"].tolist() == [1.0]
     assert rounds["B"].empty
     assert (reached["A"].tolist(), reached["B"].tolist()) == ([1.0], [0.0])
@@ -470,3 +471,11 @@ def test_mean_ranks_average_over_settings():
 def test_the_critical_difference_is_demsars():
     # Demsar (2006), Table 5: q = 2.343 for 3 methods at 0.05.
     assert critical_difference(3, 10) == pytest.approx(2.343 * np.sqrt(3 * 4 / 60), rel=1e-3)
+
+
+def test_no_results_yet_are_no_cells(tmp_path):
+    empty = make_cells(pd.DataFrame(), pd.DataFrame(), [], PUBLISHED, paper="p", labels={})
+    write_table(tmp_path / "cells.parquet", empty)
+    frame = complete(read_cells([tmp_path / "cells.parquet"]), shipped_items().values(), PUBLISHED)
+    assert set(frame["verdict"]) == {"not run"}
+    assert list(empty.columns) == [c for c in frame if not c.startswith(("setting_", "method_"))]

@@ -82,11 +82,11 @@ def test_a_place_is_found_through_anchors_merges_and_another_file(tmp_path):
     change = read_document(write(tmp_path, "b:\n\n  y: 5\n", "preset.yaml"))
     whole = base.under(change)
     assert whole.content["b"] == {"x": 1, "y": 5}
-    assert whole.place("b", "x") == "config/study.yaml:2: b.x"
-    assert whole.place("b", "y") == "config/preset.yaml:3: b.y"
-    assert base.place("b", "y", 1) == "config/study.yaml:6: b.y.1"
-    assert base.part("b").place("y") == "config/study.yaml:5: b.y"
-    assert base.place("b", "missing") == "config/study.yaml:3: b"
+    assert str(whole.place("b", "x")) == "config/study.yaml:2: b.x"
+    assert str(whole.place("b", "y")) == "config/preset.yaml:3: b.y"
+    assert str(base.place("b", "y", 1)) == "config/study.yaml:6: b.y.1"
+    assert str(base.part("b").place("y")) == "config/study.yaml:5: b.y"
+    assert str(base.place("b", "missing")) == "config/study.yaml:3: b"
 
 
 def test_no_error_raises_nothing():

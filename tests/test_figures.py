@@ -1,6 +1,5 @@
 """Figures draw cells: lines and points in panels, trajectories, ranks."""
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +11,6 @@ from fedmix.views.figures import lines, points, ranks, trajectories
 from fedmix.views.figures.build import build_figure
 from synthetic_cells import frame, item
 
-mpl.use("agg")
 METHODS = ("FedEM", "FedGrEM", "LocalEM")
 
 
@@ -194,3 +192,13 @@ def test_no_results_is_a_clear_error():
 def test_an_unknown_builder_is_named():
     with pytest.raises(ConfigurationError, match=r"no builder 'line'.*lines"):
         build_figure(item(builder="line"), frame([{}]), [])
+
+
+def test_titles_and_labels_are_not_repeated_down_a_column():
+    cells = grid(metric=("a", "b"), variant=("one", "two"), x=(1, 2))
+    options = {"x": "setting_x", "xlabel": "x", "columns": "variant"}
+    options["rows"] = [{"metric": "a", "ylabel": "first"}, {"metric": "b", "ylabel": "second"}]
+    axes = lines.draw(cells, {}, options).axes
+    assert [axis.get_title() for axis in axes] == ["one", "two", "", ""]
+    assert [axis.get_xlabel() for axis in axes] == ["", "", "x", "x"]
+    assert [axis.get_ylabel() for axis in axes] == ["first", "", "second", ""]

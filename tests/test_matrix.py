@@ -3,13 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
-from fedmix.views.tables.matrix import cost, critical_difference, mean_ranks, scores
 
 from fedmix import methods
+from fedmix.cells.frame import make_cells
+from fedmix.cells.ranks import mean_ranks
 from fedmix.data import Dataset
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
 from fedmix.methods.capabilities import Capabilities, able_methods, capabilities_of, obstacles
+from fedmix.views.figures.ranks import draw
+from fedmix.views.tables.build import as_text, blocks_of, notes
+from synthetic_cells import laid_out
+from synthetic_results import PUBLISHED, shipped_items
 
 SETTING = {
     "dataset": "three",
@@ -45,6 +50,25 @@ def frames():
     return [pd.concat(part, ignore_index=True) for part in zip(*parts, strict=True)]
 
 
+ITEMS = {item.name: item for item in shipped_items().values() if item.study == "matrix"}
+LABELS = {"FedGEM": "Fed GEM"}
+
+
+def cells_of(results, timings):
+    return make_cells(results, timings, ITEMS.values(), PUBLISHED, "matrix", LABELS)
+
+
+def shown(cells, name):
+    """Return a table of the configuration: its rows of the frame, its text and its notes."""
+    item, own = laid_out(ITEMS[name]), cells[cells["item"] == name]
+    return own, as_text(blocks_of(item, own), own), " ".join(notes(item, own))
+
+
+@pytest.fixture(scope="module")
+def cells(frames):
+    return cells_of(*frames)
+
+
 def test_every_able_method_is_scored_by_every_measure(frames):
     results, _ = frames
     assert set(results["status"]) == {"ok"}, results.loc[results["status"] != "ok", "message"]
@@ -60,15 +84,13 @@ def test_separated_clusters_are_found_beside_a_contaminated_client(frames, name)
     assert own["value"].item() > 0.5
 
 
-def test_the_table_lists_those_that_cannot_run_with_the_reason(frames):
-    table = scores(*frames, labels={"FedGEM": "Fed GEM"}, metrics=["ari_pooled", "n_clusters"])
-    assert "Fed GEM" in table.layout.index
-    assert (table.layout.loc["TwoPhase"] == "not run").all()
-    assert list(table.layout.columns) == ["three, 1 of 4 contaminated"]
-    assert "for regression data only" in table.notes
-    assert "TwoPhase" in table.notes
-    skipped = table.cells[table.cells["method"] == "TwoPhase"]
-    assert skipped["status"].item() == "not run: for regression data only"
+def test_the_table_names_those_that_cannot_run_with_the_reason(cells):
+    own, table, said = shown(cells, "matrix_table")
+    assert "Fed GEM" in table.index
+    assert "TwoPhase" not in set(own["method"])
+    assert list(table.columns) == ["three, 1 of 4 contaminated"]
+    assert "Not run, for regression data only: " in said
+    assert "TwoPhase" in said
 
 
 def test_a_failed_method_keeps_its_place_in_table_and_ranks(frames):
@@ -76,41 +98,32 @@ def test_a_failed_method_keeps_its_place_in_table_and_ranks(frames):
     results = results.copy()
     failed = results["method"] == "AFCL"
     results.loc[failed, ["status", "metric", "value"]] = ["diverged", "", np.nan]
-    table = scores(results, timings, labels={}, metrics=["ari_pooled"])
-    assert table.layout.loc["AFCL"].item() == "failed"
-    assert mean_ranks(results, "ari_pooled")["method"].iloc[-1] == "AFCL"
+    cells = cells_of(results, timings)
+    assert shown(cells, "matrix_table")[1].loc["AFCL"].item() == "– / –, n = 0"
+    own = cells[cells["item"] == "matrix_figure"]
+    assert mean_ranks(own, "rank: ari_pooled")["method"].iloc[-1] == "AFCL"
 
 
 def test_an_undefined_score_is_a_dash_and_shifts_nothing(frames):
     results, timings = frames
     undefined = (results["method"] == "FedEM") & (results["metric"] == "silhouette_pooled")
-    table = scores(results[~undefined], timings, {}, ["silhouette_pooled", "ari_pooled"])
-    assert table.layout.loc["FedEM"].item().startswith("– / ")
+    _, table, _ = shown(cells_of(results[~undefined], timings), "matrix_silhouette")
+    assert table.loc["FedEM"].item().startswith("– / ")
 
 
-def test_costs_are_rounds_floats_and_seconds(frames):
-    table = cost(*frames, labels={})
-    assert set(table.cells["metric"].dropna()) == {"rounds", "megafloats", "seconds"}
-    local = table.cells[(table.cells["method"] == "LocalEM")].set_index("metric")["mean"]
-    assert local["megafloats"] == 0
+def test_costs_are_rounds_floats_and_seconds(cells):
+    own, _, _ = shown(cells, "matrix_cost")
+    assert set(own["metric"]) == {"rounds", "floats", "seconds"}
+    local = own[own["method"] == "LocalEM"].set_index("metric")["mean"]
+    assert local["floats"] == 0
 
 
 def test_seconds_leave_the_first_replication_of_a_process_out(frames):
     results, timings = frames
     cold = timings.assign(seconds=1000.0, warm=False)
-    table = cost(results, pd.concat([cold, timings.assign(warm=True)]), labels={})
-    assert (table.cells.loc[table.cells["metric"] == "seconds", "mean"] < 1000).all()
-
-
-def test_ranks_average_to_the_middle_and_lie_in_their_intervals(frames):
-    frame = mean_ranks(frames[0], "ari_pooled")
-    assert frame["mean_rank"].mean() == pytest.approx((len(frame) + 1) / 2)
-    assert ((frame["low"] <= frame["mean_rank"]) & (frame["mean_rank"] <= frame["high"])).all()
-
-
-def test_the_critical_difference_is_that_of_the_tables():
-    # Demsar (2006), Table 5a: q = 2.569 for four methods; 14 data sets.
-    assert critical_difference(4, 14) == pytest.approx(2.569 * np.sqrt(20 / 84), rel=1e-3)
+    warm = timings.assign(replication=timings["replication"] + 1, warm=True)
+    own, _, _ = shown(cells_of(results, pd.concat([cold, warm])), "matrix_cost")
+    assert (own.loc[own["metric"] == "seconds", "mean"] < 1000).all()
 
 
 def test_capabilities_read_off_the_text_are_those_of_the_classes():
@@ -125,16 +138,11 @@ def test_every_method_can_run_or_has_an_obstacle():
     assert not set(able_methods()) & set(obstacles())
 
 
-def test_the_figure_names_every_method_and_the_critical_difference(frames):
-    import matplotlib
-
-    matplotlib.use("agg")
-    from fedmix.views.figures.matrix import ranks
-
-    figure = ranks(*frames, labels={"FedGEM": "Fed GEM"}, metrics=["ari_pooled", "ari_per_client"])
+def test_the_figure_names_every_method_and_the_critical_difference(cells):
+    own = cells[cells["item"] == "matrix_figure"]
+    figure = draw(own, {}, ITEMS["matrix_figure"].options)
     for axis in figure.axes:
         names = {text.get_text() for text in axis.get_yticklabels()}
         assert len(names) == len(able_methods())
         assert "Fed GEM" in names
         assert any("critical" in text.get_text() for text in axis.texts)
-    matplotlib.pyplot.close(figure)

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from fedmix import methods
+from fedmix.__main__ import main
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.request import embedded_path, read_request
@@ -109,14 +110,14 @@ def method(**entry):
         (setting(grid={"n_contaminated": []}), "grid.n_contaminated"),
         (setting(grid={"n_contaminated": [-1]}), "n_contaminated: expected greater than or equal"),
         (setting(grid={"n_contaminated": [23]}), "23 of 44 clients contaminated: at most one half"),
-        (constant(scalling="none"), "constants.scalling: unknown setting 'scalling'. Did"),
+        (constant(scalling="none"), "constants.scalling: unknown key 'scalling'. Did you"),
         (
             constant(train_fraction=float("nan")),
             "expected a finite number, got nan",
         ),
         (constant(n_components=[10]), r"n_components: expected a valid integer, got \[10\]"),
         (constant(n_components=None), "n_components: expected a valid integer, got None"),
-        (lambda study: study["constants"].pop("contamination"), "lacks 'contamination'"),
+        (lambda study: study["constants"].pop("contamination"), "lacks contamination"),
         (lambda study: study.update(experiment="real_clusterin"), "Did you mean 'real_clustering'"),
         (lambda study: study.update(replication=3), "unknown key 'replication'. Did you mean"),
         (
@@ -183,3 +184,22 @@ def test_a_wrong_estimator_or_embedding_is_told(folder):
     edit(folder / "datasets.yaml", lambda d: d["digits"]["embeddings"].update(tsne10=change))
     with pytest.raises(ConfigurationError, match=r"datasets.yaml.*Did you mean 'n_components'"):
         read_request(folder, options())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["rerun", "fedgrem_real", "x", "FedGrEM", "0"], "There is no setting 'x'"),
+        (["rerun", "fedgrem_rael", "x", "FedGrEM", "0"], "Did you mean 'fedgrem_real'"),
+        (["rerun", "matrix", "waveform_generated-contaminated0", "FedEM", "-1"], "no replication"),
+        (["rerun", "matrix", "waveform_generated-contaminated0", "FedEM", "0"], "is not there"),
+        (["status", "--config", "replications=abc"], "the command line (--config): replications"),
+        (["status", "--config", "block=[1"], "block: expected integer"),
+        (["status", "--config", "partial"], "expected KEY=VALUE"),
+    ],
+)
+def test_a_wrong_command_has_no_traceback(tmp_path, monkeypatch, capsys, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    command, *others = arguments
+    assert main([command, "--workflow", str(ROOT), *others]) == 1
+    assert says in capsys.readouterr().err

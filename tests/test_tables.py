@@ -110,6 +110,12 @@ def test_below_stand_preset_variants_and_marks():
     assert "Marks: ● agrees closely." in said
 
 
+def test_seconds_that_are_not_judged_say_why():
+    said = " ".join(notes(item(), frame([{**PRINTED, "verdict": "not judged"}])))
+    assert "Not judged: seconds of another machine and language" in said
+    assert "Marks" not in said
+
+
 def test_methods_that_cannot_run_are_named_with_the_reason():
     said = " ".join(notes(item(options={"left_out": True}), frame([{}])))
     assert "Not run, for regression data only: " in said

@@ -6,13 +6,15 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import TYPE_CHECKING, Any
 
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError, FedmixError
-from fedmix.pipeline.request import Request, read_request
+from fedmix.pipeline.request import Request, plain, read_request
+
+if TYPE_CHECKING:
+    from fedmix.experiments.base import Outcome
+    from fedmix.pipeline.rerun import Rerun
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,17 +22,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         request = _request(options)
-        if options.command == "rerun":
-            _rerun(request, options)
-        elif options.command == "explain":
-            print("\n".join(_explanations(request, options)))
-        else:
-            print("\n".join(_report(options.command, request, options.directory)))
+        if options.command != "rerun":
+            print("\n".join(_report(request, options)))
+            return 0
+        prepared = _prepared(request, options)
     except FedmixError as error:
-        if options.command == "rerun":
-            raise  # with the traceback that a rerun is for
         print(error, file=sys.stderr)
         return 1
+    _print_outcome(prepared.run())  # with the traceback of an error: a rerun is for that
     return 0
 
 
@@ -71,12 +70,15 @@ def _request(options: argparse.Namespace) -> Request:
     if unclear:
         raise ConfigurationError(f"--config: expected KEY=VALUE, got {unclear[0]!r}.")
     chosen = dict(item.split("=", 1) for item in options.config)
-    changes = {key: yaml.safe_load(value) for key, value in chosen.items()}
+    changes = {key: plain(value) for key, value in chosen.items()}
     return read_request(config, {**read_yaml(config / "config.yaml"), **changes}, options.directory)
 
 
-def _report(command: str, request: Request, workdir: Path) -> Iterable[str]:
-    if command == "forecast":
+def _report(request: Request, options: argparse.Namespace) -> Iterable[str]:
+    workdir = options.directory
+    if options.command == "explain":
+        return _explanations(request, options)
+    if options.command == "forecast":
         from fedmix.pipeline.forecast import forecast, forecast_lines
 
         return forecast_lines(forecast(request, workdir))
@@ -95,10 +97,10 @@ def _explanations(request: Request, options: argparse.Namespace) -> Iterable[str
         yield from [cell["variant"], *explainer.lines(cell), ""]
 
 
-def _rerun(request: Request, options: argparse.Namespace) -> None:
-    from fedmix.pipeline.rerun import rerun
+def _prepared(request: Request, options: argparse.Namespace) -> Rerun:
+    from fedmix.pipeline.rerun import prepare_rerun
 
-    outcome = rerun(
+    return prepare_rerun(
         request,
         options.study,
         options.setting,
@@ -106,6 +108,9 @@ def _rerun(request: Request, options: argparse.Namespace) -> None:
         options.replication,
         options.directory,
     )
+
+
+def _print_outcome(outcome: Outcome) -> None:
     summary: dict[str, Any] = {
         "rounds": outcome.rounds,
         "converged": outcome.converged,

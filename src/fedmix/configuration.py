@@ -60,6 +60,30 @@ def read_yaml(path: str | Path) -> Any:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where a value stands, looked up when a message is made of it.
+
+    Parameters
+    ----------
+    finders : tuple of Finder
+        Of the files it may be in; the one that wins first.
+    keys : tuple
+        Its keys.
+    """
+
+    finders: tuple[Finder, ...]
+    keys: Keys
+
+    def __str__(self) -> str:
+        """Return file, line and keys."""
+        for depth in range(len(self.keys), -1, -1):
+            for find in self.finders:
+                if found := find(self.keys[:depth]):
+                    return found
+        raise AssertionError("every finder knows where its own document stands")
+
+
+@dataclass(frozen=True)
 class Document:
     """What a configuration file says, perhaps with another laid over it, and where.
 
@@ -84,13 +108,9 @@ class Document:
                 return False
         return True
 
-    def place(self, *keys: Any) -> str:
+    def place(self, *keys: Any) -> Place:
         """Return where a value, or else what is around it, stands: file, line and keys."""
-        for depth in range(len(keys), -1, -1):
-            for find in self.finders:
-                if found := find(keys[:depth]):
-                    return found
-        raise AssertionError("every finder knows where its own document stands")
+        return Place(self.finders, keys)
 
     def part(self, *keys: Any) -> Document:
         """Return what stands under some keys."""

@@ -71,13 +71,19 @@ def write_arrays(path: str | os.PathLike, arrays: dict[str, np.ndarray]) -> None
         np.savez_compressed(stream, allow_pickle=False, **arrays)
 
 
-def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
+def read_arrays(path: str | os.PathLike, remade: bool = True) -> dict[str, np.ndarray]:
     """Read an npz, never unpickling.
+
+    Parameters
+    ----------
+    path : path-like
+    remade : bool, default=True
+        Whether the pipeline wrote the file and can write it again; not so a file of the user's.
 
     Raises
     ------
     DataError
-        If the file is damaged; it names the file and says to delete it.
+        If the file is damaged; it names the file and says what to do.
     """
     import numpy as np
 
@@ -87,7 +93,7 @@ def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
     except FileNotFoundError:
         raise
     except Exception as error:
-        raise DataError(_damaged(path, error)) from error
+        raise DataError(_damaged(path, error, remade)) from error
 
 
 def write_table(path: str | os.PathLike, table: pd.DataFrame) -> None:
@@ -119,14 +125,8 @@ def read_records(path: str | os.PathLike) -> dict[str, pd.DataFrame]:
     return {name: pd.DataFrame(r["data"], columns=r["columns"]) for name, r in records.items()}
 
 
-def read_table(path: str | os.PathLike) -> pd.DataFrame:
-    """Read a parquet file.
-
-    Raises
-    ------
-    DataError
-        If the file is damaged; it names the file and says to delete it.
-    """
+def read_table(path: str | os.PathLike, remade: bool = True) -> pd.DataFrame:
+    """Read a parquet file; parameters and errors are those of :func:`read_arrays`."""
     import pandas as pd
 
     try:
@@ -134,7 +134,7 @@ def read_table(path: str | os.PathLike) -> pd.DataFrame:
     except FileNotFoundError:
         raise
     except Exception as error:
-        raise DataError(_damaged(path, error)) from error
+        raise DataError(_damaged(path, error, remade)) from error
 
 
 def concatenate(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
@@ -163,8 +163,10 @@ def concatenate(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
     return stacked
 
 
-def _damaged(path: str | os.PathLike, error: Exception) -> str:
-    return (
-        f"{path} is damaged or truncated ({type(error).__name__}: {error}). "
+def _damaged(path: str | os.PathLike, error: Exception, remade: bool = True) -> str:
+    advice = (
         "Delete it and run Snakemake again: it will be remade."
+        if remade
+        else "It is an original, which nothing here can remake: put a good copy in its place."
     )
+    return f"{path} is damaged or truncated ({type(error).__name__}: {error}). {advice}"

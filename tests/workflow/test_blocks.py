@@ -10,6 +10,7 @@ SETTINGS = [
 FEDGREM_AND_WHAT_FOLLOWS = {
     "run FedGrEM": 2,
     "collect_setting": 2,
+    "make_cells": 2,
     "make_table": 1,
     "fedgrem_table1": 1,
 }
@@ -52,8 +53,18 @@ def test_the_code_of_a_method_that_does_not_run_reruns_nothing(pipeline):
     assert not pipeline.planned(*SETTINGS)
 
 
-def test_a_label_reruns_the_table_alone(pipeline):
+def test_a_label_reruns_the_cells_and_the_table_alone(pipeline):
     pipeline.edit("config/methods.yaml", "label: FedGrEM\n", "label: Fed-GrEM\n")
+    assert pipeline.planned("fedgrem_table1") == {
+        "make_cells": 2,
+        "make_table": 1,
+        "fedgrem_table1": 1,
+    }
+
+
+def test_a_layout_reruns_the_table_alone(pipeline):
+    tables = "config/papers/fedgrem/tables.yaml"
+    pipeline.edit(tables, "{rows: contaminated clients}", "{rows: bad clients}")
     assert pipeline.planned("fedgrem_table1") == {"make_table": 1, "fedgrem_table1": 1}
 
 

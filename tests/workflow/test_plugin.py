@@ -65,10 +65,13 @@ def test_the_example_keeps_the_contract(extended):
 
 
 def test_the_example_has_a_look_of_its_own():
-    from fedmix.views.figures.style import method_style
+    from fedmix.views.figures.style import looks_of
 
-    assert method_style("OneShotKMeans") == method_style("OneShotKMeans")
-    assert method_style("OneShotKMeans") != method_style("FedKmeans")
+    alone = looks_of(["OneShotKMeans"], {})["OneShotKMeans"]
+    known = {"FedKmeans": {"color": "sky", "marker": "^", "line": "-"}}
+    together = looks_of(["OneShotKMeans", "FedKmeans"], known)
+    assert together["OneShotKMeans"].marker == alone.marker
+    assert together["OneShotKMeans"].color != together["FedKmeans"].color
 
 
 def test_no_other_file_knows_the_example():

@@ -38,6 +38,7 @@ try:
     if config.get("archive"):
         config.update(read_manifest(config["archive"])["about"]["options"])
     REQUEST = read_request(BASE / "config", config)
+    config.update(REQUEST.options)  # text from the command line is what it stands for
 except FedmixError as error:
     raise WorkflowError(str(error)) from None
 

@@ -6,9 +6,8 @@ takes a metric.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,63 +17,30 @@ from fedmix.theory import observed_rate as rate_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    Metric = Mapping[str, pd.Series]  # by method, of values indexed by replication
+    from fedmix.cells.measured import Measured, Metric
 
 ORACLE = "OracleClustering"
 _NEAR_ORACLE = 1.1
 _PHASE1_ROUNDS = 5  # of the two-phase methods, unless they are told another number
 
 
-@dataclass
-class Measured:
-    """What was measured in one setting.
-
-    Parameters
-    ----------
-    methods : mapping of str to mapping
-        Every method that ran, with its plain parameters.
-    values : dict of (str, str) to Series
-        Method and metric -> values of the finished replications, indexed by replication.
-    runs : mapping of str to list of int
-        Method -> replications that ran, failed ones included.
-    trajectories : DataFrame
-        Rows of the results that have a round.
-    """
-
-    methods: Mapping[str, Mapping[str, Any]]
-    values: dict[tuple[str, str], pd.Series]
-    runs: Mapping[str, list[int]]
-    trajectories: pd.DataFrame = field(repr=False)
-
-    def metric(self, name: str) -> Metric:
-        """Return a metric of all methods that have it, measured or derived."""
-        found = {m: self.values[m, name] for m in self.methods if (m, name) in self.values}
-        return found or derive(name, self)
-
-    def paths(self, metric: str) -> Mapping[str, pd.DataFrame]:
-        """Return a metric by round of every method: one row a replication, one column a round."""
-        rows = self.trajectories[self.trajectories["metric"] == metric]
-        return {
-            str(method): own.pivot(index="replication", columns="round", values="value")
-            for method, own in rows.groupby("method", sort=False)
-        }
-
-
-def derive(name: str, measured: Measured) -> Metric:
-    """Return a derived metric by method; nothing if what it is made of was not measured.
+def metric_of(measured: Measured, name: str) -> Metric:
+    """Return a metric of all methods that have it, measured or derived.
 
     Raises
     ------
     ConfigurationError
-        If no derived metric bears the first part of a name of two parts.
+        If no metric of another one bears the first part of a name of two parts.
     """
+    if found := measured.metric(name):
+        return found
     kind, _, of = name.partition(": ")
     if of:
         if kind not in OF_METRICS:
             raise ConfigurationError(
                 f"Unknown derived metric {name!r}. {nearest_names(kind, OF_METRICS)}"
             )
-        return OF_METRICS[kind](measured, measured.metric(of))
+        return OF_METRICS[kind](measured, metric_of(measured, of))
     return DERIVED[name](measured) if name in DERIVED else {}
 
 

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from fedmix.cells.frame import PLACE
+from fedmix.cells.measured import PLACE
 from fedmix.cells.roles import headline
 from fedmix.cells.scores import PrintedMean, Replications, Score
 from fedmix.conditions import Where, has_values

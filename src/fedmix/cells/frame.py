@@ -31,19 +31,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.derived import Measured
+from fedmix.cells.derived import metric_of
 from fedmix.cells.items import Item
+from fedmix.cells.measured import PLACE, Measured, measure
 from fedmix.cells.printed import PrintedNumber, PrintedTable, check_coverage
-from fedmix.cells.summary import RUN_METRICS, SECONDS, final_values, summarise
+from fedmix.cells.summary import RUN_METRICS, SECONDS, summarise
 from fedmix.cells.verdicts import NOT_JUDGED, NOT_RUN, STAND_IN, compare
 from fedmix.conditions import has_values, rows_with
-from fedmix.errors import DataError
 from fedmix.storage import concatenate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PLACE = ["study", "variant", "setting"]
 _FIRST = ["paper", "item", "row", "column", *PLACE]
 _REST = [
     *("metric", "unit", "mean", "sd", "se", "median", "q1", "q3", "n", "failed"),
@@ -101,31 +100,6 @@ def make_cells(
     return _typed(rows)
 
 
-def measure(
-    results: pd.DataFrame, timings: pd.DataFrame, labels: Mapping[str, str] | None = None
-) -> Measured:
-    """Return what was measured in one setting; see :func:`make_cells`."""
-    finals = final_values(results, timings)
-    twice = finals.duplicated(["method", "metric", "replication"])
-    if twice.any():
-        first, place = finals[twice].iloc[0], "/".join(results[PLACE].iloc[0])
-        raise DataError(
-            f"Replication {first.replication} of {place}/{first.method}, metric {first.metric!r}, "
-            "occurs twice. Are blocks of two runs mixed?"
-        )
-    values = {
-        key: own.set_index("replication")["value"].sort_index()
-        for key, own in finals.groupby(["method", "metric"], sort=False)
-    }
-    runs = results.groupby("method")["replication"].unique()
-    return Measured(
-        methods={identity["method"]: identity for identity in _identities(results, labels or {})},
-        values=values,
-        runs={method: sorted(own) for method, own in runs.items()},
-        trajectories=results[results["round"].notna()],
-    )
-
-
 def read_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
     """Read the cells of some settings, or of all of them, as one frame."""
     return _typed(concatenate(paths).to_dict("records"))
@@ -180,7 +154,7 @@ def _cells_of_setting(
 ) -> Iterator[dict[str, Any]]:
     shown = set()
     for item, table in tables:
-        metrics = {name: measured.metric(name) for name in item.metrics}
+        metrics = {name: metric_of(measured, name) for name in item.metrics}
         for method, identity in measured.methods.items():
             names, is_stand_in = table.names_of(identity)
             if names is None or not has_values(_setting_values(identity), item.where):
@@ -200,23 +174,6 @@ def _cells_of_setting(
                 unit = {"unit": SECONDS if name == SECONDS else ""}
                 values = measured.values.get((method, name))
                 yield {**identity, **_numbers(measured, method, name, values), **unit}
-
-
-def _identities(results: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield what names each method of a setting: the columns of its results that have a value."""
-    columns = [c for c in results if c in PLACE or c.startswith(("setting_", "method"))]
-    for record in results[columns].drop_duplicates("method").to_dict("records"):
-        present = {k: v for k, v in record.items() if v is not None and v == v}
-        label = labels.get(present["method"], present["method"])
-        yield present | _contaminated_percent(present) | {"label": label}
-
-
-def _contaminated_percent(identity: Mapping[str, Any]) -> dict[str, float]:
-    """Return what the papers' tables go by: the share of contaminated clients, in percent."""
-    bad, clients = identity.get("setting_n_contaminated"), identity.get("setting_n_clients")
-    if bad is None or not clients:
-        return {}
-    return {"contaminated_percent": round(100 * bad / clients, 1)}
 
 
 def _setting_values(identity: Mapping[str, Any]) -> dict[str, Any]:

@@ -162,7 +162,8 @@ def _read_at_hand(entry: DatasetEntry, source: Source, paths: Sequence[Path]) ->
         if not paths:
             raise
         raise DataError(
-            f"{error}\nReplace the file, or remove it to let fedmix try its other sources."
+            f"{error}\nReplace the file, which fedmix leaves as it is, or run without its folder "
+            "to have the other sources tried."
         ) from error
 
 

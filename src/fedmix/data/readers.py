@@ -61,7 +61,7 @@ def generate_waveform(paths: Sequence[Path], n_points: int = 5000, seed: int = 0
 
 def read_npz(paths: Sequence[Path], features: str = "images", labels: str = "labels") -> Raw:
     """Read one npz; the options name its arrays."""
-    arrays = read_arrays(paths[0])
+    arrays = read_arrays(paths[0], remade=False)
     missing = sorted({features, labels} - set(arrays))
     if missing:
         raise DataError(f"{paths[0]} lacks the arrays {missing}; it holds {sorted(arrays)}.")
@@ -236,7 +236,7 @@ def _read_tables(paths: Sequence[Path], names: Sequence[str] | None) -> pd.DataF
 
     def read_one(path: Path) -> pd.DataFrame:
         if path.suffix == ".parquet":
-            return read_table(path)
+            return read_table(path, remade=False)
         header = "infer" if names is None else None
         return pd.read_csv(path, header=header, names=names, skipinitialspace=True)
 

@@ -126,7 +126,7 @@ def _read_embedding(path: Path) -> np.ndarray:
             return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
         except (OSError, ValueError) as error:
             raise DataError(f"frozen embedding {path} is damaged ({error}).") from error
-    arrays = read_arrays(path)
+    arrays = read_arrays(path, remade=False)
     for name in ("embedding", "features"):
         if name in arrays:
             return np.asarray(arrays[name], dtype=np.float64)

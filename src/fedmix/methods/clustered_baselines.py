@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients
@@ -235,12 +237,14 @@ class OneShotClustering(ClusteredRegression):
     def _train_clusters(self, clients: Clients, active: NDArray, centres: NDArray) -> None:
         """Run FedAvg in every cluster and gather what is learned."""
         d = clients.n_features
-        fits = [
-            FedAvg(
-                self.local, self.local_steps, self.learning_rate_, self.rounds, c, tol=self.tol
-            ).fit(clients.subset(active[self.labels_[active] == j]))
-            for j, c in enumerate(centres)
-        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # told once, below
+            fits = [
+                FedAvg(
+                    self.local, self.local_steps, self.learning_rate_, self.rounds, c, tol=self.tol
+                ).fit(clients.subset(active[self.labels_[active] == j]))
+                for j, c in enumerate(centres)
+            ]
         self.n_rounds_ = max(f.n_rounds_ for f in fits)
         paths = [f.history_["models"][:, 0] for f in fits]
         rest = [np.repeat(p[-1:], self.n_rounds_ + 1 - len(p), axis=0) for p in paths]
@@ -248,6 +252,8 @@ class OneShotClustering(ClusteredRegression):
         self.history_ = {"models": np.stack(joined, axis=1)}
         self.models_ = self.history_["models"][-1].copy()
         self.converged_ = all(f.converged_ for f in fits)
+        if not self.converged_ and self.tol > 0 and self.rounds > 0:
+            self._warn_of_no_convergence(f"{self.rounds} rounds")
         self._send(up=len(active) * d)
         for fit in fits:
             self._send(**fit.communication_)

@@ -123,19 +123,25 @@ def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     file = read_document(folder / "config.yaml", empty={})
     schema = read_schema(folder.parent / "workflow" / "schemas" / "config.schema.yaml")
     kinds = {key: entry["type"] for key, entry in schema["properties"].items()}
+    given = {key for key, value in options.items() if value != file.content.get(key)}
     values = {
-        key: yaml.safe_load(value)
-        if isinstance(value, str) and "string" not in kinds.get(key, "string")
-        else value
+        key: plain(value) if key in given and "string" not in kinds.get(key, "string") else value
         for key, value in options.items()
     }
 
     def find(keys: Keys) -> str | None:
-        given = keys and keys[0] in options and options[keys[0]] != file.content.get(keys[0])
-        return f"the command line (--config): {keys[0]}" if given else None
+        return f"the command line (--config): {keys[0]}" if keys and keys[0] in given else None
 
     validate(Document(values, (find, *file.finders)), schema)
     return values
+
+
+def plain(value: Any) -> Any:
+    """Return what a text from the command line stands for."""
+    try:
+        return yaml.safe_load(value) if isinstance(value, str) else value
+    except yaml.YAMLError:
+        return value
 
 
 def embedded_path(values: Mapping[str, Any]) -> str:

@@ -3,26 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.runner import initial_values_of, read_scenario, run_replication
+from fedmix.experiments.runner import Scenario, initial_values_of, read_scenario, run_replication
 from fedmix.pipeline.request import Request, embedded_path
 
 
-def rerun(
+@dataclass(frozen=True)
+class Rerun:
+    """One replication of one method, ready to run.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    method : Method
+    replication : int
+    """
+
+    scenario: Scenario
+    method: Method
+    replication: int
+
+    def run(self) -> Outcome:
+        """Return what the pipeline stores; no error is caught."""
+        problem = self.scenario.module.make_problem(
+            self.scenario.settings, self.scenario.data, self.scenario.streams(self.replication)
+        )
+        initial = initial_values_of(self.scenario, problem, self.replication)
+        return run_replication(self.scenario, self.method, self.replication, problem, initial)
+
+
+def prepare_rerun(
     request: Request,
     study: str,
     setting: str,
     method: str,
     replication: int,
     workdir: str | Path = ".",
-) -> Outcome:
-    """Run one method on one replication.
+) -> Rerun:
+    """Look up one method and one replication, to run it in the foreground.
 
-    Nothing is read but the embedded data set, nothing is written, and no error is caught: under
+    Nothing is read but the embedded data set, and nothing is written. Under
     ``python -m pdb -m fedmix rerun ...`` a debugger stops where the method failed.
 
     Parameters
@@ -38,20 +63,27 @@ def rerun(
 
     Returns
     -------
-    Outcome
-        Equal to what the pipeline stores.
+    Rerun
 
     Raises
     ------
     ConfigurationError
-        If a name is unknown, with the nearest valid ones.
+        If a name is unknown, with the nearest valid ones, the replication is negative, or the
+        embedded data set has not been made.
     """
     planned_study = _named("study", study, request.studies)
     planned_setting = _named("setting", setting, planned_study.settings)
     methods = planned_study.methods_of(planned_setting)
     _named("method", method, dict.fromkeys(methods, method))
     planned = planned_study.method_in(method, planned_setting)
+    if replication < 0:
+        raise ConfigurationError(f"There is no replication {replication}: the first is 0.")
     values = dict(planned_setting.values)
+    data = Path(workdir, embedded_path(values)) if "dataset" in values else None
+    if data and not data.is_file():
+        raise ConfigurationError(
+            f"{data} is not there: `snakemake {embedded_path(values)}` makes it."
+        )
     scenario = read_scenario(
         {
             "study": study,
@@ -60,13 +92,10 @@ def rerun(
             "experiment": planned_study.experiment,
             "values": values,
         },
-        str(Path(workdir, embedded_path(values))) if "dataset" in values else None,
+        str(data) if data else None,
     )
-    streams = scenario.streams(replication)
-    problem = scenario.module.make_problem(scenario.settings, scenario.data, streams)
-    initial = initial_values_of(scenario, problem, replication)
     chosen = Method(planned.name, planned.estimator, planned.parameters)
-    return run_replication(scenario, chosen, replication, problem, initial)
+    return Rerun(scenario, chosen, replication)
 
 
 def _named(kind: str, name: str, known: Mapping[str, Any]) -> Any:

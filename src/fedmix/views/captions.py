@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from fedmix.cells.verdicts import RULES
 from fedmix.views.tables.format import SYMBOLS
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> str
 
 
 def marks_explained(cells: pd.DataFrame) -> str:
-    """Explain the verdicts' marks that occur."""
+    """Explain the verdicts' marks that occur; a verdict without a mark is told in words."""
     found = set(cells["verdict"])
-    known = [f"{sign} {verdict}" for verdict, sign in SYMBOLS.items() if verdict in found]
-    return f"Marks: {', '.join(known)}." if known else ""
+    known = [f"{sign} {verdict}" for verdict, sign in SYMBOLS.items() if sign and verdict in found]
+    marks = f"Marks: {', '.join(known)}." if known else ""
+    silent = [v for v, sign in SYMBOLS.items() if not sign and v in found]
+    return sentences(marks, *(f"{v.capitalize()}: {RULES[v]}." for v in silent))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from fedmix.cells import predicates
-from fedmix.configuration import Document
+from fedmix.configuration import Document, Place
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.pipeline.checking.conditions import condition_errors, value_errors
 from fedmix.pipeline.checking.typed import problems
@@ -87,6 +87,6 @@ def _effect_errors(effect: Document, study: Vocabulary) -> Iterator[str]:
         yield from condition_errors(Document(where, effect.part(side).finders), study.settings)
 
 
-def _name_errors(place: str, kind: str, name: Any, known: Collection[str]) -> Iterator[str]:
+def _name_errors(place: Place, kind: str, name: Any, known: Collection[str]) -> Iterator[str]:
     if name not in known:
         yield f"{place}: unknown {kind} {name!r}. {nearest_names(name, known)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from fedmix.configuration import Document
+from fedmix.configuration import Document, Place
 from fedmix.errors import nearest_names
 from fedmix.pipeline.plan import Setting
 
@@ -35,7 +35,9 @@ def condition_errors(where: Document, settings: Collection[Setting]) -> Iterator
         yield f"{where.place()}: no setting has all of these values"
 
 
-def value_errors(place: str, key: str, wanted: Any, settings: Collection[Setting]) -> Iterator[str]:
+def value_errors(
+    place: Place, key: str, wanted: Any, settings: Collection[Setting]
+) -> Iterator[str]:
     """Yield the values wanted under one key that no setting has."""
     occurring = [s.identity[key] for s in settings if key in s.identity]
     if not occurring:

@@ -8,7 +8,7 @@ from string import Formatter
 from typing import Any
 
 from fedmix.cells.items import ItemEntry
-from fedmix.configuration import Document
+from fedmix.configuration import Document, Place
 from fedmix.errors import nearest_names
 from fedmix.pipeline.checking.conditions import condition_errors, value_errors
 from fedmix.pipeline.checking.printed import PrintedFiles, printed_errors
@@ -127,6 +127,6 @@ def _expression_errors(options: Document, known: Collection[str]) -> Iterator[st
             yield from _unknown(options.place("x"), "column or metric", node.id, known)
 
 
-def _unknown(place: str, kind: str, name: Any, known: Collection[str]) -> Iterator[str]:
+def _unknown(place: Place, kind: str, name: Any, known: Collection[str]) -> Iterator[str]:
     if name not in known:
         yield f"{place}: unknown {kind} {name!r}. {nearest_names(str(name), known)}"

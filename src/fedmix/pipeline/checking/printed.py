@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fedmix.configuration import Document
+from fedmix.configuration import Document, Place
 from fedmix.errors import nearest_names
 from fedmix.pipeline.checking.conditions import value_errors
 from fedmix.pipeline.checking.vocabulary import Vocabulary
@@ -77,13 +77,13 @@ def printed_errors(
         yield from _missing(printed.place("stand_in", column), column, content["columns"])
 
 
-def _missing(place: str, column: str, header: Collection[str]) -> Iterator[str]:
+def _missing(place: Place, column: str, header: Collection[str]) -> Iterator[str]:
     if column not in header:
         yield f"{place}: no printed column {column!r}. {nearest_names(column, header)}"
 
 
 def _never_printed(
-    place: str, column: str, value: Any, rows: list[dict[str, str]]
+    place: Place, column: str, value: Any, rows: list[dict[str, str]]
 ) -> Iterator[str]:
     texts = {row[column] for row in rows if column in row}
     if texts and not any(_same(value, text) for text in texts):
@@ -91,7 +91,7 @@ def _never_printed(
         yield f"{place}: {value!r} is not printed under {column!r}. {hint}"
 
 
-def _never_ours(place: str, column: str, value: Any, study: Vocabulary) -> Iterator[str]:
+def _never_ours(place: Place, column: str, value: Any, study: Vocabulary) -> Iterator[str]:
     if column.startswith("setting_"):
         yield from value_errors(place, column.removeprefix("setting_"), value, study.settings)
     elif column == "label" and value not in study.labels:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fedmix.configuration import Document, Keys
+from fedmix.configuration import Document, Keys, Place
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.settings import declared
 from fedmix.pipeline.checking.typed import problems
@@ -33,7 +33,7 @@ def setting_errors(document: Document, datasets: Mapping[str, Any]) -> Iterator[
             yield f"{_origin(document, variant, entry, keys)}: {message}"
 
 
-def _origin(document: Document, variant: str, entry: Keys, place: Keys) -> str:
+def _origin(document: Document, variant: str, entry: Keys, place: Keys) -> Place:
     """Return where a setting's value stands: in its entry, its grid or the constants."""
     for keys in (
         (*entry, "grid", *place),

@@ -48,9 +48,6 @@ def build_figure(
     ConfigurationError
         If there is no such builder.
     """
-    import matplotlib
-
-    matplotlib.use("agg")
     own = cells_of(item, cells)
     if item["builder"] not in BUILDERS:
         raise ConfigurationError(

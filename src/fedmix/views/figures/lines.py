@@ -9,6 +9,7 @@ from fedmix.views.figures.panels import (
     legend_below,
     line_with_band,
     middle_and_band,
+    name_axes,
     new_figure,
     panels_of,
     series_of,
@@ -53,9 +54,7 @@ def draw(
     for i, row in enumerate(grid):
         for axis, (panel, own) in zip(axes[i], row, strict=True):
             _draw_panel(axis, panel, _with_x(own, cells, panel["x"]), series)
-            axis.set_title(panel.get("title", "") if i == 0 else "")
-            axis.set_xlabel(panel.get("xlabel", "") if i == len(grid) - 1 else "")
-        axes[i][0].set_ylabel(row[0][0].get("ylabel", ""))
+    name_axes(axes, grid)
     legend_below(figure)
     return figure
 

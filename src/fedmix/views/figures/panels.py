@@ -135,6 +135,25 @@ def line_with_band(
     axis.fill_between(x, *band, color=look.color, alpha=0.12, linewidth=0)
 
 
+def name_axes(axes: Any, grid: Sequence[Sequence[tuple[Mapping[str, Any], Any]]]) -> None:
+    """Write titles and labels where they are not repeated by a neighbour.
+
+    Parameters
+    ----------
+    axes : ndarray of Axes
+    grid : list of list of (mapping, DataFrame)
+        Of :func:`panels_of`.
+    """
+    for i, row in enumerate(grid):
+        axes[i][0].set_ylabel(row[0][0].get("ylabel", ""))
+        for j, (panel, _) in enumerate(row):
+            title, label = panel.get("title", ""), panel.get("xlabel", "")
+            above = grid[i - 1][j][0].get("title", "") if i else ""
+            below = grid[i + 1][j][0].get("xlabel", "") if i + 1 < len(grid) else ""
+            axes[i][j].set_title("" if title == above else title)
+            axes[i][j].set_xlabel("" if label == below else label)
+
+
 def legend_below(figure: Figure) -> None:
     """Put one legend for all panels below them."""
     found: dict[str, Artist] = {}
@@ -155,10 +174,10 @@ def new_figure(n_rows: int, n_columns: int, width: float, height: float) -> tupl
     width, height : float
         Of a panel, in inches.
     """
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
-    size = (0.9 + width * n_columns, 0.8 + height * n_rows)
-    return plt.subplots(n_rows, n_columns, squeeze=False, sharey="row", figsize=size)
+    figure = Figure(figsize=(0.9 + width * n_columns, 0.8 + height * n_rows))
+    return figure, figure.subplots(n_rows, n_columns, squeeze=False, sharey="row")
 
 
 def _side(

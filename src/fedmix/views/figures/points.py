@@ -11,6 +11,7 @@ from fedmix.views.captions import in_words
 from fedmix.views.figures.panels import (
     legend_below,
     middle_and_band,
+    name_axes,
     new_figure,
     panels_of,
     series_of,
@@ -33,8 +34,8 @@ def draw(
     cells, looks
         As in :func:`fedmix.views.figures.lines.draw`.
     options : mapping
-        ``along``, the column whose values are the names, top to bottom; ``xlabel, ylabel, title``;
-        and those of :mod:`fedmix.views.figures.panels`.
+        ``along``, the column whose values are the names, top to bottom (cells without one are left
+        out); ``xlabel, ylabel, title``; and those of :mod:`fedmix.views.figures.panels`.
 
     Returns
     -------
@@ -43,14 +44,14 @@ def draw(
     """
     import pandas as pd
 
-    grid = panels_of(cells, options)
+    along = options["along"]
+    grid = panels_of(cells.dropna(subset=[along]), options)
     shown = pd.concat([own for row in grid for _, own in row])
     series = series_of(shown, options, looks)
-    along = options["along"]
-    names = [name for name in dict.fromkeys(shown[along]) if not pd.isna(name)]
+    names = list(dict.fromkeys(shown[along]))
     offsets = _SPREAD * ((np.arange(len(series)) + 0.5) / len(series) - 0.5)
     offset = dict(zip(series, offsets, strict=True))
-    height = 0.5 + max(0.3, 0.09 * len(series)) * len(names)
+    height = 0.5 + max(0.25, 0.09 * len(series)) * len(names)
     figure, axes = new_figure(len(grid), len(grid[0]), width=3.2, height=height)
     for i, row in enumerate(grid):
         for axis, (panel, own) in zip(axes[i], row, strict=True):
@@ -61,10 +62,9 @@ def draw(
                 bars = [middle - low, high - middle]
                 keywords = look.keywords() | {"linestyle": "none"}
                 axis.errorbar(middle, place, xerr=bars, label=label, **keywords)
-            axis.set(title=panel.get("title", "") if i == 0 else "", xlabel=panel.get("xlabel", ""))
         axes[i][0].set_yticks(range(len(names)), [in_words(name) for name in names])
         axes[i][0].set_ylim(len(names) - 0.5, -0.5)
-        axes[i][0].set_ylabel(row[0][0].get("ylabel", ""))
+    name_axes(axes, grid)
     if len(series) > 1:
         legend_below(figure)
     return figure

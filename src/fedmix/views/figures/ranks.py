@@ -35,13 +35,12 @@ def draw(
         Points are mean ranks, best on top; lines are 95 % bootstrap intervals over replications.
         The bar on top is Nemenyi's critical difference over the settings.
     """
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     columns = options["columns"]
     n_settings, n_methods = cells["setting"].nunique(), cells["method"].nunique()
-    figure, axes = plt.subplots(
-        1, len(columns), squeeze=False, figsize=(4.6 * len(columns), 1.2 + 0.27 * n_methods)
-    )
+    figure = Figure(figsize=(4.6 * len(columns), 1.2 + 0.27 * n_methods))
+    axes = figure.subplots(1, len(columns), squeeze=False)
     for axis, column in zip(axes[0], columns, strict=True):
         _draw(axis, mean_ranks(cells, column["metric"]), looks)
         if n_methods > 1:

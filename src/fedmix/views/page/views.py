@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
 from fedmix.cells.scorecard import COUNTED, counts, judge_numbers, printed_cells, score_tables
-from fedmix.cells.summary import SECONDS
 from fedmix.cells.verdicts import UNDECIDED, VERDICTS
 from fedmix.views.captions import in_words, sentences, stand_in
 from fedmix.views.tables.build import blocks_of, notes
@@ -106,7 +105,6 @@ def table_views(
                 "caption": sentences(stand_in(own, table["datasets"]), table["caption"]),
                 "notes": notes(table, own),
                 "printed": bool((own["printed_text"] != "").any()),
-                "timed": bool((own["metric"] == SECONDS).any()),
                 "variants": [
                     _variant_view(block, ranked[ranked["variant"] == block.variant], explanations)
                     for block in blocks_of(table, own)

@@ -1,0 +1,93 @@
+"""What was measured in one setting, before anything is summarised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fedmix.cells.summary import final_values
+from fedmix.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Metric = Mapping[str, pd.Series]  # by method, of values indexed by replication
+
+PLACE = ["study", "variant", "setting"]
+
+
+@dataclass
+class Measured:
+    """What was measured in one setting.
+
+    Parameters
+    ----------
+    methods : mapping of str to mapping
+        Every method that ran, with its plain parameters.
+    values : dict of (str, str) to Series
+        Method and metric -> values of the finished replications, indexed by replication.
+    runs : mapping of str to list of int
+        Method -> replications that ran, failed ones included.
+    trajectories : DataFrame
+        Rows of the results that have a round.
+    """
+
+    methods: Mapping[str, Mapping[str, Any]]
+    values: dict[tuple[str, str], pd.Series]
+    runs: Mapping[str, list[int]]
+    trajectories: pd.DataFrame = field(repr=False)
+
+    def metric(self, name: str) -> Metric:
+        """Return a metric of all methods that have it."""
+        return {m: self.values[m, name] for m in self.methods if (m, name) in self.values}
+
+    def paths(self, metric: str) -> Mapping[str, pd.DataFrame]:
+        """Return a metric by round of every method: one row a replication, one column a round."""
+        rows = self.trajectories[self.trajectories["metric"] == metric]
+        return {
+            str(method): own.pivot(index="replication", columns="round", values="value")
+            for method, own in rows.groupby("method", sort=False)
+        }
+
+
+def measure(
+    results: pd.DataFrame, timings: pd.DataFrame, labels: Mapping[str, str] | None = None
+) -> Measured:
+    """Return what was measured in one setting; see :func:`make_cells`."""
+    finals = final_values(results, timings)
+    twice = finals.duplicated(["method", "metric", "replication"])
+    if twice.any():
+        first, place = finals[twice].iloc[0], "/".join(results[PLACE].iloc[0])
+        raise DataError(
+            f"Replication {first.replication} of {place}/{first.method}, metric {first.metric!r}, "
+            "occurs twice. Are blocks of two runs mixed?"
+        )
+    values = {
+        key: own.set_index("replication")["value"].sort_index()
+        for key, own in finals.groupby(["method", "metric"], sort=False)
+    }
+    runs = results.groupby("method")["replication"].unique()
+    return Measured(
+        methods={identity["method"]: identity for identity in _identities(results, labels or {})},
+        values=values,
+        runs={method: sorted(own) for method, own in runs.items()},
+        trajectories=results[results["round"].notna()],
+    )
+
+
+def _identities(results: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Yield what names each method of a setting: the columns of its results that have a value."""
+    columns = [c for c in results if c in PLACE or c.startswith(("setting_", "method"))]
+    for record in results[columns].drop_duplicates("method").to_dict("records"):
+        present = {k: v for k, v in record.items() if v is not None and v == v}
+        label = labels.get(present["method"], present["method"])
+        yield present | _contaminated_percent(present) | {"label": label}
+
+
+def _contaminated_percent(identity: Mapping[str, Any]) -> dict[str, float]:
+    """Return what the papers' tables go by: the share of contaminated clients, in percent."""
+    bad, clients = identity.get("setting_n_contaminated"), identity.get("setting_n_clients")
+    if bad is None or not clients:
+        return {}
+    return {"contaminated_percent": round(100 * bad / clients, 1)}

@@ -1,0 +1,204 @@
+"""Single edits of every configuration file: each gives another plan or a clear error, none is lost.
+
+The files are read once and edited in memory; a file's edits are drawn by a seed of its own.
+"""
+
+import copy
+import random
+from collections import Counter
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from fedmix import configuration
+from fedmix.cells import items, papers
+from fedmix.cells.claims import read_claims
+from fedmix.cells.discrepancies import read_discrepancies
+from fedmix.errors import ConfigurationError
+from fedmix.pipeline import configured
+from fedmix.pipeline.configured import read_configuration
+from fedmix.pipeline.request import read_options
+
+ROOT = Path(__file__).parents[1]
+CONFIG = ROOT / "config"
+FILES = sorted(path for path in CONFIG.rglob("*.yaml"))
+EDITS = 1  # of every file and kind
+read_from_disk, validate = configuration.read_yaml, configuration.validate
+
+
+def number(value):
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def misspelt(text):
+    """Swap two letters in the middle of a word, or double its last."""
+    half = len(text) // 2
+    swapped = text[: half - 1] + text[half : half + 1] + text[half - 1 : half] + text[half + 1 :]
+    return swapped if len(text) > 2 and swapped != text else text + (text[-1:] or "x")
+
+
+# Kind of edit -> what it makes of a value that it is meant for; None where it is not.
+VALUES = {
+    "misspelt value": lambda v: misspelt(v) if isinstance(v, str) else None,
+    "unicode": lambda v: f"{v}\u200bé" if isinstance(v, str) else None,
+    "other type": lambda v: {"a": v} if not isinstance(v, dict) else [*v.values()],
+    "text for a number": lambda v: f"{v} " if number(v) else None,
+    "number for a text": lambda v: 7 if isinstance(v, str) else None,
+    "negative": lambda v: -v - 1 if number(v) else None,
+    "huge": lambda v: 10**12 if number(v) else None,
+    "not a number": lambda v: float("nan") if number(v) else None,
+    "fraction": lambda v: v + 0.5 if isinstance(v, int) and number(v) else None,
+    "list for a scalar": lambda v: None if isinstance(v, dict | list) else [v],
+    "empty list": lambda v: [] if isinstance(v, list) else None,
+    "null": lambda v: NULL,
+}
+NULL = object()
+KEYS = ("misspelt key", "missing key", "further key", "missing entry")
+
+
+@cache
+def documents():
+    return {path: read_from_disk(path) for path in FILES}
+
+
+def nodes(document, keys=()):
+    """Yield the keys of every value below a document's root."""
+    pairs = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, value in pairs:
+        yield (*keys, key)
+        if isinstance(value, dict | list):
+            yield from nodes(value, (*keys, key))
+
+
+def at(document, keys):
+    for key in keys:
+        document = document[key]
+    return document
+
+
+def edited(document, keys, kind):
+    """Return a copy with one edit, or None where this kind makes no sense."""
+    *parents, last = keys
+    changed = copy.deepcopy(document)
+    parent, value = at(changed, parents), at(document, keys)
+    if kind in VALUES:
+        new = VALUES[kind](value)
+        if new is None or (value is None and kind == "null"):
+            return None
+        parent[last] = None if new is NULL else new
+    elif kind == "missing entry":
+        if isinstance(parent, dict):
+            return None
+        del parent[last]
+    elif not isinstance(parent, dict) or not isinstance(last, str):
+        return None
+    elif kind == "missing key":
+        del parent[last]
+    elif kind == "further key":
+        parent["surplus"] = 1
+    else:
+        items = [(misspelt(k) if k == last else k, v) for k, v in parent.items()]
+        parent.clear()
+        parent.update(items)
+    return changed if repr(changed) != repr(document) else None
+
+
+def edits(path):
+    """Yield kind, keys and changed document of a sample of single edits."""
+    document = documents()[path]
+    if document is None:
+        return  # a preset that is nothing but its name
+    generator = random.Random(str(path.relative_to(ROOT)))
+    everywhere = list(nodes(document))
+    for kind in (*VALUES, *KEYS):
+        generator.shuffle(everywhere)
+        found = ((kind, keys, edited(document, keys, kind)) for keys in everywhere)
+        yield from islice((edit for edit in found if edit[2] is not None), EDITS)
+
+
+@pytest.fixture
+def plan(monkeypatch):
+    """Return a function that plans with some documents replaced by others."""
+    originals = {id(document) for document in documents().values()}
+    valid, replaced = set(), {}
+
+    def read(path):
+        path = Path(path)
+        known = {**documents(), **replaced}
+        return known[path] if path in known else read_from_disk(path)  # a schema
+
+    def validate_once(document, schema):
+        key = (id(document.content), id(schema))
+        if key not in valid:
+            validate(document, schema)
+            if id(document.content) in originals:
+                valid.add(key)
+
+    monkeypatch.setattr(configuration, "read_yaml", read)
+    for module in (configured, items, papers):
+        monkeypatch.setattr(module, "validate", validate_once)
+
+    def plan_with(**changes):
+        replaced.clear()
+        replaced.update({CONFIG / name: document for name, document in changes.items()})
+        return fingerprint()
+
+    return plan_with
+
+
+def fingerprint():
+    """Return everything that a run or its page depends on, as text."""
+    found = read_configuration(CONFIG)
+    return repr(
+        [
+            found.papers,
+            found.datasets,
+            found.published,
+            found.presets,
+            [items.read_items(found.papers, preset.items) for preset in found.changes.values()],
+            read_claims(found.papers),
+            read_discrepancies(found.papers),
+            read_options(CONFIG, configuration.read_yaml(CONFIG / "config.yaml")),
+        ]
+    )
+
+
+def outcome(plan, name, document, expected):
+    try:
+        found = plan(**{name: document})
+    except ConfigurationError as error:
+        return "told" if str(error).count(":") else f"told badly: {error}"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "another plan" if found != expected else "ignored"
+
+
+def test_no_edit_is_ignored_and_every_error_is_clear(plan):
+    expected, counts, wrong = plan(), Counter(), []
+    for path in FILES:
+        name = str(path.relative_to(CONFIG))
+        for kind, keys, document in edits(path):
+            result = outcome(plan, name, document, expected)
+            counts[kind, result if result in ("told", "another plan") else "wrong"] += 1
+            if result not in ("told", "another plan"):
+                wrong.append(f"{name}: {kind} at {keys}: {result}")
+    for (kind, result), count in sorted(counts.items()):
+        print(f"{kind}: {result}: {count}")
+    assert not wrong, "\n".join(wrong)
+    assert sum(counts.values()) > 300
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_key_given_twice_and_a_tab_are_told_with_the_line(path, tmp_path):
+    lines = path.read_text().splitlines()
+    keys = [i for i, line in enumerate(lines) if line.strip() and line[0] not in "# -{}"]
+    if not keys:
+        return  # a preset that is nothing but its name
+    line = lines[keys[0]]
+    for wrong in (f"{line.split(':')[0]}: 1", "\ta: 1"):
+        edited = tmp_path / path.name
+        edited.write_text("\n".join([*lines[: keys[0]], wrong, *lines[keys[0] :]]))
+        with pytest.raises(ConfigurationError, match=rf"{path.name}(.|\n)*line \d+"):
+            read_from_disk(edited)

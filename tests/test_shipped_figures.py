@@ -1,0 +1,83 @@
+"""The figures of the configuration are drawn as their readers need them."""
+
+from importlib import import_module
+
+import pandas as pd
+import pytest
+
+from configured_studies import configured_studies
+from fedmix.cells.papers import read_papers
+from fedmix.views.figures.build import BUILDERS
+from fedmix.views.figures.style import house_style
+from synthetic_cells import frame
+from synthetic_results import ROOT, shipped_items
+
+PAPERS = read_papers(ROOT / "config")
+FIGURES = {item.name: item for item in shipped_items().values() if item.kind == "figure"}
+
+
+def made_up(item):
+    """Return cells as the item's study is configured, with numbers that differ."""
+    study = configured_studies()[item.study]
+    rows = []
+    for setting in study.settings.values():
+        if not setting.matches(item.where):
+            continue
+        values = {f"setting_{k}": v for k, v in setting.values.items() if not is_list(v)}
+        place = {"variant": setting.variant, "setting": setting.name, **values}
+        for name in study.methods_of(setting):
+            method = study.method_in(name, setting)
+            plain = {k: v for k, v in method.parameters.items() if not is_list(v)}
+            named = {"method": name, "label": method.label}
+            named |= {f"method_{k}": v for k, v in plain.items()}
+            named |= {"row": values.get("setting_dataset", "")}
+            rows += [{**place, **named, "metric": m} for m in item.metrics_of(name)]
+    numbered = [{**row, "item": item.name, "mean": 1.0 + i % 7} for i, row in enumerate(rows)]
+    return frame(numbered)
+
+
+def is_list(value):
+    return isinstance(value, list | dict)
+
+
+def made_up_results(cells, metric):
+    rounds = pd.DataFrame({"round": range(1, 9)}, dtype="Int64")
+    runs = cells[["study", "variant", "setting", "method"]].assign(metric=metric)
+    return runs.merge(rounds, how="cross").assign(value=1.0, replication=0)
+
+
+def draw(item):
+    cells = made_up(item)
+    more = {}
+    if item.builder == "trajectories":
+        more = {"results": made_up_results(cells, item.metric)}
+    module = import_module(f"fedmix.views.figures.{item.builder}")
+    with house_style():
+        return module.draw(cells, PAPERS[item.paper].looks, item.options, **more)
+
+
+@pytest.mark.parametrize("item", FIGURES.values(), ids=FIGURES)
+def test_a_figure_has_one_range_of_y_a_row_and_no_colour_twice(item):
+    figure = draw(item)
+    colors: dict[str, set] = {}
+    for axis in figure.axes:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            line = handle if hasattr(handle, "get_color") else handle.lines[0]
+            colors.setdefault(label, set()).add(line.get_color())
+    assert all(len(found) == 1 for found in colors.values())
+    assert len(set().union(*colors.values())) == len(colors)
+    rows: dict[int, set] = {}
+    for axis in figure.axes:
+        rows.setdefault(axis.get_subplotspec().rowspan.start, set()).add(axis.get_ylim())
+    assert all(len(ranges) == 1 for ranges in rows.values())
+    assert not any(axis.get_legend() for axis in figure.axes)  # legends cover no data
+
+
+def test_builders_are_those_of_the_schema():
+    assert {item.builder for item in FIGURES.values()} == set(BUILDERS)
+
+
+@pytest.mark.parametrize("study", configured_studies().values(), ids=configured_studies())
+def test_every_variant_is_explained(study):
+    unexplained = set(study.variants) - {"default"} - set(PAPERS[study.paper].variants)
+    assert not unexplained
