@@ -1,30 +1,25 @@
 """Claims are put to the results with their uncertainty."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from fedmix.cells.matching import has_values
 
 from configured_studies import configured_studies
-from fedmix.cells import (
-    audit_cells,
-    cells_table,
-    claims_table,
-    evaluate_claims,
-    predicates,
-    read_claims,
-    scorecard,
-)
+from fedmix.cells import predicates
+from fedmix.cells.claims import CLAIM_VERDICTS, evaluate_claims, read_claims
 from fedmix.cells.effects import Effect, mean_effect, paired_effect, unpaired_effect
+from fedmix.cells.frame import make_cells
 from fedmix.cells.papers import read_papers
+from fedmix.cells.scorecard import cells_table, claims_table, scorecard
+from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError
-from synthetic_results import published_cells, results_and_timings
+from synthetic_results import PUBLISHED, RUN, cells, printed_numbers, results_and_timings
 
 ROOT = Path(__file__).parents[1]
-SCHEMA = ROOT / "workflow/schemas/claims.schema.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +29,7 @@ def claims() -> list[dict]:
 
 @pytest.fixture(scope="module")
 def evaluated(claims) -> pd.DataFrame:
-    return evaluate_claims(claims, *results_and_timings()).set_index("id")
+    return evaluate_claims(claims, cells(), results_and_timings()[0]).set_index("id")
 
 
 def frame(values: dict[str, np.ndarray], metric: str = "error", **columns) -> pd.DataFrame:
@@ -44,13 +39,24 @@ def frame(values: dict[str, np.ndarray], metric: str = "error", **columns) -> pd
         for m, xs in values.items()
         for r, x in enumerate(xs)
     ]
-    return pd.DataFrame(rows).assign(metric=metric, status="ok", round=pd.NA, **columns)
+    return pd.DataFrame(rows).assign(metric=metric, status="ok", round=pd.NA, **RUN, **columns)
+
+
+def paper_folder(folder: Path, name: str, entries: list[dict]) -> dict:
+    """Return one paper that has nothing but these claims, or discrepancies."""
+    shutil.copytree(ROOT / "workflow/schemas", folder / "workflow/schemas")
+    paper = folder / "config/papers/fedgem"
+    paper.mkdir(parents=True)
+    shutil.copy(ROOT / "config/papers/fedgem/about.yaml", paper)
+    (paper / f"{name}.yaml").write_text(yaml.safe_dump(entries))
+    return read_papers(folder / "config")
 
 
 def answer(results: pd.DataFrame, predicate: str, **parameters) -> pd.Series:
     claim = {"id": "c", "paper": "p", "section": "1", "claim": "?", "study": "s"}
     claim |= {"predicate": predicate, "parameters": parameters}
-    return evaluate_claims([claim], results).iloc[0]
+    measured = make_cells(results, pd.DataFrame(), [], PUBLISHED, paper="p", labels={})
+    return evaluate_claims([claim], measured, results).iloc[0]
 
 
 def test_at_least_35_claims_cover_all_three_papers(claims):
@@ -78,8 +84,6 @@ def test_claims_speak_of_configured_settings_and_methods(claims):
 
 
 def test_every_claim_gets_one_of_the_verdicts(claims, evaluated):
-    from fedmix.cells import CLAIM_VERDICTS
-
     assert len(evaluated) == len(claims)
     assert set(evaluated.verdict) <= set(CLAIM_VERDICTS)
 
@@ -101,8 +105,7 @@ def test_known_truths_of_the_made_up_results_come_out(evaluated):
 
 
 def test_claims_without_their_results_are_not_testable_and_say_why(claims):
-    results, _ = results_and_timings(n=2)
-    table = evaluate_claims(claims, results.iloc[:0])
+    table = evaluate_claims(claims, cells().iloc[:0])
     assert set(table.verdict) == {"not testable here"}
     assert table["where"].str.len().min() > 10
 
@@ -161,7 +164,9 @@ def test_equivalence_needs_precision():
 @pytest.mark.parametrize(("sign", "verdict"), [(1, "holds"), (-1, "does not hold")])
 def test_a_trend_is_told_by_its_slope(sign, verdict):
     parts = [
-        frame({"A": sign * h + np.array([0.0, 0.1, -0.1])}).assign(setting=f"h{h}", h=float(h))
+        frame({"A": sign * h + np.array([0.0, 0.1, -0.1])}, setting_h=float(h)).assign(
+            setting=f"h{h}"
+        )
         for h in range(4)
     ]
     found = answer(
@@ -188,31 +193,39 @@ def test_only_shared_replications_are_paired():
 
 
 def test_a_claim_with_an_unknown_predicate_or_parameter_is_refused(tmp_path):
-    base = {"paper": "fedgem", "section": "1", "claim": "A claim of some length.", "study": "s"}
+    base = {"section": "1", "claim": "A claim of some length.", "study": "s"}
     claims = [
         base | {"id": "a", "predicate": "ordred", "parameters": {}},
         base | {"id": "b", "predicate": "fails", "parameters": {"method": "A", "shares": 1}},
         base | {"id": "c", "predicate": "fails"},
-        base | {"id": "c", "predicate": "fails", "parameters": {"method": "A"}},
     ]
-    path = tmp_path / "claims.yaml"
-    path.write_text(yaml.safe_dump(claims))
+    with pytest.raises(ConfigurationError, match="'c' occurs twice"):
+        read_claims(paper_folder(tmp_path / "twice", "claims", [*claims, claims[-1]]))
     with pytest.raises(ConfigurationError) as error:
-        read_claims(path, SCHEMA)
+        read_claims(paper_folder(tmp_path / "wrong", "claims", claims))
     message = str(error.value)
     assert "Did you mean 'ordered'" in message
     assert "takes no 'shares'" in message
     assert "needs 'method'" in message
-    assert "'c' occurs twice" in message
 
 
 def test_the_scorecard_counts_every_cell_and_claim_once(claims):
-    measured = results_and_timings()
-    cells = audit_cells(*measured, published_cells())
-    evaluated = evaluate_claims(claims, *measured)
-    table = scorecard(cells, evaluated)
-    assert list(table.index) == ["fedgrem", "mixed_regression", "fedgem"]
-    assert table.filter(like="cells: ").to_numpy().sum() == len(published_cells())
+    evaluated = evaluate_claims(claims, cells(), results_and_timings()[0])
+    table = scorecard(cells(), evaluated)
+    assert list(table.index) == ["mixed_regression", "fedgrem", "fedgem"]  # by year
+    assert table.filter(like="cells: ").to_numpy().sum() == len(printed_numbers())
     assert table.filter(like="claims: ").to_numpy().sum() == len(claims)
     assert len(claims_table(evaluated)) == len(claims)
-    assert len(cells_table(cells)) == len(cells)
+    assert len(cells_table(cells())) == (cells().verdict != "").sum()
+
+
+def test_a_diagnostic_variant_decides_no_claim():
+    good = frame({"A": [1.0, 1.1, 0.9], "B": [2.0, 2.1, 1.9]})
+    results = pd.concat([good, good.assign(variant="trial", value=-good.value)])
+    measured = make_cells(results, pd.DataFrame(), [], PUBLISHED, "p", {}, diagnostic=["trial"])
+    claim = {"id": "c", "paper": "p", "section": "1", "claim": "?", "study": "s"}
+    claim |= {"predicate": "ordered"}
+    claim |= {"parameters": {"metric": "error", "method": "A", "direction": "below", "than": "all"}}
+    found = evaluate_claims([claim], measured).iloc[0]
+    assert found.verdict == "holds"
+    assert [answer["variant"] for answer in found.by_variant] == ["v"]

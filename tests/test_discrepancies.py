@@ -3,18 +3,21 @@
 from pathlib import Path
 
 import pytest
-import yaml
-from fedmix.cells.matching import has_values
 
 from configured_studies import configured_studies
-from fedmix.cells import measure_discrepancies, read_discrepancies
-from fedmix.cells.discrepancies import NOT_MEASURED, to_markdown
+from fedmix.cells.discrepancies import (
+    NOT_MEASURED,
+    measure_discrepancies,
+    read_discrepancies,
+    to_markdown,
+)
 from fedmix.cells.papers import read_papers
+from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError
-from synthetic_results import results_and_timings
+from synthetic_results import cells
+from test_claims import paper_folder
 
 ROOT = Path(__file__).parents[1]
-SCHEMA = ROOT / "workflow/schemas/discrepancies.schema.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -56,35 +59,33 @@ def test_without_results_effects_are_not_measured_yet(entries):
 
 
 def test_effects_between_variants_metrics_and_methods_are_measured(entries):
-    table = measure_discrepancies(entries, *results_and_timings()).set_index("id")
+    table = measure_discrepancies(entries, cells()).set_index("id")
     assert "over 3 settings" in table.effect["two-phase-step-size-unsaid"]
     assert "per client (as printed) to pooled" in table.effect["fedgem-metric"]
     assert table.effect["fedgrem-local-lead"].count("change") == 2
 
 
 def test_an_effect_is_the_paired_difference_of_the_two_readings():
-    results, _ = results_and_timings()
     spec = {"method": "FedGEM", "where": {"dataset": "mnist", "variant": "as_coded"}}
     spec |= {"from": {"metric": "ari_per_client"}, "to": {"metric": "ari_pooled"}}
-    text = measure_discrepancies([entry(**spec)], results).effect[0]
-    chosen = results[(results.dataset == "mnist") & (results.variant == "as_coded")]
-    means = chosen[chosen.method == "FedGEM"].groupby("metric").value.mean()
+    text = measure_discrepancies([entry(**spec)], cells()).effect[0]
+    chosen = cells()[(cells().setting_dataset == "mnist") & (cells().variant == "as_coded")]
+    means = chosen[chosen.method == "FedGEM"].groupby("metric")["mean"].first()
     expected = means["ari_pooled"] - means["ari_per_client"]
     assert f"change {expected:+.3g}" in text
     assert "(n=12)" in text
 
 
 def test_readings_that_vary_a_setting_are_matched_by_the_rest():
-    results, _ = results_and_timings()
     spec = {"study": "fedgrem_real", "metric": "misclustering", "method": "FedEM"}
     spec |= {"where": {"dataset": "pendigits"}}
     spec |= {"from": {"n_contaminated": 0}, "to": {"n_contaminated": 9}}
-    text = measure_discrepancies([entry(**spec)], results).effect[0]
+    text = measure_discrepancies([entry(**spec)], cells()).effect[0]
     assert "over 2 settings" in text  # one for each variant
 
 
 def test_the_page_of_the_register_is_up_to_date(entries):
-    text = to_markdown(measure_discrepancies(entries))
+    text = to_markdown(measure_discrepancies(entries), read_papers(ROOT / "config"))
     assert all(f"### {e['id']}" in text for e in entries)
     page = (ROOT / "docs/discrepancies.md").read_text()
     # Effects change with the runs; ids, places, descriptions and choices must be the register's.
@@ -94,9 +95,9 @@ def test_the_page_of_the_register_is_up_to_date(entries):
 
 
 def test_a_malformed_register_is_refused_with_all_errors(tmp_path):
-    path = tmp_path / "d.yaml"
-    path.write_text(yaml.safe_dump([{**entry(), "kind": "typo", "colour": 1}]))
+    malformed = {**entry(), "kind": "typo", "colour": 1}
+    del malformed["paper"]
     with pytest.raises(ConfigurationError) as error:
-        read_discrepancies(path, SCHEMA)
+        read_discrepancies(paper_folder(tmp_path, "discrepancies", [malformed]))
     assert "colour" in str(error.value)
     assert "'typo' is not valid" in str(error.value)
