@@ -122,7 +122,7 @@ def _evaluate(
     source = roles.headline(name for name, found in checks.items() if found)
     own = checks.get(source, [])
     chance = _chance(claim, shuffled, source) if own else None
-    fails = _verdict(claim, checks[PRINT]) in (MOSTLY, MIXED, REVERSED)
+    fails = _fails(claim, checks[PRINT])
     share = _share(claim, measured, protocols)
     untested = _untested(claim, measured)
     verdict = _final(_verdict(claim, own), share, untested)
@@ -177,6 +177,11 @@ def _verdict(claim: Mapping[str, Any], checks: list[Check]) -> str:
     if not yes and 2 * no > n:
         return REVERSED
     return TOO_FEW if 2 * answers.count(UNCLEAR) >= n else MIXED
+
+
+def _fails(claim: Mapping[str, Any], checks: list[Check]) -> bool:
+    """Return whether printed numbers contradict a claim, beyond their own noise."""
+    return _verdict(claim, checks) != HOLDS and any(check.answer == NO for check in checks)
 
 
 def _final(verdict: str, share: float | None, untested: str) -> str:
@@ -242,11 +247,14 @@ def _remarks(
     untested: str,
 ) -> Iterator[str]:
     if "by_construction" in claim:
-        yield f"Holds by construction: {claim['by_construction']}"
+        yield f"By construction: {claim['by_construction']}"
     if fails:
         yield f"Fails on the printed numbers: {claim.get('contradiction', 'not looked into yet')}"
     if chance is not None and chance >= SAYS_NOTHING:
-        yield f"Says nothing: it holds in {chance:.0%} of {SHUFFLES} shuffles of the methods' names"
+        yield (
+            f"Says nothing of a method: it holds in {chance:.0%} of {SHUFFLES} shuffles of the "
+            "methods' names"
+        )
     if share is not None:
         yield f"Not said: {claim['unsaid']}; it holds in {share:.0%} of what was tried"
     if untested and "study" in claim:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from fedmix.cells.effects import Finding, all_of, any_of, share_effect
+from fedmix.cells.effects import Effect, Finding, all_of, any_of, share_effect
 from fedmix.cells.predicates import (
     Check,
     Column,
@@ -233,7 +231,7 @@ def fails(
         runs = evidence.runs(place, method)
         if runs:
             failed, total = runs
-            found = Finding.above(share_effect(np.arange(total) < failed, share))
+            found = Finding.above(Effect(failed / total - share, 0.0, total))
             yield check(place, place.setting, found, f"{failed} of {total} failed")
 
 
