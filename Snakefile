@@ -21,6 +21,7 @@ container: "docker://fedmix/fedmix:0.1.0"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/progress.smk"
 include: "workflow/rules/files.smk"
 include: "workflow/rules/parameters.smk"
 include: "workflow/rules/data.smk"
@@ -43,6 +44,12 @@ include: "workflow/rules/views.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/targets.smk"
 include: "workflow/rules/status.smk"
+
+
+# A rule's script is code as well: its content reruns the rule, its age and its folder do not.
+for each in workflow.rules:
+    if each.script:
+        each.set_params(script=content_hash(BASE / "workflow" / "scripts", Path(each.script).name))
 
 
 localrules:

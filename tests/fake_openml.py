@@ -20,7 +20,8 @@ class Answer:
     """What one path answers.
 
     ``fault`` is None, "hang" (accept, never answer), "drop" (close at once), "truncate" (promise
-    more than is sent) or "drip" (a byte a twentieth of a second, for ever).
+    more than is sent), "drip" (a byte a twentieth of a second, for ever), "endless" (as fast as it
+    goes, without a promised length) or "strange length" (a length that is no number).
     """
 
     body: bytes = b""
@@ -57,16 +58,20 @@ class FakeServer:
                 self.send_response(answer.status)
                 extra = {"truncate": 100, "drip": 1_000_000}.get(answer.fault, 0)
                 self.send_header("Content-Type", answer.kind)
-                self.send_header("Content-Length", str(len(answer.body) + extra))
+                length = str(len(answer.body) + extra)
+                if answer.fault != "endless":
+                    length = "abc" if answer.fault == "strange length" else length
+                    self.send_header("Content-Length", length)
                 self.send_header("Connection", "close")
                 for name, value in answer.headers.items():
                     self.send_header(name, value)
                 self.end_headers()
                 if self.command == "GET":
                     self.wfile.write(answer.body)
-                while answer.fault == "drip" and not server.closing.wait(0.05):
+                more = {"drip": (b".", 0.05), "endless": (bytes(1 << 16), 0)}.get(answer.fault)
+                while more and not server.closing.wait(more[1]):
                     try:
-                        self.wfile.write(b".")
+                        self.wfile.write(more[0])
                     except OSError:
                         return
 

@@ -35,16 +35,19 @@ class Pipeline:
     ----------
     folder : pathlib.Path
         Where both lie. Nothing outside it is changed.
+    python : str, optional
+        The interpreter; default is that of the tests.
     """
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, python: str | Path = sys.executable):
+        self.python = python
         self.project = folder / "project"
         self.work = folder / "work"
 
     @classmethod
-    def new(cls, folder: Path) -> Pipeline:
+    def new(cls, folder: Path, python: str | Path = sys.executable) -> Pipeline:
         """Copy the workflow as it is in the repository."""
-        pipeline = cls(folder)
+        pipeline = cls(folder, python)
         for name in WORKFLOW:
             source, target = ROOT / name, pipeline.project / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +94,7 @@ class Pipeline:
             Environment variables on top of this process's.
         """
         chosen = {"preset": "smoke", "replications": 1, **(config or {})}
-        command = [sys.executable, "-m", "snakemake", "--directory", self.work]
+        command = [self.python, "-m", "snakemake", "--directory", self.work]
         command += [] if cores is None else ["--cores", cores]
         command += ["--config", *(f"{key}={value}" for key, value in chosen.items()), "--"]
         options = [a for a in arguments if a.startswith("-")]
@@ -126,7 +129,7 @@ class Pipeline:
         )
 
     def _environment(self) -> dict[str, str]:
-        programs = str(Path(sys.executable).parent)
+        programs = str(Path(self.python).parent)
         return {
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(self.project / "src"),
@@ -156,7 +159,7 @@ class Pipeline:
         """Delete what the methods of one setting have made, and what follows from it."""
         for method in METHODS:
             shutil.rmtree(self.work / SETTING / method)
-        for path in (self.work / SETTING).glob("*.parquet"):
+        for path in (self.work / SETTING).glob("*.*"):
             path.unlink()
 
     def edit(self, name: str, old: str, new: str) -> None:

@@ -118,6 +118,22 @@ def test_numbers_whose_squares_overflow_are_refused():
         Clients.from_arrays([np.ones((2, 1)), np.ones((1, 1))], [np.ones(2), [1e160]])
 
 
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e-160, 1e140])
+@pytest.mark.parametrize("spread", [1e-150, 1.0, 1e140])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_responses_of_any_scale_give_numbers_or_a_clear_error(scale, spread):
+    rng = np.random.default_rng(3)
+    xs = [spread * rng.standard_normal((n, 3)) for n in (5, 0, 12)]
+    clients = Clients.from_arrays(xs, [scale * rng.standard_normal(len(x)) for x in xs])
+    try:
+        fitted = build("FedEM", "regression").fit(clients)
+    except FedmixError as error:
+        assert re.search("overflow|not finite", str(error))  # noqa: PT017 - small ones are fitted
+        assert scale / spread > 1e200
+    else:
+        assert np.isfinite(fitted.means_).all()
+
+
 @pytest.mark.parametrize("responses", [[["a", "b"]], [[1j, 2]], [[1.0]]])
 def test_responses_of_the_wrong_form_are_a_clear_error(responses):
     with pytest.raises(DataError, match="response"):

@@ -474,7 +474,7 @@ def test_the_critical_difference_is_demsars():
 
 
 def test_no_results_yet_are_no_cells(tmp_path):
-    empty = make_cells(pd.DataFrame(), pd.DataFrame(), [], PUBLISHED, paper="p", labels={})
+    empty = make_cells(pd.DataFrame(), pd.DataFrame(), [], PUBLISHED, "p", {}, {})
     write_table(tmp_path / "cells.parquet", empty)
     frame = complete(read_cells([tmp_path / "cells.parquet"]), shipped_items().values(), PUBLISHED)
     assert set(frame["verdict"]) == {"not run"}

@@ -104,7 +104,7 @@ def test_dead_server_is_a_clear_error(tmp_path):
 
 def test_dripping_server_meets_the_deadline(tmp_path):
     with FakeServer({"/tiny.csv": Answer(CSV, fault="drip")}) as server:
-        downloads = Downloads(tmp_path, timeout=5.0, log=print, deadline=0.3)
+        downloads = Downloads(tmp_path, timeout=5.0, log=print, largest=99, deadline=0.3)
         with pytest.raises(DownloadError, match="not complete after"):
             downloads.get(SourceFile("tiny.csv", url=f"{server.base}/tiny.csv"))
 
@@ -121,24 +121,83 @@ def test_next_source_is_tried_after_a_bad_one(tmp_path):
 
 def test_archive_of_several_files_is_downloaded_once(tmp_path):
     with FakeServer({"/all.zip": Answer(zipped(a=b"1", b=b"2"))}) as server:
-        downloads = Downloads(tmp_path, timeout=5.0, log=print)
+        downloads = Downloads(tmp_path, timeout=5.0, log=print, largest=999)
         for name in "ab":
             downloads.get(SourceFile(name, url=f"{server.base}/all.zip", member=name))
         assert server.hits == ["/all.zip"]
+
+
+def corrupt(content, position):
+    """Return content with a byte changed."""
+    changed = bytearray(content)
+    changed[position] ^= 0xFF
+    return bytes(changed)
+
+
+def marked(content, local, listed, value):
+    """Change a byte of a zip's only member, where it lies and in the list."""
+    changed = bytearray(content)
+    changed[local] = changed[content.rindex(b"PK\x01\x02") + listed] = value
+    return bytes(changed)
+
+
+ZIP = zipped(tiny_csv=CSV)
 
 
 @pytest.mark.parametrize(
     ("content", "member", "name"),
     [
         (b"no archive", "tiny.csv", "/all.zip"),
+        (ZIP[:-30], "tiny.csv", "/all.zip"),
+        (corrupt(ZIP, 50), "tiny.csv", "/all.zip"),
+        (marked(ZIP, 6, 8, 1), "tiny.csv", "/all.zip"),  # encrypted
+        (marked(ZIP, 8, 10, 97), "tiny.csv", "/all.zip"),  # an unknown compression
         (zipped(other=b""), "tiny.csv", "/all.zip"),
         (b"no gzip", None, "/tiny.csv.gz"),
+        (gzip.compress(CSV)[:-12], None, "/tiny.csv.gz"),
+        (corrupt(gzip.compress(CSV), 15), None, "/tiny.csv.gz"),
         (b"no compress", None, "/tiny.csv.Z"),
     ],
 )
-def test_what_is_not_the_promised_archive_is_an_error(tmp_path, content, member, name):
+def test_what_is_not_the_promised_archive_is_an_error_and_the_next_source_is_tried(
+    tmp_path, content, member, name
+):
+    lines = []
+    with FakeServer({name: Answer(content), "/good.csv": Answer(CSV)}) as server:
+        one = entry((server.base + name, member), (f"{server.base}/good.csv", None))
+        fetch(one, tmp_path, log=lines.append)
+    assert load(one, tmp_path).n_points == 3
+    assert any("not the archive that was expected" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("answer", "name", "says"),
+    [
+        (Answer(fault="endless"), "/tiny.csv", "is larger than 999 bytes"),
+        (Answer(CSV, fault="strange length"), "/tiny.csv", "promises 'abc' bytes"),
+        (Answer(gzip.compress(bytes(10**6))[:990]), "/tiny.csv.gz", "is larger than 999 bytes"),
+        (Answer(compressed(bytes(1100))), "/tiny.csv.Z", "larger than 999 bytes"),
+    ],
+)
+def test_an_answer_without_end_or_sense_is_refused_and_leaves_nothing(
+    tmp_path, monkeypatch, answer, name, says
+):
+    monkeypatch.setattr(DatasetEntry, "largest_file", 999)
+    with FakeServer({name: answer}) as server:
+        with pytest.raises(DownloadError, match=says) as caught:
+            fetch(entry((server.base + name, None)), tmp_path)
+        assert server.hits == [name], "asked again though nothing better can come"
+    assert server.base + name in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_zip_that_swells_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(DatasetEntry, "largest_file", 9999)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("tiny.csv", bytes(10**6))
     with (
-        FakeServer({name: Answer(content)}) as server,
-        pytest.raises(DownloadError, match="not the archive that was expected"),
+        FakeServer({"/all.zip": Answer(packed.getvalue())}) as server,
+        pytest.raises(DownloadError, match="larger than 9999 bytes"),
     ):
-        fetch(entry((server.base + name, member)), tmp_path)
+        fetch(entry((f"{server.base}/all.zip", "tiny.csv")), tmp_path)

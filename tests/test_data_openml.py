@@ -6,6 +6,7 @@ import pytest
 
 from fake_openml import Answer, FakeServer
 from fedmix.data import DatasetEntry, fetch, load
+from fedmix.data.download import Downloads
 from fedmix.data.openml_source import SERVER_VARIABLE, fetch_table
 from fedmix.errors import DownloadError
 
@@ -85,5 +86,13 @@ def test_dead_server_is_a_clear_error(tmp_path, monkeypatch):
 
 def test_dripping_server_meets_the_deadline(tmp_path, server):
     server.offer_openml(7, TABLE, "class", arff_fault="drip")
+    downloads = Downloads(tmp_path, timeout=5.0, log=print, largest=1 << 20)
     with pytest.raises(DownloadError, match="not complete after 2 s"):
-        fetch_table(7, tmp_path, timeout=5.0, log=print, deadline=2.0)
+        fetch_table(7, downloads, deadline=2.0)
+
+
+def test_a_table_larger_than_it_can_be_is_refused(tmp_path, server):
+    server.offer_openml(7, pd.concat([TABLE] * 1000), "class")
+    downloads = Downloads(tmp_path, timeout=5.0, log=print, largest=5000)
+    with pytest.raises(DownloadError, match=r"table\.arff sends more than 5000 bytes"):
+        fetch_table(7, downloads)

@@ -112,3 +112,12 @@ def test_word_without_a_code_is_an_error(tmp_path):
     options = {"label": "y", "codes": {"sex": {"F": 0}}}
     with pytest.raises(DataError, match=r"column 'sex' .* first 'X' in row 1"):
         read("table", [tmp_path / "t.csv"], options)
+
+
+@pytest.mark.parametrize(("reader", "name"), [("npz", "raw.npz"), ("table", "raw.parquet")])
+def test_a_damaged_original_is_never_said_to_be_remade(tmp_path, reader, name):
+    (tmp_path / name).write_bytes(b"half")
+    options = {"label": "y"} if reader == "table" else {}
+    with pytest.raises(DataError, match="Put a good copy in its place") as caught:
+        read(reader, [tmp_path / name], options)
+    assert "remade" not in str(caught.value)

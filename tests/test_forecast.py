@@ -16,7 +16,6 @@ HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load
 @pytest.fixture
 def request_of_two_methods():
     document = {
-        "paper": "fedgrem",
         "experiment": "mixture_simulation",
         "replications": 40,
         "block": 10,
@@ -25,7 +24,7 @@ def request_of_two_methods():
         "methods": ["FedEM", "TGMM"],
     }
     methods = {name: {"estimator": name, "label": name} for name in ("FedEM", "TGMM")}
-    return Request({}, {"study": plan_study("study", document, methods)}, {}, {})
+    return Request({}, {"study": plan_study("study", "p", document, methods)}, {}, {}, {})
 
 
 def measure(workdir, cell, block, seconds, memory="300.5"):
@@ -74,3 +73,13 @@ def test_only_unwise_blocks_are_advised_on(request_of_two_methods, tmp_path):
     measure(tmp_path, "h0/FedEM", "0-9", STARTUP + 10 * 60.0)
     [fair] = forecast(request_of_two_methods, tmp_path)
     assert len(list(forecast_lines([fair]))) == 2
+
+
+def test_disk_is_measured_by_what_replications_have_left(request_of_two_methods, tmp_path):
+    [before] = forecast(request_of_two_methods, tmp_path)
+    assert before.disk == pytest.approx(2 * 2 * 40 * 20e3 / 1e6)
+    measure(tmp_path, "h0/FedEM", "0-9", 5.0)
+    (tmp_path / "results/study/h0/FedEM/0-9.parquet").write_bytes(bytes(10**6))
+    [study] = forecast(request_of_two_methods, tmp_path)
+    assert study.disk == pytest.approx(16, rel=0.01)
+    assert "16 MB on disk" in next(forecast_lines([study]))

@@ -3,8 +3,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from fedmix.views.figures.mixed_regression import convergence, final_error
-from fedmix.views.tables.mixed_regression import recovery, theory
 
 from fedmix.errors import ConfigurationError
 from fedmix.experiments import mixed_regression
@@ -37,7 +35,6 @@ METHODS = [
     Method("OneShotClustering", "OneShotClustering"),
     Method("OracleClustering", "OracleClustering"),
 ]
-LABELS = {m.name: m.name for m in METHODS}
 
 
 def run(values, replications=range(2), chosen=METHODS):
@@ -81,47 +78,23 @@ def test_blocks_do_not_change_results(results):
     alone = run({}, range(1, 2), METHODS[1:2])
     wanted = (results["replication"] == 1) & (results["method"] == METHODS[1].name)
     together = results[wanted].reset_index(drop=True)
-    pd.testing.assert_frame_equal(alone.reset_index(drop=True), together)
+    # Beside methods without local steps their column is one of floats, with gaps.
+    alone = alone.reset_index(drop=True).astype(together.dtypes)
+    pd.testing.assert_frame_equal(alone, together)
 
 
 def test_theory_stands_beside_what_is_seen(results):
     assert final(results, "IFCA", "theory_chi2")[0] > 0
-    table = theory(results, None, LABELS)
-    five = table.cells.set_index("method").loc["TwoPhase-FedAvg-s5"]
-    assert five["kappa"] > 1
-    assert five["observed_rate_ratio"] > 1
-    assert list(table.layout.index) == ["C1 TwoPhase-FedAvg-s1", "C1 TwoPhase-FedAvg-s5"]
+    assert (final(results, "TwoPhase-FedAvg-s5", "theory_kappa") > 1).all()
 
 
-def test_table_says_when_the_oracle_is_reached(results):
-    table = recovery(results, None, LABELS)
-    cells = table.cells.set_index("method")
-    assert cells.loc["OracleClustering", "rounds_to_oracle"] == 0
-    assert cells.loc["TwoPhase-FedAvg-s5", "reached_oracle"] == 1
-    assert cells.loc["FedAvg", "reached_oracle"] == 0
-    assert "never" in table.layout.loc["C1 FedAvg", "rounds to 1.1 oracle (share)"]
-    assert (cells["n"] == 2).all()
+def test_one_model_for_all_never_reaches_the_oracle(results):
+    oracle = final(results, "OracleClustering", "model_error")
+    assert (final(results, "TwoPhase-FedAvg-s5", "model_error") <= 1.1 * oracle).all()
+    assert (final(results, "FedAvg", "model_error") > 1.1 * oracle).all()
 
 
-def test_table_counts_failures(results):
-    bad = results[results["method"] == "FedAvg"].head(1)
-    bad = bad.assign(method="IFCA", replication=7, status="diverged", metric="", value=np.nan)
-    table = recovery(pd.concat([results, bad]), None, LABELS)
-    assert table.layout.loc["C1 IFCA", "n (failed)"] == "2 (1)"
-
-
-def test_figures_are_drawn(results):
-    left, right = ["TwoPhase-FedAvg-s1", "TwoPhase-FedAvg-s5"], list(LABELS)[1:]
-    figure = convergence(results, None, LABELS, left, right)
-    assert len(figure.axes[0].lines) == 3
-    assert figure.axes[1].get_yscale() == "log"
-    several = pd.concat([results.assign(noise=noise) for noise in (0.1, 0.2)])
-    figure = final_error(several, None, LABELS, "noise", "noise", panel="contamination")
-    assert len(figure.axes) == 1
-    assert len(figure.axes[0].lines) == len(METHODS)
-
-
-@pytest.mark.parametrize("kind", CONTAMINATIONS)
+@pytest.mark.parametrize("kind", CONTAMINATIONS["responses"])
 def test_contamination_spoils_the_chosen_clients_alone(kind):
     truth = draw_truth(np.random.default_rng(0), [20] * 10, n_features=4, contaminated_share=0.3)
     assert truth.contaminated.sum() == 3
@@ -154,10 +127,10 @@ def test_wrong_settings_are_named(wrong):
 
 def test_points_are_drawn_again_equal_and_never_stored():
     scenario = Scenario("study", "as_written", "C1", "mixed_regression", SETTING)
-    problem = mixed_regression.make_problem(SETTING, None, scenario.streams(0))
+    problem = mixed_regression.make_problem(scenario.settings, None, scenario.streams(0))
     assert sum(array.nbytes for array in problem.values()) < 5000
     first, again = (
-        mixed_regression.clients(SETTING, problem, scenario.streams(0)) for _ in range(2)
+        mixed_regression.clients(scenario.settings, problem, scenario.streams(0)) for _ in range(2)
     )
     np.testing.assert_array_equal(first.points, again.points)
     np.testing.assert_array_equal(first.responses, again.responses)

@@ -13,6 +13,7 @@ from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import read_papers
 from fedmix.cells.printed import PrintedTable, check_coverage
 from fedmix.conditions import has_values, rows_with, same_value
+from fedmix.configuration import Document
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, identity_of
@@ -136,17 +137,21 @@ def test_printed_numbers_that_the_columns_do_not_tell_apart_are_refused():
         PrintedTable(vague, PUBLISHED)
 
 
+def preset_part(content: dict) -> Document:
+    return Document(content, (lambda keys: "preset.yaml:1",))
+
+
 def test_an_item_that_borrows_unknown_printed_numbers_is_told():
-    change = {"fedgem_table1_pooled": {"printed": "fedgem_table11"}}
+    change = {"fedgem_table1_pooled": preset_part({"printed": "fedgem_table11"})}
     with pytest.raises(ConfigurationError, match="Did you mean 'fedgem_table1'"):
         read_items(read_papers(ROOT / "config"), change)
 
 
 def test_a_preset_that_spoils_an_item_is_told():
     with pytest.raises(ConfigurationError, match="unknown item 'fedgem_tabel1'"):
-        read_items(read_papers(ROOT / "config"), {"fedgem_tabel1": {}})
+        read_items(read_papers(ROOT / "config"), {"fedgem_tabel1": preset_part({})})
     with pytest.raises(ConfigurationError, match="unknown key 'metrics'"):
-        read_items(read_papers(ROOT / "config"), {"fedgem_table1": {"metrics": "ari"}})
+        read_items(read_papers(ROOT / "config"), {"fedgem_table1": preset_part({"metrics": "ari"})})
 
 
 def test_setting_values_are_compared_as_numbers_and_lists_mean_any():

@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
 from fedmix.__main__ import main
+from fedmix.errors import ConfigurationError
 from fedmix.pipeline.locking import lock_folder
 from fedmix.pipeline.plan import plan_study
 from fedmix.pipeline.request import Request
@@ -15,7 +18,6 @@ CELL = "study/h0/FedEM"
 @pytest.fixture
 def request_of_one_method():
     document = {
-        "paper": "fedgrem",
         "experiment": "mixture_simulation",
         "replications": 6,
         "block": 2,
@@ -24,7 +26,7 @@ def request_of_one_method():
         "methods": ["FedEM"],
     }
     methods = {"FedEM": {"estimator": "FedEM", "label": "FedEM"}}
-    return Request({}, {"study": plan_study("study", document, methods)}, {}, {})
+    return Request({}, {"study": plan_study("study", "p", document, methods)}, {}, {}, {})
 
 
 def finish(workdir, block, statuses=("ok", "ok"), message=""):
@@ -75,8 +77,25 @@ def test_replications_that_failed_within_a_block_are_counted(request_of_one_meth
     [cell] = read_status(request_of_one_method, tmp_path)
     assert (cell.done, cell.replications_failed) == (1, 1)
     lines = list(status_lines([cell]))
-    assert lines[0].startswith("study: 1 of 3 blocks done")
-    assert lines[1] == ("  h0  FedEM  1/3 done, 1 replications failed: DivergenceError: round 3")
+    assert lines[0].startswith("study: 1 of 3 blocks done, 1 replications failed, ")
+    assert lines[1] == "  first error: h0  FedEM: DivergenceError: round 3"
+    detailed = list(status_lines([cell], "study"))
+    assert detailed[0] == lines[0]
+    assert detailed[1] == "  h0  FedEM  1/3 done, 1 replications failed: DivergenceError: round 3"
+
+
+def test_the_summary_is_a_line_a_study_and_says_how_to_see_more(request_of_one_method, tmp_path):
+    [cell] = read_status(request_of_one_method, tmp_path)
+    others = [replace(cell, study=name, setting=f"h{i}") for name in "ab" for i in range(9)]
+    *summary, hint = status_lines(others)
+    assert [line.partition(":")[0] for line in summary] == ["a", "b"]
+    assert hint.endswith("python -m fedmix status a")
+
+
+def test_an_unknown_study_is_told_with_the_nearest(request_of_one_method, tmp_path):
+    cells = read_status(request_of_one_method, tmp_path)
+    with pytest.raises(ConfigurationError, match=r"no study 'studdy'\. Did you mean 'study'"):
+        list(status_lines(cells, "studdy"))
 
 
 SMOKE = ["--workflow", str(ROOT), "--config", "preset=smoke", "replications=1"]
@@ -85,7 +104,7 @@ SMOKE = ["--workflow", str(ROOT), "--config", "preset=smoke", "replications=1"]
 def test_the_commands_print_what_there_is_to_say(tmp_path, capsys):
     for command, says in {
         "status": "0 of 6 blocks done",
-        "forecast": "core-hours in 6 jobs",
+        "forecast": "MB on disk",
     }.items():
         assert main([command, "--directory", str(tmp_path), *SMOKE]) == 0
         assert says in capsys.readouterr().out
@@ -95,3 +114,29 @@ def test_a_wrong_preset_is_told_without_a_traceback(capsys):
     wrong = ["--workflow", str(ROOT), "--config", "preset=smok"]
     assert main(["status", *wrong]) == 1
     assert "Did you mean 'smoke'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (
+            ["fedgrem_reel", "x", "FedEM", "0"],
+            "Did you mean 'fedgrem_real'",
+        ),
+        (["fedgrem_real", "x", "FedEM", "0"], "There is no setting 'x'"),
+        (
+            ["fedgrem_real", "paper_like.digits-contaminated0", "LocalEM", "0"],
+            "pca10.npz is not there: `snakemake data/embedded/digits/pca10.npz` makes it",
+        ),
+    ],
+)
+def test_a_rerun_of_what_is_not_there_is_told_without_a_traceback(tmp_path, capsys, names, says):
+    assert main(["rerun", *names, "--directory", str(tmp_path), *SMOKE]) == 1
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", ["1.5", "first"])
+def test_a_replication_that_is_no_number_is_told(capsys, number):
+    with pytest.raises(SystemExit):
+        main(["rerun", "fedgrem_real", "x", "FedEM", number, *SMOKE])
+    assert "expected a number from 0 on" in capsys.readouterr().err

@@ -1,3 +1,6 @@
+import os
+import stat
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -79,3 +82,13 @@ def test_one_changed_byte_anywhere_in_a_table_is_noticed(tmp_path):
         path.write_bytes(content)
         with pytest.raises(DataError, match=r"table\.parquet is damaged"):
             read_table(path)
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_a_file_is_as_open_as_the_users_umask_says(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        write_text(tmp_path / "table.csv", "a")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "table.csv").stat().st_mode) == 0o666 & ~umask

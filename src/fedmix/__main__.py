@@ -46,15 +46,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser = argparse.ArgumentParser(prog="python -m fedmix", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("status", parents=[shared], help="what is done, running and failed")
-    commands.add_parser("forecast", parents=[shared], help="core-hours and memory of a request")
-    rerun = commands.add_parser(
+    status = commands.add_parser(
+        "status", parents=[shared], help="what is done, running and failed: a line a study"
+    )
+    status.add_argument("study", nargs="?", help="tell every setting and method of this study")
+    commands.add_parser(
+        "forecast", parents=[shared], help="core-hours, memory and disk space of a request"
+    )
+    again = commands.add_parser(
         "rerun", parents=[shared], help="run one method on one replication, errors and all"
     )
-    rerun.add_argument("study")
-    rerun.add_argument("setting", help="the folder's name under results/STUDY, e.g. gaussian-h0.5")
-    rerun.add_argument("method")
-    rerun.add_argument("replication", type=int)
+    again.add_argument("study")
+    again.add_argument("setting", help="the folder's name under results/STUDY, e.g. gaussian-h0.5")
+    again.add_argument("method")
+    again.add_argument("replication", type=_replication, help="its number, from 0")
     explain = commands.add_parser(
         "explain", parents=[shared], help="where a table's number comes from, in every variant"
     )
@@ -62,6 +67,12 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("row", help="as the table has it, e.g. '0 %%'")
     explain.add_argument("column", help="as the table has it, e.g. FedGrEM")
     return parser
+
+
+def _replication(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number from 0 on, got {text!r}")
+    return int(text)
 
 
 def _request(options: argparse.Namespace) -> Request:
@@ -75,16 +86,15 @@ def _request(options: argparse.Namespace) -> Request:
 
 
 def _report(request: Request, options: argparse.Namespace) -> Iterable[str]:
-    workdir = options.directory
     if options.command == "explain":
         return _explanations(request, options)
     if options.command == "forecast":
         from fedmix.pipeline.forecast import forecast, forecast_lines
 
-        return forecast_lines(forecast(request, workdir))
+        return forecast_lines(forecast(request, options.directory))
     from fedmix.pipeline.status import read_status, status_lines
 
-    return status_lines(read_status(request, workdir))
+    return status_lines(read_status(request, options.directory), options.study)
 
 
 def _explanations(request: Request, options: argparse.Namespace) -> Iterable[str]:

@@ -139,7 +139,8 @@ def name_of(path: Path) -> str:
 
 
 def _below(find: Finder, keys: Keys) -> Finder:
-    return lambda more: find((*keys, *more))
+    """Return a finder of what stands below some keys; where even these are not, of their file."""
+    return lambda more: find((*keys, *more)) or (None if more else find(()))
 
 
 def _find(path: Path, keys: Keys) -> str | None:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkstemp
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from fedmix.errors import DataError
@@ -36,16 +36,15 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
     Yields
     ------
     pathlib.Path
-        The temporary name to write to, with the same suffix.
+        The temporary name to write to, with the same suffix. Others may read or write the file as
+        the user's umask says.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.stem}.{token_hex(4)}{path.suffix}")
+    temporary.touch(exist_ok=False)
     try:
         yield temporary
-        os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

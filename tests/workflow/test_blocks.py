@@ -69,7 +69,8 @@ def test_a_layout_reruns_the_table_alone(pipeline):
 
 
 def test_a_value_of_one_setting_leaves_the_other_alone(pipeline):
-    pipeline.edit("config/presets/smoke.yaml", "n_contaminated: [0, 1]", "n_contaminated: [0, 2]")
+    preset = "config/papers/fedgrem/presets/smoke.yaml"
+    pipeline.edit(preset, "n_contaminated: [0, 1]", "n_contaminated: [0, 2]")
     assert not pipeline.planned(SETTINGS[0])
 
 

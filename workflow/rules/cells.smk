@@ -1,8 +1,9 @@
 # The frame of cells: every number of ours, once, beside its printed partner; and what follows.
 
 
-PUBLISHED = BASE / "data" / "published"
-PRINTED = [os.path.relpath(path) for path in sorted(PUBLISHED.glob("*/*.csv"))]
+# What lies in the repository is no job's input but a parameter, the hash of its content: a clone
+# elsewhere, or files as new as a checkout makes them, have nothing to remake.
+PRINTED_HASH = content_hash(BASE, "data/published/*/*.csv")
 AUDIT_PARTS = ["cells", "scores", "ranks", "claims", "discrepancies"]
 
 
@@ -10,7 +11,6 @@ rule make_cells:
     input:
         results="results/{study}/{setting}/results.parquet",
         timings="results/{study}/{setting}/timings.parquet",
-        printed=PRINTED,
     output:
         "results/{study}/{setting}/cells.parquet",
     log:
@@ -20,7 +20,7 @@ rule make_cells:
     params:
         shown=shown_numbers,
         study=study_parameters,
-        published=os.path.relpath(PUBLISHED),
+        printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.frame"),
     script:
         "../scripts/make_cells.py"
@@ -30,12 +30,6 @@ rule judge_results:
     input:
         cells=all_settings("cells"),
         results=all_settings("results"),
-        printed=PRINTED,
-        registers=[
-            file
-            for name in ("about", "tables", "figures", "claims", "discrepancies")
-            for file in paper_files(f"*/*/{name}.yaml")
-        ],
     output:
         **{part: f"results/audit/{part}.csv" for part in AUDIT_PARTS},
         frame="results/cells.parquet",
@@ -48,8 +42,14 @@ rule judge_results:
     resources:
         mem_mb=more_memory(4000),
     params:
-        config=str(BASE / "config"),
-        published=os.path.relpath(PUBLISHED),
+        printed=PRINTED_HASH,
+        registers=content_hash(
+            BASE / "config",
+            *(
+                f"*/*/{name}.yaml"
+                for name in ("about", "tables", "figures", "claims", "discrepancies")
+            ),
+        ),
         source=source_hash("fedmix.cells"),
     script:
         "../scripts/judge_results.py"

@@ -8,6 +8,7 @@ rule collect_setting:
     output:
         results="results/{study}/{setting}/results.parquet",
         timings="results/{study}/{setting}/timings.parquet",
+        outcomes="results/{study}/{setting}/outcomes.json",
     log:
         "logs/collect_setting/{study}/{setting}.log",
     conda:

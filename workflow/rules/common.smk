@@ -1,42 +1,58 @@
 # What all stages share: the request, and checks before a run.
 
-import logging
 import os
 import sys
-from collections import Counter
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-from snakemake.logging import logger
-from snakemake.settings.enums import Quietness
 
 # fedmix lies beside the Snakefile: here and in the jobs' environments nobody has to install it.
 sys.path.insert(0, f"{workflow.basedir}/src")
 places = [f"{workflow.basedir}/src", os.getenv("PYTHONPATH")]
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, places)))
 
+# Snakemake does not quote the interpreter of a script: where its path has a space, its name serves.
+if " " in sys.executable:
+    interpreter = Path(sys.executable)
+    os.environ.update(PATH=f"{interpreter.parent}{os.pathsep}{os.getenv('PATH', os.defpath)}")
+    sys.executable = interpreter.name
+
 from fedmix import methods as method_registry
-from fedmix.pipeline.archive import read_manifest
-from fedmix.errors import FedmixError
+from fedmix.data.registry import DatasetEntry, mirror_folder
+from fedmix.errors import ConfigurationError, FedmixError, nearest_names
 from fedmix.experiments import has_initial_values
+from fedmix.pipeline.archive import RUN_OPTIONS, read_options
 from fedmix.pipeline.locking import lock_folder, require_writable
-from fedmix.pipeline.progress import begin
-from fedmix.pipeline.provenance import source_hash
+from fedmix.pipeline.outcome import failed_throughout, summary_lines
+from fedmix.pipeline.plan import replications_of
+from fedmix.pipeline.progress import Progress
+from fedmix.pipeline.provenance import content_hash, source_hash
 from fedmix.pipeline.request import embedded_path, read_request
 
-# The default profile keeps Snakemake quiet, for jobs tell their own progress. Errors must be seen.
-if Quietness.ALL in (workflow.output_settings.quiet or ()) and not workflow.dryrun:
-    error_lines = logging.StreamHandler()
-    error_lines.setLevel(logging.ERROR)
-    logger.addHandler(error_lines)
-
 BASE = Path(workflow.basedir)
-# The options that say what is run; an archive carries them.
-RUN_OPTIONS = ["preset", "replications", "block"]
+
+# Snakemake reads True and None from the command line; the configuration's own words hold too.
+WORDS = {"true": True, "false": False, "null": None}
+config.update({k: WORDS[v] for k, v in config.items() if isinstance(v, str) and v in WORDS})
+
+
+def options_of_archive():
+    """What an archive says was run, unless the command line asks for something else."""
+    carried = read_options(config["archive"])
+    asked = workflow.config_settings.overwrite_config
+    for key in RUN_OPTIONS:
+        if key in asked and asked[key] != carried.get(key):
+            raise ConfigurationError(
+                f"{config['archive']} holds a run with {key}={carried.get(key)}, not "
+                f"{asked[key]}: leave {key} out, or run the methods."
+            )
+    return carried
+
 
 try:
     if config.get("archive"):
-        config.update(read_manifest(config["archive"])["about"]["options"])
+        config.update(options_of_archive())
+    mirror_folder(config.get("mirror"))
     REQUEST = read_request(BASE / "config", config)
     config.update(REQUEST.options)  # text from the command line is what it stands for
 except FedmixError as error:

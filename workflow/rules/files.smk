@@ -68,11 +68,6 @@ def trajectories(wildcards):
     return item_input("results")(wildcards) if rounds else []
 
 
-def paper_files(pattern):
-    """Files of all papers' folders of configuration, relative like the printed values."""
-    return [os.path.relpath(path) for path in sorted((BASE / "config").glob(pattern))]
-
-
 def item_files(items):
     """The files of tables and figures."""
     return [
@@ -89,3 +84,25 @@ def embedding_figures():
         for dataset, embedding in REQUEST.embeddings()
         if REQUEST.datasets[dataset]["embeddings"][embedding]["kind"] == "tsne"
     ]
+
+
+def unknown_target(wildcards):
+    """Say what was meant, or which preset has it: the last resort for a name that no rule has."""
+    named = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
+    hint = nearest_names(wildcards.target, named)
+    elsewhere = [name for name in preset_names() if wildcards.target in targets_of(name)]
+    if elsewhere:
+        hint = f"It belongs to --config preset={' or preset='.join(elsewhere)}."
+    raise WorkflowError(
+        f"There is no target {wildcards.target!r} in the preset {config['preset']!r}. {hint}"
+    )
+
+
+def preset_names():
+    return sorted({path.stem for path in BASE.glob("config/**/presets/*.yaml")})
+
+
+def targets_of(preset):
+    """Items and papers of another preset."""
+    items = read_request(BASE / "config", {**config, "preset": preset}).items
+    return {*items, *(item.paper for item in items.values())}

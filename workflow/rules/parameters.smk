@@ -18,6 +18,26 @@ def embedding_hash(wildcards):
     return source_hash("fedmix.embed.tsne" if kind == "tsne" else "fedmix.embed")
 
 
+def embedded_shape(wildcards):
+    """Points and features of a setting's embedded data set, as the registry says; if it has one."""
+    values = setting_of(wildcards).values
+    if "dataset" not in values:
+        return None
+    entry = DatasetEntry.from_mapping(values["dataset"], REQUEST.datasets[values["dataset"]])
+    return entry.embedded_shape(values["embedding"])
+
+
+def replications_by_setting():
+    """How many replications each method has, by the setting's folder."""
+    return {
+        f"results/{study.name}/{setting.folder}": {
+            method: study.replications_of(method, setting) for method in study.methods_of(setting)
+        }
+        for study in STUDIES.values()
+        for setting in study.settings.values()
+    }
+
+
 def scenario_parameters(wildcards):
     """What a job must know of its setting: a slice of the configuration, sorted."""
     setting, study = setting_of(wildcards), STUDIES[wildcards.study]

@@ -13,6 +13,7 @@ rule partition_clients:
         "../../environment.yml"
     params:
         scenario=scenario_parameters,
+        shape=embedded_shape,
         source=experiment_hash,
     script:
         "../scripts/partition_clients.py"

@@ -11,7 +11,6 @@ rule explain_cells:
     conda:
         "../../environment.yml"
     params:
-        config=os.path.relpath(BASE / "config"),
         source=source_hash("fedmix.pipeline.explain"),
     script:
         "../scripts/explain_cells.py"

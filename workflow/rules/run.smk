@@ -1,15 +1,5 @@
 # One method on one setting for one block of replications.
 
-PROGRESS = "results/.progress.jsonl"
-
-
-onstart:
-    jobs = list(workflow.dag.needrun_jobs())
-    if any(job.rule.name not in PRINTING_RULES for job in jobs):
-        prepare_folder()
-        blocks = [job for job in jobs if job.rule.name == "run_method"]
-        begin(PROGRESS, Counter(job.wildcards.method for job in blocks))
-
 
 rule run_method:
     input:

@@ -65,3 +65,16 @@ for item_name in ITEMS:
         input:
             item_files([item_name]),
         localrule: True
+
+
+rule unknown_target:
+    input:
+        unknown_target,
+    output:
+        "{target}",
+    log:
+        "logs/unknown_target/{target}.log",
+    wildcard_constraints:
+        target="[A-Za-z0-9_-]+",
+    conda:
+        "../../environment.yml"

@@ -11,5 +11,7 @@ rule unpack_archive:
         "logs/unpack_archive.log",
     conda:
         "../../environment.yml"
+    params:
+        replications=replications_by_setting(),
     script:
         "../scripts/unpack_archive.py"

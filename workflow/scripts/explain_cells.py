@@ -4,6 +4,7 @@ from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
     import json
+    from pathlib import Path
 
     from fedmix.cells.frame import read_cells
     from fedmix.cells.scorecard import printed_cells
@@ -12,8 +13,8 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.storage import write_text
     from fedmix.views.page.views import anchor
 
-    request = read_request(snakemake.params.config, snakemake.config)
-    explainer = Explainer(request)
+    repository = Path(snakemake.scriptdir).resolve().parents[1]
+    explainer = Explainer(read_request(repository / "config", snakemake.config))
     cells = printed_cells(read_cells([snakemake.input.cells]))
     run = cells[cells["n"] + cells["failed"] > 0].to_dict("records")
     explanations = {anchor(cell): "\n".join(explainer.lines(cell)) for cell in run}

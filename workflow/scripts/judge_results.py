@@ -3,6 +3,8 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
+    from pathlib import Path
+
     from fedmix.cells.claims import claims_table, evaluate_claims, read_claims
     from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies, to_markdown
     from fedmix.cells.frame import complete, read_cells
@@ -12,10 +14,11 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.cells.scorecard import cells_table, score_tables
     from fedmix.storage import concatenate, write_records, write_table, write_text
 
-    files, params = snakemake.input, snakemake.params
-    papers = read_papers(params.config)
+    files = snakemake.input
+    repository = Path(snakemake.scriptdir).resolve().parents[1]
+    papers = read_papers(repository / "config")
     items = read_items(papers)
-    cells = complete(read_cells(files.cells), items.values(), params.published)
+    cells = complete(read_cells(files.cells), items.values(), repository / "data" / "published")
     parts = {
         "scores": score_tables(cells),
         "ranks": rank_agreement(cells, items),

@@ -21,6 +21,5 @@ with job(snakemake.log[0], snakemake.threads):
     write_table(snakemake.output.timings, timings)
     write_table(snakemake.output.results, results)
     wildcards = snakemake.wildcards
-    where = f"{wildcards.study}/{wildcards.setting}, replications {wildcards.block}"
-    line = report(snakemake.params.progress, where, wildcards.method, timings["status"].tolist())
-    print(line, flush=True)
+    cell = f"{wildcards.study}/{wildcards.setting}/{wildcards.method}"
+    report(snakemake.params.progress, cell, timings["status"].tolist())

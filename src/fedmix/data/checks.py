@@ -76,6 +76,34 @@ def check_dataset(entry: DatasetEntry, dataset: Dataset, where: str) -> None:
         _expect(entry, where, "sha256 of the values", found, entry.content_sha256)
 
 
+def check_embedding(dataset: Dataset, shape: tuple[int, int | None], where: str) -> None:
+    """Check that an embedded data set has a row for every point, and the columns asked for.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What was read.
+    shape : tuple of int
+        Points and features, from :meth:`DatasetEntry.embedded_shape`; None is any number.
+    where : str
+        The file, for messages.
+
+    Raises
+    ------
+    DataError
+        Naming the file, what was found and what was expected; also for a value that is not finite.
+    """
+    n_points, n_features = shape
+    expected = (n_points, dataset.n_features if n_features is None else n_features)
+    if dataset.features.shape != expected:
+        raise DataError(
+            f"{where} holds {dataset.n_points} points with {dataset.n_features} features; the "
+            f"registry of data sets asks for {expected[0]} with {expected[1]}. Delete it and run "
+            "Snakemake again, and it is remade."
+        )
+    _check_finite(dataset, where)
+
+
 def constant_columns(features: np.ndarray) -> list[int]:
     """Return the columns of an (n, d) array that hold one value only."""
     return np.flatnonzero((features == features[:1]).all(axis=0)).tolist()

@@ -1,4 +1,4 @@
-"""Plain downloads with a deadline: a silent, slow or broken server ends in a clear error."""
+"""Plain downloads with limits: a silent, slow, endless or broken server is a clear error."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ class Downloads:
         Seconds that a server may stay silent.
     log : callable
         Receives a line of progress at a time.
+    largest : int
+        Bytes that one file may hold, as it comes and unpacked.
     deadline : float, default=3600
         Seconds that one file may take, however the server drips.
     """
@@ -43,6 +45,7 @@ class Downloads:
     folder: Path
     timeout: float
     log: Callable[[str], None]
+    largest: int
     deadline: float = 3600.0
 
     def get(self, file: SourceFile) -> Path:
@@ -61,8 +64,8 @@ class Downloads:
         Raises
         ------
         DownloadError
-            If the server cannot be reached, stays silent, breaks off or takes too long, or if what
-            came is not the promised archive.
+            If the server cannot be reached, stays silent, breaks off, takes too long or sends too
+            much, or if what came is not the promised archive.
         """
         key = hashlib.sha256(file.url.encode()).hexdigest()[:12]
         arrived = self.folder / f"{key}-{file.url.rsplit('/', 1)[-1]}"
@@ -70,8 +73,10 @@ class Downloads:
             self.log(f"downloading {file.url}")
             self._download(file.url, arrived)
         try:
-            return _unpack(file, arrived, self.folder / file.name)
-        except (OSError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            return self._unpack(file, arrived, self.folder / file.name)
+        except DownloadError as error:
+            raise DownloadError(f"{file.url}: {error}") from None
+        except Exception as error:  # a bad archive is answered with a dozen kinds
             raise DownloadError(
                 f"{file.url} is not the archive that was expected: {file.name} cannot be unpacked "
                 f"({type(error).__name__}: {error})."
@@ -97,42 +102,63 @@ class Downloads:
                 time.sleep(_PAUSE)
 
     def _store(self, response: requests.Response, target: Path) -> None:
+        promised = response.headers.get("Content-Length")
+        if promised is not None and not promised.isdecimal():
+            raise DownloadError(f"the server promises {promised!r} bytes")
         end = time.monotonic() + self.deadline
-        expected, n_bytes = response.headers.get("Content-Length"), 0
+        # read1 hands over what has come, so that the clock is looked at however slow it drips
+        n_bytes = self._copy(response.raw.read1, target, end)
+        if promised is not None and n_bytes != int(promised):
+            raise DownloadError(f"broke off after {n_bytes} of {promised} bytes")
+
+    def _copy(self, read: Callable[[int], bytes], target: Path, end: float = float("inf")) -> int:
+        """Write what is read, piece by piece, and return its length."""
+        n_bytes = 0
         with open(target, "wb") as stream:
-            # read1 hands over what has come, so that the clock is looked at however slow it drips
-            while chunk := response.raw.read1(_CHUNK):
+            while chunk := read(_CHUNK):
                 stream.write(chunk)
                 n_bytes += len(chunk)
+                if n_bytes > self.largest:
+                    raise DownloadError(
+                        f"{target.name} is larger than {self.largest} bytes, more than this data "
+                        "set can need"
+                    )
                 if time.monotonic() > end:
                     raise DownloadError(f"not complete after {self.deadline:.0f} s")
-        if expected is not None and n_bytes != int(expected):
-            raise DownloadError(f"broke off after {n_bytes} of {expected} bytes")
+        return n_bytes
 
+    def _unpack(self, file: SourceFile, arrived: Path, target: Path) -> Path:
+        """Take the member out of its archive and undo .gz or .Z, if the name has no such end."""
+        if file.member:
+            member = target.with_name(f"member-{Path(file.member).name}")
+            with zipfile.ZipFile(arrived) as archive, archive.open(file.member) as packed:
+                self._copy(packed.read, member)
+            arrived = member
+        if arrived.suffix == ".gz" and target.suffix != ".gz":
+            with gzip.open(arrived) as source:
+                self._copy(source.read, target)
+        elif arrived.suffix == ".Z" and target.suffix != ".Z":
+            self._uncompress(arrived, target)
+        else:
+            shutil.copyfile(arrived, target)
+        return target
 
-def _unpack(file: SourceFile, arrived: Path, target: Path) -> Path:
-    """Take the member out of its archive and undo .gz or .Z, if the wanted file has no such end."""
-    if file.member:
-        member = target.with_name(f"member-{Path(file.member).name}")
-        with zipfile.ZipFile(arrived) as archive:
-            member.write_bytes(archive.read(file.member))
-        arrived = member
-    if arrived.suffix == ".gz" and target.suffix != ".gz":
-        with gzip.open(arrived) as source, open(target, "wb") as stream:
-            shutil.copyfileobj(source, stream)
-    elif arrived.suffix == ".Z" and target.suffix != ".Z":
-        _uncompress(arrived, target)
-    else:
-        shutil.copyfile(arrived, target)
-    return target
-
-
-def _uncompress(source: Path, target: Path) -> None:
-    """Undo Unix compress; gzip's own program can, Python's library cannot."""
-    with open(source, "rb") as packed, open(target, "wb") as stream:
-        done = subprocess.run(["gzip", "-dc"], stdin=packed, stdout=stream, stderr=subprocess.PIPE)
-    if done.returncode:
-        raise OSError(done.stderr.decode(errors="replace").strip())
+    def _uncompress(self, source: Path, target: Path) -> None:
+        """Undo Unix compress; gzip's own program can, Python's library cannot."""
+        with (
+            open(source, "rb") as packed,
+            subprocess.Popen(
+                ["gzip", "-dc"], stdin=packed, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            ) as program,
+        ):
+            try:
+                self._copy(program.stdout.read, target)
+            except DownloadError:
+                program.kill()
+                raise
+            complaint = program.stderr.read()
+        if program.returncode:
+            raise OSError(complaint.decode(errors="replace").strip())
 
 
 def _first_line(error: BaseException) -> str:

@@ -14,8 +14,8 @@ from fedmix.data.dataset import Dataset, load_dataset, save_dataset
 from fedmix.data.download import Downloads
 from fedmix.data.openml_source import fetch_table
 from fedmix.data.readers import read
-from fedmix.data.registry import DatasetEntry, Source, SourceFile
-from fedmix.errors import ConfigurationError, DataError, DownloadError
+from fedmix.data.registry import DatasetEntry, Source, SourceFile, mirror_folder
+from fedmix.errors import DataError, DownloadError, FedmixError
 
 _logger = logging.getLogger(__name__)
 #: Folder inside the raw folder where people place raw files by hand.
@@ -74,7 +74,9 @@ def fetch(
         else:
             log(f"{entry.name}: {target} is there and passes all checks")
             return target
-    dataset = _obtain(entry, raw_folder, _local_folders(raw_folder, mirror), timeout, log)
+    found = mirror_folder(mirror)
+    folders = [raw_folder / ORIGINALS, *([found] if found else [])]
+    dataset = _obtain(entry, raw_folder, folders, timeout, log)
     constant = constant_columns(dataset.features)
     if constant:
         log(f"{entry.name}: {len(constant)} columns hold one value only, as expected")
@@ -100,19 +102,6 @@ def load(entry: DatasetEntry, raw_folder: str | os.PathLike) -> Dataset:
     return dataset
 
 
-def _local_folders(raw_folder: Path, mirror: str | os.PathLike | None) -> list[Path]:
-    folders = [raw_folder / ORIGINALS]
-    mirror = mirror or os.environ.get("FEDMIX_MIRROR")
-    if mirror:
-        if not Path(mirror).is_dir():
-            raise ConfigurationError(
-                f"The mirror {mirror} is not a folder. Give mirror=<folder> (or FEDMIX_MIRROR) an "
-                "existing folder with raw files, or leave it out to download them."
-            )
-        folders.append(Path(mirror))
-    return folders
-
-
 def _obtain(
     entry: DatasetEntry,
     raw_folder: Path,
@@ -130,11 +119,11 @@ def _obtain(
     raw_folder.mkdir(parents=True, exist_ok=True)
     failures = []
     with TemporaryDirectory(prefix=f".{entry.name}-", dir=raw_folder) as temporary:
-        downloads = Downloads(Path(temporary), timeout, log)
+        downloads = Downloads(Path(temporary), timeout, log, entry.largest_file)
         for source in filter(lambda s: s.downloadable, entry.sources):
             try:
                 return _download(entry, source, downloads)
-            except (DownloadError, DataError) as error:
+            except FedmixError as error:
                 log(f"{entry.name}: {error}")
                 failures.append(str(error))
     raise DownloadError(_nothing_worked(entry, folders, failures))
@@ -170,7 +159,7 @@ def _read_at_hand(entry: DatasetEntry, source: Source, paths: Sequence[Path]) ->
 def _download(entry: DatasetEntry, source: Source, downloads: Downloads) -> Dataset:
     if source.openml is not None:
         where = f"OpenML data set {source.openml}"
-        paths = [fetch_table(source.openml, downloads.folder, downloads.timeout, downloads.log)]
+        paths = [fetch_table(source.openml, downloads)]
     else:
         where = ", ".join(dict.fromkeys(file.url for file in source.files))
         paths = [downloads.get(file) for file in source.files]

@@ -9,34 +9,24 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
+from fedmix.data.download import Downloads
 from fedmix.errors import DownloadError
 
 #: Environment variable with another server's address, e.g. ``http://127.0.0.1:8080/api/v1/xml``.
 SERVER_VARIABLE = "FEDMIX_OPENML_SERVER"
 
 
-def fetch_table(
-    number: int,
-    folder: Path,
-    timeout: float,
-    log: Callable[[str], None],
-    deadline: float = 1800.0,
-) -> Path:
+def fetch_table(number: int, downloads: Downloads, deadline: float = 1800.0) -> Path:
     """Download a data set's table from OpenML.
 
     Parameters
     ----------
     number : int
         Its number there.
-    folder : path
-        Temporary folder for the client's cache and the result.
-    timeout : float
-        Seconds that a server may stay silent.
-    log : callable
-        Receives a line of progress.
+    downloads : Downloads
+        Its folder takes the client's cache and the result; its limits hold but for the deadline.
     deadline : float, default=1800
         Seconds for all of it; parsing a large ARFF file takes minutes.
 
@@ -48,14 +38,16 @@ def fetch_table(
     Raises
     ------
     DownloadError
-        If the client fails or does not finish in time.
+        If the client fails, does not finish in time or gets too much.
     """
-    log(f"downloading OpenML data set {number}")
+    folder = downloads.folder
+    downloads.log(f"downloading OpenML data set {number}")
     target = folder / f"openml-{number}.parquet"
     cache = str(folder / f"openml-{number}-cache")
     environment = os.environ | {"OPENML_CACHE_DIR": cache, "XDG_CONFIG_HOME": cache}
     command = [sys.executable, "-m", "fedmix.data.openml_client"]
-    command += [str(number), str(target), str(timeout), os.environ.get(SERVER_VARIABLE, "")]
+    command += [str(number), str(target), str(downloads.timeout), str(downloads.largest)]
+    command += [os.environ.get(SERVER_VARIABLE, "")]
     try:
         done = subprocess.run(
             command, env=environment, timeout=deadline, capture_output=True, text=True

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fedmix.configuration import raise_all, read_document, read_schema, validate
+from fedmix.errors import ConfigurationError
+
+# Bytes of a number written out with its separator, generously; and what may lie beside the values:
+# descriptions, and originals that are larger than the table made of them.
+_LONGEST_NUMBER = 32
+_BESIDE = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -110,6 +117,17 @@ class DatasetEntry:
     homepage: str = ""
     note: str = ""
 
+    @property
+    def largest_file(self) -> int:
+        """Bytes that a raw file of this shape can need; a download that goes on is stopped."""
+        return _BESIDE + _LONGEST_NUMBER * self.n_points * (self.n_features + 1)
+
+    def embedded_shape(self, embedding: str) -> tuple[int, int | None]:
+        """Return points and features of an embedding; None where its kind decides."""
+        spec = self.embeddings[embedding]
+        as_they_are = self.n_features if spec["kind"] in ("identity", "standardize") else None
+        return self.n_points, spec.get("n_components", as_they_are)
+
     @classmethod
     def from_mapping(cls, name: str, values: Mapping[str, Any]) -> DatasetEntry:
         """Build an entry from what the registry's file has under its name."""
@@ -162,6 +180,23 @@ def entries_of(document: Mapping[str, Any], file: str = "datasets.yaml") -> dict
     entries = {name: DatasetEntry.from_mapping(name, values) for name, values in document.items()}
     raise_all(f"{file}: {e}" for entry in entries.values() for e in _errors(entry))
     return entries
+
+
+def mirror_folder(mirror: str | os.PathLike | None) -> Path | None:
+    """Return the mirror that is asked for, by name or by the environment variable FEDMIX_MIRROR.
+
+    Raises
+    ------
+    ConfigurationError
+        If it is not a folder.
+    """
+    mirror = mirror or os.environ.get("FEDMIX_MIRROR")
+    if mirror and not Path(mirror).is_dir():
+        raise ConfigurationError(
+            f"The mirror {mirror} is not a folder. Give mirror=<folder> (or FEDMIX_MIRROR) an "
+            "existing folder with raw files, or leave it out to download them."
+        )
+    return Path(mirror) if mirror else None
 
 
 def _source(values: Mapping[str, Any]) -> Source:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from fedmix.kernels.compiler import njit
 from fedmix.kernels.distances import squared_distance
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from fedmix.kernels.compiler import njit
 
 
 @njit(cache=True, inline="always")

@@ -1,8 +1,8 @@
 """E-step of Gaussian mixtures with identity covariances, for all clients in one pass."""
 
 import numpy as np
-from numba import njit
 
+from fedmix.kernels.compiler import njit
 from fedmix.kernels.responsibilities import BLOCK, REORDER, normalise
 
 

@@ -5,8 +5,10 @@ is plain arithmetic, so a loop over it becomes vector instructions.
 """
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from fedmix.kernels.compiler import njit
 
 LOG2_E = 1.4426950408889634
 LOG_2_HIGH = 6.93147180369123816490e-01  # 33 bits: a product with an exponent is exact

@@ -1,8 +1,8 @@
 """E-step of the joint mixture of covariates and regressions, for all clients in one pass."""
 
 import numpy as np
-from numba import njit
 
+from fedmix.kernels.compiler import njit
 from fedmix.kernels.regression import add_normal, residuals_of
 from fedmix.kernels.responsibilities import BELOW, BLOCK, FLOOR, NO_FLOOR, REORDER, normalise
 

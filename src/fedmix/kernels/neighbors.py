@@ -1,7 +1,8 @@
 """Selection of nearest neighbours from blocks of a distance matrix."""
 
 import numpy as np
-from numba import njit
+
+from fedmix.kernels.compiler import njit
 
 
 @njit(cache=True, nogil=True)

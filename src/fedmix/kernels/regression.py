@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-from numba import njit
 
+from fedmix.kernels.compiler import njit
 from fedmix.kernels.responsibilities import BLOCK, REORDER, normalise
 
 

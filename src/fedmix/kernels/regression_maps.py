@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedmix.clients import Clients, offsets_of
+from fedmix.kernels.compiler import njit
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-from numba import njit
 
+from fedmix.kernels.compiler import njit
 from fedmix.kernels.exponential import exp_of_nonpositive
 
 BLOCK = 256  # points a block: the scratch of 10 components stays in the first-level cache

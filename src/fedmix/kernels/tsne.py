@@ -5,7 +5,8 @@ tests), release the interpreter lock, and add up in an order that does not depen
 """
 
 import numpy as np
-from numba import njit
+
+from fedmix.kernels.compiler import njit
 
 #: Points in a block of the repulsion: long rows for the vector units, still near in the cache.
 BLOCK = 2048

@@ -176,8 +176,7 @@ class FederatedEstimator(BaseEstimator):
 
     def _warn_of_no_convergence(self, spent: str) -> None:
         warnings.warn(
-            f"{type(self).__name__} did not meet its tolerance within {spent}. Allow more, or a "
-            "larger tol.",
+            f"{type(self).__name__} did not meet its tolerance within {spent}: allow more.",
             ConvergenceWarning,
             stacklevel=2,
         )

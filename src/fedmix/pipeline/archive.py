@@ -1,27 +1,43 @@
 """One file with everything a reader needs to remake tables, figures and the page.
 
-The archive is a zip with the files under their own relative paths and ``manifest.json``, which
-holds the size and sha256 of each of them and what the run was (versions, commit, preset). Equal
-files give equal bytes.
+The archive is a zip with the collected results under their own relative paths and
+``manifest.json``, which holds the size and sha256 of each of them and what the run was (options,
+versions, commit). Equal files give equal bytes.
+
+An archive comes from anywhere. Its checksums find damage, not malice, for they lie in the same
+file: what protects the reader is that nothing but collected results is ever written, in their own
+places, and that nothing but the options of a run is taken from the manifest.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import re
+import shutil
+import stat
 import zipfile
-import zlib
-from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePosixPath
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any
 
-from fedmix.errors import DataError
-from fedmix.storage import atomic_path
+from fedmix.errors import DataError, FedmixError
+from fedmix.storage import atomic_path, sha256_of
 
 MANIFEST = "manifest.json"
+# The options that say what is run; an archive carries them and no others.
+RUN_OPTIONS = ("preset", "replications", "block")
 _FORMAT = 1
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip can hold: no run's clock in the bytes
+_RESULT_FILE = re.compile(
+    r"results/[a-z0-9_]+/(?!\.)[^/\\:\x00-\x1f]+/(results|timings)\.parquet", re.ASCII
+)
+_MOST_MEMBERS = 100_000  # the largest preset has a thousand
+_LARGEST_MANIFEST = 1 << 25  # bytes: room for as many entries
+_PIECE = 1 << 20  # bytes read at a time
 
 
 def make(
@@ -35,13 +51,14 @@ def make(
     Parameters
     ----------
     paths : iterable of path-like
-        Files, or folders taken whole; all of them under ``root``. Hidden files are left out.
+        Collected results: ``results/<study>/<setting>/{results,timings}.parquet`` under ``root``.
     archive : path-like
         The zip file to write, whole or not at all.
     root : path-like
         Paths in the archive are relative to it.
     about : mapping, optional
-        What the run was: versions, commit, preset, replications. Plain JSON values.
+        What the run was: ``options`` (those of :data:`RUN_OPTIONS`), and whatever else a reader
+        may want to know. Plain JSON values.
 
     Returns
     -------
@@ -51,134 +68,214 @@ def make(
     Raises
     ------
     DataError
-        If there is nothing to archive, or a path is missing or outside ``root``.
+        If there is nothing to archive, or a path is missing or no collected result.
 
     Examples
     --------
-    >>> make(["results/fedgrem_real", "config"], "results/archive.zip",
-    ...      about={"preset": "paper"})                              # doctest: +SKIP
+    >>> make(["results/fedgrem_real/digits/results.parquet"], "results/archive.zip",
+    ...      about={"options": {"preset": "paper"}})                  # doctest: +SKIP
     """
-    root = Path(root).resolve()
-    files = {_name(path, root): path for path in _files(paths, Path(archive))}
+    files = {_name(Path(path), Path(root).resolve()): Path(path) for path in paths}
     if not files:
         raise DataError("There is nothing to archive: no files were found. Run a study first.")
-    entries: dict[str, dict[str, Any]] = {}
+    entries: dict[str, dict[str, Any]] = {
+        name: {"size": path.stat().st_size, "sha256": sha256_of(path)}
+        for name, path in sorted(files.items())
+    }
     manifest = {"format": _FORMAT, "about": dict(about or {}), "files": entries}
     with atomic_path(archive) as temporary, zipfile.ZipFile(temporary, "w") as bundle:
-        for name in sorted(files):
-            content = files[name].read_bytes()
-            entries[name] = {"size": len(content), "sha256": _digest(content)}
-            _write(bundle, name, content)
-        _write(bundle, MANIFEST, (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
+        for name in entries:
+            entry = _member(name)
+            entry.file_size = entries[name]["size"]
+            with open(files[name], "rb") as source, bundle.open(entry, "w") as target:
+                shutil.copyfileobj(source, target, _PIECE)
+        text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
+        bundle.writestr(_member(MANIFEST), text, compress_type=zipfile.ZIP_DEFLATED)
     return manifest
 
 
-def extract(archive: str | os.PathLike, folder: str | os.PathLike) -> dict[str, Any]:
-    """Unpack an archive, checking every file before any is written.
+def extract(
+    archive: str | os.PathLike, folder: str | os.PathLike, wanted: Iterable[str]
+) -> list[str]:
+    """Unpack collected results, checking the whole archive before any file is written.
 
     Parameters
     ----------
     archive : path-like
-        Made by :func:`make`.
+        Made by :func:`make`, by whomever.
     folder : path-like
         Where to unpack; files of the same name are replaced.
+    wanted : iterable of str
+        The files to unpack, by their names in the archive.
 
     Returns
     -------
-    dict
-        The manifest.
+    list of str
+        What else the archive holds.
 
     Raises
     ------
     DataError
-        If the file is missing or damaged, a checksum differs, a file is missing or too many, or a
-        path would lead outside ``folder``. Nothing is written then.
+        If the archive is missing, damaged or of another shape, lacks a file, holds anything but
+        collected results, or a file would be written through a link. Nothing is written then.
     """
-    contents, manifest = _verified(Path(archive))
-    for name, content in contents.items():
-        with atomic_path(Path(folder) / name) as temporary:
-            temporary.write_bytes(content)
-    return manifest
+    folder, names = Path(folder).resolve(), list(wanted)
+    with _opened(Path(archive)) as (bundle, manifest):
+        others = sorted(manifest["files"].keys() - set(names))
+        _refuse(archive, (f"it lacks {n}" for n in names if n not in manifest["files"]))
+        _refuse(archive, (problem for name in names for problem in _place(folder, name)))
+        for name in names:
+            with atomic_path(folder / name) as temporary, open(temporary, "wb") as target:
+                for piece in _pieces(bundle.open(name)):
+                    target.write(piece)
+    return others
 
 
-def read_manifest(archive: str | os.PathLike) -> dict[str, Any]:
-    """Return an archive's manifest after checking the whole archive.
+def read_options(archive: str | os.PathLike) -> dict[str, Any]:
+    """Return the options of the run that an archive holds, after checking the whole archive.
+
+    Returns
+    -------
+    dict
+        Of :data:`RUN_OPTIONS`: a preset's name, and whole numbers or None.
 
     Raises
     ------
     DataError
         As :func:`extract`.
     """
-    return _verified(Path(archive))[1]
+    with _opened(Path(archive)) as (_, manifest):
+        return {key: manifest["about"]["options"].get(key) for key in RUN_OPTIONS}
 
 
-def _verified(archive: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """Return all files' contents and the manifest, if everything is as it was made."""
+@contextmanager
+def _opened(archive: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
+    """Yield the zip and its manifest, if everything is as it was made."""
+    if not archive.is_file():
+        raise DataError(f"There is no archive {archive}.")
     try:
         with zipfile.ZipFile(archive) as bundle:
-            names = bundle.namelist()
-            contents = {name: bundle.read(name) for name in names}
-        manifest = json.loads(contents.pop(MANIFEST))
-        promised = manifest["files"]
-        version = manifest["format"]
-    except FileNotFoundError:
-        raise DataError(f"There is no archive {archive}.") from None
-    except KeyError as error:
-        raise DataError(f"{archive} is no archive of fedmix: it lacks {error}.") from error
-    except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError) as error:
+            members = bundle.infolist()
+            _refuse(archive, _member_problems(members, archive.stat().st_size))
+            manifest = json.loads(bundle.read(MANIFEST))
+            _refuse(archive, _manifest_problems(manifest))
+            _refuse(archive, _content_problems(bundle, manifest["files"]))
+            yield bundle, manifest
+    except FedmixError:
+        raise
+    # zipfile and json answer a bad file with a dozen kinds of error
+    except Exception as error:
         raise DataError(
-            f"{archive} is damaged or no archive ({error}). Fetch it again, and compare its size."
+            f"{archive} is damaged or no archive ({type(error).__name__}: {error}). Fetch it "
+            "again, and compare its size."
         ) from error
-    if version != _FORMAT:
-        raise DataError(f"{archive} has format {version}; this fedmix reads format {_FORMAT}.")
-    _check(archive, contents, promised)
-    return contents, manifest
 
 
-def _check(archive: Path, contents: Mapping[str, bytes], promised: Mapping[str, Any]) -> None:
-    problems = [f"{name}: missing" for name in sorted(promised.keys() - contents.keys())]
-    problems += [f"{name}: not in the manifest" for name in sorted(contents.keys() - promised)]
-    problems += [f"{name}: leads outside the folder" for name in contents if not _is_inside(name)]
-    problems += [
-        f"{name}: sha256 is {_digest(content)[:12]}..., expected {promised[name]['sha256'][:12]}..."
-        for name, content in contents.items()
-        if name in promised and _digest(content) != promised[name]["sha256"]
-    ]
-    if problems:
-        listing = "\n".join(f"  - {problem}" for problem in problems)
-        raise DataError(f"{archive} is not what was made; nothing was unpacked:\n{listing}")
+def _member_problems(members: list[zipfile.ZipInfo], size: int) -> Iterator[str]:
+    """Yield what is wrong with the zip's list, before anything in it is read."""
+    if len(members) > _MOST_MEMBERS:
+        yield f"{len(members)} members; at most {_MOST_MEMBERS} are read"
+        return
+    names = Counter(member.filename for member in members)
+    if MANIFEST not in names:
+        yield f"no archive of fedmix: it lacks {MANIFEST}"
+    yield from (f"{name}: listed {count} times" for name, count in names.items() if count > 1)
+    for member in members:
+        kind = stat.S_IFMT(member.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG):
+            yield f"{member.filename!r}: no plain file"
+        elif member.filename == MANIFEST:
+            if member.file_size > _LARGEST_MANIFEST:
+                yield f"{MANIFEST}: {member.file_size} bytes; at most {_LARGEST_MANIFEST} are read"
+        elif not _RESULT_FILE.fullmatch(member.filename):
+            yield f"{member.filename!r}: no collected result; an archive holds nothing else"
+        elif member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
+            yield f"{member.filename}: compressed or encrypted; results are stored as they are"
+    # What is stored cannot be larger than the file that it lies in, unless members overlap.
+    unpacked = sum(member.file_size for member in members if member.filename != MANIFEST)
+    if unpacked > size:
+        yield f"{unpacked} bytes of results in a file of {size}"
 
 
-def _files(paths: Iterable[str | os.PathLike], archive: Path) -> list[Path]:
-    """Return all files, folders walked, without hidden ones and the archive itself."""
-    found: list[Path] = []
-    for path in map(Path, paths):
-        if not path.exists():
-            raise DataError(f"{path} does not exist, so it cannot be archived.")
-        found += [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
-    own = archive.resolve()
-    return [p for p in found if not p.name.startswith(".") and p.resolve() != own]
+def _manifest_problems(manifest: Any) -> Iterator[str]:
+    """Yield where a manifest has another shape than :func:`make` gives it."""
+    if not isinstance(manifest, dict) or manifest.keys() != {"format", "about", "files"}:
+        yield f"{MANIFEST}: expected the keys format, about and files"
+        return
+    if manifest["format"] != _FORMAT:
+        yield f"format {manifest['format']!r}; this fedmix reads format {_FORMAT}"
+    files, about = manifest["files"], manifest["about"]
+    if not isinstance(files, dict) or not all(map(_is_entry, files.values())):
+        yield f"{MANIFEST}: expected a size and a sha256 for every file"
+    options = about.get("options") if isinstance(about, dict) else None
+    if not isinstance(options, dict) or not options.keys() <= set(RUN_OPTIONS):
+        yield f"{MANIFEST}: about.options may hold {', '.join(RUN_OPTIONS)} and nothing else"
+        return
+    preset = options.get("preset")
+    if not isinstance(preset, str) or not re.fullmatch("[a-z0-9_]+", preset, re.ASCII):
+        yield f"{MANIFEST}: {preset!r} is no preset's name"
+    for key in ("replications", "block"):
+        value = options.get(key)
+        if value is not None and (type(value) is not int or value < 1):
+            yield f"{MANIFEST}: {key} is {value!r}; expected a whole number from 1 on, or null"
+
+
+def _is_entry(entry: Any) -> bool:
+    if not isinstance(entry, dict) or entry.keys() != {"size", "sha256"}:
+        return False
+    return type(entry["size"]) is int and isinstance(entry["sha256"], str)
+
+
+def _content_problems(bundle: zipfile.ZipFile, promised: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where the members are not what the manifest promises."""
+    found = set(bundle.namelist()) - {MANIFEST}
+    yield from (f"{name!r}: missing" for name in sorted(promised.keys() - found))
+    yield from (f"{name}: not in the manifest" for name in sorted(found - promised.keys()))
+    for name in sorted(found & promised.keys()):
+        digest = sha256()
+        for piece in _pieces(bundle.open(name)):
+            digest.update(piece)
+        expected = promised[name]["sha256"]
+        if digest.hexdigest() != expected:
+            yield f"{name}: sha256 is {digest.hexdigest()[:12]}..., expected {expected[:12]}..."
+
+
+def _place(folder: Path, name: str) -> Iterator[str]:
+    """Yield why a file cannot be written to its own place in a folder without links."""
+    target = folder / name
+    if target.resolve() != target:
+        yield f"{name}: a link leads to {target.resolve()}; give the run a folder: --directory"
+    elif target.is_dir() or any(p.exists() and not p.is_dir() for p in target.parents):
+        yield f"{name}: a file and a folder of one name stand in each other's way"
+
+
+def _refuse(archive: str | os.PathLike, problems: Iterable[str]) -> None:
+    found = list(problems)
+    if found:
+        listing = "\n".join(f"  - {problem}" for problem in found[:20])
+        more = f"\n  ({len(found) - 20} more)" if len(found) > 20 else ""
+        raise DataError(f"{archive} is refused; nothing was unpacked:\n{listing}{more}")
+
+
+def _pieces(member: IO[bytes]) -> Iterator[bytes]:
+    with member:
+        while piece := member.read(_PIECE):
+            yield piece
 
 
 def _name(path: Path, root: Path) -> str:
+    if not path.is_file():
+        raise DataError(f"{path} does not exist, so it cannot be archived.")
     try:
-        return path.resolve().relative_to(root).as_posix()
+        name = path.resolve().relative_to(root).as_posix()
     except ValueError:
         raise DataError(f"{path} lies outside {root}, so it has no place in the archive.") from None
+    if not _RESULT_FILE.fullmatch(name):
+        raise DataError(f"{name} is no collected result; an archive holds nothing else.")
+    return name
 
 
-def _write(bundle: zipfile.ZipFile, name: str, content: bytes) -> None:
+def _member(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, date_time=_EPOCH)
-    entry.external_attr = 0o644 << 16
-    # Parquet is compressed already.
-    packed = zipfile.ZIP_STORED if name.endswith(".parquet") else zipfile.ZIP_DEFLATED
-    bundle.writestr(entry, content, compress_type=packed)
-
-
-def _is_inside(name: str) -> bool:
-    path = PurePosixPath(name)
-    return not path.is_absolute() and ".." not in path.parts and "\\" not in name
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    entry.external_attr = (stat.S_IFREG | 0o644) << 16
+    return entry

@@ -221,7 +221,8 @@ def _printed(cell: Cell) -> Iterator[str]:
     if not cell["printed_text"]:
         yield "The paper prints no such number."
         return
-    yield f"{cell['printed_text']} in {cell['printed_file']}, line {cell['printed_line']}"
+    file = f"data/published/{cell['printed_file']}"
+    yield f"{cell['printed_text']} in {file}, line {cell['printed_line']}"
     yield (
         f"ours minus theirs: {cell['difference']:+.4g}, that is {cell['difference_in_sd']:+.2f} "
         f"printed sd and {cell['difference_in_se']:+.2f} standard errors"

@@ -1,4 +1,4 @@
-"""What a request will take: core-hours and memory, and which blocks suit it."""
+"""What a request will take: core-hours, memory and disk, and which blocks suit it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ FIRST_ESTIMATES = {
 }
 _OTHER_EXPERIMENT = 1.0
 _FIRST_MEMORY = 400.0  # MB: Python, NumPy, Numba and the largest data set
+_FIRST_DISK = 20e3  # bytes a replication of one method leaves: its rows, twice, and its clients
 STARTUP = 3.0  # seconds until a job does its own work: imports, compiled code from the cache
 _LONG_ENOUGH = 600.0  # seconds after which starting a job no longer matters
 
@@ -85,6 +86,10 @@ class Costs:
         """Return how many blocks of a study have been measured."""
         return len(self._of(study.name, None, None))
 
+    def n_replications(self, study: Study) -> int:
+        """Return how many replications of methods of a study have been measured."""
+        return sum(b.replications for b in self._of(study.name, None, None))
+
     def _of(self, study: str, setting: str | None, method: str | None) -> list[Benchmark]:
         return [
             benchmark
@@ -96,12 +101,17 @@ class Costs:
 
 @dataclass(frozen=True)
 class StudyForecast:
-    """What a study takes if nothing is finished yet, with advice on its blocks."""
+    """What a study takes if nothing is finished yet, with advice on its blocks.
+
+    ``hours`` are core-hours, ``memory`` is that of the largest job in MB, ``disk`` what lies under
+    ``results`` in the end, in MB.
+    """
 
     study: str
     jobs: int
     hours: float
     memory: float
+    disk: float
     n_measured: int
     replications: int
     block: int
@@ -154,10 +164,10 @@ def forecast(request: Request, workdir: str | Path = ".") -> list[StudyForecast]
         Where finished blocks lie whose benchmarks are better than a first estimate.
     """
     costs = read_costs(request, workdir)
-    return [_forecast_study(study, costs) for study in request.studies.values()]
+    return [_forecast_study(study, costs, Path(workdir)) for study in request.studies.values()]
 
 
-def _forecast_study(study: Study, costs: Costs) -> StudyForecast:
+def _forecast_study(study: Study, costs: Costs, workdir: Path) -> StudyForecast:
     cells = [(s, m) for s in study.settings.values() for m in study.methods_of(s)]
     seconds = [costs.per_replication(study, setting, method) for setting, method in cells]
     jobs = sum(len(study.blocks_of(method, setting)) for setting, method in cells)
@@ -168,11 +178,24 @@ def _forecast_study(study: Study, costs: Costs) -> StudyForecast:
         jobs=jobs,
         hours=work / 3600,
         memory=costs.memory(study),
+        disk=sum(replications) * _disk_per_replication(study, costs, workdir) / 1e6,
         n_measured=costs.n_measured(study),
         replications=study.replications,
         block=study.block,
         advised_block=advised_block(max(seconds, default=0.0), study.replications),
     )
+
+
+def _disk_per_replication(study: Study, costs: Costs, workdir: Path) -> float:
+    """Return the bytes that a replication of a method leaves, its share of common files included.
+
+    Data and embeddings are not counted: they are shared by studies and presets.
+    """
+    measured = costs.n_replications(study)
+    if not measured:
+        return _FIRST_DISK
+    files = Path(workdir, "results", study.name).rglob("*")
+    return sum(file.stat().st_size for file in files if file.is_file()) / measured
 
 
 def advised_block(seconds: float, replications: int) -> int:
@@ -201,7 +224,7 @@ def forecast_lines(studies: list[StudyForecast]) -> Iterator[str]:
         basis = f"{study.n_measured} measured blocks" if study.n_measured else "a first estimate"
         yield (
             f"{study.study}: {study.hours:.1f} core-hours in {study.jobs} jobs of up to "
-            f"{study.memory:.0f} MB, from {basis}"
+            f"{study.memory:.0f} MB, {_megabytes(study.disk)} on disk, from {basis}"
         )
         ratio = study.block / study.advised_block
         if not 0.5 <= ratio <= 2:
@@ -209,4 +232,9 @@ def forecast_lines(studies: list[StudyForecast]) -> Iterator[str]:
                 f"  {study.block} replications a job are {'many' if ratio > 1 else 'few'}: "
                 f"about {study.advised_block} make its slowest job last ten minutes"
             )
-    yield f"Together: {sum(study.hours for study in studies):.1f} core-hours"
+    hours, disk = sum(s.hours for s in studies), sum(s.disk for s in studies)
+    yield f"Together: {hours:.1f} core-hours, {_megabytes(disk)} on disk"
+
+
+def _megabytes(size: float) -> str:
+    return f"{size:.0f} MB" if size < 1000 else f"{size / 1000:.1f} GB"

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fedmix.errors import FedmixError
+from fedmix.pipeline.progress import CLEAR_LINE
 from fedmix.pipeline.provenance import ROOT, source_hash
 
 _THREAD_VARIABLES = (
@@ -56,7 +57,8 @@ def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
     except Exception as error:
         logging.getLogger("fedmix").error("the job failed\n%s", traceback.format_exc())
         title = str(error) if isinstance(error, FedmixError) else f"{type(error).__name__}: {error}"
-        print(f"{title}\n(traceback: {log})", file=sys.stderr)
+        clear = CLEAR_LINE if sys.stderr.isatty() else ""
+        print(f"{clear}{title}\n(traceback: {log})", file=sys.stderr)
         sys.exit(1)
     finally:
         logging.shutdown()

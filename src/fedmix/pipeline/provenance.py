@@ -7,6 +7,8 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
+from fedmix.storage import sha256_of
+
 PACKAGE = "fedmix"
 ROOT = Path(__file__).parents[1]
 _RESOURCES = (".html", ".css", ".js", ".mplstyle")
@@ -39,6 +41,27 @@ def source_files(*modules: str) -> list[str]:
     asked = [name for module in modules for name in (module, *_modules_within(module))]
     files = set().union(*map(_closure, asked), *map(_other_files_within, modules))
     return sorted(path.relative_to(ROOT).as_posix() for path in files)
+
+
+def content_hash(root: Path, *patterns: str) -> str:
+    """Return a hash of files' names and contents, wherever they lie and however old they are.
+
+    Parameters
+    ----------
+    root : path
+        Names count relative to it.
+    *patterns : str
+        Files below it, by name or with wildcards.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
+    """
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in patterns for path in root.glob(pattern)}):
+        digest.update(f"{path.relative_to(root).as_posix()} {sha256_of(path)}\n".encode())
+    return digest.hexdigest()[:16]
 
 
 @cache

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.pipeline.forecast import Costs, read_costs
 from fedmix.pipeline.locking import is_locked
 from fedmix.pipeline.plan import Setting, Study
@@ -122,31 +123,59 @@ def _failed_replications(blocks: Iterable[Path]) -> tuple[int, str]:
     return count, message
 
 
-def status_lines(cells: list[CellStatus]) -> Iterator[str]:
-    """Yield a table for people: a line a method, a sum a study."""
-    for study in dict.fromkeys(cell.study for cell in cells):
-        mine = [cell for cell in cells if cell.study == study]
-        yield _study_line(study, mine)
+def status_lines(cells: list[CellStatus], study: str | None = None) -> Iterator[str]:
+    """Yield a table for people.
+
+    Parameters
+    ----------
+    cells : list of CellStatus
+        From :func:`read_status`.
+    study : str, optional
+        The study to tell every method in every setting of; default is a line a study, with the
+        first error of each.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no such study, with the nearest names.
+    """
+    studies = dict.fromkeys(cell.study for cell in cells)
+    if study is not None and study not in studies:
+        raise ConfigurationError(f"There is no study {study!r}. {nearest_names(study, studies)}")
+    for name in studies if study is None else [study]:
+        mine = [cell for cell in cells if cell.study == name]
+        yield _study_line(name, mine)
+        if study is None:
+            told = next((c for c in mine if c.message), None)
+            if told:
+                yield f"  first error: {told.setting}  {told.method}: {told.message}"
+            continue
         width = max(len(f"{cell.setting}  {cell.method}") for cell in mine)
         for cell in mine:
             yield _cell_line(cell, width)
+    if study is None and studies:
+        yield f"Every setting and method of a study: python -m fedmix status {next(iter(studies))}"
 
 
 def _study_line(study: str, cells: list[CellStatus]) -> str:
     done, blocks = sum(c.done for c in cells), sum(c.blocks for c in cells)
     used, left = sum(c.hours_used for c in cells), sum(c.hours_left for c in cells)
     return (
-        f"{study}: {done} of {blocks} blocks done, "
+        f"{study}: {done} of {blocks} blocks done{_told(cells)}, "
         f"{used:.2f} core-hours used, about {left:.2f} left"
     )
 
 
-def _cell_line(cell: CellStatus, width: int) -> str:
+def _told(cells: list[CellStatus]) -> str:
     counts = {
-        "running": cell.running,
-        "failed": cell.failed,
-        "replications failed": cell.replications_failed,
+        "running": sum(c.running for c in cells),
+        "failed": sum(c.failed for c in cells),
+        "replications failed": sum(c.replications_failed for c in cells),
     }
-    told = "".join(f", {count} {word}" for word, count in counts.items() if count)
+    return "".join(f", {count} {word}" for word, count in counts.items() if count)
+
+
+def _cell_line(cell: CellStatus, width: int) -> str:
+    told = _told([cell])
     line = f"  {f'{cell.setting}  {cell.method}':<{width}}  {cell.done}/{cell.blocks} done{told}"
     return f"{line}: {cell.message}" if cell.message else line

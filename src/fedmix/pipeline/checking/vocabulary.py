@@ -16,7 +16,10 @@ from fedmix.pipeline.plan import Setting, Study
 OF_EVERY_RUN = ("seconds", "rounds", "floats_up", "floats_down")
 
 #: What tells cells apart beside settings and the methods' parameters; see fedmix.cells.frame.
-OF_EVERY_CELL = ("variant", "setting", "method", "label", "metric", "contaminated_percent")
+OF_EVERY_CELL = (
+    *("row", "column", "variant", "setting", "method", "label", "metric"),
+    "contaminated_percent",
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,108 @@
+"""A file of results that is not what its name says is named, with what it holds."""
+
+import shutil
+import sys
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedmix.data import Dataset, check_embedding
+from fedmix.errors import DataError
+from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.runner import Scenario, run_block
+from fedmix.pipeline.blocks import COLUMNS, read_block, read_collected
+from fedmix.storage import write_table
+
+FOLDER = "results/study/small.h0"
+
+
+@pytest.fixture
+def frames(monkeypatch):
+    """What the pipeline writes for two replications."""
+    module = ModuleType("fedmix.experiments.toy")
+    module.run = lambda *arguments: Outcome(
+        metrics={"error": 0.5},
+        trajectories={"error": np.ones(2)},
+        rounds=1,
+        converged=True,
+        floats_up=3,
+        floats_down=4,
+    )
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    scenario = Scenario("study", "small", "h0", "toy", {"h": 0.0})
+    results, timings = run_block(scenario, Method("FedEM", "FedEM"), {}, {}, range(2))
+    return {"results": results, "timings": timings}
+
+
+@pytest.fixture
+def block(frames, tmp_path):
+    path = tmp_path / FOLDER / "FedEM/0-1.parquet"
+    write_table(path, frames["results"])
+    write_table(path.with_suffix(".timings.parquet"), frames["timings"])
+    return path
+
+
+def test_what_the_pipeline_writes_is_read_back(frames, block, tmp_path):
+    pd.testing.assert_frame_equal(read_block(block), frames["results"])
+    assert len(read_block(block.with_suffix(".timings.parquet"))) == 2
+    for kind, frame in frames.items():
+        assert set(COLUMNS[kind]) <= set(frame)
+        path = tmp_path / FOLDER / f"{kind}.parquet"
+        write_table(path, frame)
+        assert len(read_collected(path, {"FedEM": 2})) == len(frame)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda rows: rows[rows["replication"] == 0], "FedEM lacks replications 1 of 2"),
+        (lambda rows: rows.iloc[:0], "FedEM lacks replications 0, 1 of 2"),
+        (lambda rows: pd.DataFrame({"a": [1]}), "the columns study, variant, .* it has a"),
+        (lambda rows: rows.drop(columns="value"), "the columns value are missing"),
+        (lambda rows: rows.assign(value="high"), "column value is of type"),
+        (lambda rows: rows.assign(replication=0.5), "column replication is of type float64"),
+        (
+            lambda rows: rows.assign(replication=rows["replication"] + 1),
+            "it holds FedEM, replications 1, 2, which",
+        ),
+        (lambda rows: rows.assign(method="FedGrEM"), "it holds FedGrEM, replications 0, 1"),
+        (lambda rows: rows.assign(study="other"), "it holds rows of other/small.h0"),
+        (lambda rows: rows.assign(variant="default"), "it holds rows of study/h0"),
+        (lambda rows: pd.concat([rows, rows]), "it holds FedEM, replication 0 twice"),
+    ],
+)
+def test_a_block_with_other_content_is_named_with_what_it_holds(block, frames, change, says):
+    write_table(block, change(frames["results"]))
+    with pytest.raises(DataError, match=rf"0-1\.parquet: {says}"):
+        read_block(block)
+
+
+def test_a_folder_or_an_empty_file_in_a_blocks_place_is_named(block):
+    block.write_bytes(b"")
+    with pytest.raises(DataError, match=r"0-1\.parquet is damaged or truncated"):
+        read_block(block)
+    block.unlink()
+    shutil.copytree(block.parent, block)
+    with pytest.raises(DataError, match=r"0-1\.parquet is a folder; expected a parquet file"):
+        read_block(block)
+
+
+def test_a_collected_setting_lacks_replications_only_where_this_is_asked_for(frames, tmp_path):
+    path = tmp_path / FOLDER / "results.parquet"
+    write_table(path, frames["results"])
+    with pytest.raises(DataError, match="FedEM lacks replications 2, 3 of 4"):
+        read_collected(path, {"FedEM": 4})
+    with pytest.raises(DataError, match="FedGrEM lacks replications 0 of 1"):
+        read_collected(path, {"FedEM": 2, "FedGrEM": 1})
+    assert len(read_collected(path, {"FedEM": 4, "FedGrEM": 1}, partial=True))
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (6, 2), (5, None)])
+def test_an_embedding_has_the_registrys_rows_and_columns(shape):
+    data = Dataset("tiny", np.zeros((6, 3)), np.zeros(6, dtype=int))
+    check_embedding(data, (6, 3), "tiny.npz")
+    check_embedding(data, (6, None), "tiny.npz")
+    with pytest.raises(DataError, match=r"tiny\.npz holds 6 points with 3 features; .* asks for"):
+        check_embedding(data, shape, "tiny.npz")

@@ -1,0 +1,81 @@
+"""Results are remade when code, parameters or inputs differ, not when files are younger."""
+
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from pipeline import SETTING, Pipeline
+
+pytestmark = pytest.mark.workflow
+
+TARGETS = ("results/tables/fedgrem_table1.md", "results/audit/audit.json", "results/index.html")
+
+
+@pytest.fixture(scope="module")
+def complete(finished, tmp_path_factory):
+    """The finished run with its audit and page; copy it, do not change it."""
+    pipeline = finished.copy(tmp_path_factory.mktemp("complete"))
+    pipeline.run(*TARGETS)
+    return pipeline
+
+
+@pytest.fixture
+def done(complete, tmp_path):
+    return complete.copy(tmp_path / "copy")
+
+
+def test_a_clone_elsewhere_has_nothing_to_remake_of_results_that_are_there(done, tmp_path):
+    clone = Pipeline(tmp_path / "elsewhere" / "deeper")
+    shutil.copytree(done.project, clone.project, copy_function=shutil.copyfile)
+    shutil.rmtree(done.project)
+    clone.work = done.work
+    assert not clone.planned(*TARGETS)
+
+
+def test_a_plain_copy_has_nothing_to_remake(done, tmp_path):
+    """`cp -r` gives every file a new time, in any order."""
+    copy = Pipeline(tmp_path / "second")
+    subprocess.run(["cp", "-r", done.project.parent, copy.project.parent], check=True)
+    for age, path in enumerate(sorted(copy.work.rglob("*.*"), reverse=True)):
+        os.utime(path, (time.time() + age - 10_000,) * 2)
+    assert not copy.planned(*TARGETS)
+
+
+def test_a_folder_that_was_moved_has_nothing_to_remake(done, tmp_path):
+    shutil.move(done.project.parent, tmp_path / "moved")
+    assert not Pipeline(tmp_path / "moved").planned(*TARGETS)
+
+
+def test_the_age_of_code_and_configuration_remakes_nothing(done):
+    """As `touch`, or the checkout of another commit and back, leaves them."""
+    for path in done.project.rglob("*.*"):
+        if path.is_file():
+            text = path.read_bytes()
+            path.write_bytes(b"another commit")
+            path.write_bytes(text)
+    assert not done.planned(*TARGETS)
+
+
+@pytest.mark.parametrize(
+    ("file", "rules"),
+    [
+        ("workflow/scripts/collect_setting.py", {"collect_setting", "make_table", "audit_results"}),
+        ("workflow/scripts/make_table.py", {"make_table"}),
+        ("data/published/fedgrem/misclustering.csv", {"make_table", "audit_results"}),
+        ("config/papers/fedgrem/claims.yaml", {"audit_results", "build_page"}),
+    ],
+)
+def test_other_content_remakes_what_follows_from_it(done, file, rules):
+    with open(done.project / file, "a", encoding="utf-8") as stream:
+        stream.write("\n" if file.endswith("csv") else "\n# changed\n")
+    assert rules <= set(done.planned(*TARGETS))
+    assert not any(rule.startswith("run ") for rule in done.planned(*TARGETS))
+
+
+def test_an_input_of_other_content_remakes_what_follows_from_it(done):
+    partition = done.work / SETTING / "partition/0-0.npz"
+    shutil.copy(done.work / SETTING.replace("0", "1") / "partition/0-0.npz", partition)
+    assert "run FedGrEM" in done.planned(*TARGETS)

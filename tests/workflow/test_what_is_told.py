@@ -1,0 +1,103 @@
+"""A run says what it has come to, and nothing goes wrong without a word."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from pipeline import SETTING
+
+pytestmark = pytest.mark.workflow
+
+BROKEN = '\n    def fit(self, *_, **__):\n        raise RuntimeError("broken on purpose")\n'
+
+
+def test_a_run_ends_with_what_it_made_and_counts_the_settings_replications(pipeline):
+    pipeline.forget_runs()
+    (pipeline.work / "results/tables/fedgrem_table1.md").unlink()
+    output = pipeline.run("fedgrem_table1").stdout
+    cell = f"{SETTING.removeprefix('results/')}/FedGrEM"
+    assert f"left] {cell}: 1 of 1 replications done\n" in output
+    assert output.endswith("tables in results/tables: fedgrem_table1\n")
+    assert "rule run_method" not in output
+
+
+def test_a_method_that_fails_throughout_ends_the_run_with_its_error_after_the_table(pipeline):
+    source = pipeline.project / "src/fedmix/methods/fedgrem.py"
+    source.write_text(source.read_text() + BROKEN)
+    failed = pipeline.run("fedgrem_table1", check=False)
+    assert failed.returncode != 0
+    assert "every replication of FedGrEM failed" in failed.stdout
+    assert "the first with RuntimeError: broken on purpose" in failed.stdout
+    assert "1 of 1 replications done, 1 failed" in failed.stdout
+    table = pipeline.work / "results/tables/fedgrem_table1.md"
+    assert table.stat().st_mtime > source.stat().st_mtime
+
+
+def test_planning_still_tells_every_job(pipeline):
+    pipeline.forget_runs()
+    output = pipeline.run("--dry-run", f"{SETTING}/results.parquet").stdout
+    assert "rule run_method:" in output
+    assert "run_method" in output[output.index("Job stats:") :]
+
+
+def test_a_finished_run_says_that_nothing_is_to_be_done(pipeline):
+    assert "Nothing to be done" in pipeline.run(f"{SETTING}/results.parquet").stdout
+
+
+def test_a_tab_in_the_configuration_is_told(pipeline):
+    pipeline.edit("config/config.yaml", "preset: quick", "preset:\tquick\n\tblock: 2")
+    failed = pipeline.run(check=False)
+    assert failed.returncode != 0
+    assert "not mix whitespace and tab" in failed.stdout
+
+
+def test_a_home_that_cannot_be_made_is_told(pipeline):
+    nowhere = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": ""}
+    failed = pipeline.run("fedgrem_table1", environment=nowhere, check=False)
+    assert failed.returncode != 0
+    assert "/proc/nowhere" in failed.stdout
+
+
+def test_a_target_behind_the_configuration_is_told(pipeline):
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--directory", pipeline.work]
+    command += ["--config", "preset=smoke", "matrix"]
+    failed = subprocess.run(command, cwd=pipeline.project, capture_output=True, text=True)
+    assert failed.returncode != 0
+    assert "name=value" in failed.stderr
+    assert "'matrix'" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ("fedgrem_tabel1", "There is no target 'fedgrem_tabel1'"),
+        ("fedgrem_tabel1", "Did you mean 'fedgrem_table1'"),
+        ("mixed_regression_figure1", "It belongs to --config preset=paper or preset=quick"),
+    ],
+)
+def test_a_target_of_no_or_another_preset_is_told_with_the_nearest(finished, target, says):
+    failed = finished.run(target, check=False)
+    assert failed.returncode != 0
+    assert says in failed.stdout
+
+
+def test_a_mirror_that_is_no_folder_is_told_before_any_job(finished):
+    failed = finished.run("fedgrem_table1", config={"mirror": "/nowhere"}, check=False)
+    assert failed.returncode != 0
+    assert "The mirror /nowhere is not a folder" in failed.stdout
+    assert "Building DAG" not in failed.stdout
+
+
+def test_the_page_comes_from_an_archive_and_no_method_runs(pipeline, tmp_path):
+    pipeline.run("archive")
+    shutil.move(pipeline.work / "results/archive.zip", tmp_path / "archive.zip")
+    shutil.rmtree(pipeline.work)
+    pipeline.work.mkdir()
+    made = {"archive": tmp_path / "archive.zip"}
+    refused = pipeline.run("fedgrem_table1", config={**made, "replications": 2}, check=False)
+    assert "holds a run with replications=1, not 2" in refused.stdout
+    pipeline.run("fedgrem_table1", config=made)
+    assert (pipeline.work / "results/tables/fedgrem_table1.md").exists()
+    assert not (pipeline.work / SETTING / "FedGrEM").exists()

@@ -1,0 +1,86 @@
+# What a person sees of a run: how far it is, what it made, and what failed throughout.
+
+import logging
+import sys
+
+from snakemake.logging import logger
+from snakemake_interface_logger_plugins.common import LogEvent
+
+PROGRESS = "results/.progress.jsonl"
+# Results that people open.
+FINAL_RULES = ("make_table", "make_figure", "build_page", "build_archive", "audit_results")
+
+
+def cell_of(wildcards):
+    return f"{wildcards.study}/{wildcards.setting}/{wildcards.method}"
+
+
+class ProgressHandler(logging.Handler):
+    """Hears from Snakemake of every job that ends, and tells of finished blocks."""
+
+    def __init__(self, progress, blocks):
+        super().__init__()
+        self.progress = progress
+        self.blocks = blocks
+
+    def emit(self, record):
+        if getattr(record, "event", None) == LogEvent.JOB_FINISHED and record.job_id in self.blocks:
+            self.progress.finished(self.blocks[record.job_id])
+
+
+def begin(jobs):
+    """Tell of blocks in place of Snakemake's lines about jobs, which still go to its log file.
+
+    Warnings and errors are always shown, and everything while a run is planned. On a cluster what
+    Snakemake says of submitted jobs is wanted as well.
+    """
+    found = [job for job in jobs if job.rule.name == "run_method"]
+    sizes = [(cell_of(j.wildcards), len(replications_of(j.wildcards.block))) for j in found]
+    brief = workflow.local_exec and not workflow.output_settings.verbose
+    progress = Progress(PROGRESS, sizes, bar=brief)
+
+    def is_shown(record):
+        if record.levelno < logging.WARNING:
+            return False
+        progress.clear()
+        return True
+
+    for handler in logger.handlers:
+        if brief and handler.name == "DefaultStreamHandler":
+            handler.addFilter(is_shown)
+    logger.addHandler(ProgressHandler(progress, {j.jobid: cell_of(j.wildcards) for j in found}))
+    return progress
+
+
+def tell_outcome():
+    """Print what the run has made; return what failed throughout."""
+    if not RUN:
+        return []
+    RUN["progress"].clear()
+    for line in summary_lines(RUN["made"]):
+        print(line, file=sys.stderr)
+    return failed_throughout(STUDIES.values())
+
+
+# Set at the start of a run that makes anything: its progress and the files that people open.
+RUN = {}
+
+
+onstart:
+    jobs = list(workflow.dag.needrun_jobs())
+    if any(job.rule.name not in PRINTING_RULES for job in jobs):
+        prepare_folder()
+        finals = [job for job in jobs if job.rule.name in FINAL_RULES]
+        RUN["made"] = [str(path) for job in finals for path in job.output]
+        RUN["progress"] = begin(jobs)
+
+
+onsuccess:
+    failures = tell_outcome()
+    if failures:
+        raise WorkflowError("\n".join(failures))
+
+
+onerror:
+    for line in tell_outcome():
+        print(line, file=sys.stderr)
