@@ -8,7 +8,7 @@ from scipy.stats import ttest_ind
 from fedmix.cells.derived import metric_of
 from fedmix.cells.frame import complete, make_cells, read_cells
 from fedmix.cells.measured import measure
-from fedmix.cells.ranks import critical_difference, mean_ranks, rank_agreement
+from fedmix.cells.ranks import critical_difference, data_of, mean_ranks, rank_agreement
 from fedmix.cells.scorecard import counts, judge_numbers, printed_cells, score_tables
 from fedmix.cells.summary import summarise
 from fedmix.cells.verdicts import VERDICTS, compare
@@ -459,13 +459,29 @@ def test_mean_ranks_average_over_settings():
     ranks = {"first": {"A": [1.0, 1.0], "B": [2.0, 2.0]}, "second": {"A": [2.0], "B": [1.0]}}
     rows = [
         {"setting": s, "method": m, "label": m, "metric": "rank: score", "values": values}
-        | {"replications": list(range(len(values)))}
+        | {"replications": list(range(len(values))), "setting_dataset": s}
         for s, methods in ranks.items()
         for m, values in methods.items()
     ]
     frame = mean_ranks(pd.DataFrame(rows), "rank: score")
     assert frame["mean_rank"].tolist() == [1.5, 1.5]
     assert (frame["low"] <= frame["mean_rank"]).all()
+
+
+def test_settings_of_one_data_set_count_as_one():
+    ranks = {"clean": [1.0, 2.0], "contaminated": [1.0, 2.0], "other": [2.0, 1.0]}
+    names = {"clean": "frog_a", "contaminated": "frog_b", "other": "waveform"}
+    rows = [
+        {"setting": s, "setting_dataset": names[s], "method": m, "label": m, "metric": "rank: x"}
+        | {"values": [rank], "replications": [0]}
+        for s, own in ranks.items()
+        for m, rank in zip("AB", own, strict=True)
+    ]
+    frame = pd.DataFrame(rows)
+    assert mean_ranks(frame, "rank: x")["mean_rank"].tolist() == pytest.approx([4 / 3, 5 / 3])
+    same = {"frog_b": "frog_a"}
+    assert mean_ranks(frame, "rank: x", same)["mean_rank"].tolist() == [1.5, 1.5]
+    assert len(set(data_of(frame, same).values())) == 2
 
 
 def test_the_critical_difference_is_demsars():

@@ -120,7 +120,7 @@ def test_the_page_has_every_printed_number_in_its_place(tmp_path):
         cells(),
         ranks=pd.DataFrame({"item": [], "variant": []}),
         claims=pd.DataFrame({"paper": [], "verdict": []}),
-        discrepancies=pd.DataFrame(),
+        discrepancies=pd.DataFrame({"paper": [], "where": []}),
         papers={"fedgrem": "FedGrEM", "fedgem": "FedGEM"},
         tables=[laid_out(item) for item in TABLES.values()],
     )
