@@ -18,14 +18,18 @@ PAPERS = {
     if paper.is_paper
 }
 _PLURAL = {
+    "agrees closely": "agree closely",
+    "agrees": "agree",
+    "agrees whatever one does": "agree whatever one does",
     "differs": "differ",
     "holds": "hold",
-    "holds only under named settings": "hold only under named settings",
-    "does not hold": "do not hold",
+    "holds in most": "hold in most settings",
+    "depends on an unsaid choice": "depend on an unsaid choice",
 }
 _COLORS = {
     "agrees closely": "#009E73",
     "agrees": "#56B4E9",
+    "agrees whatever one does": "#B8B8B8",
     "differs": "#D55E00",
     "undecided": "#E69F00",
     "stand-in": "#CC79A7",

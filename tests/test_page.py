@@ -16,6 +16,7 @@ from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies
 from fedmix.cells.frame import read_cells
 from fedmix.cells.papers import read_papers
 from fedmix.cells.ranks import rank_agreement
+from fedmix.cells.scorecard import score_tables
 from fedmix.errors import DataError
 from fedmix.storage import read_table, write_table
 from fedmix.views.page import Figure, PageContext, build_page
@@ -35,6 +36,7 @@ PIXEL = (
 def judged(frame: pd.DataFrame, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {
         "cells": frame,
+        "scores": score_tables(frame),
         "ranks": rank_agreement(frame, shipped_items()),
         "claims": evaluate_claims(read_claims(PAPERS), frame, results),
         "discrepancies": measure_discrepancies(read_discrepancies(PAPERS), frame),

@@ -70,6 +70,8 @@ class PageContext:
     ----------
     cells : DataFrame
         The frame of cells of all settings.
+    scores : DataFrame
+        Of :func:`fedmix.cells.scorecard.score_tables`.
     ranks : DataFrame
         Of :func:`fedmix.cells.rank_agreement`.
     claims : DataFrame
@@ -97,6 +99,7 @@ class PageContext:
     """
 
     cells: pd.DataFrame
+    scores: pd.DataFrame
     ranks: pd.DataFrame
     claims: pd.DataFrame
     discrepancies: pd.DataFrame
@@ -167,7 +170,7 @@ def build_page(context: PageContext, out: str | os.PathLike) -> Path:
 
 def _tables(context: PageContext, paper: str) -> list[dict[str, Any]]:
     own = [table for table in context.tables if table["paper"] == paper]
-    judged = (context.ranks, context.claims, context.discrepancies)
+    judged = (context.scores, context.ranks, context.claims, context.discrepancies)
     return table_views(own, context.cells, *judged, context.explanations)
 
 

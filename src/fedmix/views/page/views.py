@@ -7,7 +7,7 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
-from fedmix.cells.scorecard import COUNTED, counts, judge_numbers, printed_cells, score_tables
+from fedmix.cells.scorecard import COUNTED, counts, judge_numbers, printed_cells
 from fedmix.cells.verdicts import UNDECIDED, VERDICTS
 from fedmix.views.captions import in_words, sentences, stand_in
 from fedmix.views.tables.build import blocks_of, notes
@@ -85,6 +85,7 @@ def variant_counts(cells: pd.DataFrame) -> list[dict[str, Any]]:
 def table_views(
     tables: Iterable[Mapping[str, Any]],
     cells: pd.DataFrame,
+    scores: pd.DataFrame,
     ranks: pd.DataFrame,
     claims: pd.DataFrame,
     discrepancies: pd.DataFrame,
@@ -92,7 +93,7 @@ def table_views(
 ) -> list[dict[str, Any]]:
     """Return tables, each in every variant that was run; those without any cell are left out."""
     views = []
-    moved, scores = judge_numbers(cells), score_tables(cells)
+    moved = judge_numbers(cells)
     for table in tables:
         own = cells[cells["item"] == table["name"]]
         if own.empty:
