@@ -116,5 +116,6 @@ def test_checksum_of_wrong_length_is_an_error(tmp_path):
 
 def test_source_has_files_or_openml_not_both(tmp_path):
     source = {"reader": "table", "openml": 3, "files": [{"name": "a"}]}
+    source["options"] = {"label": "class"}
     with pytest.raises(ConfigurationError, match="not both"):
         read(tmp_path, sources=[source])

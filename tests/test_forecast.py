@@ -1,5 +1,6 @@
 import pytest
 
+from fedmix.configuration import Document
 from fedmix.pipeline.forecast import (
     FIRST_ESTIMATES,
     STARTUP,
@@ -19,12 +20,22 @@ def request_of_two_methods():
         "experiment": "mixture_simulation",
         "replications": 40,
         "block": 10,
-        "settings": [{"h": [0, 1]}],
+        "settings": [{"grid": {"h": [0, 1]}}],
         "setting_id": "h{h}",
         "methods": ["FedEM", "TGMM"],
     }
     methods = {name: {"estimator": name, "label": name} for name in ("FedEM", "TGMM")}
-    return Request({}, {"study": plan_study("study", "p", document, methods)}, {}, {}, {})
+    return Request(
+        {},
+        {
+            "study": plan_study(
+                "study", "p", Document(document, (lambda keys: "study.yaml",)), methods
+            )
+        },
+        {},
+        {},
+        {},
+    )
 
 
 def measure(workdir, cell, block, seconds, memory="300.5"):

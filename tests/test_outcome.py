@@ -5,6 +5,7 @@ import json
 import pandas as pd
 import pytest
 
+from fedmix.configuration import Document
 from fedmix.pipeline.outcome import count_outcomes, failed_throughout, summary_lines
 from fedmix.pipeline.plan import plan_study
 
@@ -15,12 +16,13 @@ def study():
         "experiment": "mixture_simulation",
         "replications": 2,
         "block": 2,
-        "settings": [{"h": [0, 1]}],
+        "settings": [{"grid": {"h": [0, 1]}}],
         "setting_id": "h{h}",
         "variants": {"as_written": {}, "as_coded": {}},
         "methods": ["FedEM"],
     }
-    return plan_study("s", "p", document, {"FedEM": {"estimator": "FedEM", "label": "FedEM"}})
+    methods = {"FedEM": {"estimator": "FedEM", "label": "FedEM"}}
+    return plan_study("s", "p", Document(document, (lambda keys: "study.yaml",)), methods)
 
 
 def collect(workdir, setting, statuses, method="FedEM"):

@@ -27,6 +27,7 @@ def scenario(monkeypatch):
             "diverge": lambda: _raise(DivergenceError("client 3 in round 7")),
             "fail": lambda: _raise(RuntimeError("first line\nsecond line")),
             "exhaust": lambda: _raise(MemoryError()),
+            "load": lambda: _raise(OSError("Could not find/load shared object file")),
             "sleep": lambda: time.sleep(30),
         }
         if streams.replication == 1:
@@ -130,6 +131,7 @@ def test_an_undefined_score_is_an_error_and_never_a_nan_in_a_mean(scenario):
     assert "undefined scores must be left out" in results["message"][0]
 
 
-def test_running_out_of_memory_ends_the_job(scenario):
-    with pytest.raises(MemoryError):
-        run_all(scenario, "exhaust")
+@pytest.mark.parametrize(("method", "error"), [("exhaust", MemoryError), ("load", OSError)])
+def test_running_out_of_memory_ends_the_job(scenario, method, error):
+    with pytest.raises(error):
+        run_all(scenario, method)

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from fedmix.__main__ import main
+from fedmix.configuration import Document
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.locking import lock_folder
 from fedmix.pipeline.plan import plan_study
@@ -21,12 +22,22 @@ def request_of_one_method():
         "experiment": "mixture_simulation",
         "replications": 6,
         "block": 2,
-        "settings": [{"h": [0]}],
+        "settings": [{"h": 0}],
         "setting_id": "h{h}",
         "methods": ["FedEM"],
     }
     methods = {"FedEM": {"estimator": "FedEM", "label": "FedEM"}}
-    return Request({}, {"study": plan_study("study", "p", document, methods)}, {}, {}, {})
+    return Request(
+        {},
+        {
+            "study": plan_study(
+                "study", "p", Document(document, (lambda keys: "study.yaml",)), methods
+            )
+        },
+        {},
+        {},
+        {},
+    )
 
 
 def finish(workdir, block, statuses=("ok", "ok"), message=""):
@@ -135,7 +146,7 @@ def test_a_rerun_of_what_is_not_there_is_told_without_a_traceback(tmp_path, caps
     assert says in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("number", ["1.5", "first"])
+@pytest.mark.parametrize("number", ["1.5", "first", "-1"])
 def test_a_replication_that_is_no_number_is_told(capsys, number):
     with pytest.raises(SystemExit):
         main(["rerun", "fedgrem_real", "x", "FedEM", number, *SMOKE])

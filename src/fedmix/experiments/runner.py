@@ -186,8 +186,10 @@ def _attempt(
         return [_failure("diverged", error)], None
     except ReplicationTimeout as error:
         return [_failure("timeout", error)], None
-    except (ConfigurationError, MemoryError):
-        raise  # not a result: the request itself is wrong, or the job needs more memory
+    except (ConfigurationError, MemoryError, ImportError, OSError):
+        # Not a result: the request itself is wrong, or the job needs more memory. Where a scheduler
+        # limits the address space, a library that no longer fits ends its import with an OSError.
+        raise
     except Exception as error:
         logger.exception("replication %d of %s failed", replication, method.name)
         return [_failure("error", error)], None

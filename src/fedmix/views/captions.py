@@ -41,8 +41,14 @@ def stand_in(cells: pd.DataFrame, datasets: Mapping[str, str]) -> str:
 
 
 def usual_n(cells: pd.DataFrame) -> int:
-    """Return the commonest number of finished replications of a cell, the largest of several."""
-    return int(cells["n"].mode().max())
+    """Return the commonest number of finished replications of a cell that was run."""
+    return int(_run(cells)["n"].mode().max())
+
+
+def _run(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells that were run; all of them if none was."""
+    tried = cells["n"] + cells["failed"] > 0
+    return cells[tried] if tried.any() else cells
 
 
 def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
@@ -50,7 +56,7 @@ def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
 
     ``exceptions`` is said where some cells have another number of them.
     """
-    beside = "" if cells["n"].nunique() == 1 else f" {exceptions}"
+    beside = "" if _run(cells)["n"].nunique() == 1 else f" {exceptions}"
     failed = int(cells.drop_duplicates(["study", "variant", "setting", "method"])["failed"].sum())
     plural = "replication is" if failed == 1 else "replications are"
     left_out = f"; {failed} failed {plural} left out" if failed else ""

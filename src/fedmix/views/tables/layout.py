@@ -85,19 +85,26 @@ def lay_out(
     Returns
     -------
     list of Block
-        Variants, rows and columns in the order of ``cells``.
+        Variants in the order of ``cells``; rows and columns in that of the print, then of
+        ``cells``.
     """
     cells = cells.replace({"row": names or {}, "column": names or {}})
-    columns = list(dict.fromkeys(cells["column"]))
+    columns = _in_order(cells, "column")
     blocks = []
     for variant, own in cells.groupby("variant", sort=False):
         entries: dict[tuple[str, str], list[Entry]] = {}
         for cell in own.to_dict("records"):
             place = (cell["row"], cell["column"])
             entries.setdefault(place, []).append(_entry(cell, show or {}))
-        rows = list(dict.fromkeys(own["row"]))
+        rows = _in_order(own, "row")
         blocks.append(Block(str(variant), rows, columns, _aligned(entries)))
     return blocks
+
+
+def _in_order(cells: pd.DataFrame, name: str) -> list[str]:
+    """Return the rows, or columns, by their first line in print; those without one come last."""
+    first = cells.groupby(name, sort=False)["printed_line"].min().astype(float)
+    return list(first.sort_values(kind="stable", na_position="last").index)
 
 
 def _aligned(entries: Mapping[tuple[str, str], list[Entry]]) -> dict[tuple[str, str], list[Entry]]:
