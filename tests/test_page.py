@@ -254,6 +254,8 @@ def test_the_page_works_in_a_browser_at_desktop_and_phone_width(html, tmp_path, 
     assert found["down"] == sorted(found["up"], reverse=True)
     assert (found["before"], found["after"]) == ([True, False], [False, True])
     assert found["verdicts"] == ["holds"]
-    assert re.match(r"[\d.]+ %, Local-EM: (agrees|undecided|differs)[ a-z]*, n = 12, difference", found["note"])
+    assert re.match(
+        r"[\d.]+ %, Local-EM: (agrees|undecided|differs)[ a-z]*, n = 12, difference", found["note"]
+    )
     assert found["overflow"] == 0
     assert found["image"] == 600
