@@ -39,7 +39,11 @@ def falls_by_round(
         path = evidence.path(place, method, metric)
         if path.empty or rounds not in path:
             continue
-        effect = mean_effect(np.log(path[rounds] / path[0]).dropna())
+        logs = _logs(path)
+        change = (logs[rounds] - logs[0]).dropna()
+        if change.empty:
+            continue
+        effect = mean_effect(change)
         detail = f"log of the ratio after {rounds} rounds: {effect}"
         yield check(place, place.setting, Finding.below(effect, np.log(factor)), detail)
 
@@ -58,10 +62,13 @@ def slows_after(
         path = evidence.path(place, method, metric)
         if path.empty or until not in path:
             continue
-        logs = np.log(path)
+        logs = _logs(path)
         early = (logs[split] - logs[0]) / split
         late = (logs[until] - logs[split]) / (until - split)
-        slower = mean_effect((early - late).dropna())
+        change = (early - late).dropna()
+        if change.empty:
+            continue
+        slower = mean_effect(change)
         falling = mean_effect(late.dropna())
         detail = f"log change a round: {early.mean():.3g} before, {late.mean():.3g} after"
         found = all_of([Finding.below(slower), Finding.below(falling)])
@@ -111,6 +118,11 @@ def slower_at(
     if effect:
         detail = f"rounds of {method} at {at} minus at {than}: {effect}"
         yield check(places[0], f"{at} against {than}", Finding.above(effect), detail)
+
+
+def _logs(path: pd.DataFrame) -> pd.DataFrame:
+    """Return logarithms; missing where an error is 0, as the oracle's first one."""
+    return np.log(path.where(path > 0))
 
 
 def _rounds_to(path: pd.DataFrame, level: float) -> pd.Series:
