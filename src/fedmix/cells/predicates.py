@@ -78,7 +78,7 @@ def check(at: Place, place: str, finding: Finding, detail: str) -> Check:
 
 def in_words(name: str, parameters: Mapping[str, Any]) -> str:
     """Return what a predicate checks with these parameters, from its own documentation."""
-    summary = (get(name).__doc__ or "").strip().splitlines()[0]
+    summary = (get(name).__doc__ or "").strip().splitlines()[0].replace("``", "")
     given = ", ".join(f"{key} {_listed(value)}" for key, value in parameters.items())
     return f"{summary} With {given}."
 
