@@ -20,7 +20,7 @@ version = release = fedmix.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "examples", "reproduction/tables"]
+exclude_patterns = ["_build", "examples"]
 html_theme = "alabaster"
 html_theme_options = {"description": fedmix.__doc__.splitlines()[0], "fixed_sidebar": True}
 autodoc_typehints = "none"
@@ -28,8 +28,6 @@ autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
-# Links to files beside the pages work in the repository; tests/test_docs.py follows them.
-suppress_warnings = ["myst.xref_missing"]
 
 
 def escape_plain_text(app, what, name, obj, options, lines):
@@ -42,6 +40,14 @@ def escape_plain_text(app, what, name, obj, options, lines):
             lines[number] = line[:start] + "``".join(parts)
 
 
+def add_title(app, name, source):
+    """Give the tables of a run, which begin with their caption, the title that a page needs."""
+    folder, _, title = name.rpartition("/")
+    if folder == "reproduction/tables":
+        source[0] = f"# {title}\n\n{source[0]}"
+
+
 def setup(app):
     """Escape after Napoleon has made reStructuredText of the sections."""
+    app.connect("source-read", add_title)
     app.connect("autodoc-process-docstring", escape_plain_text, priority=900)

@@ -51,12 +51,19 @@ _API = {
         "fedmix.theory",
     ],
     "Embeddings and simulations": ["fedmix.embed.tsne", "fedmix.embed.linear", "fedmix.simulate"],
+    "Cells and verdicts": [
+        "fedmix.cells.frame",
+        "fedmix.cells.verdicts",
+        "fedmix.cells.claims",
+        "fedmix.cells.papers",
+    ],
     "The pipeline": [
         "fedmix.experiments",
         "fedmix.experiments.base",
         "fedmix.experiments.runner",
         "fedmix.pipeline.request",
         "fedmix.pipeline.plan",
+        "fedmix.pipeline.explain",
         "fedmix.streams",
         "fedmix.storage",
         "fedmix.errors",
@@ -114,27 +121,43 @@ def experiments_page() -> str:
     return _page(parts)
 
 
-def _described(node: Mapping[str, Any], root: Mapping[str, Any], indent: str) -> Iterator[str]:
-    """Yield one bullet a key, nested keys below it."""
-    node = _resolved(node, root)
+def _described(
+    node: Mapping[str, Any], root: Mapping[str, Any], indent: str, above: tuple[str, ...] = ()
+) -> Iterator[str]:
+    """Yield one bullet a key, nested keys below it; a part within itself is not told again."""
+    if "$ref" in node:
+        if node["$ref"] in above:
+            return
+        above = (*above, node["$ref"])
+        node = _resolved(node, root)
     required = node.get("required", [])
     for key, value in node.get("properties", {}).items():
+        if value is True:  # told where it is described
+            continue
         own = _resolved(value, root)
         needed = ", required" if key in required else _default(own)
         text = " ".join(str(own.get("description", "")).split())
         yield f"{indent}- `{key}` ({_kind(own, root)}{needed}){': ' + text if text else ''}"
-        yield from _described(own, root, indent + "  ")
+        yield from _described(value, root, indent + "  ", above)
     for inner in ("additionalProperties", "items"):
         if isinstance(node.get(inner), Mapping):
-            yield from _described(node[inner], root, indent)
+            yield from _described(node[inner], root, indent, above)
     for form in [*node.get("oneOf", []), *node.get("anyOf", [])]:
-        yield from _described(form, root, indent)
+        yield from _described(form, root, indent, above)
+    for rule in node.get("allOf", []):
+        told = list(_described(rule["then"], root, indent + "  ", above))
+        if told:
+            ((key, value),) = rule["if"]["properties"].items()
+            yield f"{indent}- if `{key}` is {_kind(value, root).removeprefix('one of ')}:"
+            yield from told
 
 
 def _resolved(node: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    if "$ref" not in node or "type" in node:
+    """Return a node with what it refers to in place of the reference."""
+    if "$ref" not in node:
         return node
-    return {**root["$defs"][node["$ref"].rpartition("/")[2]], **node}
+    own = {key: value for key, value in node.items() if key != "$ref"}
+    return {**root["$defs"][node["$ref"].rpartition("/")[2]], **own}
 
 
 def _kind(node: Mapping[str, Any], root: Mapping[str, Any]) -> str:
@@ -145,7 +168,9 @@ def _kind(node: Mapping[str, Any], root: Mapping[str, Any]) -> str:
     forms = [*node.get("oneOf", []), *node.get("anyOf", [])]
     if forms:
         return " or ".join(dict.fromkeys(_kind(_resolved(form, root), root) for form in forms))
-    kinds = node.get("type", "any")
+    if node.get("maxProperties") == 0:
+        return "none"
+    kinds = node.get("type", "object" if "properties" in node else "any")
     words = " or ".join(kinds) if isinstance(kinds, list) else kinds
     if words == "array" and "items" in node:
         words = f"list of {_kind(_resolved(node['items'], root), root)}"
@@ -203,7 +228,8 @@ def studies_page() -> str:
         names = wanted if isinstance(wanted, str) else ", ".join(map(_name, wanted))
         variants = ", ".join(study.get("variants") or ["default"])
         facts = [
-            f"- paper: {path.parts[-3]}, experiment: `fedmix.experiments.{study['experiment']}`",
+            f"- folder: `config/{path.parts[-4]}/{path.parts[-3]}`, experiment: "
+            f"`fedmix.experiments.{study['experiment']}`",
             f"- replications: {study['replications']}",
             f"- variants: {variants}",
             f"- methods: {names}",
@@ -266,8 +292,13 @@ def reproduction_page(folder: Path) -> str:
     pages = sorted(path.stem for path in folder.glob("*.md"))
     if not pages:
         return "# What came out\n\nNo run at the published sizes has been exported yet.\n"
-    listing = "\n".join(f"../reproduction/{name}" for name in pages)
-    return _page(["# What came out", f"```{{toctree}}\n:maxdepth: 1\n\n{listing}\n```"])
+    tables = sorted(f"tables/{path.stem}" for path in folder.glob("tables/*.md"))
+    return _page(["# What came out", _contents(pages), "## Tables", _contents(tables)])
+
+
+def _contents(names: list[str]) -> str:
+    listing = "\n".join(f"../reproduction/{name}" for name in names)
+    return f"```{{toctree}}\n:maxdepth: 1\n\n{listing}\n```"
 
 
 def _page(parts: list[str]) -> str:

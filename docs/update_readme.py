@@ -26,15 +26,11 @@ _PLURAL = {
     "holds in most": "hold in most settings",
     "depends on an unsaid choice": "depend on an unsaid choice",
 }
-_COLORS = {
-    "agrees closely": "#009E73",
-    "agrees": "#56B4E9",
-    "agrees whatever one does": "#B8B8B8",
-    "differs": "#D55E00",
-    "undecided": "#E69F00",
-    "stand-in": "#CC79A7",
-    "not run": "#D0D0D0",
-}
+# One a verdict, in the scorecard's order: from what says most for the paper to what says least.
+_COLORS = (
+    *("#009E73", "#56B4E9", "#B8B8B8", "#E69F00"),
+    *("#D55E00", "#CC79A7", "#D0D0D0", "#F0F0F0"),
+)
 
 
 def main() -> None:
@@ -63,7 +59,7 @@ def summary(scores: dict[str, dict[str, int]]) -> str:
     if not scores:
         return "\n".join([*lines, *(f"| {paper} | – | – |" for paper in PAPERS.values())])
     for key, paper in PAPERS.items():
-        cells, claims = (_in_words(scores[key], kind) for kind in ("cells", "claims"))
+        cells, claims = (_in_words(scores.get(key, {}), kind) for kind in ("cells", "claims"))
         lines.append(f"| {paper} | {cells} | {claims} |")
     picture = "![Verdicts of the printed numbers](docs/scorecard.svg)"
     link = "All numbers: [docs/reproduction](docs/reproduction/README.md)."
@@ -71,8 +67,14 @@ def summary(scores: dict[str, dict[str, int]]) -> str:
 
 
 def _in_words(counts: dict[str, int], kind: str) -> str:
-    own = {name.removeprefix(f"{kind}: "): n for name, n in counts.items() if name.startswith(kind)}
+    own = _of_kind(counts, kind)
     return ", ".join(f"{n} {_PLURAL.get(name, name)}" for name, n in own.items() if n) or "–"
+
+
+def _of_kind(counts: dict[str, int], kind: str) -> dict[str, int]:
+    """Return the counts of cells or of claims, by the verdicts' names in the scorecard."""
+    start = f"{kind}: "
+    return {name.removeprefix(start): n for name, n in counts.items() if name.startswith(start)}
 
 
 def draw(scores: dict[str, dict[str, int]]) -> None:
@@ -85,11 +87,11 @@ def draw(scores: dict[str, dict[str, int]]) -> None:
 
     figure, axis = plt.subplots(figsize=(8, 1.7), layout="constrained")
     for place, key in enumerate(PAPERS):
-        own = {name: scores[key].get(f"cells: {name}", 0) for name in _COLORS}
+        own = _of_kind(scores.get(key, {}), "cells")
         total, left = max(sum(own.values()), 1), 0.0
-        for name, n in own.items():
+        for color, (name, n) in zip(_COLORS, own.items(), strict=False):
             share = n / total
-            axis.barh(place, share, left=left, color=_COLORS[name], label=name if not place else "")
+            axis.barh(place, share, left=left, color=color, label=name if not place else "")
             if share > 0.04:
                 axis.text(left + share / 2, place, str(n), ha="center", va="center", fontsize=8)
             left += share

@@ -1,4 +1,7 @@
-"""AFCL: the competition, the merging of seeds, and the stand-in that never trains."""
+"""AFCL: its authors' program step by step, and the stand-in that never trains."""
+
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,7 +9,85 @@ import pytest
 from fedmix import Clients
 from fedmix.errors import ConfigurationError
 from fedmix.kernels.afcl import compete
-from fedmix.methods.afcl import AFCL, _merge_close
+from fedmix.methods.afcl import AFCL, _range
+from fedmix.methods.afcl_server import Server
+
+PROGRAM = json.loads((Path(__file__).parent / "data/afcl/fixture.json").read_text())
+
+
+def server_of(case):
+    """Return a server with the program's data and draws."""
+    return Server(
+        Clients.from_arrays(case["points_scaled"]),
+        np.array(case["initial_seeds"]),
+        np.array(case["raw_weights"]),
+        PROGRAM["constants"]["step"],
+        PROGRAM["constants"]["merge_distance"],
+        PROGRAM["constants"]["stop_tolerance"],
+    )
+
+
+def rounds_of(case):
+    """Yield the server after each round, and who was to speak in it."""
+    server = server_of(case)
+    for uniforms in case["uniforms"][: case["max_rounds"]]:
+        server.round(np.array(uniforms) < case["participation_probability"])
+        yield server
+        if server.stopped:
+            return
+
+
+@pytest.mark.parametrize("name", ["rounds", "stop", "silent"])
+def test_every_round_is_that_of_the_authors_program(name):
+    case = PROGRAM[name]
+    n_rounds = 0
+    for server, index in zip(rounds_of(case), case["indices"], strict=True):
+        n_rounds += 1
+        expected = np.nan if index is None else index
+        np.testing.assert_allclose(server.index, expected, rtol=1e-12, equal_nan=True)
+        if not server.stopped:
+            true = case["rounds"][n_rounds - 1]
+            np.testing.assert_array_equal(server.seeds, true["seeds_after"])
+            np.testing.assert_array_equal(server.wins, true["wins_after"])
+            np.testing.assert_array_equal(server.taking_part, true["taking_part"])
+            np.testing.assert_array_equal(server.participations, true["participations"])
+            np.testing.assert_allclose(server.rates, true["rates_after"], rtol=1e-12)
+            weights = np.array(true["client_weight"], dtype=float)
+            np.testing.assert_allclose(server.client_weights, weights, rtol=1e-12)
+    assert case["stopped_in_round"] == (n_rounds if server.stopped else 0)
+    np.testing.assert_array_equal(server.merged(), case["merged"])
+
+
+@pytest.mark.parametrize("name", ["rounds", "stop", "silent"])
+def test_objects_winners_and_cooperating_seeds_are_the_programs(name):
+    for case in PROGRAM[name]["rounds"]:
+        seeds, wins = np.array(case["seeds_before"]), np.ones(5)
+        rates = np.where(np.array(case["rates_before"]) == 0, 1, case["rates_before"])
+        for one in case["objects"]:
+            before, won = seeds.copy(), wins.copy()
+            own_rates = rates * case["client_weight"][one["client"]]
+            compete(np.array([one["object"]]), seeds, wins, own_rates)
+            assert np.flatnonzero(wins - won).tolist() == [one["winner"]]
+            moved = np.flatnonzero((seeds != before).any(axis=1))
+            assert set(moved) <= set(one["moved"])  # a seed on the object moves by nothing
+        np.testing.assert_allclose(seeds, case["seeds_after"], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("case", PROGRAM["merging"], ids=lambda case: case["name"])
+def test_seeds_that_came_together_are_merged_as_in_the_program(case):
+    server = server_of(PROGRAM["rounds"])
+    server.seeds = np.array(case["seeds"])
+    np.testing.assert_array_equal(server.merged(), case["merged"])
+
+
+def test_features_are_scaled_to_the_unit_interval_and_constant_ones_to_one():
+    case = PROGRAM["rounds"]
+    points = np.concatenate(case["points"])
+    low, width = _range(points)
+    scaled = (points - low) / width
+    np.testing.assert_allclose(scaled, np.concatenate(case["points_scaled"]), rtol=1e-12)
+    low, width = _range(np.full((4, 1), 7.0))
+    assert (7.0 - low) / width == 1
 
 
 def test_winner_and_its_neighbours_move_towards_the_point():
@@ -25,12 +106,6 @@ def test_frequent_winners_are_handicapped():
     np.testing.assert_array_equal(wins, [100, 2])
 
 
-def test_seeds_that_came_together_are_one_cluster():
-    seeds = np.array([[0.0, 0.0], [0.0009, 0.0], [0.0018, 0.0], [0.0, 0.0015], [5.0, 5.0]])
-    merged = _merge_close(seeds, 0.001)
-    np.testing.assert_allclose(merged, [[0.0009, 0.0], [0.0, 0.0015], [5.0, 5.0]])
-
-
 def test_competition_draws_superfluous_seeds_together():
     rng = np.random.default_rng(0)
     xs = [np.concatenate([rng.normal(0, 1, (60, 2)), rng.normal(40, 1, (60, 2))]) for _ in "abc"]
@@ -39,6 +114,15 @@ def test_competition_draws_superfluous_seeds_together():
     assert model.n_clusters_ < 12
     distance = np.linalg.norm(model.cluster_centers_[:, None] - [[0, 0], [40, 40]], axis=2)
     assert distance.min(axis=0).max() < 3
+
+
+def test_one_cluster_is_a_result():
+    rng = np.random.default_rng(0)
+    xs = [rng.normal(rng.integers(2, size=(400, 1)), 1, (400, 8)) for _ in range(5)]
+    clients = Clients.from_arrays(xs)
+    model = AFCL(2, random_state=0).fit(clients)
+    assert model.n_clusters_ == 1
+    assert all(np.all(labels == 0) for labels in model.predict(clients))
 
 
 def test_published_stand_in_keeps_the_clients_seeds():
@@ -60,7 +144,14 @@ def test_clusters_do_not_depend_on_the_scale():
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"training": "no"}, {"step": 0.0}, {"merge_distance": -1}, {"max_rounds": 0}]
+    "parameters",
+    [
+        {"training": "no"},
+        {"step": 0.0},
+        {"merge_distance": -1},
+        {"stop_tolerance": -1},
+        {"max_rounds": 0},
+    ],
 )
 def test_wrong_parameters_are_refused(parameters):
     with pytest.raises(ConfigurationError):

@@ -34,6 +34,16 @@ def test_every_client_is_drawn_equally_often():
     assert all(np.all(np.diff(d) > 0) for d in drawn)
 
 
+def test_the_last_clients_are_contaminated_where_that_is_asked_for():
+    assert choose_contaminated(10, 3, rng(), "last").tolist() == [7, 8, 9]
+    assert choose_contaminated(10, 0, rng(), "last").tolist() == []
+
+
+def test_unknown_place_is_an_error():
+    with pytest.raises(ConfigurationError, match="'random'"):
+        choose_contaminated(10, 3, rng(), "randm")
+
+
 @pytest.mark.parametrize(("n_clients", "n_contaminated"), [(10, 0), (10, 5), (1, 0)])
 def test_up_to_one_half_may_be_contaminated(n_clients, n_contaminated):
     assert len(choose_contaminated(n_clients, n_contaminated, rng())) == n_contaminated
@@ -81,6 +91,12 @@ def test_simulation_outlier_has_mean_two_and_a_half_and_sd_two(clients):
     own = contaminate(clients, [4], "simulation", rng())[4]
     np.testing.assert_allclose(own.mean(axis=0), 2.5, atol=0.15)
     np.testing.assert_allclose(own.std(axis=0), 2.0, rtol=0.05)
+
+
+def test_simulation_outlier_as_written_has_mean_two_and_variance_three(clients):
+    own = contaminate(clients, [4], "simulation_as_written", rng())[4]
+    np.testing.assert_allclose(own.mean(axis=0), 2.0, atol=0.15)
+    np.testing.assert_allclose(own.var(axis=0), 3.0, rtol=0.1)
 
 
 def test_a_single_coordinate_cannot_be_shuffled():

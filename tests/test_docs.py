@@ -2,16 +2,19 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+import yaml
 
 import fedmix
 from fedmix import methods
 from fedmix.configuration import read_yaml
+from fedmix.pipeline.request import read_request
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -42,18 +45,28 @@ def test_every_page_of_the_contents_exists(pages):
 
 
 def test_links_between_pages_lead_somewhere():
-    for page in [*DOCS.glob("*.md"), *DOCS.glob("reproduction/*.md"), ROOT / "README.md"]:
+    folders = [ROOT, DOCS, DOCS / "reproduction", ROOT / "config", ROOT / "data"]
+    for page in [page for folder in folders for page in folder.glob("*.md")]:
         text = page.read_text(encoding="utf-8")
         for target in re.findall(r"\]\((?!http|#)([^)#]+)[^)]*\)", text):
             generated = target.startswith("generated/")
             assert generated or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def property_names(schema):
+    """Return the keys that a schema describes, at any depth."""
+    if isinstance(schema, list):
+        return set().union(*map(property_names, schema))
+    if not isinstance(schema, dict):
+        return set()
+    own = schema.get("properties", {})
+    return set(own if isinstance(own, dict) else ()).union(*map(property_names, schema.values()))
+
+
 def test_the_configuration_reference_has_every_key(pages):
     for path in (ROOT / "workflow" / "schemas").glob("*.yaml"):
-        if path.name.partition(".")[0] in ("config", "preset", "study", "items", "datasets"):
-            for key in re.findall(r"^ {2,}([a-z_]+): ?\{?type", path.read_text(), re.M):
-                assert f"`{key}`" in pages["configuration"] or key == "sha256", (path.name, key)
+        for key in property_names(read_yaml(path)):
+            assert f"- `{key}`" in pages["configuration"], (path.name, key)
 
 
 def test_every_data_set_names_its_licence_and_citation(pages):
@@ -66,7 +79,9 @@ def test_every_data_set_names_its_licence_and_citation(pages):
 def test_every_method_and_study_has_its_place(pages):
     for name, module in methods.index().items():
         assert f"{module}.{name}" in pages["methods"]
-    for path in (ROOT / "config" / "studies").glob("*.yaml"):
+    studies = list((ROOT / "config").glob("*/*/studies/*.yaml"))
+    assert studies
+    for path in studies:
         assert f"\n## {path.stem}\n" in pages["studies"]
 
 
@@ -81,13 +96,13 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     update = script("update_readme")
     scorecard = tmp_path / "scorecard.csv"
     scorecard.write_text(
-        "paper,cells: reproduced,cells: differs,claims: holds\n"
-        "fedgrem,12,3,4\nmixed_regression,0,0,2\nfedgem,1,0,0\n"
+        "paper,cells: agrees,cells: differs,claims: holds\nfedgrem,12,3,4\nmixed_regression,0,0,2\n"
     )
     monkeypatch.setattr(update, "SCORECARD", scorecard)
     monkeypatch.setattr(update, "PICTURE", tmp_path / "scorecard.svg")
     scores = update.read_scorecard()
-    assert "| 12 reproduced, 3 differ | 4 hold |" in update.summary(scores)
+    assert "| 12 agree, 3 differ | 4 hold |" in update.summary(scores)
+    assert update.summary(scores).count("| – | – |") == 1, "a paper that the run had not yet"
     update.draw(scores)
     assert "<svg" in (tmp_path / "scorecard.svg").read_text()
 
@@ -119,6 +134,24 @@ def test_the_page_of_options_prints_what_it_shows(tmp_path):
     )
     finished = run(code, tmp_path)
     assert finished.stdout == shown, finished.stderr
+
+
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PRESETS = [
+    (path.stem, text)
+    for path in PAGES
+    for text in re.findall(r"```yaml\n(studies:.*?)```", path.read_text(encoding="utf-8"), re.S)
+]
+
+
+@pytest.mark.parametrize(("page", "preset"), PRESETS)
+def test_the_presets_that_pages_show_can_be_planned(page, preset, tmp_path):
+    for folder in ("config", "workflow/schemas", "data/published"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    (tmp_path / "config" / "presets" / "mine.yaml").write_text(preset)
+    options = read_yaml(ROOT / "config" / "config.yaml") | {"preset": "mine"}
+    request = read_request(tmp_path / "config", options, tmp_path)
+    assert set(request.studies) == set(yaml.safe_load(preset)["studies"])
 
 
 def test_the_readme_s_example_runs(tmp_path):

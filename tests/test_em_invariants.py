@@ -309,3 +309,15 @@ def test_divergence_says_where():
         pytest.raises(DivergenceError, match=r"round \d+: client \d, component \d"),
     ):
         method.fit(clients)
+
+
+def test_fedem_averages_clients_alike_or_by_their_points():
+    generator = np.random.default_rng(0)
+    xs = [generator.normal(0, 1, (300, 2)), generator.normal(4, 1, (100, 2))]
+    clients = Clients.from_arrays(xs)
+    start = np.ones((2, 1)), np.zeros((2, 1, 2))
+    means = [x.mean(axis=0) for x in xs]
+    for weighting, weights in (("equal", [1, 1]), ("size", [300, 100])):
+        model = methods.FedEM(1, weighting=weighting, init=start, max_rounds=1).fit(clients)
+        expected = np.average(means, axis=0, weights=weights)
+        np.testing.assert_allclose(model.means_[:, 0], [expected, expected], rtol=1e-12)

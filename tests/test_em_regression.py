@@ -109,3 +109,18 @@ def test_joint_mixture_finds_the_components_of_the_covariates():
     np.testing.assert_allclose(fitted.means_[0], coefficients, atol=0.1)
     np.testing.assert_allclose(fitted.joint_weights_.sum(axis=(1, 2)), 1, rtol=1e-12)
     np.testing.assert_allclose(fitted.covariances_[0, 0], np.eye(2), atol=0.25)
+
+
+def test_all_covariate_components_may_share_the_first_covariance():
+    generator = np.random.default_rng(0)
+    scales = np.repeat([1.0, 5.0], 100)[:, None]
+    xs = [20 * (scales > 1) + scales * generator.normal(size=(200, 2)) for _ in range(3)]
+    clients = Clients.from_arrays(xs, [x[:, 0] + generator.normal(size=200) for x in xs])
+    start = np.full((3, 2), 0.5), np.tile([[1.0, 0.0], [0.0, 1.0]], (3, 1, 1))
+    fitted = {
+        name: methods.FedGMM(2, n_covariate_components=2, covariances=name, init=start).fit(clients)
+        for name in ("own", "first")
+    }
+    own, first = (fitted[name].covariances_[0] for name in ("own", "first"))
+    assert max(np.trace(own[0]) / np.trace(own[1]), np.trace(own[1]) / np.trace(own[0])) > 5
+    np.testing.assert_array_equal(first[0], first[1])

@@ -189,6 +189,22 @@ def test_one_client_is_left_to_its_own_em():
     np.testing.assert_allclose(model.means_[0], mixtures.means, atol=1e-12)
 
 
+def test_without_a_server_clients_share_the_start_and_nothing_else():
+    clients, held, _ = separated_clients()
+    sizes = [len(own) for own in held]
+    model = FedGEM(sizes, server="none", random_state=3).fit(clients)
+    start = FedGEM(sizes, server="none", max_rounds=0, random_state=3).fit(clients)
+    together = FedGEM(sizes, max_rounds=0, final_radius_scale=0.0, random_state=3).fit(clients)
+    np.testing.assert_array_equal(np.concatenate(start.means_), np.concatenate(together.means_))
+    for g, own in enumerate(clients):
+        alone = FedGEM(sizes[g], server="none", init=[start.means_[g]], max_rounds=9)
+        np.testing.assert_allclose(
+            alone.fit(Clients.from_arrays([own])).means_[0], model.means_[g], atol=1e-12
+        )
+    assert model.n_clusters_ == sum(sizes)
+    assert model.communication_ == {"up": 0, "down": 0}
+
+
 def test_one_component_a_client_learns_its_mean():
     clients, _, _ = separated_clients()
     model = FedGEM(1, max_rounds=1, final_radius_scale=1e9, random_state=0).fit(clients)

@@ -255,6 +255,21 @@ def test_held_out_penalty_is_used():
     np.testing.assert_array_equal(fitted.means_, same.means_)
 
 
+def test_a_named_start_of_the_selection_sees_the_training_part_alone(monkeypatch):
+    clients, start, _ = simulate(n=30)
+    seen = []
+    fit = methods.FedGrEM.fit
+
+    def watched(self, own):
+        seen.append((self.init, own.n_points))
+        return fit(self, own)
+
+    monkeypatch.setattr(methods.FedGrEM, "fit", watched)
+    method = methods.FedGrEM(n_components=2, init=start, max_rounds=2)
+    select_penalty(method, clients, init="kmeans++", candidates=(1.0, 2.0))
+    assert seen == [("kmeans++", 0.8 * clients.n_points)] * 2
+
+
 def test_nothing_to_hold_out_gives_the_smallest_penalty():
     clients = Clients.from_arrays([[[0.0]], [[1.0], [2.0]]])
     method = methods.FedGrEM(n_components=1)

@@ -127,6 +127,12 @@ def test_grouping_equals_half_separation_rule_where_it_gives_k_groups():
     np.testing.assert_array_equal(groups[:, None] == groups, half)
 
 
+def test_single_linkage_follows_a_chain_and_average_linkage_cuts_it():
+    chain = np.array([0.0, 1.0, 2.1, 3.3, 4.6, 6.1])[:, None]
+    assert group_anchors(chain, 2, "single").tolist() == [0, 0, 0, 0, 0, 1]
+    assert group_anchors(chain, 2, "average").tolist() == [0, 0, 0, 0, 1, 1]
+
+
 def test_grouping_gives_k_groups_of_equal_points():
     assert sorted(set(group_anchors(np.ones((5, 2)), 3))) == [0, 1, 2]
 

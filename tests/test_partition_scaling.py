@@ -5,7 +5,7 @@ import pytest
 
 from fedmix import Clients
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.partition import jitter_constant_columns, standardize_clients
+from fedmix.partition import SCALINGS, jitter_constant_columns, scale, standardize_clients
 
 RNG = np.random.default_rng(0)
 
@@ -72,3 +72,47 @@ def test_jitter_needs_a_positive_scale():
 def test_different_clients_are_an_error():
     with pytest.raises(DataError, match="not of the same clients"):
         standardize_clients(clients(3, 3), clients(3))
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_every_scaling_takes_its_numbers_from_training_data_alone(scaling):
+    train, test = clients(20, 30), clients(5, 6)
+    expected = scale(train, test, scaling, np.random.default_rng(0))
+    moved = Clients(1000 + 1000 * test.points, test.offsets)
+    same_train, scaled = scale(train, moved, scaling, np.random.default_rng(0))
+    np.testing.assert_array_equal(same_train.points, expected[0].points)
+    slope = scaled.points - expected[1].points
+    assert np.isfinite(slope).all()
+    assert np.abs(slope).min() > 0
+
+
+def test_global_scaling_standardises_all_clients_together():
+    train, _ = scale(clients(20, 30), clients(2, 2), "global", RNG)
+    np.testing.assert_allclose(train.points.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(train.points.std(axis=0, ddof=1), 1)
+    assert np.abs(train[0].mean(axis=0)).max() > 0.1  # no client is centred by itself
+
+
+def test_min_max_brings_the_features_of_all_clients_together_to_the_unit_interval():
+    train, _ = scale(clients(20, 30), clients(2, 2), "min_max", RNG)
+    np.testing.assert_array_equal(train.points.min(axis=0), 0)
+    np.testing.assert_allclose(train.points.max(axis=0), 1, rtol=1e-15)
+
+
+def test_a_tenth_is_a_tenth():
+    before = clients(20, 30)
+    train, _ = scale(before, before, "tenth", RNG)
+    np.testing.assert_array_equal(train.points, before.points / 10)
+
+
+@pytest.mark.parametrize("scaling", ["global", "min_max"])
+def test_constant_feature_of_all_clients_is_centred_and_not_scaled(scaling):
+    points = np.column_stack([np.full(7, 0.1), np.arange(7.0)])
+    train, test = scale(Clients(points, [0, 3, 7]), Clients(points + 3, [0, 3, 7]), scaling, RNG)
+    np.testing.assert_allclose(train.points[:, 0], 0, atol=1e-12)
+    np.testing.assert_allclose(test.points[:, 0], 3, atol=1e-12)
+
+
+def test_unknown_scaling_is_an_error_with_the_known_ones():
+    with pytest.raises(ConfigurationError, match="per_client"):
+        scale(clients(3), clients(3), "per-client", RNG)

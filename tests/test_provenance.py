@@ -33,9 +33,9 @@ def test_changed_code_changes_the_hash_of_what_imports_it_and_of_nothing_else(
 
 
 def test_a_package_counts_with_what_it_loads_by_name(tmp_path, monkeypatch):
-    package = tmp_path / "report"
+    package = tmp_path / "views" / "page"
     (package / "templates").mkdir(parents=True)
-    files = [package / "views.py", package / "templates" / "page.html"]
+    files = [package / "sections.py", package / "templates" / "page.html"]
     for path in [package / "__init__.py", *files]:
         path.write_text("")
     monkeypatch.setattr(provenance, "ROOT", tmp_path)

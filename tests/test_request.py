@@ -133,6 +133,7 @@ def method(**entry):
         ),
         (written(methods={"PooledMM": {}}), "unknown method 'PooledMM'. Did you mean 'PooledEM'"),
         (written(methods={"PooledEM": {"inti": "ward"}}), "PooledEM takes no 'inti'"),
+        (written(only=["PooledMM"]), "unknown method 'PooledMM'. Did you mean 'PooledEM'"),
         (written(replications=2.0), "replications: expected integer, got 2.0"),
     ],
 )

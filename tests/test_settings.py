@@ -20,7 +20,8 @@ from fedmix.experiments.settings import (
     real_clustering,
 )
 from fedmix.initialization import INITIALIZATIONS
-from fedmix.partition import CONTAMINATIONS
+from fedmix.partition import CONTAMINATIONS, SCALINGS
+from fedmix.partition.contamination import PLACES
 from fedmix.simulate import isotropic_clusters
 
 ROOT = Path(__file__).parents[1]
@@ -43,7 +44,9 @@ def test_every_experiment_declares_settings_and_metrics():
 
 def test_declared_choices_are_those_of_the_code():
     real, regression = real_clustering.Settings, mixed_regression.Settings
+    assert choices(real, "contaminated") == set(PLACES)
     assert choices(real, "contamination") == set(CONTAMINATIONS["points"])
+    assert choices(real, "scaling") == set(SCALINGS)
     assert choices(real, "initialization") == set(INITIALIZATIONS["gaussian"])
     assert choices(regression, "contamination") == set(CONTAMINATIONS["responses"])
     simulated = declared("cluster_simulation")[0]

@@ -77,6 +77,18 @@ def test_truth_can_be_passed(problem):
     assert clustering_accuracy(truth.labels, fit.labels_) == 1
 
 
+def test_without_a_rule_for_its_sign_a_direction_may_lead_away(problem):
+    clients, truth = problem
+    errors = [
+        model_errors(
+            methods.TwoPhase(3, rounds=0, direction_sign=sign).fit(clients).history_["models"],
+            truth.models,
+        )[-1]
+        for sign in ("gradient", "as_found")
+    ]
+    assert errors[0] < 0.5 * errors[1]
+
+
 def test_large_epsilon_stops_the_anchors_at_once(problem):
     clients, _ = problem
     fit = methods.TwoPhase(3, separation=100.0, epsilon=1.0, rounds=0).fit(clients)

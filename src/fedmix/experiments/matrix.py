@@ -51,7 +51,7 @@ def run(
         "random_state": streams.integer(f"method {method.estimator}"),
         "starts": {"mixtures": (initial["weights"], initial["means"])},
     }
-    known |= _tuned(method, train, known, setting.final_radius_scale)
+    known |= _tuned(method, setting, train, known)
     estimator = method.fit(train, known)
     good = np.setdiff1d(np.arange(len(test)), problem["contaminated"])
     labels = test.split(data.labels[problem["test"]])
@@ -89,12 +89,14 @@ def _classes_of_clients(problem: Arrays, data: Dataset) -> list[int]:
 
 
 def _tuned(
-    method: Method, train: Clients, known: Mapping[str, Any], scales: Sequence[float]
+    method: Method, setting: Settings, train: Clients, known: Mapping[str, Any]
 ) -> dict[str, float]:
     """Choose, without labels, what the method has to tune and the configuration leaves open."""
     if "final_radius_scale" in method.open_choices:
-        chosen = choose_scale(method, train, known, scales)
+        chosen = choose_scale(method, train, known, setting.final_radius_scale)
         return {"final_radius_scale": chosen["final_radius_scale"]}
     if "penalty_scale" in method.open_choices:
-        return {"penalty_scale": select_penalty(method.build(known), train)}
+        # Fits on a part start from that part alone: the shared start has seen what is held out.
+        start = setting.initialization
+        return {"penalty_scale": select_penalty(method.build(known), train, start)}
     return {}

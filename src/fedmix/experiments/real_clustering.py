@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,13 +11,13 @@ from fedmix.clients import Clients, offsets_of
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.settings.real_clustering import Settings
 from fedmix.initialization import aligned_initial_values
+from fedmix.methods.penalty_selection import select_penalty
 from fedmix.metrics.mixture import misclustering
 from fedmix.partition import (
     by_group,
     choose_contaminated,
     contaminate,
-    jitter_constant_columns,
-    standardize_clients,
+    scale,
     train_test_split,
     uniform,
 )
@@ -34,7 +35,10 @@ def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
     rows = _rows_of_clients(setting, data, rng)
     train, test = train_test_split(rows, setting.train_fraction, rng)
     contaminated = choose_contaminated(
-        len(rows), setting.n_contaminated, streams.generator("contaminated clients")
+        len(rows),
+        setting.n_contaminated,
+        streams.generator("contaminated clients"),
+        setting.contaminated,
     )
     return {
         "train": np.concatenate(train),
@@ -72,6 +76,10 @@ def run(
         "random_state": streams.integer(f"method {method.estimator}"),
         "starts": {"mixtures": (initial["weights"], initial["means"])},
     }
+    if method.parameters.get("penalty_scale") == "held-out":
+        # The shared initial values have seen all points, those that would be held out included.
+        chosen = select_penalty(method.build(known), train, init=setting.initialization)
+        method = replace(method, parameters={**method.parameters, "penalty_scale": chosen})
     estimator = method.fit(train, known)
     labels = test.split(data.labels[problem["test"]])
     predicted = estimator.predict(test)
@@ -90,7 +98,7 @@ def clients_of(
     """
     train = Clients(data.features[problem["train"]], problem["train_offsets"])
     test = Clients(data.features[problem["test"]], problem["test_offsets"])
-    train, test = _scale(train, test, setting.scaling, streams)
+    train, test = scale(train, test, setting.scaling, streams.generator("jitter"))
     contaminated = contaminate(
         train,
         problem["contaminated"],
@@ -99,15 +107,6 @@ def clients_of(
         labels=data.labels[problem["train"]],
     )
     return contaminated, test
-
-
-def _scale(
-    train: Clients, test: Clients, scaling: str, streams: Streams
-) -> tuple[Clients, Clients]:
-    if scaling == "none":
-        return train, test
-    jittered = jitter_constant_columns(train, streams.generator("jitter"))
-    return standardize_clients(jittered, test)
 
 
 def _rows_of_clients(

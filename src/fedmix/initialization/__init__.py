@@ -7,6 +7,7 @@ random generator of that client's own, so that no client's values depend on the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,14 @@ INITIALIZATIONS: dict[str, dict[str, Callable]] = {
         "eee": strategies.shared_covariance,
         "kmeans++": strategies.kmeans_plus_plus,
         "kmeans++10": strategies.best_of_ten_kmeans_plus_plus,
+        # k-means from random seeds: the best of so many starts
+        "kmeans1": partial(strategies.kmeans, n_starts=1),
+        "kmeans2": partial(strategies.kmeans, n_starts=2),
+        "kmeans3": partial(strategies.kmeans, n_starts=3),
+        "kmeans5": partial(strategies.kmeans, n_starts=5),
+        "kmeans10": partial(strategies.kmeans, n_starts=10),
+        # one start cut short, as R's kmeans by default
+        "kmeans1_ten_iterations": partial(strategies.kmeans, n_starts=1, max_iterations=10),
         "ward": strategies.ward,
         "random": strategies.random_points,
     },

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients
 from fedmix.families import Sample
@@ -59,6 +60,34 @@ def best_of_ten_kmeans_plus_plus(
         for _ in range(10)
     ]
     return max(fits, key=lambda fit: fit[2])[:2]
+
+
+def kmeans(
+    client: Clients,
+    n_components: int,
+    generator: np.random.Generator,
+    n_starts: int,
+    max_iterations: int = 300,
+) -> Fit:
+    """Identity-covariance EM from k-means, itself started at random points.
+
+    The best of ``n_starts`` by the sum of squares counts. 300 iterations of k-means at most are
+    scikit-learn's default, 10 are R's.
+    """
+    from sklearn.cluster import KMeans
+
+    points = client[0]
+    n_centres = min(n_components, len(np.unique(points, axis=0)))
+    model = KMeans(
+        n_centres,
+        init="random",
+        n_init=n_starts,
+        max_iter=max_iterations,
+        random_state=int(generator.integers(2**31)),
+    )
+    with threadpool_limits(limits=1):  # its sums depend on the number of threads
+        centres = model.fit(points).cluster_centers_
+    return _identity_em(client, in_turn(centres, n_components))[:2]
 
 
 def random_points(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedmix.clients import Clients
-from fedmix.kernels.afcl import compete
+from fedmix.methods.afcl_server import Server
 from fedmix.methods.base import Constraints, register
 from fedmix.methods.centroids import CentroidClustering
-from fedmix.methods.seeding import components_of, seed_clients, seed_points
+from fedmix.methods.seeding import components_of, seed_clients
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
@@ -24,7 +24,8 @@ class AFCL(CentroidClustering):
 
     In each round a random part of the clients sends its points, disguised, to the server, where
     seeds compete for them: the winner, handicapped by its earlier wins, and the seeds that are as
-    close to it as the point move towards the point. Seeds that come together are one cluster.
+    close to it as the point move towards the point. Seeds that come together are one cluster. All
+    of them may: one cluster at the end is a result like any other.
 
     Parameters
     ----------
@@ -35,11 +36,15 @@ class AFCL(CentroidClustering):
         AFCL's own algorithm, on features scaled to [0, 1]; or FedGEM's published re-implementation,
         which never trains: the clients' k-means++ seeds are the centres.
     max_rounds : int, default=100
-        Rounds, all of which are run; the authors' program has 100.
+        Rounds at most; the authors' program has 100.
     step : float, default=0.001
         Mean learning rate of a feature; the authors' program's.
     merge_distance : float, default=0.001
-        Seeds within this distance in every scaled feature are one cluster; the authors' program's.
+        Seeds less than this apart in every scaled feature are one cluster, the lowest-numbered of
+        them; the authors' program's.
+    stop_tolerance : float, default=0.0001
+        The rounds end once an index of the clients' clusters changes by no more than this; the
+        authors' program's.
     random_state : int, Generator or None, default=0
 
     Attributes
@@ -49,10 +54,19 @@ class AFCL(CentroidClustering):
 
     Notes
     -----
-    A disguised point, W (x - mu) with W drawn by the client and known to the server, is the point
-    itself to the server; so points are used directly here, and counted as sent. A client that has
-    been heard less often than the average and is silent in a round is replayed from what the server
-    keeps of it.
+    The competition is that of the authors' program, step by step. Two of its choices look like
+    accidents and are kept, for they belong to what the program does. A feature in which nothing was
+    sent gets a rate of 0, which the server takes for 1: where nobody speaks in the first round all
+    rates are 0 from then on, and only seeds within a hundredth of one another still move. And the
+    index that ends the rounds is taken before the seeds move, from labels that often stay the same:
+    it may stand still while the seeds do not, so that the rounds end early.
+
+    On thousands of points that no wide gaps divide the seeds collapse into one: the step is per
+    point, and every point draws all seeds together that lie within its distance of the winner. The
+    authors' averages leave runs with one cluster out; ours count them.
+
+    A disguised point is known to the server up to the client's weight, so points count as sent.
+    Silent clients that were heard less than the average are replayed from what they sent last.
 
     References
     ----------
@@ -67,6 +81,7 @@ class AFCL(CentroidClustering):
         "max_rounds": ["integer >= 1"],
         "step": ["number > 0 and < 1"],
         "merge_distance": ["number >= 0"],
+        "stop_tolerance": ["number >= 0"],
     }
 
     def __init__(
@@ -76,6 +91,7 @@ class AFCL(CentroidClustering):
         max_rounds: int = 100,
         step: float = 0.001,
         merge_distance: float = 0.001,
+        stop_tolerance: float = 0.0001,
         random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.components_per_client = components_per_client
@@ -83,6 +99,7 @@ class AFCL(CentroidClustering):
         self.max_rounds = max_rounds
         self.step = step
         self.merge_distance = merge_distance
+        self.stop_tolerance = stop_tolerance
         self.random_state = random_state
 
     def _fit(self, clients: Clients) -> None:
@@ -96,53 +113,61 @@ class AFCL(CentroidClustering):
             return
         low, width = _range(clients.points)
         scaled = Clients((clients.points - low) / width, clients.offsets)
-        local = np.concatenate(seed_clients(scaled, n_components, rng))
-        seeds = seed_points(local, len(local), rng)
-        heard = self._train(scaled, seeds, rng)
-        merged = _merge_close(seeds, self.merge_distance)
-        self._set_centres(low + width * merged)
-        n_features, active = clients.n_features, int(np.count_nonzero(clients.sizes))
-        self._send(
-            up=active * 2 * n_features + local.size + heard @ clients.sizes * n_features,
-            down=heard.sum() * seeds.size,
-        )
+        server, heard = self._train(scaled.subset(np.flatnonzero(clients.sizes)), n_components, rng)
+        self._set_centres(low + width * server.merged())
+        self._count_floats(server, heard)
 
     def _train(
-        self, clients: Clients, seeds: FloatArray, rng: np.random.Generator
-    ) -> NDArray[np.int64]:
-        """Move the seeds in place; return how often each client was heard, (G,)."""
-        n_clients = len(clients)
-        probability = rng.uniform(size=n_clients)
-        heard = np.zeros(n_clients, dtype=np.int64)
-        wins = np.ones(len(seeds))
+        self, clients: Clients, n_components: NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[Server, NDArray[np.int64]]:
+        """Run the rounds; return the server and how often each client spoke, (G,)."""
+        n_seeds = int(n_components.sum())
+        seeds = np.concatenate([_seed(own, n_seeds, rng) for own in clients])
+        server = Server(
+            clients,
+            _seed(seeds, n_seeds, rng),
+            rng.uniform(size=clients.n_features),
+            self.step,
+            self.merge_distance,
+            self.stop_tolerance,
+        )
+        probability = rng.uniform(size=len(clients))
+        heard = np.zeros(len(clients), dtype=np.int64)
         for _ in self._rounds(self.max_rounds):
-            speaks = rng.uniform(size=n_clients) < probability
+            speaks = rng.uniform(size=len(clients)) < probability
+            server.round(speaks)
             heard += speaks
-            replayed = ~speaks & (heard > 0) & (heard < heard.mean())
-            share = heard / max(heard.sum(), 1)
-            weights = rng.dirichlet(np.ones(clients.n_features), size=n_clients)
-            for g in np.flatnonzero(speaks | replayed):
-                rates = self.step * clients.n_features * weights[g] / (1 + share[g])
-                compete(clients[g], seeds, wins, rates)
-        return heard
+            self.converged_ = server.stopped
+        return server, heard
+
+    def _count_floats(self, server: Server, heard: NDArray[np.int64]) -> None:
+        """Count what clients sent and got that spoke ``heard`` times, (G,).
+
+        First their features' ranges and their own seeds; then, whenever they speak, all their
+        points and every seed's spread and centre, for the seeds and the features' rates.
+        """
+        n_seeds, n_features = server.seeds.shape
+        sizes = server.clients.sizes
+        first = (2 + np.minimum(sizes, n_seeds)) * n_features
+        each = sizes * n_features + n_seeds * (1 + n_features)
+        self._send(
+            up=first.sum() + heard @ each,
+            down=heard.sum() * (n_seeds + 1) * n_features,
+        )
 
 
 def _range(points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return each feature's minimum and width, of shape (d,); a constant feature has width 1."""
+    """Return each feature's minimum and width, (d,); a constant feature is scaled to 1."""
     low = points.min(axis=0)
     width = points.max(axis=0) - low
-    return low, np.where(width > 0, width, 1.0)
+    return np.where(width > 0, low, low - 1.0), np.where(width > 0, width, 1.0)
 
 
-def _merge_close(seeds: FloatArray, distance: float) -> FloatArray:
-    """Return the means of seeds (k, d) that are linked by coordinates within ``distance``."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-    from scipy.spatial import KDTree
+def _seed(points: FloatArray, n_seeds: int, rng: np.random.Generator) -> FloatArray:
+    """Draw plain k-means++ seeds, one candidate each; with no more points, every one is a seed."""
+    from sklearn.cluster import kmeans_plusplus
 
-    pairs = KDTree(seeds).query_pairs(distance, p=np.inf, output_type="ndarray")
-    links = coo_array((np.ones(len(pairs)), pairs.T), shape=(len(seeds), len(seeds)))
-    n_clusters, labels = connected_components(links, directed=False)
-    total = np.zeros((n_clusters, seeds.shape[1]))
-    np.add.at(total, labels, seeds)
-    return total / np.bincount(labels)[:, None]
+    if len(points) <= n_seeds:
+        return points
+    seed = int(rng.integers(2**31))
+    return kmeans_plusplus(points, n_seeds, n_local_trials=1, random_state=seed)[0]

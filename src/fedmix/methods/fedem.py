@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from fedmix.clients import Clients
-from fedmix.methods.base import register
-from fedmix.methods.federated_mixture import FederatedMixture
+from fedmix.methods.base import Constraints, register
+from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 
 
 @register
 class FedEM(FederatedMixture):
     """Federated EM: the clients' M-steps are averaged in each round.
 
-    Mixing weights stay with the clients. The average is not weighted by sample size; a client
-    without points is left out of it, and takes the result.
+    Mixing weights stay with the clients. A client without points is left out of the average, and
+    takes the result.
 
-    Parameters and attributes are those of
-    :class:`fedmix.methods.federated_mixture.FederatedMixture`.
+    Parameters
+    ----------
+    weighting : {"equal", "size"}, default="equal"
+        Whether clients count alike in the average, as in the program of Tian, Weng and Feng, or by
+        their share n_k / n of the points, as Marfoq et al. have it (Algorithm 1).
+    **others
+        Those of :class:`fedmix.methods.federated_mixture.FederatedMixture`.
 
     References
     ----------
     Marfoq et al. (2021), as compared with by Tian, Weng and Feng (2024), Section 4.
     """
 
+    constraints: ClassVar[Constraints] = {"weighting": [{"equal", "size"}]}
+
+    def __init__(
+        self,
+        n_components: int,
+        family: str = "gaussian",
+        weighting: str = "equal",
+        max_rounds: int = 1000,
+        tol: float = 1e-4,
+        init: tuple[FloatArray, FloatArray] | str | None = None,
+        density_floor: str | None = None,
+        random_state: int = 0,
+    ) -> None:
+        super().__init__(n_components, family, max_rounds, tol, init, density_floor, random_state)
+        self.weighting = weighting
+
     def _fit(self, clients: Clients) -> None:
         """Alternate local EM steps and averages."""
         sample = self._start(clients)
-        has_points = sample.sizes > 0
+        shares = sample.sizes if self.weighting == "size" else sample.sizes > 0
         for _ in self._em_rounds():
             statistics = self._expectation(sample)
             self.weights_ = statistics.mixing_weights(self.weights_)
             local = self._maximise(statistics)
             self._check_finite(self.weights_, local)
-            centre = local[has_points].mean(axis=0)
+            centre = np.average(local, axis=0, weights=shares)
             self.means_ = np.repeat(centre[None], len(clients), axis=0)
             self._send(up=self.means_.size, down=self.means_.size)

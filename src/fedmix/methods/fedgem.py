@@ -57,8 +57,10 @@ class FedGEM(FederatedEstimator):
     one_component_per_client : bool, default=False
         Whether a super-cluster holds at most one component of a client (published program). The
         result then depends on the order of the clients.
-    server : {"pairwise", "kdtree"}, default="pairwise"
-        How overlaps are found; the KD-tree (B.5.1) pays when they are few.
+    server : {"pairwise", "kdtree", "none"}, default="pairwise"
+        How overlaps are found; the KD-tree (B.5.1) pays when they are few. With "none" there is
+        neither collaborative training nor final aggregation: the same local EM from the same
+        starts, without any exchange, which shows what federation adds.
     final_radius_scale : float, default=1.0
         v in the squared radius v R_min / (pi sqrt(N_g)) of the final aggregation.
     init : sequence of G arrays of shape (K_g, d), optional
@@ -112,7 +114,7 @@ class FedGEM(FederatedEstimator):
         "radius": [{"exact", "theorem4", "half"}],
         "direction": [{"towards", "away"}],
         "one_component_per_client": ["boolean"],
-        "server": [{"pairwise", "kdtree"}],
+        "server": [{"pairwise", "kdtree", "none"}],
         "final_radius_scale": ["number >= 0"],
         "init": ["array-like", None],
         "tol": ["number >= 0"],
@@ -246,7 +248,9 @@ class FedGEM(FederatedEstimator):
         self._count_floats(mixtures)
 
     def _count_floats(self, mixtures: Mixtures) -> None:
-        """Up: a mean and a radius a component. Down: a mean."""
+        """Up: a mean and a radius a component. Down: a mean. Nothing without a server."""
+        if self.server == "none":
+            return
         size = mixtures.means.size
         self._send(up=size + len(mixtures.means), down=size)
 

@@ -25,9 +25,9 @@ class Server:
 
     Parameters
     ----------
-    search : {"pairwise", "kdtree"}, default="pairwise"
-        How overlaps are found: all pairs (Algorithm 2) or a KD-tree (Section B.5.1). The result is
-        the same.
+    search : {"pairwise", "kdtree", "none"}, default="pairwise"
+        How overlaps are found: all pairs (Algorithm 2) or a KD-tree (Section B.5.1), with the same
+        result; or not at all, which leaves every component by itself.
     direction : {"towards", "away"}, default="towards"
         Whether a common maximiser lies towards the other centre, as meant, or away from it, as
         printed.
@@ -97,6 +97,8 @@ class Server:
         self, centres: FloatArray, radii: FloatArray, client: IntArray
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield overlapping pairs (i, j) of different clients, i < j, in lexicographic order."""
+        if self.search == "none":
+            return iter(())
         if self.search == "kdtree":
             return _overlaps_by_tree(centres, radii, client)
         return _overlaps_by_pairs(centres, radii, client)

@@ -43,6 +43,9 @@ class FedGMM(FederatedMixture):
     ----------
     n_covariate_components : int, default=3
         M, as in the paper. They start from each client's own shared-covariance EM, aligned.
+    covariances : {"own", "first"}, default="own"
+        Whether every covariate component gets the average of its own covariances, or all get that
+        of the first component's, as in the program of Tian, Weng and Feng.
     **others
         Those of :class:`fedmix.methods.federated_mixture.FederatedMixture`. ``density_floor`` acts
         on the normalised responsibilities, as in the published code.
@@ -54,11 +57,6 @@ class FedGMM(FederatedMixture):
     covariate_means_ : ndarray of shape (K, M, d)
     covariances_ : ndarray of shape (K, M, d, d)
 
-    Notes
-    -----
-    The published code gives all covariate components the average covariance of the first one; here
-    each has its own.
-
     References
     ----------
     Wu et al. (2023), as compared with by Tian, Weng and Feng (2024), Sections 4 and B (M_1 = 3).
@@ -68,6 +66,7 @@ class FedGMM(FederatedMixture):
     constraints: ClassVar[Constraints] = {
         "family": [{"regression"}],
         "n_covariate_components": ["integer >= 1"],
+        "covariances": [{"own", "first"}],
     }
 
     def __init__(
@@ -75,6 +74,7 @@ class FedGMM(FederatedMixture):
         n_components: int,
         family: str = "regression",
         n_covariate_components: int = 3,
+        covariances: str = "own",
         max_rounds: int = 1000,
         tol: float = 1e-4,
         init: tuple[FloatArray, FloatArray] | str | None = None,
@@ -83,6 +83,7 @@ class FedGMM(FederatedMixture):
     ) -> None:
         super().__init__(n_components, family, max_rounds, tol, init, density_floor, random_state)
         self.n_covariate_components = n_covariate_components
+        self.covariances = covariances
 
     def _fit(self, clients: Clients) -> None:
         """Alternate local EM steps on the joint mixture and averages."""
@@ -176,6 +177,8 @@ class FedGMM(FederatedMixture):
         n_clients = len(self.weights_)
         self.covariate_means_ = np.repeat(centre[None], n_clients, axis=0)
         covariance = covariances[has_points].mean(axis=0)
+        if self.covariances == "first":
+            covariance = np.repeat(covariance[:1], len(covariance), axis=0)
         self.covariances_ = np.repeat(covariance[None], n_clients, axis=0)
         coefficient = coefficients[has_points].mean(axis=0)
         self.means_ = np.repeat(coefficient[None], n_clients, axis=0)

@@ -7,23 +7,28 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
+from fedmix.checks import check_same_features
 from fedmix.clients import Clients
 from fedmix.methods.base import Constraints, register
 from fedmix.methods.centroids import CentroidClustering, nearest_centre
-from fedmix.methods.local_kmeans import cluster_clients
+from fedmix.methods.local_kmeans import cluster_points
 from fedmix.methods.seeding import components_of
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
+
+MAX_LLOYD_STEPS = 300  # scikit-learn's default
 
 
 @register
 class KFED(CentroidClustering):
     """One-shot federated k-means (k-FED).
 
-    Every client sends the centres of its own k-means; the server picks K of them that lie far
-    apart, starting with all of one client, and does one Lloyd step on all centres.
+    Every client sends the centres of its own clusters; the server picks K of them that lie far
+    apart, starting with all of one client, and does one Lloyd step on all centres. A local cluster
+    belongs with all its points where its centre does.
 
     Parameters
     ----------
@@ -31,9 +36,16 @@ class KFED(CentroidClustering):
         K, the number of global clusters, which must be known; 2 are the fewest worth looking for.
     components_per_client : int or sequence of G ints, optional
         K_g; by default K at every client.
+    local : {"awasthi-sheffet", "kmeans"}, default="awasthi-sheffet"
+        How a client clusters its points: see :func:`awasthi_sheffet`, k-FED's own (Algorithm 1); or
+        by plain k-means (FedGEM's published re-implementation).
     seeding : {"farthest-minimum", "farthest-mean"}, default="farthest-minimum"
         The next centre has the largest distance to the nearest chosen one (k-FED's own rule), or
         the largest mean distance to all chosen ones (FedGEM's published re-implementation).
+    labelling : {"induced", "nearest"}, default="induced"
+        A point gets the global cluster of its client's centre that is nearest to it (k-FED's own
+        rule, Definition 3.2), so that ``predict`` takes the clients of the fit in the same order;
+        or that of the nearest global mean (FedGEM's published re-implementation).
     n_init : int, default=10
         Restarts of the local k-means, of which the best counts; long scikit-learn's own default.
     random_state : int, Generator or None, default=0
@@ -41,17 +53,23 @@ class KFED(CentroidClustering):
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (K, d)
+    local_centers_ : list of G arrays of shape (K_g, d)
+    local_labels_ : list of G int arrays of shape (K_g,)
+        The global cluster of each local one.
 
     References
     ----------
     Dennis, Li, Smith (2021). Heterogeneity for the win: one-shot federated clustering, Algorithm 2.
+    Awasthi, Sheffet (2012). Improved spectral-norm bounds for clustering.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("n_clusters", "components_per_client")
     constraints: ClassVar[Constraints] = {
         "n_clusters": ["integer >= 1"],
         "components_per_client": ["integer >= 1", "integers >= 1", None],
+        "local": [{"awasthi-sheffet", "kmeans"}],
         "seeding": [{"farthest-minimum", "farthest-mean"}],
+        "labelling": [{"induced", "nearest"}],
         "n_init": ["integer >= 1"],
     }
 
@@ -59,13 +77,17 @@ class KFED(CentroidClustering):
         self,
         n_clusters: int = 2,
         components_per_client: int | Sequence[int] | None = None,
+        local: str = "awasthi-sheffet",
         seeding: str = "farthest-minimum",
+        labelling: str = "induced",
         n_init: int = 10,
         random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.components_per_client = components_per_client
+        self.local = local
         self.seeding = seeding
+        self.labelling = labelling
         self.n_init = n_init
         self.random_state = random_state
 
@@ -74,13 +96,80 @@ class KFED(CentroidClustering):
         wanted = self.components_per_client
         n_components = components_of(clients, self.n_clusters if wanted is None else wanted)
         rng = generator_of(self.random_state)
-        local = cluster_clients(clients, n_components, rng, self.n_init)
+        cluster = cluster_points if self.local == "kmeans" else awasthi_sheffet
+        with threadpool_limits(limits=1):  # scikit-learn's sums depend on the number of threads
+            local = [
+                cluster(points, k, rng, n_init=self.n_init)
+                for points, k in zip(clients, n_components, strict=True)
+            ]
         first = local[rng.choice(np.flatnonzero(n_components))]
         centres = np.concatenate(local)
         chosen = _spread_out(first[: self.n_clusters], centres, self.n_clusters, self.seeding)
+        self.local_centers_ = local
+        self.local_labels_ = np.split(nearest_centre(centres, chosen), np.cumsum(n_components)[:-1])
         self.n_rounds_, self.converged_ = 1, True
         self._set_centres(lloyd_step(centres, chosen))
         self._send(up=centres.size, down=np.count_nonzero(n_components) * chosen.size)
+
+    def _predict(self, clients: Clients) -> list[NDArray[np.int64]]:
+        """Label each point by its client's nearest centre, or by the nearest global mean.
+
+        A client that had no points in ``fit`` has no centres, so that the nearest mean counts.
+        """
+        nearest = super()._predict(clients)
+        if self.labelling == "nearest":
+            return nearest
+        n_features = self.cluster_centers_.shape[1]
+        check_same_features(self, clients, n_features, n_clients=len(self.local_centers_))
+        own = zip(clients, self.local_centers_, self.local_labels_, nearest, strict=True)
+        return [
+            labels[nearest_centre(points, centres)] if len(centres) else fallback
+            for points, centres, labels, fallback in own
+        ]
+
+
+def awasthi_sheffet(
+    points: FloatArray, n_clusters: int, rng: np.random.Generator, n_init: int = 10
+) -> FloatArray:
+    """Cluster one set of points by the scheme of Awasthi and Sheffet.
+
+    The points, projected onto their first k singular vectors, are clustered by k-means. Those three
+    times as near to their own centre as to any other are averaged, and Lloyd's algorithm runs from
+    there on all points.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    n_clusters : int
+        k. With no more points than clusters, every point is a centre and the first is repeated.
+    rng : numpy.random.Generator
+    n_init : int, default=10
+        Restarts of k-means on the projected points.
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, d)
+    """
+    from scipy.spatial.distance import cdist
+
+    if len(points) <= n_clusters:
+        return cluster_points(points, n_clusters, rng, n_init=n_init)
+    directions = np.linalg.svd(points, full_matrices=False)[2][:n_clusters]
+    projected = points @ directions.T
+    found = cluster_points(projected, n_clusters, rng, n_init=n_init)
+    distances = cdist(projected, found)
+    labels = distances.argmin(axis=1)
+    closest, second = np.sort(np.column_stack([distances, np.full(len(points), np.inf)]))[:, :2].T
+    core = 3 * closest <= second
+    centres = found @ directions  # one without points, where points coincide, stays there
+    for r in np.unique(labels):
+        own = labels == r
+        centres[r] = points[own & core if np.any(own & core) else own].mean(axis=0)
+    for _ in range(MAX_LLOYD_STEPS):
+        previous, centres = centres, lloyd_step(points, centres)
+        if np.array_equal(previous, centres):
+            break
+    return centres
 
 
 def lloyd_step(points: FloatArray, centres: FloatArray) -> FloatArray:

@@ -243,11 +243,12 @@ def covariance_bounds(clients: Clients) -> tuple[float, float]:
     return (float(shrunk[0]), float(shrunk[-1])) if varying.any() else (1.0, 1.0)
 
 
-def group_anchors(estimates: NDArray, k: int) -> NDArray:
+def group_anchors(estimates: NDArray, k: int, linkage: str = "average") -> NDArray:
     """Group the anchors' estimates into k clusters.
 
-    Average linkage, cut at k groups. It returns the paper's groups, anchors nearer than Delta / 2,
-    whenever that rule gives k well-separated groups, and k groups also where it does not.
+    Hierarchical clustering, cut at k groups. Either linkage returns the paper's groups, anchors
+    nearer than Delta / 2, whenever that rule gives k well-separated groups, and k groups also where
+    it does not; single linkage is that rule with the threshold that gives k.
 
     Parameters
     ----------
@@ -255,17 +256,19 @@ def group_anchors(estimates: NDArray, k: int) -> NDArray:
         One estimate an anchor, h >= k.
     k : int
         Number of clusters.
+    linkage : {"average", "single"}, default="average"
 
     Returns
     -------
     ndarray of shape (h,)
         Labels 0 to k - 1, numbered by first appearance.
     """
-    from scipy.cluster.hierarchy import cut_tree, linkage
+    from scipy.cluster import hierarchy
 
     if len(estimates) == 1:
         return np.zeros(1, dtype=np.int64)
-    return cut_tree(linkage(estimates, method="average"), n_clusters=k)[:, 0].astype(np.int64)
+    tree = hierarchy.linkage(estimates, method=linkage)
+    return hierarchy.cut_tree(tree, n_clusters=k)[:, 0].astype(np.int64)
 
 
 def group_centres(estimates: NDArray, labels: NDArray, k: int) -> NDArray:

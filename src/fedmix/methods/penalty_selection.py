@@ -40,7 +40,8 @@ def select_penalty(
     clients : Clients
         The training data.
     init : (weights, means) or str, optional
-        Initial values of all fits; by default the method's.
+        Initial values of all fits; by default the method's. Values fitted to all points know the
+        held-out ones; the name of a strategy starts from the other part alone.
     candidates : sequence of float, optional
         Penalty scales C; by default powers of two from 1/2 to 32, for Gaussian data times the
         typical client's standard deviation, as the means they tie together grow with it.

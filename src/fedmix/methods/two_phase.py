@@ -66,6 +66,12 @@ class TwoPhase(ClusteredRegression):
     separation : float, optional
         Delta, the smallest distance of two models. By default the smallest distance between the
         centres of the anchors' groups in the current round.
+    direction_sign : {"gradient", "as_found"}, default="gradient"
+        A singular vector has no sign of its own, and the paper names none: an anchor moves along
+        the one that agrees with the mean of its own projected gradients, or as the decomposition
+        returns it.
+    linkage : {"average", "single"}, default="average"
+        How the anchors are grouped, see :func:`~fedmix.methods.moment_descent.group_anchors`.
     epsilon : float, default=0.05
         An anchor stops when its residual error is below ``epsilon * separation``; the theory asks
         for a small constant.
@@ -101,9 +107,8 @@ class TwoPhase(ClusteredRegression):
 
     Notes
     -----
-    The paper leaves the sign of an anchor's direction open: it is the one that agrees with the mean
-    of the anchor's own projected gradients. When all data are reused, the moments take all pairs of
-    different points of a client, with weights n_i / N as in Algorithm 3.
+    When all data are reused, the moments take all pairs of different points of a client, with
+    weights n_i / N as in Algorithm 3.
     """
 
     starts_from: ClassVar[str | None] = "model"
@@ -116,6 +121,8 @@ class TwoPhase(ClusteredRegression):
         "alpha": ["number > 0", None],
         "beta": ["number > 0", None],
         "separation": ["number > 0", None],
+        "direction_sign": [{"gradient", "as_found"}],
+        "linkage": [{"average", "single"}],
         "epsilon": ["number >= 0"],
         "min_anchor_points": ["integer >= 2", None],
     }
@@ -138,6 +145,8 @@ class TwoPhase(ClusteredRegression):
         alpha: float | None = None,
         beta: float | None = None,
         separation: float | None = None,
+        direction_sign: str = "gradient",
+        linkage: str = "average",
         epsilon: float = 0.05,
         min_anchor_points: int | None = None,
         init: ArrayLike | None = None,
@@ -158,6 +167,8 @@ class TwoPhase(ClusteredRegression):
         self.alpha = alpha
         self.beta = beta
         self.separation = separation
+        self.direction_sign = direction_sign
+        self.linkage = linkage
         self.epsilon = epsilon
         self.min_anchor_points = min_anchor_points
         self.init = init
@@ -174,7 +185,7 @@ class TwoPhase(ClusteredRegression):
         trail = [np.tile(theta, (len(self.anchors_), 1))]
         for t, source in enumerate(sources):
             trail.append(self._descend(clients, source, trail[-1], step, t, rng))
-        self.anchor_labels_ = group_anchors(trail[-1], self.n_clusters)
+        self.anchor_labels_ = group_anchors(trail[-1], self.n_clusters, self.linkage)
         history = [group_centres(e, self.anchor_labels_, self.n_clusters) for e in trail]
         return Start(np.stack(history), *self._phase1_floats(clients, sources))
 
@@ -198,7 +209,8 @@ class TwoPhase(ClusteredRegression):
             small, mean = anchor_moment(*points, estimates[h], basis, self.fresh_clients)
             direction, error = self._leading_direction(small, clients, rng)
             if error > threshold:
-                sign = 1.0 if direction @ mean >= 0 else -1.0
+                turned = self.direction_sign == "gradient" and direction @ mean < 0
+                sign = -1.0 if turned else 1.0
                 moved[h] += sign * step * error * (basis @ direction)
         return moved
 
@@ -233,7 +245,7 @@ class TwoPhase(ClusteredRegression):
     def _separation(self, estimates: NDArray) -> float:
         if self.separation is not None:
             return self.separation
-        labels = group_anchors(estimates, self.n_clusters)
+        labels = group_anchors(estimates, self.n_clusters, self.linkage)
         return separation(group_centres(estimates, labels, self.n_clusters))
 
     def _sources(self, clients: Clients, rng: np.random.Generator) -> list[PairSource]:

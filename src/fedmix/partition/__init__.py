@@ -6,16 +6,23 @@ from fedmix.partition.contamination import (
     choose_contaminated,
     contaminate,
 )
-from fedmix.partition.scaling import jitter_constant_columns, standardize_clients
+from fedmix.partition.scaling import (
+    SCALINGS,
+    jitter_constant_columns,
+    scale,
+    standardize_clients,
+)
 from fedmix.partition.split import by_group, train_test_split, uniform
 
 __all__ = [
     "CONTAMINATIONS",
+    "SCALINGS",
     "Reference",
     "by_group",
     "choose_contaminated",
     "contaminate",
     "jitter_constant_columns",
+    "scale",
     "standardize_clients",
     "train_test_split",
     "uniform",

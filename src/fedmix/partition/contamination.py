@@ -20,8 +20,13 @@ from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.partition.scaling import column_scales
 
-#: Shift and standard deviation of the simulation's outlier client (the authors' program).
+#: Shift and standard deviation of the simulations' outlier client in the authors' program ...
 SHIFT, SPREAD = 2.5, 2.0
+#: ... and in the text (Section B.1).
+SHIFT_AS_WRITTEN, SPREAD_AS_WRITTEN = 2.0, 3.0**0.5
+
+#: Which clients are contaminated: the last, as in the simulations, or any.
+PLACES = ("last", "random")
 
 
 @dataclass(frozen=True)
@@ -41,9 +46,9 @@ class Reference:
 
 
 def choose_contaminated(
-    n_clients: int, n_contaminated: int, rng: np.random.Generator
+    n_clients: int, n_contaminated: int, rng: np.random.Generator, place: str = "random"
 ) -> NDArray[np.int64]:
-    """Draw the contaminated clients.
+    """Choose the contaminated clients.
 
     Parameters
     ----------
@@ -53,6 +58,9 @@ def choose_contaminated(
         How many of them are contaminated, at most one half.
     rng : numpy.random.Generator
         Source of randomness.
+    place : {"random", "last"}, default="random"
+        Any clients, drawn with equal chances; or the last ones, as the simulations' outlier. The
+        first client is good then, whose initial values pooled gradient EM starts from.
 
     Returns
     -------
@@ -62,13 +70,16 @@ def choose_contaminated(
     Raises
     ------
     ConfigurationError
-        If it is negative or more than one half.
+        If it is negative or more than one half, or there is no such place.
     """
+    check_choice("the contaminated clients", "place", place, PLACES)
     if n_contaminated < 0 or 2 * n_contaminated > n_clients:
         raise ConfigurationError(
             f"{n_contaminated} of {n_clients} clients contaminated: expected 0 to "
             f"{n_clients // 2}, at most one half. Lower n_contaminated."
         )
+    if place == "last":
+        return np.arange(n_clients - n_contaminated, n_clients)
     return np.sort(rng.choice(n_clients, size=n_contaminated, replace=False))
 
 
@@ -129,7 +140,7 @@ def contaminate(
 def _gaussian_points(
     points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
 ) -> NDArray[np.float64]:
-    """Draw the simulation's outlier in the data's own scale: N(m + 2.5 s, 4 s^2) a column.
+    """Draw the program's outlier in the data's own scale: N(m + 2.5 s, 4 s^2) a column.
 
     m and s are mean and standard deviation of the good clients' pooled columns.
     """
@@ -141,8 +152,15 @@ def _gaussian_points(
 def _simulation(
     points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
 ) -> NDArray[np.float64]:
-    """Draw the simulation's outlier as it is, N(2.5, 4) in every coordinate."""
+    """Draw the program's outlier as it is, N(2.5, 4) in every coordinate."""
     return SHIFT + SPREAD * rng.standard_normal(points.shape)
+
+
+def _simulation_as_written(
+    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
+) -> NDArray[np.float64]:
+    """Draw the text's outlier as it is, N(2, 3) in every coordinate."""
+    return SHIFT_AS_WRITTEN + SPREAD_AS_WRITTEN * rng.standard_normal(points.shape)
 
 
 def _shuffled_coordinates(
@@ -230,6 +248,7 @@ CONTAMINATIONS: dict[str, dict[str, Callable[..., NDArray[np.float64]]]] = {
     "points": {
         "gaussian": _gaussian_points,
         "simulation": _simulation,
+        "simulation_as_written": _simulation_as_written,
         "shuffled_coordinates": _shuffled_coordinates,
         "shift": _shift_points,
         "single_class": _single_class,

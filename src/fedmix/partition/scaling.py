@@ -1,14 +1,84 @@
-"""Every client's own standardisation, as the pen digits' study by FedGrEM's authors does it."""
+"""The features' scale: one function a scaling, found by name in :data:`SCALINGS`.
+
+FedGrEM's paper does not say how real data are scaled (Section 4.2); its authors' earlier study of
+the pen digits standardises every client by its own data.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedmix.checks import check_choice
 from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError, DataError
 
 JITTER = 0.01
+
+
+def scale(
+    train: Clients, test: Clients, scaling: str, rng: np.random.Generator
+) -> tuple[Clients, Clients]:
+    """Scale training and test data, both by numbers of the training data alone.
+
+    Parameters
+    ----------
+    train, test : Clients
+        The same K clients.
+    scaling : str
+        A name in :data:`SCALINGS`.
+    rng : numpy.random.Generator
+        Source of randomness; only ``per_client`` draws from it.
+
+    Returns
+    -------
+    train, test : Clients
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no such scaling.
+    """
+    check_choice("the data", "scaling", scaling, SCALINGS)
+    return SCALINGS[scaling](train, test, rng)
+
+
+def _none(train: Clients, test: Clients, rng: np.random.Generator) -> tuple[Clients, Clients]:
+    """Keep the data as they are."""
+    return train, test
+
+
+def _tenth(train: Clients, test: Clients, rng: np.random.Generator) -> tuple[Clients, Clients]:
+    """Divide by ten: the pen digits' coordinates, 0 to 100, then run from 0 to 10."""
+    return _shift_and_divide(train, test, np.zeros(train.n_features), 10.0)
+
+
+def _per_client(train: Clients, test: Clients, rng: np.random.Generator) -> tuple[Clients, Clients]:
+    """Standardise every client by its own data, near-constant columns jittered first."""
+    return standardize_clients(jitter_constant_columns(train, rng), test)
+
+
+def _global(train: Clients, test: Clients, rng: np.random.Generator) -> tuple[Clients, Clients]:
+    """Standardise by the means and standard deviations of all clients' data together."""
+    mean = train.points.mean(axis=0)
+    return _shift_and_divide(train, test, mean, _or_one(column_scales(train.points), mean))
+
+
+def _min_max(train: Clients, test: Clients, rng: np.random.Generator) -> tuple[Clients, Clients]:
+    """Bring every feature to [0, 1] by its range over all clients' data together."""
+    low = train.points.min(axis=0)
+    return _shift_and_divide(train, test, low, _or_one(train.points.max(axis=0) - low, low))
+
+
+SCALINGS: dict[str, Callable] = {
+    "none": _none,
+    "per_client": _per_client,
+    "global": _global,
+    "min_max": _min_max,
+    "tenth": _tenth,
+}
 
 
 def standardize_clients(train: Clients, test: Clients) -> tuple[Clients, Clients]:
@@ -93,8 +163,21 @@ def _standardize(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if len(train) == 0:
         return train, test
-    mean, scale = train.mean(axis=0), column_scales(train)
-    # a column that differs from its mean by rounding alone is constant
-    constant = scale <= 1e-14 * np.abs(mean)
-    scale = np.where(constant | (scale == 0.0), 1.0, scale)
-    return (train - mean) / scale, (test - mean) / scale
+    mean = train.mean(axis=0)
+    deviation = _or_one(column_scales(train), mean)
+    return (train - mean) / deviation, (test - mean) / deviation
+
+
+def _or_one(scales: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Replace the scales (d,) of constant columns, rounding aside, by one."""
+    constant = scales <= 1e-14 * np.abs(level)
+    return np.where(constant | (scales == 0.0), 1.0, scales)
+
+
+def _shift_and_divide(
+    train: Clients, test: Clients, shift: NDArray[np.float64], divisor: NDArray[np.float64] | float
+) -> tuple[Clients, Clients]:
+    return (
+        Clients((train.points - shift) / divisor, train.offsets),
+        Clients((test.points - shift) / divisor, test.offsets),
+    )

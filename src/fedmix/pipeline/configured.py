@@ -26,7 +26,11 @@ from fedmix.errors import ConfigurationError
 from fedmix.pipeline.checking.claims import claim_errors, discrepancy_errors
 from fedmix.pipeline.checking.conditions import method_condition_errors
 from fedmix.pipeline.checking.items import item_errors, unmatched_errors
-from fedmix.pipeline.checking.parameters import method_errors, study_parameter_errors
+from fedmix.pipeline.checking.parameters import (
+    method_errors,
+    only_errors,
+    study_parameter_errors,
+)
 from fedmix.pipeline.checking.printed import PrintedFiles
 from fedmix.pipeline.checking.settings import setting_errors
 from fedmix.pipeline.checking.vocabulary import Vocabulary
@@ -140,6 +144,7 @@ class _Planner:
         estimators = {name: entry["estimator"] for name, entry in self.methods.items()}
         names = set().union(*(plan.method_names for plan in plans))
         yield from study_parameter_errors(document, estimators, names)
+        yield from only_errors(document, set().union(*(plan.methods for plan in plans)))
         known = [setting for plan in plans for setting in plan.settings.values()]
         yield from method_condition_errors(document.part("methods"), known)
 

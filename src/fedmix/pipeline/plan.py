@@ -105,7 +105,10 @@ class Study:
 
     def methods_of(self, setting: Setting) -> list[str]:
         """Return the methods that run in a setting."""
-        return [m.name for m in self.methods.values() if setting.matches(m.where)]
+        only = self.variants[setting.variant].get("only", self.methods)
+        return [
+            name for name, m in self.methods.items() if name in only and setting.matches(m.where)
+        ]
 
     def method_in(self, name: str, setting: Setting) -> PlannedMethod:
         """Return a method with the parameters that the setting's variant gives it.

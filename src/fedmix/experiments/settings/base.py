@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,6 +10,21 @@ Count = Annotated[int, Field(ge=1)]
 Number = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(gt=0, lt=1)]
+
+#: Strategies of :mod:`fedmix.initialization` for Gaussian mixtures.
+GaussianStart = Literal[
+    "eee",
+    "kmeans++",
+    "kmeans++10",
+    "kmeans1",
+    "kmeans1_ten_iterations",
+    "kmeans2",
+    "kmeans3",
+    "kmeans5",
+    "kmeans10",
+    "ward",
+    "random",
+]
 
 
 class Declared(BaseModel):

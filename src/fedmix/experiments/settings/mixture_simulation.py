@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from fedmix.experiments.settings.base import Count, Declared, Positive
+from fedmix.experiments.settings.base import Count, Declared, GaussianStart, Positive
 from fedmix.experiments.settings.base import Settings as BaseSettings
 
 Model = Literal["gaussian", "regression"]
@@ -47,7 +47,6 @@ class Outliers(ByModel):
     regression: RegressionOutlier
 
 
-GaussianStart = Literal["eee", "kmeans++", "kmeans++10", "ward", "random"]
 RegressionStart = Literal["regression", "regression10"]
 #: All strategies of :mod:`fedmix.initialization`.
 STRATEGIES = (*get_args(GaussianStart), *get_args(RegressionStart))

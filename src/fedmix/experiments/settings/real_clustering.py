@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from fedmix.experiments.settings.base import Count, DataSettings, Number, Share
+from fedmix.experiments.settings.base import Count, DataSettings, GaussianStart, Number, Share
 
 
 class Settings(DataSettings):
@@ -18,15 +18,23 @@ class Settings(DataSettings):
     """K. With `group` the number of groups."""
     n_contaminated: Number
     """Clients whose training data are contaminated; at most one half of them."""
+    contaminated: Literal["last", "random"] = "last"
+    """Which they are; with `last` the first, where pooled gradient EM starts, is a good one."""
     contamination: Literal[
-        "gaussian", "simulation", "shuffled_coordinates", "shift", "single_class", "sign_flip"
+        "gaussian",
+        "simulation",
+        "simulation_as_written",
+        "shuffled_coordinates",
+        "shift",
+        "single_class",
+        "sign_flip",
     ]
     """What happens to their training data (`fedmix.partition.contamination`)."""
     train_fraction: Share
     """Share of every client's points that is for training; the others are for testing."""
-    scaling: Literal["none", "per_client"]
-    """Whether each client is standardised by its own training data."""
-    initialization: Literal["eee", "kmeans++", "kmeans++10", "ward", "random"]
+    scaling: Literal["none", "tenth", "per_client", "global", "min_max"]
+    """How the features are scaled, by the training data's numbers (`fedmix.partition.scaling`)."""
+    initialization: GaussianStart
     """Each client's own start, before labels are aligned (`fedmix.initialization`)."""
     n_components: Count
     """R, which all methods are told."""

@@ -74,6 +74,10 @@ def discrepancy_errors(entry: Document, studies: Mapping[str, Vocabulary]) -> It
 
 def _effect_errors(effect: Document, study: Vocabulary) -> Iterator[str]:
     content = effect.content
+    switches = content.get("switch", [])
+    for switch in [switches] if isinstance(switches, str) else switches:
+        known = {*study.columns - {"variant", "setting"}, *study.parameters}
+        yield from _name_errors(effect.place("switch"), "switch", switch, known)
     for side in ("from", "to"):
         reading = {**content, **content[side]}
         for kind in _NO_SETTINGS:

@@ -55,6 +55,15 @@ def study_parameter_errors(
             yield from parameter_errors(parameters, estimators.get(source, source))
 
 
+def only_errors(study: Document, known: Collection[str]) -> Iterator[str]:
+    """Yield methods that a variant of a study is confined to and that the study does not list."""
+    for variant, change in study.content.get("variants", {}).items():
+        for i, name in enumerate(change.get("only", ())):
+            if name not in known:
+                place = study.place("variants", variant, "only", i)
+                yield f"{place}: unknown method {name!r}. {nearest_names(name, known)}"
+
+
 def parameter_errors(parameters: Document, estimator: str) -> Iterator[str]:
     """Yield parameters that an estimator does not take, and values that it does not allow."""
     known = constraints_of(estimator)

@@ -73,11 +73,11 @@ class PageContext:
     scores : DataFrame
         Of :func:`fedmix.cells.scorecard.score_tables`.
     ranks : DataFrame
-        Of :func:`fedmix.cells.rank_agreement`.
+        Of :func:`fedmix.cells.ranks.rank_agreement`.
     claims : DataFrame
-        Of :func:`fedmix.cells.evaluate_claims`.
+        Of :func:`fedmix.cells.claims.evaluate_claims`.
     discrepancies : DataFrame
-        Of :func:`fedmix.cells.measure_discrepancies`.
+        Of :func:`fedmix.cells.discrepancies.measure_discrepancies`.
     papers : mapping of str to str
         Title of every paper, and of every comparison of our own, in the order to be shown.
     tables : sequence of mapping
