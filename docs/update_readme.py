@@ -20,13 +20,20 @@ PAPERS = {
 _PLURAL = {
     "agrees closely": "agree closely",
     "agrees": "agree",
+    "agrees whatever one does": "agree whatever one does",
     "differs": "differ",
     "holds": "hold",
+    "holds in most": "hold in most settings",
+    "depends on an unsaid choice": "depend on an unsaid choice",
+    # of the first audit's scale, in which the kept run may still be
     "holds only under named settings": "hold only under named settings",
     "does not hold": "do not hold",
 }
 # One a verdict, in the scorecard's order: from what says most for the paper to what says least.
-_COLORS = ("#009E73", "#56B4E9", "#E69F00", "#D55E00", "#CC79A7", "#D0D0D0", "#F0F0F0")
+_COLORS = (
+    *("#009E73", "#56B4E9", "#B8B8B8", "#E69F00"),
+    *("#D55E00", "#CC79A7", "#D0D0D0", "#F0F0F0"),
+)
 
 
 def main() -> None:

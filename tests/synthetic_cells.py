@@ -46,7 +46,7 @@ _PLAIN = {
     ),
     "verdict": "",
     "is_stand_in": False,
-    "diagnostic": False,
+    "role": "written",
 }
 
 

@@ -66,11 +66,12 @@ def cells_of(results: pd.DataFrame, timings: pd.DataFrame, **options) -> pd.Data
             PUBLISHED,
             paper=studies[name].paper,
             labels={method.name: method.label for method in studies[name].methods.values()},
+            roles=studies[name].roles,
             **options,
         )
         for name, own in results.groupby("study", sort=False)
     ]
-    empty = make_cells(results.iloc[:0], timings, [], PUBLISHED, paper="", labels={})
+    empty = make_cells(results.iloc[:0], timings, [], PUBLISHED, paper="", labels={}, roles={})
     return complete(pd.concat([*parts, empty]) if parts else empty, items.values(), PUBLISHED)
 
 
@@ -146,7 +147,7 @@ def _fedgem_figures(rng: np.random.Generator, n: int) -> Iterator[dict]:
             for method, seconds in {"FedGEM": 3.0, "AFCL": 1.0, "FedKmeans": 0.1}.items():
                 growth = value / 5 if axis == "n_clients" and method == "AFCL" else 1.0
                 for r in range(n):
-                    row = {"study": "fedgem_scalability", "variant": "default"}
+                    row = {"study": "fedgem_scalability", "variant": "as_coded"}
                     row |= {"setting_axis": axis, f"setting_{axis}": value}
                     row |= {"setting": f"{axis}{value}", "method": method}
                     row |= {"replication": r, "round": None}
@@ -160,7 +161,7 @@ def _scores(
     name = "-".join(f"{k.removeprefix('setting_')}{v}" for k, v in setting.items())
     for method, gain in {"FedGEM": 0.02, "GMM": 0.0}.items():
         for r in range(n):
-            row = {"study": study, "variant": "default", "setting": name, **setting}
+            row = {"study": study, "variant": "as_coded", "setting": name, **setting}
             row |= {"method": method, "replication": r, "round": None}
             for metric in ("ari_per_client", "ari_pooled", "silhouette_per_client"):
                 yield row | {"metric": metric, "value": ari + gain + rng.normal(0, 0.01)}

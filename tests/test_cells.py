@@ -8,13 +8,14 @@ from scipy.stats import ttest_ind
 from fedmix.cells.derived import metric_of
 from fedmix.cells.frame import complete, make_cells, read_cells
 from fedmix.cells.measured import measure
-from fedmix.cells.ranks import critical_difference, mean_ranks, rank_agreement
-from fedmix.cells.scorecard import counts, printed_cells, summarise_variants
+from fedmix.cells.ranks import critical_difference, data_of, mean_ranks, rank_agreement
+from fedmix.cells.scorecard import counts, judge_numbers, printed_cells, score_tables
 from fedmix.cells.summary import summarise
 from fedmix.cells.verdicts import VERDICTS, compare
 from fedmix.configuration import merged
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.storage import write_table
+from synthetic_cells import frame as synthetic_frame
 from synthetic_results import (
     PUBLISHED,
     RUN,
@@ -201,7 +202,7 @@ def test_parameters_are_columns_that_nobody_parses_out_of_a_name():
 
 
 def test_a_cell_that_only_the_codes_variant_reproduces_says_so():
-    summary = summarise_variants(cells())
+    summary = judge_numbers(cells())
     assert len(summary) == EVERY_PRINT
     notes = of_item(summary, "fedgrem_table5").note
     assert notes.eq("differs as_written, agrees as_coded").any()
@@ -272,7 +273,15 @@ def test_a_method_that_always_fails_still_has_its_cells():
     ]
     results = pd.DataFrame(rows).assign(metric="error", value=1.0, round=pd.NA, status="ok", **RUN)
     results.loc[results.method == "B", ["metric", "status"]] = ["", "diverged"]
-    frame = make_cells(results, pd.DataFrame(), [], PUBLISHED, paper="p", labels={"B": "Bee"})
+    frame = make_cells(
+        results,
+        pd.DataFrame(),
+        [],
+        PUBLISHED,
+        paper="p",
+        labels={"B": "Bee"},
+        roles={"v": "written"},
+    )
     failing = frame[frame["method"] == "B"]
     assert set(failing["failed"]) == {3}
     assert set(failing["n"]) == {0}
@@ -318,34 +327,84 @@ def test_the_frame_survives_its_file(tmp_path):
 
 
 def test_a_variant_that_tries_one_switch_does_not_decide():
-    names = ["paper", "item", "row", "column"]
-    tried = cells()["variant"].eq("as_coded") & cells()["study"].eq("fedgrem_simulation")
-    judged = summarise_variants(cells().assign(diagnostic=tried)).set_index(names)
-    free = summarise_variants(cells()).set_index(names)
-    helped = free[(free.index.get_level_values("item") == "fedgrem_table5") & (free.note != "")]
+    names = ["printed_file", "printed_line"]
+    program = cells()["variant"].eq("as_coded") & cells()["study"].eq("fedgrem_simulation")
+    tried = cells().assign(role=cells()["role"].mask(program, "diagnostic"))
+    judged = judge_numbers(tried).set_index(names)
+    free = judge_numbers(cells()).set_index(names)
+    helped = free[(free["item"] == "fedgrem_table5") & (free.note != "")]
+    assert len(helped)
     assert (free.verdict[helped.index] != "differs").all()
     assert (judged.verdict[helped.index] == "differs").all()
     assert (judged.note[helped.index] == free.note[helped.index]).all()  # readers still learn of it
 
 
-def test_a_variant_is_diagnostic_in_its_own_study_only():
-    results, timings = results_and_timings()
-    one = make_cells(
-        results[results["study"] == "fedgrem_simulation"],
-        timings.iloc[:0],
-        [],
-        PUBLISHED,
-        paper="fedgrem",
-        labels={},
-        diagnostic=["as_coded"],
-    )
-    assert set(one.loc[one["diagnostic"], "variant"]) == {"as_coded"}
-    assert not cells()["diagnostic"].any()
+def test_a_variant_has_the_role_that_its_own_study_gives_it():
+    frame = cells()[cells()["variant"] == "as_coded"]
+    assert set(frame["role"]) == {"authors"}
+    assert set(cells().loc[cells()["variant"] == "as_written", "role"]) == {"written"}
 
 
 def test_where_only_diagnostic_variants_ran_a_number_counts_as_not_run():
-    alone = cells()[cells().variant == "as_coded"].assign(diagnostic=True)
-    assert summarise_variants(alone).verdict.eq("not run").all()
+    alone = cells()[cells().variant == "as_coded"].assign(role="diagnostic")
+    assert judge_numbers(alone).verdict.eq("not run").all()
+
+
+def test_a_table_counts_one_variant_and_never_the_best_number_by_number():
+    frame = printed_cells(cells())
+    own = frame[(frame["item"] == "fedgrem_table5") & (frame["variant"] == "as_coded")]
+    score = score_tables(cells()).set_index("item").loc["fedgrem_table5"]
+    assert (score["variant"], score["role"]) == ("as_coded", "authors")
+    for verdict in ("differs", "undecided", "not run"):
+        assert score[verdict] == (own["verdict"] == verdict).sum()
+    without = frame[frame["variant"] != "as_coded"]
+    assert score_tables(without).set_index("item").loc["fedgrem_table5", "role"] == "written"
+
+
+def test_a_number_with_which_every_variant_agrees_is_counted_apart():
+    rows = {"as_coded": ("authors", "agrees"), "as_written": ("written", "agrees closely")}
+    frame = pd.concat([_number(name, *own) for name, own in rows.items()])
+    [found] = judge_numbers(frame).to_dict("records")
+    assert (found["verdict"], found["counted"]) == ("agrees", "agrees whatever one does")
+    assert found["power"] == 0
+    tried = pd.concat([frame, _number("one_switch", "diagnostic", "differs")])
+    [found] = judge_numbers(tried).to_dict("records")
+    assert found["counted"] == "agrees"
+    assert found["power"] == pytest.approx(1 / 3)
+    [alone] = judge_numbers(frame[frame["variant"] == "as_coded"]).to_dict("records")
+    assert alone["counted"] == "agrees"  # nothing else was tried
+
+
+def test_a_number_keeps_its_name_where_variants_call_its_column_otherwise():
+    frame = pd.concat(
+        [
+            _number("as_coded", "authors", "agrees", column="abalone"),
+            _number("as_written", "written", "differs", column="abalone_as_written"),
+        ]
+    )
+    [found] = judge_numbers(frame).to_dict("records")
+    assert (found["column"], found["power"]) == ("abalone", 0.5)
+
+
+def test_the_side_of_the_print_is_told_in_a_sentence():
+    shifts = [-7.0, -6.0, -5.0]
+    frame = pd.concat(
+        [
+            _number("as_coded", "authors", "agrees", line, difference=d / 10, difference_in_se=d)
+            for line, d in enumerate(shifts)
+        ]
+    )
+    [table] = score_tables(frame).to_dict("records")
+    assert table["direction"] == (
+        "All 3 lie below the print; the median difference is -6.0 standard errors."
+    )
+    other = frame.assign(difference=[0.1, -0.2, -0.3])
+    assert score_tables(other)["direction"][0].startswith("2 of 3 lie below the print")
+
+
+def _number(variant: str, role: str, verdict: str, line: int = 2, **columns) -> pd.DataFrame:
+    names = {"variant": variant, "role": role, "verdict": verdict}
+    return synthetic_frame([names | {"printed_file": "f", "printed_line": line, **columns}])
 
 
 def measured_setting(values: dict[str, list[float]], failing: tuple[str, int] | None = None):
@@ -400,7 +459,7 @@ def test_mean_ranks_average_over_settings():
     ranks = {"first": {"A": [1.0, 1.0], "B": [2.0, 2.0]}, "second": {"A": [2.0], "B": [1.0]}}
     rows = [
         {"setting": s, "method": m, "label": m, "metric": "rank: score", "values": values}
-        | {"replications": list(range(len(values)))}
+        | {"replications": list(range(len(values))), "setting_dataset": s}
         for s, methods in ranks.items()
         for m, values in methods.items()
     ]
@@ -409,13 +468,29 @@ def test_mean_ranks_average_over_settings():
     assert (frame["low"] <= frame["mean_rank"]).all()
 
 
+def test_settings_of_one_data_set_count_as_one():
+    ranks = {"clean": [1.0, 2.0], "contaminated": [1.0, 2.0], "other": [2.0, 1.0]}
+    names = {"clean": "frog_a", "contaminated": "frog_b", "other": "waveform"}
+    rows = [
+        {"setting": s, "setting_dataset": names[s], "method": m, "label": m, "metric": "rank: x"}
+        | {"values": [rank], "replications": [0]}
+        for s, own in ranks.items()
+        for m, rank in zip("AB", own, strict=True)
+    ]
+    frame = pd.DataFrame(rows)
+    assert mean_ranks(frame, "rank: x")["mean_rank"].tolist() == pytest.approx([4 / 3, 5 / 3])
+    same = {"frog_b": "frog_a"}
+    assert mean_ranks(frame, "rank: x", same)["mean_rank"].tolist() == [1.5, 1.5]
+    assert len(set(data_of(frame, same).values())) == 2
+
+
 def test_the_critical_difference_is_demsars():
     # Demsar (2006), Table 5: q = 2.343 for 3 methods at 0.05.
     assert critical_difference(3, 10) == pytest.approx(2.343 * np.sqrt(3 * 4 / 60), rel=1e-3)
 
 
 def test_no_results_yet_are_no_cells(tmp_path):
-    empty = make_cells(pd.DataFrame(), pd.DataFrame(), [], PUBLISHED, paper="p", labels={})
+    empty = make_cells(pd.DataFrame(), pd.DataFrame(), [], PUBLISHED, "p", {}, {})
     write_table(tmp_path / "cells.parquet", empty)
     frame = complete(read_cells([tmp_path / "cells.parquet"]), shipped_items().values(), PUBLISHED)
     assert set(frame["verdict"]) == {"not run"}

@@ -10,17 +10,19 @@ import yaml
 
 from configured_studies import configured_studies
 from fedmix.cells import predicates
-from fedmix.cells.claims import CLAIM_VERDICTS, evaluate_claims, read_claims
+from fedmix.cells.claims import CLAIM_VERDICTS, claims_table, evaluate_claims, read_claims
 from fedmix.cells.effects import Effect, mean_effect, paired_effect, unpaired_effect
 from fedmix.cells.frame import make_cells
 from fedmix.cells.papers import read_papers
-from fedmix.cells.scorecard import cells_table, claims_table, scorecard
+from fedmix.cells.scorecard import cells_table, scorecard
 from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.checking.typed import problems
 from synthetic_results import PUBLISHED, RUN, cells, printed_numbers, results_and_timings
 
 ROOT = Path(__file__).parents[1]
+ROLES = {"v": "authors", "w": "written", "trial": "diagnostic"}
+LOWEST = {"metric": "error", "method": "A", "direction": "below", "than": "all"}
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +55,11 @@ def paper_folder(folder: Path, name: str, entries: list[dict]) -> dict:
     return read_papers(folder / "config")
 
 
-def answer(results: pd.DataFrame, predicate: str, **parameters) -> pd.Series:
-    claim = {"id": "c", "paper": "p", "section": "1", "claim": "?", "study": "s"}
+def answer(results: pd.DataFrame, predicate: str, said: dict | None = None, **parameters):
+    """Return the row of one claim; ``said`` is what the registry says of it besides."""
+    claim = {"id": "c", "paper": "p", "section": "1", "claim": "?", "study": "s", **(said or {})}
     claim |= {"predicate": predicate, "parameters": parameters}
-    measured = make_cells(results, pd.DataFrame(), [], PUBLISHED, paper="p", labels={})
+    measured = make_cells(results, pd.DataFrame(), [], PUBLISHED, "p", {}, ROLES)
     return evaluate_claims([claim], measured, results).iloc[0]
 
 
@@ -90,7 +93,7 @@ def test_every_claim_gets_one_of_the_verdicts(claims, evaluated):
 
 
 def test_every_predicate_answers_on_results_of_the_pipelines_shape(claims, evaluated):
-    answered = set(evaluated[evaluated.verdict != "not testable here"].index)
+    answered = set(evaluated[evaluated.verdict != "not testable"].index)
     used = {claim["predicate"] for claim in claims if claim["id"] in answered}
     # `fails` waits for a step constant beyond the printed ones.
     assert set(predicates.names()) - used <= {"fails"}
@@ -99,15 +102,15 @@ def test_every_predicate_answers_on_results_of_the_pipelines_shape(claims, evalu
 def test_known_truths_of_the_made_up_results_come_out(evaluated):
     assert evaluated.verdict["two-phase-beats-fedavg"] == "holds"
     assert evaluated.verdict["two-phase-more-steps-faster-c1"] == "holds"
-    assert evaluated.verdict["ifca-arrives-c2"] == "does not hold"
-    assert evaluated.verdict["fedgem-scales-better-than-afcl-in-clients"] == "holds"
-    assert evaluated.verdict["fedgrem-gaussian-fedgmm"] == "not testable here"
+    assert evaluated.verdict["ifca-arrives-c2"] == "reversed"
+    assert evaluated.verdict["fedgem-sensitivity-cluster-number"] == "holds"
+    assert evaluated.verdict["fedgrem-gaussian-fedgmm"] == "not testable"
     assert "response" in evaluated["where"]["fedgrem-gaussian-fedgmm"]
 
 
 def test_claims_without_their_results_are_not_testable_and_say_why(claims):
     table = evaluate_claims(claims, cells().iloc[:0])
-    assert set(table.verdict) == {"not testable here"}
+    assert set(table.verdict) == {"not testable"}
     assert table["where"].str.len().min() > 10
 
 
@@ -123,46 +126,146 @@ def test_noise_is_undecided_and_neither_holds_nor_fails():
     rng = np.random.default_rng(1)
     results = frame({"A": rng.normal(0, 1, 5), "B": rng.normal(0, 1, 5)})
     parameters = {"metric": "error", "method": "A", "direction": "below", "than": ["B"]}
-    assert answer(results, "ordered", **parameters).verdict == "undecided"
+    assert answer(results, "ordered", **parameters).verdict == "too few runs"
 
 
 def test_one_replication_proves_nothing():
     results = frame({"A": [0.0], "B": [100.0]})
     parameters = {"metric": "error", "method": "A", "direction": "below", "than": ["B"]}
-    assert answer(results, "ordered", **parameters).verdict == "undecided"
+    assert answer(results, "ordered", **parameters).verdict == "too few runs"
 
 
-def test_a_claim_that_holds_somewhere_names_where():
-    good = frame({"A": [1.0, 1.1, 0.9], "B": [2.0, 2.1, 1.9]}).assign(setting="good")
-    bad = frame({"A": [3.0, 3.1, 2.9], "B": [2.0, 2.1, 1.9]}).assign(setting="bad", variant="w")
-    parameters = {"metric": "error", "method": "A", "direction": "below", "than": "all"}
-    found = answer(pd.concat([good, bad]), "ordered", **parameters)
-    assert found.verdict == "holds only under named settings"
-    assert found["where"] == "1 of 2 settings: v/good"
-    assert [(b["variant"], b["verdict"]) for b in found.by_variant] == [
-        ("v", "holds"),
-        ("w", "does not hold"),
-    ]
+GOOD = {"A": [1.0, 1.1, 0.9], "B": [2.0, 2.1, 1.9]}
+BAD = {"A": [3.0, 3.1, 2.9], "B": [2.0, 2.1, 1.9]}
+NOISE = {"A": [1.0, 9.0, 2.0], "B": [2.0, 2.1, 1.9]}
+
+
+def places(*kinds: dict, variant: str = "v") -> pd.DataFrame:
+    """Return results of several settings, named in order."""
+    return pd.concat(
+        [frame(kind).assign(setting=f"s{i}", variant=variant) for i, kind in enumerate(kinds)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("kinds", "verdict"),
+    [
+        ([GOOD, GOOD], "holds"),
+        ([GOOD, GOOD, BAD], "holds in most"),
+        ([GOOD, BAD], "mixed"),
+        ([BAD, BAD, NOISE], "reversed"),
+        ([GOOD, NOISE], "too few runs"),
+    ],
+)
+def test_a_verdict_tells_in_how_many_settings_a_claim_holds(kinds, verdict):
+    assert answer(places(*kinds), "ordered", **LOWEST).verdict == verdict
+
+
+def test_every_setting_is_listed_by_its_answer_however_many_there_are():
+    found = answer(places(*[GOOD] * 20, *[BAD] * 10), "ordered", **LOWEST)["where"]
+    assert found.startswith("yes in 20 of 30: s0, s1")
+    assert all(f"s{i}" in found for i in range(30))
+    assert "..." not in found
+
+
+def test_a_claim_of_most_or_several_settings_is_held_to_no_more():
+    results = places(GOOD, GOOD, BAD)
+    assert answer(results, "ordered", {"extent": "most"}, **LOWEST).verdict == "holds"
+    results = places(GOOD, GOOD, BAD, BAD, BAD)
+    assert answer(results, "ordered", **LOWEST).verdict == "mixed"
+    assert answer(results, "ordered", {"extent": "several"}, **LOWEST).verdict == "holds"
+
+
+def test_the_verdict_is_that_of_the_authors_variant_alone():
+    results = pd.concat([places(GOOD, GOOD), places(BAD, BAD, variant="w")])
+    found = answer(results, "ordered", **LOWEST)
+    assert (found.verdict, found.source) == ("holds", "authors")
+    counts = [found[f"{source}_{a}"] for source in ("authors", "written") for a in ("yes", "no")]
+    assert counts == [2, 0, 0, 2]
+    only_text = answer(places(BAD, BAD, variant="w"), "ordered", **LOWEST)
+    assert (only_text.verdict, only_text.source) == ("reversed", "written")
+
+
+def test_margins_are_positive_on_the_claimed_side():
+    found = answer(places(GOOD, BAD), "ordered", **LOWEST)
+    assert found.authors_median == pytest.approx(0.0)
+    assert found.authors_smallest == pytest.approx(-1.0)
+    assert found.authors_low <= found.authors_smallest <= found.authors_high
+
+
+def test_an_unsaid_choice_decides_where_variants_fall_out_differently():
+    said = {"unsaid": "how clients are contaminated"}
+    results = pd.concat([places(GOOD, GOOD), places(BAD, BAD, variant="trial")])
+    found = answer(results, "ordered", said, **LOWEST)
+    assert found.verdict == "depends on an unsaid choice"
+    assert "how clients are contaminated; it holds in 50%" in found.remarks[0]
+    assert answer(places(GOOD, GOOD), "ordered", said, **LOWEST).verdict == "holds"
+
+
+def test_the_share_of_protocols_takes_the_place_of_the_variants():
+    claim = {"id": "c", "paper": "p", "section": "1", "claim": "?", "study": "s"}
+    claim |= {"predicate": "ordered", "parameters": LOWEST, "unsaid": "the start"}
+    measured = make_cells(places(GOOD), pd.DataFrame(), [], PUBLISHED, "p", {}, ROLES)
+    [found] = evaluate_claims([claim], measured, protocols={"c": 0.46}).to_dict("records")
+    assert found["verdict"] == "depends on an unsaid choice"
+    assert "46%" in found["remarks"][0]
+
+
+def test_what_a_claim_names_and_nobody_ran_leaves_it_partly_untested():
+    said = {"where": {"setting": ["s0", "s7"]}}
+    found = answer(places(GOOD), "ordered", said, **LOWEST)
+    assert found.verdict == "partly untested"
+    assert found.remarks == ["Not run: setting s7"]
+    assert answer(places(BAD), "ordered", said, **LOWEST).verdict == "reversed"
+
+
+def test_a_predicate_that_holds_whatever_the_methods_are_called_says_nothing():
+    trivial = {"metric": "error", "method": "A", "direction": "above", "than": "B", "factor": 0.1}
+    results = places(GOOD, GOOD, GOOD, GOOD)
+    found = answer(results, "ordered", **trivial)
+    assert found.verdict == "holds"
+    assert found.chance == 1.0
+    assert found.remarks[0].startswith("Says nothing")
+    telling = answer(results, "ordered", **LOWEST)
+    assert telling.chance < 0.5
+    assert telling.remarks == []
+
+
+def test_shuffles_are_the_same_whenever_they_are_drawn():
+    results = places(GOOD, GOOD, BAD)
+    one, other = (answer(results, "ordered", **LOWEST).chance for _ in range(2))
+    assert one == other
+
+
+def test_bimodal_scores_are_told_by_the_share_of_replications():
+    rng = np.random.default_rng(0)
+    lower = {"A": np.r_[rng.normal(1.0, 0.01, 19), 900.0], "B": rng.normal(2.0, 0.01, 20)}
+    results = frame(lower)
+    assert answer(results, "ordered", **LOWEST).verdict == "too few runs"  # one failure is enough
+    usual = {"metric": "error", "method": "A", "direction": "below", "than": "B"}
+    assert answer(results, "usually", **usual).verdict == "holds"
+    half = frame({"A": np.r_[np.zeros(9), 5 * np.ones(11)], "B": np.full(20, 2.0)})
+    assert answer(half, "usually", **usual).verdict == "too few runs"
 
 
 def test_failed_replications_are_no_values():
     results = frame({"A": [1.0, 1.0, 1.1], "B": [2.0, 2.1, 2.0]})
     results.loc[results.method == "B", "status"] = "diverged"
     parameters = {"metric": "error", "method": "A", "direction": "below", "than": "all"}
-    assert answer(results, "ordered", **parameters).verdict == "not testable here"
+    assert answer(results, "ordered", **parameters).verdict == "not testable"
     assert answer(results, "fails", method="B").verdict == "holds"
-    assert answer(results, "fails", method="A").verdict == "does not hold"
+    assert answer(results, "fails", method="A").verdict == "reversed"
 
 
 def test_equivalence_needs_precision():
     wide = frame({"A": [0.0, 2.0, 1.0], "B": [1.0, 1.0, 1.0]})
     narrow = frame({"A": [1.0, 1.01, 0.99], "B": [1.0, 1.0, 1.0]})
     parameters = {"metric": "error", "method": "A", "to": "B", "tolerance": 0.1}
-    assert answer(wide, "similar", **parameters).verdict == "undecided"
+    assert answer(wide, "similar", **parameters).verdict == "too few runs"
     assert answer(narrow, "similar", **parameters).verdict == "holds"
 
 
-@pytest.mark.parametrize(("sign", "verdict"), [(1, "holds"), (-1, "does not hold")])
+@pytest.mark.parametrize(("sign", "verdict"), [(1, "holds"), (-1, "reversed")])
 def test_a_trend_is_told_by_its_slope(sign, verdict):
     parts = [
         frame({"A": sign * h + np.array([0.0, 0.1, -0.1])}, setting_h=float(h)).assign(
@@ -227,12 +330,29 @@ def test_the_scorecard_counts_every_cell_and_claim_once(claims):
 
 
 def test_a_diagnostic_variant_decides_no_claim():
-    good = frame({"A": [1.0, 1.1, 0.9], "B": [2.0, 2.1, 1.9]})
-    results = pd.concat([good, good.assign(variant="trial", value=-good.value)])
-    measured = make_cells(results, pd.DataFrame(), [], PUBLISHED, "p", {}, diagnostic=["trial"])
-    claim = {"id": "c", "paper": "p", "section": "1", "claim": "?", "study": "s"}
-    claim |= {"predicate": "ordered"}
-    claim |= {"parameters": {"metric": "error", "method": "A", "direction": "below", "than": "all"}}
-    found = evaluate_claims([claim], measured).iloc[0]
+    results = pd.concat([frame(GOOD), frame(BAD).assign(variant="trial")])
+    found = answer(results, "ordered", **LOWEST)
     assert found.verdict == "holds"
-    assert [answer["variant"] for answer in found.by_variant] == ["v"]
+    assert {check["variant"] for check in found.details} == {"v"}
+    assert (
+        answer(frame(GOOD).assign(variant="trial"), "ordered", **LOWEST).verdict == "not testable"
+    )
+
+
+def test_printed_numbers_are_put_to_the_predicates_as_independent_means(claims):
+    own = [claim for claim in claims if claim["id"] == "fedgrem-pendigits-lowest"]
+    found = evaluate_claims(own, cells()).iloc[0]
+    assert (found.print_yes, found.print_no, found.print_unclear) == (4, 0, 0)
+    assert not found.print_fails
+    # In the pipeline's unit: Local-EM's 12.94 less 9.39 percent, at 20.5 %.
+    assert found.print_smallest == pytest.approx((12.94 - 9.39) / 100)
+
+
+def test_every_claim_that_the_print_contradicts_is_explained(claims, evaluated):
+    explained = {claim["id"] for claim in claims if "contradiction" in claim}
+    assert set(evaluated.index[evaluated["print_fails"]]) == explained
+
+
+def test_quotations_are_short_and_every_claim_on_results_has_one(claims):
+    for claim in claims:
+        assert 6 <= len(claim["quote"]) <= 240, claim["id"]

@@ -148,7 +148,8 @@ def ranked():
         for replication_ranks in (np.argsort(rng.random((6, 3)), axis=1) + 1,):
             for i, method in enumerate(METHODS):
                 values = tuple(replication_ranks[:, i].astype(float))
-                rows.append({"setting": setting, "method": method, "values": values})
+                row = {"setting": setting, "setting_dataset": setting, "method": method}
+                rows.append({**row, "values": values})
     named = [{**r, "label": f"the {r['method']}", "metric": "rank: ari"} for r in rows]
     return frame([{**row, "replications": tuple(range(6))} for row in named])
 

@@ -16,6 +16,7 @@ from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies
 from fedmix.cells.frame import read_cells
 from fedmix.cells.papers import read_papers
 from fedmix.cells.ranks import rank_agreement
+from fedmix.cells.scorecard import score_tables
 from fedmix.errors import DataError
 from fedmix.storage import read_table, write_table
 from fedmix.views.page import Figure, PageContext, build_page
@@ -35,6 +36,7 @@ PIXEL = (
 def judged(frame: pd.DataFrame, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {
         "cells": frame,
+        "scores": score_tables(frame),
         "ranks": rank_agreement(frame, shipped_items()),
         "claims": evaluate_claims(read_claims(PAPERS), frame, results),
         "discrepancies": measure_discrepancies(read_discrepancies(PAPERS), frame),
@@ -204,18 +206,18 @@ def test_references_to_tables_and_figures_are_understood():
 PROBE = """
 <script>
 window.addEventListener("load", () => {
-  const table = document.querySelector(".printed table.sortable");
+  const article = document.getElementById("fedgrem-table1");
+  const table = article.querySelector("table.sortable");
   const first = () => [...table.tBodies[0].rows].map((row) => Number(row.cells[1].dataset.value));
   table.tHead.rows[0].cells[1].click(); const up = first();
   table.tHead.rows[0].cells[1].click(); const down = first();
-  const article = document.querySelector(".printed");
   table.tBodies[0].rows[0].cells[1].click();
   const note = article.querySelector(".note").textContent;
   const shown = () => [...article.querySelectorAll(".variant")].map((v) => v.checkVisibility());
   const before = shown();
   article.querySelectorAll(".tabs button")[1].click();
   document.querySelector('.filter button[data-show="holds"]').click();
-  const claims = [...document.querySelectorAll(".claims tbody tr")].filter((r) => !r.hidden);
+  const claims = [...document.querySelectorAll(".claims > tbody > tr")].filter((r) => !r.hidden);
   const result = { up, down, before, after: shown(), note,
     verdicts: [...new Set(claims.map((r) => r.dataset.verdict))],
     overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
@@ -252,6 +254,8 @@ def test_the_page_works_in_a_browser_at_desktop_and_phone_width(html, tmp_path, 
     assert found["down"] == sorted(found["up"], reverse=True)
     assert (found["before"], found["after"]) == ([True, False], [False, True])
     assert found["verdicts"] == ["holds"]
-    assert re.match(r"[\d.]+ %, Local-EM: reproduced, n = 12, difference", found["note"])
+    assert re.match(
+        r"[\d.]+ %, Local-EM: (agrees|undecided|differs)[ a-z]*, n = 12, difference", found["note"]
+    )
     assert found["overflow"] == 0
     assert found["image"] == 600

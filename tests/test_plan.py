@@ -131,3 +131,18 @@ def test_merging_keeps_what_is_not_changed_and_null_is_a_value():
     base = {"a": {"x": 1, "y": 2}, "b": {"z": 3}, "c": 1}
     changes = {"a": {"y": 5}, "b": None, "c": None}
     assert merged(base, changes) == {"a": {"x": 1, "y": 5}, "b": None, "c": None}
+
+
+def test_two_variants_of_one_role_are_refused():
+    same = {"a": {"role": "written"}, "b": {"role": "written"}}
+    with pytest.raises(ConfigurationError, match=r"a and b are both 'written'"):
+        plan_study("s", "fedgrem", document(variants=same), METHODS)
+
+
+def test_a_variant_that_names_no_role_decides_nothing_and_a_study_without_variants_is_the_texts():
+    roles = {"a": {"role": "authors"}, "b": {}, "c": {"role": "diagnostic"}}
+    study = plan_study("s", "fedgrem", document(variants=roles), METHODS)
+    assert study.roles == {"a": "authors", "b": "diagnostic", "c": "diagnostic"}
+    plain = document()
+    plain.content.pop("variants", None)
+    assert plan_study("s", "fedgrem", plain, METHODS).roles == {"default": "written"}

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
+from fedmix.cells.scorecard import score_tables
 from fedmix.views.page import PageContext, build_page
 from fedmix.views.tables.build import build_table
 from synthetic_cells import laid_out
@@ -118,9 +119,10 @@ class PrintedTexts(HTMLParser):
 def test_the_page_has_every_printed_number_in_its_place(tmp_path):
     context = PageContext(
         cells(),
+        scores=score_tables(cells()),
         ranks=pd.DataFrame({"item": [], "variant": []}),
         claims=pd.DataFrame({"paper": [], "verdict": []}),
-        discrepancies=pd.DataFrame(),
+        discrepancies=pd.DataFrame({"paper": [], "where": []}),
         papers={"fedgrem": "FedGrEM", "fedgem": "FedGEM"},
         tables=[laid_out(item) for item in TABLES.values()],
     )

@@ -4,7 +4,7 @@
 # What lies in the repository is no job's input but a parameter, the hash of its content: a clone
 # elsewhere, or files as new as a checkout makes them, have nothing to remake.
 PRINTED_HASH = content_hash(BASE, "data/published/*/*.csv")
-AUDIT_PARTS = ["cells", "ranks", "claims", "discrepancies"]
+AUDIT_PARTS = ["cells", "scores", "ranks", "claims", "discrepancies"]
 
 
 rule make_cells:

@@ -91,7 +91,7 @@ def study_parameters(wildcards):
     return {
         "paper": study.paper,
         "labels": {method.name: method.label for method in study.methods.values()},
-        "diagnostic": study.diagnostic,
+        "roles": study.roles,
     }
 
 

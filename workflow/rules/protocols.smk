@@ -82,7 +82,6 @@ def printed_tables(wildcards):
     return {
         "items": {table: ITEMS[table] for table in space.tables},
         "labels": {method.name: method.label for method in methods},
-        "published": os.path.relpath(PUBLISHED),
     }
 
 
@@ -178,6 +177,7 @@ rule select_protocols:
     params:
         space=lambda wildcards: SEARCHES[wildcards.paper],
         print=printed_tables,
+        printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.protocols.design", "fedmix.cells.protocols.score"),
     script:
         "../scripts/select_protocols.py"
@@ -203,6 +203,7 @@ rule score_protocols:
     params:
         space=lambda wildcards: SEARCHES[wildcards.paper],
         print=printed_tables,
+        printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.protocols"),
     script:
         "../scripts/score_protocols.py"

@@ -5,13 +5,13 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
-    from fedmix.cells.claims import evaluate_claims, read_claims
+    from fedmix.cells.claims import claims_table, evaluate_claims, read_claims
     from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies, to_markdown
     from fedmix.cells.frame import complete, read_cells
     from fedmix.cells.items import read_items
     from fedmix.cells.papers import read_papers
     from fedmix.cells.ranks import rank_agreement
-    from fedmix.cells.scorecard import cells_table
+    from fedmix.cells.scorecard import cells_table, score_tables
     from fedmix.storage import concatenate, write_records, write_table, write_text
 
     files = snakemake.input
@@ -20,13 +20,15 @@ with job(snakemake.log[0], snakemake.threads):
     items = read_items(papers)
     cells = complete(read_cells(files.cells), items.values(), repository / "data" / "published")
     parts = {
+        "scores": score_tables(cells),
         "ranks": rank_agreement(cells, items),
         "claims": evaluate_claims(read_claims(papers), cells, concatenate(files.results)),
         "discrepancies": measure_discrepancies(read_discrepancies(papers), cells),
     }
     write_table(snakemake.output.frame, cells)
     write_text(snakemake.output.cells, cells_table(cells).to_csv(index=False))
-    for name, part in parts.items():
+    written = parts | {"claims": claims_table(parts["claims"]).reset_index()}
+    for name, part in written.items():
         write_text(snakemake.output[name], part.to_csv(index=False))
     write_text(snakemake.output.register, to_markdown(parts["discrepancies"], papers))
     write_records(snakemake.output.whole, parts)

@@ -3,6 +3,8 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
+    from pathlib import Path
+
     import pandas as pd
 
     from fedmix.cells.protocols.controls import held_out, permuted
@@ -14,7 +16,8 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.storage import concatenate, write_text
 
     files, space, target = snakemake.input, snakemake.params.space, snakemake.wildcards.target
-    printed = printed_cells(space, **snakemake.params.print)
+    published = Path(snakemake.scriptdir).resolve().parents[1] / "data" / "published"
+    printed = printed_cells(space, **snakemake.params.print, published=published)
     printed = {table: printed[table] for table in space.targets[target]}
     chosen = [read_design(path) for path in files.chosen]
     first_runs = concatenate(files.first)

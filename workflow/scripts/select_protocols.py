@@ -3,6 +3,8 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
+    from pathlib import Path
+
     import pandas as pd
 
     from fedmix.cells.protocols.design import read_design, survivors, vary
@@ -11,7 +13,8 @@ with job(snakemake.log[0], snakemake.threads):
 
     space, rung = snakemake.params.space, int(snakemake.wildcards.rung)
     before = read_design(snakemake.input.chosen)
-    printed = printed_cells(space, **snakemake.params.print)
+    published = Path(snakemake.scriptdir).resolve().parents[1] / "data" / "published"
+    printed = printed_cells(space, **snakemake.params.print, published=published)
     runs = concatenate(snakemake.input.runs)
     scores = score_tables(space, runs[runs["protocol"].isin(before["protocol"])], printed)
     nearest = survivors(scores, space.rungs[rung].protocols)

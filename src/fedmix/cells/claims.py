@@ -1,26 +1,49 @@
-"""What the papers say of their experiments, put to our results."""
+"""What the papers say of their experiments, put to our results, to the print and to chance.
+
+A claim's predicate gives an answer (yes, no, unclear) at every setting that the claim speaks of. It
+is asked of several sources (:data:`SOURCES`), each for itself. The verdict is that of the source
+that answers for the paper: the experiment as the authors ran it, or as the text has it where only
+that is known. A corrected method, or one outside a theorem's conditions, votes neither way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells import predicates
+from fedmix.cells import predicates, roles
 from fedmix.cells.effects import NO, UNCLEAR, YES
-from fedmix.cells.evidence import Evidence, by_variant
+from fedmix.cells.evidence import PRINT, Evidence, Place
 from fedmix.cells.papers import Paper, read_entries
 from fedmix.cells.predicates import Check
 
 if TYPE_CHECKING:
     import pandas as pd
 
-HOLDS, PARTLY, FAILS = "holds", "holds only under named settings", "does not hold"
-UNDECIDED, UNTESTABLE = "undecided", "not testable here"
-CLAIM_VERDICTS = (HOLDS, PARTLY, UNDECIDED, FAILS, UNTESTABLE)
+HOLDS, MOSTLY, PARTLY_UNTESTED = "holds", "holds in most", "partly untested"
+DEPENDS, MIXED, REVERSED = "depends on an unsaid choice", "mixed", "reversed"
+TOO_FEW, UNTESTABLE = "too few runs", "not testable"
+#: What each verdict says, in words.
+CLAIM_RULES = {
+    HOLDS: "yes in every setting, or in as many as the paper speaks of",
+    MOSTLY: "yes in more than half of the settings that the paper speaks of",
+    PARTLY_UNTESTED: "yes where it was run; not all that it speaks of was",
+    DEPENDS: "the answer turns on a choice that the paper does not tell",
+    MIXED: "yes in some settings, no in others",
+    TOO_FEW: "unclear in half of the settings or more: too few replications",
+    REVERSED: "yes in no setting, and no in more than half",
+    UNTESTABLE: "nothing that it speaks of was run, or it cannot be run here",
+}
+CLAIM_VERDICTS = tuple(CLAIM_RULES)
+#: Where a claim is put to, in the order of the columns.
+SOURCES = (PRINT, *roles.SOURCES)
+#: Shuffles of the methods' names behind ``chance``, and the share of them that tells a predicate
+#: apart from one that says nothing.
+SHUFFLES, SAYS_NOTHING = 20, 0.75
 
-# More names than this are counted, not listed.
-_LISTED = 6
+_SOME = 2  # "in various data sets" is said of this many, or more
 
 
 def read_claims(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
@@ -45,34 +68,32 @@ def evaluate_claims(
     claims: Iterable[Mapping[str, Any]],
     cells: pd.DataFrame,
     results: pd.DataFrame | None = None,
+    protocols: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
-    """Put every claim to the results, in every variant that was run and decides.
-
-    A place (setting and variant) says yes, no or unclear, each beyond Monte-Carlo noise at 99 %;
-    the claim
-
-    - holds if every place says yes,
-    - holds only under named settings if some do,
-    - does not hold if none does and some say no,
-    - is undecided if all are unclear (too few replications, or no difference to be seen),
-    - is not testable here if nothing that it speaks of was run, or if it cannot be run.
+    """Put every claim to every source, and to chance.
 
     Parameters
     ----------
     claims : iterable of mapping
         Of :func:`read_claims`.
     cells : DataFrame
-        Of :mod:`fedmix.cells.frame`.
+        Of :func:`fedmix.cells.frame.complete`.
     results : DataFrame, optional
         Gives the trajectories, see :class:`fedmix.cells.evidence.Evidence`.
+    protocols : mapping of str to float, optional
+        Claim -> the share of a search's protocols under which it holds. Without it the share is
+        that of the variants that were run; either counts only where the claim names an unsaid
+        choice.
 
     Returns
     -------
     DataFrame
-        One row a claim: ``id, paper, section, claim, study, verdict, where`` (the settings it
-        holds under, or the reason it cannot be tested), ``by_variant`` (list of dicts with
-        ``variant`` and ``verdict``), ``n_yes, n_no, n_unclear`` and ``details`` (the
-        :class:`Check` of every place as a dict). All of it can be written as parquet.
+        One row a claim: ``id, paper, section, quote, claim, predicate`` (in words), ``study,
+        verdict, where`` (the settings by answer, or why it cannot be tested), ``source`` (whose
+        verdict it is), ``remarks`` (list of sentences), ``chance`` (the share of shuffles in which
+        it holds), ``print_fails``; for each source ``<source>_yes, _no, _unclear``, the median of
+        the margins and the smallest one with its 99 % interval; and ``details``, every
+        :class:`Check` as a dict with its ``source``.
 
     Examples
     --------
@@ -81,65 +102,193 @@ def evaluate_claims(
     """
     import pandas as pd
 
-    evidence = Evidence(cells[~cells["diagnostic"]], results)
-    return pd.DataFrame([_evaluate(claim, evidence) for claim in claims])
+    measured, printed = Evidence(cells, results), Evidence.of_print(cells)
+    shuffled = [measured.shuffled(draw) for draw in range(SHUFFLES)]
+    rows = [_evaluate(claim, measured, printed, shuffled, protocols or {}) for claim in claims]
+    return pd.DataFrame(rows)
 
 
-def _evaluate(claim: Mapping[str, Any], evidence: Evidence) -> dict[str, Any]:
-    checks = [] if "untestable" in claim else _checks(claim, evidence)
-    answers = [check.answer for check in checks]
-    verdict = _verdict(answers)
+def _evaluate(
+    claim: Mapping[str, Any],
+    measured: Evidence,
+    printed: Evidence,
+    shuffled: list[Evidence],
+    protocols: Mapping[str, float],
+) -> dict[str, Any]:
+    checks = {
+        source: _checks(claim, printed if source == PRINT else measured, source)
+        for source in SOURCES
+    }
+    source = roles.headline(name for name, found in checks.items() if found)
+    own = checks.get(source, [])
+    chance = _chance(claim, shuffled, source) if own else None
+    fails = _fails(claim, checks[PRINT])
+    share = _share(claim, measured, protocols)
+    untested = _untested(claim, measured)
+    verdict = _final(_verdict(claim, own), share, untested)
     return {
         "id": claim["id"],
         "paper": claim["paper"],
         "section": claim["section"],
+        "quote": claim.get("quote", ""),
         "claim": claim["claim"],
+        "predicate": _predicate_in_words(claim),
         "study": claim.get("study", ""),
         "verdict": verdict,
-        "where": _where(claim, verdict, checks),
-        "by_variant": _by_variant(checks),
-        "n_yes": answers.count(YES),
-        "n_no": answers.count(NO),
-        "n_unclear": answers.count(UNCLEAR),
-        "details": [asdict(check) for check in checks],
+        "where": _where(claim, verdict, own),
+        "source": source,
+        "remarks": list(_remarks(claim, fails, chance, share, untested)),
+        "chance": chance,
+        "print_fails": fails,
+        **{key: value for name in SOURCES for key, value in _summary(name, checks[name]).items()},
+        "details": [asdict(c) | {"source": name} for name in SOURCES for c in checks[name]],
     }
 
 
-def _checks(claim: Mapping[str, Any], evidence: Evidence) -> list[Check]:
-    parameters = claim.get("parameters", {})
-    function = predicates.get(claim["predicate"])
-    places = evidence.places(claim["study"], claim.get("where", {}))
-    return [
-        check
-        for group in by_variant(places).values()
-        for check in function(evidence, group, **parameters)
-    ]
+def _checks(claim: Mapping[str, Any], evidence: Evidence, role: str) -> list[Check]:
+    where = {k: v for k, v in claim.get("where", {}).items() if (k, role) != ("variant", PRINT)}
+    return _ask(claim, evidence, _places(claim, evidence, {**where, "role": role}))
 
 
-def _verdict(answers: list[str]) -> str:
-    if not answers:
+def _places(
+    claim: Mapping[str, Any], evidence: Evidence, where: Mapping[str, Any] | None = None
+) -> list[Place]:
+    return evidence.places(claim["study"], where) if "study" in claim else []
+
+
+def _ask(claim: Mapping[str, Any], evidence: Evidence, places: list[Place]) -> list[Check]:
+    """Return what the predicate finds at the places of one variant."""
+    if not places:
+        return []
+    return list(predicates.get(claim["predicate"])(evidence, places, **claim.get("parameters", {})))
+
+
+def _verdict(claim: Mapping[str, Any], checks: list[Check]) -> str:
+    """Return what the answers of one source come to."""
+    answers = [check.answer for check in checks]
+    n, yes, no = len(answers), answers.count(YES), answers.count(NO)
+    if not n:
         return UNTESTABLE
-    if YES in answers:
-        return HOLDS if set(answers) == {YES} else PARTLY
-    return FAILS if NO in answers else UNDECIDED
+    needed = {"all": n, "most": n // 2 + 1, "several": min(n, _SOME)}[claim.get("extent", "all")]
+    if yes >= needed:
+        return HOLDS
+    if 2 * yes > n:
+        return MOSTLY
+    if not yes and 2 * no > n:
+        return REVERSED
+    return TOO_FEW if 2 * answers.count(UNCLEAR) >= n else MIXED
+
+
+def _fails(claim: Mapping[str, Any], checks: list[Check]) -> bool:
+    """Return whether printed numbers contradict a claim, beyond their own noise."""
+    return _verdict(claim, checks) != HOLDS and any(check.answer == NO for check in checks)
+
+
+def _final(verdict: str, share: float | None, untested: str) -> str:
+    """Return a verdict with what the paper leaves open and what was not run."""
+    if verdict == UNTESTABLE:
+        return verdict
+    if share is not None and 0 < share < 1:
+        return DEPENDS
+    return PARTLY_UNTESTED if untested and verdict in (HOLDS, MOSTLY) else verdict
+
+
+def _chance(claim: Mapping[str, Any], shuffled: list[Evidence], source: str) -> float:
+    found = [_verdict(claim, _checks(claim, evidence, source)) for evidence in shuffled]
+    return fmean(verdict == HOLDS for verdict in found)
+
+
+def _share(
+    claim: Mapping[str, Any], measured: Evidence, protocols: Mapping[str, float]
+) -> float | None:
+    """Return the share of protocols, or of variants, in which a claim on a choice unsaid holds."""
+    if "unsaid" not in claim:
+        return None
+    if claim["id"] in protocols:
+        return protocols[claim["id"]]
+    variants: dict[str, list[Place]] = {}
+    for place in _places(claim, measured, claim.get("where", {})):
+        variants.setdefault(place.variant, []).append(place)
+    verdicts = [_verdict(claim, _ask(claim, measured, places)) for places in variants.values()]
+    decided = [verdict for verdict in verdicts if verdict not in (UNTESTABLE, TOO_FEW)]
+    return fmean(verdict in (HOLDS, MOSTLY) for verdict in decided) if decided else None
+
+
+def _untested(claim: Mapping[str, Any], measured: Evidence) -> str:
+    """Return what the claim speaks of and no variant ran."""
+    places = _places(claim, measured)
+    parts = [claim["untested"]] if "untested" in claim else []
+    for name, wanted in claim.get("where", {}).items():
+        values = wanted if isinstance(wanted, list) else [wanted]
+        missing = [v for v in values if not any(place.has({name: v}) for place in places)]
+        parts += [f"{name} {', '.join(map(str, missing))}"] if missing else []
+    return "; ".join(parts)
 
 
 def _where(claim: Mapping[str, Any], verdict: str, checks: list[Check]) -> str:
+    """Return every setting by its answer, or why there is none."""
     if verdict == UNTESTABLE:
         return claim.get("untestable", f"not run: no results of {claim.get('study')} that it needs")
-    if verdict != PARTLY:
+    parts = []
+    for answer in (YES, NO, UNCLEAR):
+        places = [check.place for check in checks if check.answer == answer]
+        if len(places) == len(checks):
+            return f"{answer} in all {len(checks)}"
+        if places:
+            parts.append(f"{answer} in {len(places)} of {len(checks)}: {', '.join(places)}")
+    return "; ".join(parts)
+
+
+def _remarks(
+    claim: Mapping[str, Any],
+    fails: bool,
+    chance: float | None,
+    share: float | None,
+    untested: str,
+) -> Iterator[str]:
+    if "by_construction" in claim:
+        yield f"By construction: {claim['by_construction']}"
+    if fails:
+        yield f"Fails on the printed numbers: {claim.get('contradiction', 'not looked into yet')}"
+    if chance is not None and chance >= SAYS_NOTHING:
+        yield (
+            f"Says nothing of a method: it holds in {chance:.0%} of {SHUFFLES} shuffles of the "
+            "methods' names"
+        )
+    if share is not None:
+        yield f"Not said: {claim['unsaid']}; it holds in {share:.0%} of what was tried"
+    if untested and "study" in claim:
+        yield f"Not run: {untested}"
+    if "note" in claim:
+        yield claim["note"]
+
+
+def _predicate_in_words(claim: Mapping[str, Any]) -> str:
+    if "predicate" not in claim:
         return ""
-    yes = [f"{c.variant}/{c.place}" for c in checks if c.answer == YES]
-    others = [f"{c.variant}/{c.place}" for c in checks if c.answer != YES]
-    if len(yes) <= _LISTED or len(yes) <= len(others):
-        listed = ", ".join(yes[:_LISTED]) + (" ..." if len(yes) > _LISTED else "")
-        return f"{len(yes)} of {len(checks)} settings: {listed}"
-    listed = ", ".join(others[:_LISTED]) + (" ..." if len(others) > _LISTED else "")
-    return f"{len(yes)} of {len(checks)} settings, not in {listed}"
+    return predicates.in_words(claim["predicate"], claim.get("parameters", {}))
 
 
-def _by_variant(checks: list[Check]) -> list[dict[str, str]]:
-    answers: dict[str, list[str]] = {}
-    for check in checks:
-        answers.setdefault(check.variant, []).append(check.answer)
-    return [{"variant": name, "verdict": _verdict(given)} for name, given in answers.items()]
+def _summary(source: str, checks: list[Check]) -> dict[str, Any]:
+    """Return one source's counts, and the margins' median and least with its interval."""
+    answers = [check.answer for check in checks]
+    found: dict[str, Any] = {f"{source}_{a}": answers.count(a) for a in (YES, NO, UNCLEAR)}
+    least = min(checks, key=lambda check: check.margin, default=None)
+    return found | {
+        f"{source}_median": median(check.margin for check in checks) if checks else None,
+        f"{source}_smallest": least.margin if least else None,
+        f"{source}_low": least.low if least else None,
+        f"{source}_high": least.high if least else None,
+    }
+
+
+def claims_table(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the claims with their counts by source, one row each, without the single checks.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        Of :func:`evaluate_claims`.
+    """
+    plain = claims.drop(columns="details").set_index("id")
+    return plain.assign(remarks=plain["remarks"].map("; ".join))

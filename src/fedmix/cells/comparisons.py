@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
-from fedmix.cells.effects import all_of, any_of, mean_effect, paired_effect
+from fedmix.cells.effects import Effect, Finding, all_of, any_of, share_effect
 from fedmix.cells.predicates import (
     Check,
     Column,
@@ -14,13 +14,13 @@ from fedmix.cells.predicates import (
     MetricName,
     Round,
     Share,
+    check,
     methods_at,
     predicate,
 )
+from fedmix.cells.scores import Replications, Score
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fedmix.cells.evidence import Evidence, Place
 
 
@@ -60,21 +60,61 @@ def ordered(
     at_round : int, optional
         Compare at this round of the trajectories rather than at the end.
     """
+    claimed = Finding.below if direction == "below" else Finding.above
+    ease = margin if direction == "below" else -margin
     for place in places:
-        ours = _scores(evidence, place, method, metric, at_round)
-        answers, details = [], []
+        ours = _score(evidence, place, method, metric, at_round)
+        findings, details = [], []
         for name in methods_at(evidence, place, than):
-            theirs = _scores(evidence, place, name, than_metric or metric, at_round)
-            effect = paired_effect(ours, factor * theirs)
+            theirs = _score(evidence, place, name, than_metric or metric, at_round)
+            effect = ours.minus(theirs.times(factor)) if ours and theirs else None
             if name != method and effect:
-                below = direction == "below"
-                answers.append(effect.below(margin) if below else effect.above(-margin))
+                findings.append(claimed(effect, ease))
                 details.append(f"{name}: {effect}")
-        if answers:
+        if findings:
             scale = "" if factor == 1.0 else f"{factor:g} × "
             detail = f"{metric} of {method} minus {scale}that of {'; '.join(details)}"
-            answer = (all_of if need == "all" else any_of)(answers)
-            yield Check(place.variant, place.setting, answer, detail)
+            found = (all_of if need == "all" else any_of)(findings)
+            yield check(place, place.setting, found, detail)
+
+
+@predicate
+def usually(
+    evidence: Evidence,
+    places: list[Place],
+    metric: MetricName,
+    method: MethodName,
+    direction: Literal["below", "above"],
+    than: MethodName,
+    factor: Share = 1.0,
+    share: Share = 0.5,
+    at_round: Round | None = None,
+) -> Iterator[Check]:
+    """Check that a method's score is below, or above, another's in most replications.
+
+    Shares say more than means where a score has two modes, such as a start that arrives or not.
+
+    Parameters
+    ----------
+    evidence, places, metric, method, direction, factor, at_round
+        As of :func:`ordered`.
+    than : str
+        The other method.
+    share : float
+        More of the replications than this, half of them by default.
+    """
+    for place in places:
+        ours = _score(evidence, place, method, metric, at_round)
+        theirs = _score(evidence, place, than, metric, at_round)
+        if not (isinstance(ours, Replications) and isinstance(theirs, Replications)):
+            continue
+        ratio = (ours.values - factor * theirs.values).dropna().to_numpy()
+        if len(ratio):
+            flags = ratio < 0 if direction == "below" else ratio > 0
+            medians = f"{ours.values.median():.3g} and {theirs.values.median():.3g}"
+            detail = f"in {flags.sum()} of {len(flags)} replications; medians {medians}"
+            found = Finding.above(share_effect(flags, share))
+            yield check(place, place.setting, found, detail)
 
 
 @predicate
@@ -105,17 +145,20 @@ def similar(
         False by default: scores differ in scale.
     """
     for place in places:
-        reference = evidence.values(place, to, metric)
-        bound = tolerance if absolute else tolerance * abs(reference.mean())
-        answers, details = [], []
+        reference = evidence.score(place, to, metric)
+        if not reference:
+            continue
+        bound = tolerance if absolute else tolerance * abs(reference.effect.mean)
+        findings, details = [], []
         for name in methods_at(evidence, place, method):
-            effect = paired_effect(evidence.values(place, name, metric), reference)
+            ours = evidence.score(place, name, metric)
+            effect = ours.minus(reference) if ours else None
             if name != to and effect:
-                answers.append(effect.within(bound))
+                findings.append(Finding.within(effect, bound))
                 details.append(f"{name}: {effect}")
-        if answers:
+        if findings:
             detail = f"{metric} minus {to}'s, within ±{bound:.2g}: {'; '.join(details)}"
-            yield Check(place.variant, place.setting, all_of(answers), detail)
+            yield check(place, place.setting, all_of(findings), detail)
 
 
 @predicate
@@ -133,19 +176,22 @@ def nearest(
     ``targets`` gives the truth for each value of the setting's column ``by``.
     """
     for place in places:
-        if place.values.get(by) not in targets:
+        ours = evidence.score(place, method, metric)
+        if place.values.get(by) not in targets or not ours:
             continue
         target = targets[place.values[by]]
-        ours = (evidence.values(place, method, metric) - target).abs()
-        answers, details = [], []
+        findings, details = [], []
         for name in methods_at(evidence, place, than):
-            effect = paired_effect(ours, (evidence.values(place, name, metric) - target).abs())
-            if name != method and effect:
-                answers.append(effect.below())
+            theirs = evidence.score(place, name, metric)
+            if name == method or not theirs:
+                continue
+            effect = ours.distance_to(target).minus(theirs.distance_to(target))
+            if effect:
+                findings.append(Finding.below(effect))
                 details.append(f"{name}: {effect}")
-        if answers:
+        if findings:
             detail = f"distance to {target:g}, less that of {'; '.join(details)}"
-            yield Check(place.variant, place.setting, all_of(answers), detail)
+            yield check(place, place.setting, all_of(findings), detail)
 
 
 @predicate
@@ -165,39 +211,35 @@ def between(
     ``low=1.5`` says "at least half as many again as there are".
     """
     for place in places:
-        values = evidence.values(place, method, metric)
-        if not len(values) or (targets is not None and place.values.get(by) not in targets):
+        score = evidence.score(place, method, metric)
+        if not score or (targets is not None and place.values.get(by) not in targets):
             continue
         unit = 1.0 if targets is None else targets[place.values[by]]
-        effect = mean_effect(values)
-        answers = [effect.above(low * unit)] if low is not None else []
-        answers += [effect.below(high * unit)] if high is not None else []
+        effect = score.effect
+        findings = [Finding.above(effect, low * unit)] if low is not None else []
+        findings += [Finding.below(effect, high * unit)] if high is not None else []
         detail = f"{metric} of {method}: {effect}" + (f", truth {unit:g}" if targets else "")
-        yield Check(place.variant, place.setting, all_of(answers), detail)
+        yield check(place, place.setting, all_of(findings), detail)
 
 
 @predicate
 def fails(
     evidence: Evidence, places: list[Place], method: MethodName, share: Share = 0.1
 ) -> Iterator[Check]:
-    """Check that at least a share of a method's replications diverge or fail."""
+    """Check that more than a share of a method's replications diverge or fail."""
     for place in places:
-        if method not in evidence.methods(place):
-            continue
-        failed = evidence.n_failed(place, method)
-        finished = [len(evidence.values(place, method, m)) for m in evidence.metrics(place, method)]
-        total = failed + max(finished, default=0)
-        answer = "yes" if failed >= share * total and failed else "no"
-        yield Check(place.variant, place.setting, answer, f"{failed} of {total} failed")
+        runs = evidence.runs(place, method)
+        if runs:
+            failed, total = runs
+            found = Finding.above(Effect(failed / total - share, 0.0, total))
+            yield check(place, place.setting, found, f"{failed} of {total} failed")
 
 
-def _scores(
+def _score(
     evidence: Evidence, place: Place, method: str, metric: str, at_round: int | None
-) -> pd.Series:
-    """Return final scores, or those of a round (of the last one, if there were fewer)."""
+) -> Score | None:
+    """Return the final score, or that of a round (of the last one, if there were fewer)."""
     if at_round is None:
-        return evidence.values(place, method, metric)
+        return evidence.score(place, method, metric)
     path = evidence.path(place, method, metric)
-    if path.empty:
-        return evidence.values(place, method, metric).iloc[:0]
-    return path[min(at_round, path.columns.max())].dropna()
+    return None if path.empty else Replications(path[min(at_round, path.columns.max())].dropna())

@@ -67,6 +67,36 @@ class Effect:
         return f"{self.mean:+.3g}{spread} (n={self.n})"
 
 
+@dataclass(frozen=True)
+class Finding:
+    """What is found of one difference.
+
+    Parameters
+    ----------
+    answer : {"yes", "no", "unclear"}
+    margin : Effect
+        How far it lies on the claimed side of the bound; below zero on the other side.
+    """
+
+    answer: str
+    margin: Effect
+
+    @classmethod
+    def below(cls, effect: Effect, bound: float = 0.0) -> Finding:
+        """Return whether an effect is below a bound."""
+        return cls(effect.below(bound), Effect(bound - effect.mean, effect.se, effect.n))
+
+    @classmethod
+    def above(cls, effect: Effect, bound: float = 0.0) -> Finding:
+        """Return whether an effect is above a bound."""
+        return cls(effect.above(bound), Effect(effect.mean - bound, effect.se, effect.n))
+
+    @classmethod
+    def within(cls, effect: Effect, bound: float) -> Finding:
+        """Return whether an effect lies in ``[-bound, bound]``."""
+        return cls(effect.within(bound), Effect(bound - abs(effect.mean), effect.se, effect.n))
+
+
 def mean_effect(values: pd.Series | np.ndarray) -> Effect:
     """Return the mean of replications with its standard error."""
     values = np.asarray(values, dtype=float)
@@ -92,15 +122,25 @@ def unpaired_effect(a: pd.Series, b: pd.Series) -> Effect | None:
     return Effect(one.mean - other.mean, sqrt(one.se**2 + other.se**2), min(one.n, other.n))
 
 
-def all_of(answers: list[str]) -> str:
-    """Return yes if every answer is yes, no if any is no, unclear otherwise."""
-    if NO in answers:
-        return NO
-    return UNCLEAR if UNCLEAR in answers else YES
+def share_effect(flags: np.ndarray, share: float) -> Effect:
+    """Return how far the share of true flags lies above ``share``.
+
+    The interval is Agresti and Coull's, which stays honest where all flags are the same.
+    """
+    n = len(flags) + 4
+    estimate = (np.sum(flags) + 2) / n
+    return Effect(float(estimate) - share, sqrt(estimate * (1 - estimate) / n), len(flags))
 
 
-def any_of(answers: list[str]) -> str:
-    """Return yes if any answer is yes, no if every one is no, unclear otherwise."""
-    if YES in answers:
-        return YES
-    return UNCLEAR if UNCLEAR in answers else NO
+def all_of(findings: list[Finding]) -> Finding:
+    """Return yes if every answer is yes, no if any is no, unclear otherwise; the least margin."""
+    answers = [finding.answer for finding in findings]
+    answer = NO if NO in answers else UNCLEAR if UNCLEAR in answers else YES
+    return Finding(answer, min((f.margin for f in findings), key=lambda margin: margin.mean))
+
+
+def any_of(findings: list[Finding]) -> Finding:
+    """Return yes if any answer is yes, no if every one is no, unclear otherwise; the best one."""
+    answers = [finding.answer for finding in findings]
+    answer = YES if YES in answers else UNCLEAR if UNCLEAR in answers else NO
+    return Finding(answer, max((f.margin for f in findings), key=lambda margin: margin.mean))

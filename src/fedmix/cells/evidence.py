@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import numpy as np
 
 from fedmix.cells.measured import PLACE
+from fedmix.cells.roles import headline
+from fedmix.cells.scores import PrintedMean, Replications, Score
 from fedmix.conditions import Where, has_values
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _CELL = [*PLACE, "method", "metric"]
+#: The role of places that stand for the print.
+PRINT = "print"
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,8 @@ class Place:
     ----------
     study, variant, setting : str
         ``setting`` is the id; two places are equal if these three are.
+    role : str
+        What the variant stands for.
     values : mapping
         The setting's values, without missing ones.
     """
@@ -30,16 +39,22 @@ class Place:
     study: str
     variant: str
     setting: str
+    role: str = field(default="", compare=False)
     values: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from other places."""
+        return self.study, self.variant, self.setting
 
     def has(self, where: Where) -> bool:
         """Return whether the place has the given values (a list means any of them)."""
-        names = {"study": self.study, "variant": self.variant, "setting": self.setting}
+        names = {"variant": self.variant, "setting": self.setting, "role": self.role}
         return has_values({**self.values, **names}, where)
 
 
 class Evidence:
-    """All that was measured.
+    """All that was measured, or all that is printed.
 
     Parameters
     ----------
@@ -50,21 +65,59 @@ class Evidence:
     """
 
     def __init__(self, cells: pd.DataFrame, results: pd.DataFrame | None = None) -> None:
-        run = cells[cells["variant"] != ""]
-        once = run.drop_duplicates(_CELL)
-        columns = zip(once["replications"], once["values"], strict=True)
-        self._finals = dict(zip(map(tuple, once[_CELL].to_numpy()), columns, strict=True))
-        by_method = run.drop_duplicates([*PLACE, "method"])
-        keys = map(tuple, by_method[[*PLACE, "method"]].to_numpy())
-        self._failed = dict(zip(keys, by_method["failed"].astype(int), strict=True))
-        self._methods: dict[tuple, list[str]] = {}
-        for *place, method in self._failed:
-            self._methods.setdefault(tuple(place), []).append(method)
+        run = cells[cells["method"] != ""]
         self._places = _places(run)
+        self._scores: dict[tuple, Score] = {}
+        self._runs: dict[tuple, tuple[int, int]] = {}
+        self._methods: dict[tuple, list[str]] = {}
         self._paths: dict[tuple, pd.DataFrame] = {}
+        self._read(run)
         if results is not None and len(results):
             ok = results[results["round"].notna() & (results["status"] == "ok")]
             self._paths = dict(tuple(ok.groupby(_CELL, sort=False)))
+
+    @classmethod
+    def of_print(cls, cells: pd.DataFrame) -> Evidence:
+        """Return the printed numbers as if they had been measured where ours were.
+
+        Of several variants that a number is held against, the one that answers for the paper names
+        the place. Stand-ins have no printed numbers.
+        """
+        judged = cells[(cells["verdict"] != "") & ~cells["is_stand_in"] & (cells["method"] != "")]
+        answering = judged.groupby("study")["role"].transform(headline)
+        own = judged[judged["role"] == answering].assign(role=PRINT)
+        found = cls(own.iloc[:0])
+        found._places = _places(own)
+        for row in own.to_dict("records"):
+            key = tuple(row[name] for name in _CELL)
+            mean, sd = (row[name] * row["scale"] for name in ("printed_mean", "printed_sd"))
+            found._scores[key] = PrintedMean(mean, sd, int(row["printed_replications"]))
+            found._methods.setdefault(key[:3], []).append(row["method"])
+        return found
+
+    def shuffled(self, draw: int) -> Evidence:
+        """Return the evidence with the methods' names shuffled within every place.
+
+        Parameters
+        ----------
+        draw : int
+            Another number is another shuffle; the same number always the same one.
+        """
+        names = {}
+        for place, methods in self._methods.items():
+            rng = np.random.default_rng([draw, crc32("/".join(place).encode())])
+            names[place] = dict(zip(methods, rng.permutation(methods).tolist(), strict=True))
+        other = Evidence.__new__(Evidence)
+        other._places, other._methods = self._places, self._methods
+        for part in ("_scores", "_runs", "_paths"):
+            own = getattr(self, part)
+            renamed = {
+                (*key[:3], names[key[:3]][key[3]], *key[4:]): value
+                for key, value in own.items()
+                if key[:3] in names
+            }
+            setattr(other, part, renamed)
+        return other
 
     def places(self, study: str, where: Mapping[str, Any] | None = None) -> list[Place]:
         """Return the places of a study that have the given values."""
@@ -72,55 +125,58 @@ class Evidence:
 
     def methods(self, place: Place) -> list[str]:
         """Return the methods that were run at a place, failed or not."""
-        return self._methods.get((place.study, place.variant, place.setting), [])
+        return self._methods.get(place.key, [])
+
+    def score(self, place: Place, method: str, metric: str) -> Score | None:
+        """Return a metric's final score; None if there is none."""
+        return self._scores.get((*place.key, method, metric))
 
     def values(self, place: Place, method: str, metric: str) -> pd.Series:
-        """Return a metric's final values, indexed by replication (empty if there are none)."""
+        """Return a measured metric's values, indexed by replication (empty if there are none)."""
         import pandas as pd
 
-        key = (place.study, place.variant, place.setting, method, metric)
-        replications, values = self._finals.get(key, ([], []))
-        return pd.Series(values, index=replications, dtype=float)
-
-    def metrics(self, place: Place, method: str) -> list[str]:
-        """Return the metrics that a method has final values of at a place."""
-        key = (place.study, place.variant, place.setting, method)
-        return [cell[-1] for cell, (_, own) in self._finals.items() if cell[:-1] == key and own]
+        score = self.score(place, method, metric)
+        return score.values if isinstance(score, Replications) else pd.Series(dtype=float)
 
     def path(self, place: Place, method: str, metric: str) -> pd.DataFrame:
         """Return a metric by round, one row a replication, one column a round."""
         import pandas as pd
 
-        key = (place.study, place.variant, place.setting, method, metric)
+        key = (*place.key, method, metric)
         if key not in self._paths:
             return pd.DataFrame()
         return self._paths[key].pivot(index="replication", columns="round", values="value")
 
-    def n_failed(self, place: Place, method: str) -> int:
-        """Return how many replications diverged, timed out or failed."""
-        return self._failed.get((place.study, place.variant, place.setting, method), 0)
+    def runs(self, place: Place, method: str) -> tuple[int, int] | None:
+        """Return how many replications failed and how many there were; None if none was run."""
+        return self._runs.get((*place.key, method))
 
+    def _read(self, run: pd.DataFrame) -> None:
+        import pandas as pd
 
-def by_variant(places: Iterable[Place]) -> dict[str, list[Place]]:
-    """Group places by their variant, in order of appearance."""
-    groups: dict[str, list[Place]] = {}
-    for place in places:
-        groups.setdefault(place.variant, []).append(place)
-    return groups
+        once = run.drop_duplicates(_CELL)
+        columns = zip(once["replications"], once["values"], once["failed"], strict=True)
+        for key, (replications, values, failed) in zip(
+            map(tuple, once[_CELL].to_numpy()), columns, strict=True
+        ):
+            if len(values):
+                series = pd.Series(values, index=replications, dtype=float)
+                self._scores[key] = Replications(series)
+            if key[:4] not in self._runs:
+                self._methods.setdefault(key[:3], []).append(key[3])
+            total = max(failed + len(values), self._runs.get(key[:4], (0, 0))[1])
+            self._runs[key[:4]] = (failed, total)
 
 
 def _places(cells: pd.DataFrame) -> list[Place]:
-    columns = [*PLACE, *(c for c in cells if c.startswith("setting_"))]
+    columns = [*PLACE, "role", *(c for c in cells if c.startswith("setting_"))]
     return [
         Place(
-            row["study"],
-            row["variant"],
-            row["setting"],
-            {
-                k.removeprefix("setting_"): v
-                for k, v in row.items()
-                if k not in PLACE and v is not None and v == v
-            },
+            row.pop("study"),
+            row.pop("variant"),
+            row.pop("setting"),
+            row.pop("role"),
+            {k.removeprefix("setting_"): v for k, v in row.items() if v is not None and v == v},
         )
         for row in cells[columns].drop_duplicates(PLACE).to_dict("records")
     ]

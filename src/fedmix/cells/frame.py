@@ -6,7 +6,8 @@ shows it; a metric that no item shows has a row with an empty item.
 ``paper, item, row, column``
     Which table or figure, and where in it.
 ``study, variant, setting, setting_<name>``
-    Where it was measured. ``diagnostic`` is true in variants that only show what one switch does.
+    Where it was measured. ``role`` is what the variant stands for
+    (:mod:`fedmix.cells.roles`).
 ``method, label, method_<name>``
     The method, its name in print, its parameters.
 ``metric, mean, sd, se, median, q1, q3, n, failed, replications, values``
@@ -25,7 +26,7 @@ shows it; a metric that no item shows has a row with an empty item.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,9 +49,9 @@ _REST = [
     *("replications", "values", "scale", "digits", "printed_mean", "printed_sd", "printed_text"),
     *("printed_replications", "printed_file", "printed_line", "difference", "difference_in_sd"),
     *("difference_in_se", "low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed"),
-    *("verdict", "is_stand_in", "diagnostic"),
+    *("verdict", "is_stand_in", "role"),
 ]
-_TEXTS = ["item", "row", "column", "unit", "printed_text", "printed_file", "verdict"]
+_TEXTS = ["item", "row", "column", "unit", "printed_text", "printed_file", "verdict", "role"]
 _WHOLE = ["n", "failed", "digits", "printed_replications", "printed_line"]
 _NUMBERS = [
     *("mean", "sd", "se", "median", "q1", "q3", "scale", "printed_mean", "printed_sd"),
@@ -66,7 +67,7 @@ def make_cells(
     published: str | Path,
     paper: str,
     labels: Mapping[str, str],
-    diagnostic: Collection[str] = (),
+    roles: Mapping[str, str],
 ) -> pd.DataFrame:
     """Return the cells of the settings of one study.
 
@@ -82,8 +83,8 @@ def make_cells(
         The folder that the study belongs to.
     labels : mapping of str to str
         Method -> its name in tables.
-    diagnostic : collection of str
-        Variants that decide nothing.
+    roles : mapping of str to str
+        Variant -> what it stands for, of :data:`fedmix.cells.roles.ROLES`.
 
     Raises
     ------
@@ -95,7 +96,7 @@ def make_cells(
     for key, own in results.groupby(PLACE, sort=False) if len(results) else ():
         timed = rows_with(timings, dict(zip(PLACE, key, strict=True))) if len(timings) else timings
         cells = list(_cells_of_setting(measure(own, timed, labels), tables))
-        rows += [cell | {"paper": paper, "diagnostic": key[1] in diagnostic} for cell in cells]
+        rows += [cell | {"paper": paper, "role": roles[key[1]]} for cell in cells]
     return _typed(rows)
 
 
@@ -135,12 +136,12 @@ def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) 
         if not (item.judged and item.printed):
             continue
         own = frame[frame["item"] == item.name]
-        diagnostic = dict(zip(own["variant"], own["diagnostic"], strict=True)) or {"": False}
-        for variant in sorted(diagnostic):
+        roles = dict(zip(own["variant"], own["role"], strict=True)) or {"": ""}
+        for variant in sorted(roles):
             here = own[own["variant"] == variant]
             done = set(zip(here["printed_file"], here["printed_line"], strict=True))
             missing += [
-                _not_run(item, number) | {"variant": variant, "diagnostic": diagnostic[variant]}
+                _not_run(item, number) | {"variant": variant, "role": roles[variant]}
                 for number in PrintedTable(item, published)
                 if (number.file, number.line) not in done
             ]
@@ -267,8 +268,7 @@ def _typed(rows: list[dict[str, Any]]) -> pd.DataFrame:
         frame[name] = frame[name].fillna(0)
     for name in ("replications", "values"):
         frame[name] = [list(own) if hasattr(own, "__len__") else [] for own in frame[name]]
-    for name in ("is_stand_in", "diagnostic"):
-        frame[name] = frame[name].eq(True)
+    frame["is_stand_in"] = frame["is_stand_in"].eq(True)
     kinds = dict.fromkeys(_WHOLE, "Int64") | dict.fromkeys(_NUMBERS, "float64")
     return frame.astype(kinds | {"n": "int64", "failed": "int64"})
 

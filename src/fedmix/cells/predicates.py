@@ -6,7 +6,7 @@ yields a check for each place, or for each group of places that it compares.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -25,6 +25,7 @@ from pydantic import (
 from fedmix.errors import ConfigurationError, nearest_names
 
 if TYPE_CHECKING:
+    from fedmix.cells.effects import Finding
     from fedmix.cells.evidence import Evidence, Place
 
     Predicate = Callable[..., Iterator["Check"]]
@@ -45,12 +46,47 @@ class Check:
         Whether the claim is borne out there, beyond Monte-Carlo noise.
     detail : str
         The numbers behind it.
+    margin, low, high : float
+        How far the effect lies on the claimed side of its bound, in the effect's own unit, with its
+        99 % interval; of several effects the one that decides.
     """
 
     variant: str
     place: str
     answer: str
     detail: str
+    margin: float
+    low: float
+    high: float
+
+
+def check(at: Place, place: str, finding: Finding, detail: str) -> Check:
+    """Return a check from what was found.
+
+    Parameters
+    ----------
+    at : Place
+        Gives the variant.
+    place : str
+        The setting's id, or the name of a group of settings.
+    finding : Finding
+    detail : str
+    """
+    mean, half = finding.margin.mean, finding.margin.half_width
+    return Check(at.variant, place, finding.answer, detail, mean, mean - half, mean + half)
+
+
+def in_words(name: str, parameters: Mapping[str, Any]) -> str:
+    """Return what a predicate checks with these parameters, from its own documentation."""
+    summary = (get(name).__doc__ or "").strip().splitlines()[0].replace("``", "")
+    given = ", ".join(f"{key} {_listed(value)}" for key, value in parameters.items())
+    return f"{summary} With {given}."
+
+
+def _listed(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {one}" for key, one in value.items())
+    return " | ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def predicate(function: Predicate) -> Predicate:

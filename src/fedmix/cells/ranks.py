@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,8 +67,27 @@ def _agreement(group: pd.DataFrame, best: str) -> dict[str, Any]:
     }
 
 
-def mean_ranks(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Average the methods' ranks over replications and then over settings.
+def data_of(cells: pd.DataFrame, same: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return, for every setting, the data set that it is made of.
+
+    Settings of one data set, clean and contaminated, are not independent; neither are two
+    labellings of the same points.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        With ``setting`` and ``setting_dataset``.
+    same : mapping of str to str, optional
+        Data set -> the one whose points it shares.
+    """
+    names = zip(cells["setting"], cells["setting_dataset"], strict=True)
+    return {setting: (same or {}).get(name, name) for setting, name in names}
+
+
+def mean_ranks(
+    cells: pd.DataFrame, metric: str, same: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """Average the methods' ranks over replications, then settings of one data set, then data sets.
 
     Parameters
     ----------
@@ -74,6 +95,8 @@ def mean_ranks(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
         Of one item that shows the ranks, see :func:`fedmix.cells.derived.rank`.
     metric : str
         Such as ``"rank: ari_pooled"``.
+    same : mapping of str to str, optional
+        See :func:`data_of`.
 
     Returns
     -------
@@ -88,25 +111,32 @@ def mean_ranks(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
     long = chosen.explode(["replications", "values"])
     wide = long.pivot(index=["setting", "replications"], columns="method", values="values")
     wide = wide.astype(float)[list(labels)]
-    by_setting = [own.to_numpy() for _, own in wide.groupby(level="setting", sort=False)]
+    by_setting = {name: own.to_numpy() for name, own in wide.groupby(level="setting", sort=False)}
+    data = data_of(chosen, same)
+    settings = Counter(data.values())
+    weights = [1 / settings[data[name]] for name in by_setting]
     rng = np.random.default_rng(0)
-    draws = [own[rng.integers(len(own), size=(_RESAMPLES, len(own)))].mean(1) for own in by_setting]
-    low, high = np.quantile(np.mean(draws, axis=0), [0.025, 0.975], axis=0)
-    mean = np.mean([own.mean(axis=0) for own in by_setting], axis=0)
+    draws = [
+        own[rng.integers(len(own), size=(_RESAMPLES, len(own)))].mean(1)
+        for own in by_setting.values()
+    ]
+    average = partial(np.average, axis=0, weights=weights)
+    low, high = np.quantile(average(draws), [0.025, 0.975], axis=0)
+    mean = average([own.mean(axis=0) for own in by_setting.values()])
     names = {"method": list(labels), "label": list(labels.values())}
     frame = pd.DataFrame({**names, "mean_rank": mean, "low": low, "high": high})
     return frame.sort_values(["mean_rank", "method"], ignore_index=True)
 
 
-def critical_difference(n_methods: int, n_settings: int, level: float = 0.05) -> float:
+def critical_difference(n_methods: int, n_data: int, level: float = 0.05) -> float:
     """Return Nemenyi's critical difference of mean ranks.
 
     Parameters
     ----------
     n_methods : int
         Methods compared.
-    n_settings : int
-        Data sets that they are compared on.
+    n_data : int
+        Independent data sets that they are compared on.
     level : float, default=0.05
         Level of the test of all pairs together.
 
@@ -117,4 +147,4 @@ def critical_difference(n_methods: int, n_settings: int, level: float = 0.05) ->
     from scipy.stats import studentized_range
 
     quantile = studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2)
-    return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_settings)))
+    return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_data)))

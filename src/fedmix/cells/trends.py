@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fedmix.cells.effects import Effect, all_of, mean_effect, paired_effect, unpaired_effect
+from fedmix.cells.effects import Effect, Finding, all_of
 from fedmix.cells.predicates import (
     Check,
     Column,
@@ -17,6 +17,7 @@ from fedmix.cells.predicates import (
     MethodNames,
     MetricName,
     Share,
+    check,
     methods_at,
     predicate,
 )
@@ -58,9 +59,9 @@ def trend(
             if len(xs) < 2:
                 continue
             slope = _slope(xs, effects)
-            answer = slope.above() if direction == "rising" else slope.below()
+            found = Finding.above(slope) if direction == "rising" else Finding.below(slope)
             detail = f"{metric} of {name}, slope in {along}: {slope}"
-            yield Check(group[0].variant, f"{label}{name}", answer, detail)
+            yield check(group[0], f"{label}{name}", found, detail)
 
 
 @predicate
@@ -86,7 +87,7 @@ def flat(
             reach = max(xs) - min(xs)
             bound = tolerance * abs(fmean(e.mean for e in effects)) / reach
             detail = f"{metric} of {name}, change over {along}: {slope.mean * reach:+.3g}"
-            yield Check(group[0].variant, f"{label}{name}", slope.within(bound), detail)
+            yield check(group[0], f"{label}{name}", Finding.within(slope, bound), detail)
 
 
 @predicate
@@ -106,18 +107,18 @@ def grows_less(
     """
     for label, group in _groups(places, along, per):
         growth = _log_growth(evidence, group, method, metric, along)
-        answers, details = [], []
+        findings, details = [], []
         for name in _methods_of(evidence, group, than):
             other = _log_growth(evidence, group, name, metric, along)
             if name == method or growth is None or other is None:
                 continue
             se = sqrt(growth.se**2 + other.se**2)
             difference = Effect(growth.mean - other.mean, se, min(growth.n, other.n))
-            answers.append(difference.below(log(factor)))
+            findings.append(Finding.below(difference, log(factor)))
             details.append(f"{np.exp(other.mean):.3g} for {name}")
-        if answers:
+        if findings:
             detail = f"growth {np.exp(growth.mean):.3g}, against {'; '.join(details)}"
-            yield Check(group[0].variant, f"{label}{method}", all_of(answers), detail)
+            yield check(group[0], f"{label}{method}", all_of(findings), detail)
 
 
 @predicate
@@ -130,13 +131,19 @@ def lower_at(
     at: Any,
     than: Any,
     per: Column | None = None,
+    relative_to: MethodName | None = None,
 ) -> Iterator[Check]:
-    """Check that a score is lower at one value of a setting than at another (unpaired)."""
+    """Check that a score is lower at one value of a setting than at another (unpaired).
+
+    With ``relative_to`` it is the score over that method's, so that settings of different
+    difficulty can be compared.
+    """
     for label, group in _groups(places, column, per):
-        effect = _between(evidence, group, metric, method, column, at, than)
+        effect = _between(evidence, group, metric, method, column, (at, than), relative_to)
         if effect:
-            detail = f"{metric} of {method} at {column} {at} minus at {than}: {effect}"
-            yield Check(group[0].variant, label or method, effect.below(), detail)
+            over = f" over that of {relative_to}" if relative_to else ""
+            detail = f"{metric} of {method}{over} at {column} {at} minus at {than}: {effect}"
+            yield check(group[0], label or method, Finding.below(effect), detail)
 
 
 @predicate
@@ -153,10 +160,10 @@ def same_at(
 ) -> Iterator[Check]:
     """Check that a score differs by at most ``tolerance`` between two values of a setting."""
     for label, group in _groups(places, column, per):
-        effect = _between(evidence, group, metric, method, column, at, than)
+        effect = _between(evidence, group, metric, method, column, (at, than))
         if effect:
             detail = f"{metric} of {method} at {column} {at} minus at {than}: {effect}"
-            yield Check(group[0].variant, label or method, effect.within(tolerance), detail)
+            yield check(group[0], label or method, Finding.within(effect, tolerance), detail)
 
 
 @predicate
@@ -175,12 +182,15 @@ def falls_then_levels(
     middle mean that the rest of the way may differ by.
     """
     for place in places:
-        scores = [evidence.values(place, name, metric) for name in (first, middle, last)]
-        drop, rest = paired_effect(scores[1], scores[0]), paired_effect(scores[2], scores[1])
+        start, turn, end = (evidence.score(place, n, metric) for n in (first, middle, last))
+        if not (start and turn and end):
+            continue
+        drop, rest = turn.minus(start), end.minus(turn)
         if drop and rest:
-            answer = all_of([drop.below(), rest.within(tolerance * abs(scores[1].mean()))])
+            bound = tolerance * abs(turn.effect.mean)
+            found = all_of([Finding.below(drop), Finding.within(rest, bound)])
             detail = f"{first} to {middle}: {drop}; {middle} to {last}: {rest}"
-            yield Check(place.variant, place.setting, answer, detail)
+            yield check(place, place.setting, found, detail)
 
 
 @predicate
@@ -201,8 +211,8 @@ def moves_more(
             spans.append((max(means) - min(means)) / abs(fmean(means)) if means else nan)
         if not any(map(isnan, spans)):
             detail = f"relative span {spans[0]:.3g} of {metric}, {spans[1]:.3g} of {than_metric}"
-            answer = "yes" if spans[0] > spans[1] else "no"
-            yield Check(group[0].variant, label or method, answer, detail)
+            found = Finding.above(Effect(spans[0] - spans[1], 0.0, 1))
+            yield check(group[0], label or method, found, detail)
 
 
 def _groups(places: list[Place], along: str, per: str | None) -> list[tuple[str, list[Place]]]:
@@ -224,9 +234,9 @@ def _means(
 ) -> tuple[list[float], list[Effect]]:
     """Return the values on the x axis, ascending, and the mean score at each."""
     found = [
-        (float(place.values[along]), mean_effect(values))
+        (float(place.values[along]), score.effect)
         for place in group
-        if len(values := evidence.values(place, method, metric))
+        if (score := evidence.score(place, method, metric))
     ]
     found.sort(key=lambda pair: pair[0])
     return [x for x, _ in found], [effect for _, effect in found]
@@ -259,14 +269,18 @@ def _between(
     metric: str,
     method: str,
     column: str,
-    at: Any,
-    than: Any,
+    values: tuple[Any, Any],
+    relative_to: str | None = None,
 ) -> Effect | None:
     """Return the difference between two values of a setting; None if one was not run."""
     pair = []
-    for value in (at, than):
+    for value in values:
         found = [p for p in group if p.has({column: value})]
-        if not found:
+        score = evidence.score(found[0], method, metric) if found else None
+        reference = evidence.score(found[0], relative_to, metric) if found and relative_to else None
+        if score and relative_to:
+            score = score.over(reference) if reference else None
+        if score is None:
             return None
-        pair.append(evidence.values(found[0], method, metric))
-    return unpaired_effect(*pair)
+        pair.append(score)
+    return pair[0].apart_from(pair[1])

@@ -9,6 +9,7 @@ from itertools import product
 from string import Formatter
 from typing import Any
 
+from fedmix.cells.roles import DIAGNOSTIC, WRITTEN, repeated
 from fedmix.conditions import Where, has_values
 from fedmix.configuration import Document, Keys, merged
 from fedmix.errors import ConfigurationError, nearest_names
@@ -87,9 +88,9 @@ class Study:
         return {name for m in self.methods.values() for name in (m.name, m.source)}
 
     @property
-    def diagnostic(self) -> list[str]:
-        """Names of the variants that only show what one switch does."""
-        return [name for name, change in self.variants.items() if change.get("diagnostic")]
+    def roles(self) -> dict[str, str]:
+        """What each variant stands for, see :mod:`fedmix.cells.roles`."""
+        return {name: change.get("role", DIAGNOSTIC) for name, change in self.variants.items()}
 
     def replications_of(self, name: str, setting: Setting) -> int:
         """Return how often a method runs in a setting: the study's number, or a smaller one."""
@@ -150,9 +151,10 @@ def plan_study(name: str, paper: str, document: Document, methods: Mapping[str, 
     Raises
     ------
     ConfigurationError
-        If settings share an id, or a method is unknown.
+        If settings share an id, two variants share a role, or a method is unknown.
     """
     content = document.content
+    _check_roles(document)
     planned = {m.name: m for m in _planned_methods(document.part("methods"), methods)}
     settings: dict[str, Setting] = {}
     for variant, keys, values in combinations(content):
@@ -173,6 +175,17 @@ def plan_study(name: str, paper: str, document: Document, methods: Mapping[str, 
         variants=variants_of(content),
         methods=planned,
     )
+
+
+def _check_roles(document: Document) -> None:
+    """See that a study has at most one variant of each role, diagnostic ones apart."""
+    variants = document.content.get("variants", {})
+    for role in repeated(change.get("role", DIAGNOSTIC) for change in variants.values()):
+        named = [name for name, change in variants.items() if change.get("role") == role]
+        raise ConfigurationError(
+            f"{document.place('variants', named[-1], 'role')}: {' and '.join(named)} are both "
+            f"{role!r}; one variant of a study can be, and all others diagnostic."
+        )
 
 
 def combinations(document: Mapping[str, Any]) -> Iterator[tuple[str, Keys, dict[str, Any]]]:
@@ -199,7 +212,7 @@ def combinations(document: Mapping[str, Any]) -> Iterator[tuple[str, Keys, dict[
 
 def variants_of(document: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     """Return a document's variants, or one that changes nothing."""
-    return document.get("variants", {DEFAULT_VARIANT: {}})
+    return document.get("variants", {DEFAULT_VARIANT: {"role": WRITTEN}})
 
 
 def _format_id(document: Document, values: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.ranks import critical_difference, mean_ranks
+from fedmix.cells.ranks import critical_difference, data_of, mean_ranks
 from fedmix.views.figures.style import COLORS, looks_of
 
 if TYPE_CHECKING:
@@ -27,27 +27,28 @@ def draw(
         The papers' methods are black, for each has a row of its own; a method without an entry
         keeps its own colour and marker, so that it is found at a glance.
     options : mapping
-        ``columns``: ``metric`` and ``title`` of each panel.
+        ``columns``: ``metric`` and ``title`` of each panel; ``same_data``: data set -> the one
+        whose points it shares.
 
     Returns
     -------
     matplotlib.figure.Figure
         Points are mean ranks, best on top; lines are 95 % bootstrap intervals over replications.
-        The bar on top is Nemenyi's critical difference over the settings.
+        The bar on top is Nemenyi's critical difference over the independent data sets.
     """
     from matplotlib.figure import Figure
 
-    columns = options["columns"]
-    n_settings, n_methods = cells["setting"].nunique(), cells["method"].nunique()
+    columns, same = options["columns"], options.get("same_data", {})
+    n_data, n_methods = len(set(data_of(cells, same).values())), cells["method"].nunique()
     figure = Figure(figsize=(4.6 * len(columns), 1.2 + 0.27 * n_methods))
     axes = figure.subplots(1, len(columns), squeeze=False)
     for axis, column in zip(axes[0], columns, strict=True):
-        _draw(axis, mean_ranks(cells, column["metric"]), looks)
+        _draw(axis, mean_ranks(cells, column["metric"], same), looks)
         if n_methods > 1:
-            _draw_critical_difference(axis, critical_difference(n_methods, n_settings), n_methods)
-        settings = "setting" if n_settings == 1 else "settings"
+            _draw_critical_difference(axis, critical_difference(n_methods, n_data), n_methods)
+        data = "data set" if n_data == 1 else "independent data sets"
         axis.set(title=column["title"])
-        axis.set_xlabel(f"mean rank over {n_settings} {settings} (1 is best)")
+        axis.set_xlabel(f"mean rank over {n_data} {data} (1 is best)")
     return figure
 
 

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.claims import CLAIM_VERDICTS
+from fedmix.cells.claims import CLAIM_RULES, CLAIM_VERDICTS
+from fedmix.cells.scorecard import AGREES_ANYWAY, COUNTED
 from fedmix.cells.verdicts import RULES, VERDICTS
 from fedmix.storage import write_text
 from fedmix.views.page.images import inline_image
 from fedmix.views.page.views import (
     claim_views,
     claims_about,
+    items_named,
     score_views,
     slug,
     table_views,
@@ -27,7 +29,10 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _FOLDER = Path(__file__).parent / "templates"
-CLAIM_SYMBOLS = dict(zip(CLAIM_VERDICTS, "●◐?○–", strict=True))
+CLAIM_SYMBOLS = dict(zip(CLAIM_VERDICTS, "●◕◔◇◑?○–", strict=True))
+
+
+_ANYWAY = "ours agrees, and so does every variant that was run: it tells nothing of any of them"
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,8 @@ class PageContext:
     ----------
     cells : DataFrame
         The frame of cells of all settings.
+    scores : DataFrame
+        Of :func:`fedmix.cells.scorecard.score_tables`.
     ranks : DataFrame
         Of :func:`fedmix.cells.ranks.rank_agreement`.
     claims : DataFrame
@@ -92,6 +99,7 @@ class PageContext:
     """
 
     cells: pd.DataFrame
+    scores: pd.DataFrame
     ranks: pd.DataFrame
     claims: pd.DataFrame
     discrepancies: pd.DataFrame
@@ -135,6 +143,8 @@ def build_page(context: PageContext, out: str | os.PathLike) -> Path:
         }
         for key, name in context.papers.items()
     ]
+    for paper in papers:
+        _place_figures(paper)
     html = (
         _environment()
         .get_template("page.html")
@@ -148,9 +158,10 @@ def build_page(context: PageContext, out: str | os.PathLike) -> Path:
             failures=[] if context.failures is None else context.failures.to_dict("records"),
             paper_names=context.papers,
             verdicts=VERDICTS,
-            claim_verdicts=CLAIM_VERDICTS,
-            symbols={**SYMBOLS, **CLAIM_SYMBOLS},
-            explained=RULES,
+            counted=COUNTED,
+            claim_rules=CLAIM_RULES,
+            symbols={**SYMBOLS, AGREES_ANYWAY: "◎", **CLAIM_SYMBOLS},
+            explained={**RULES, AGREES_ANYWAY: _ANYWAY},
         )
     )
     write_text(out, html)
@@ -159,7 +170,21 @@ def build_page(context: PageContext, out: str | os.PathLike) -> Path:
 
 def _tables(context: PageContext, paper: str) -> list[dict[str, Any]]:
     own = [table for table in context.tables if table["paper"] == paper]
-    return table_views(own, context.cells, context.ranks, context.claims, context.explanations)
+    judged = (context.scores, context.ranks, context.claims, context.discrepancies)
+    return table_views(own, context.cells, *judged, context.explanations)
+
+
+def _place_figures(paper: dict[str, Any]) -> None:
+    """Move the figures that show a table's numbers to the first table of that number."""
+    tables: dict[frozenset[str], dict[str, Any]] = {}
+    for table in paper["tables"]:
+        table["figures"] = []
+        tables.setdefault(frozenset(items_named(table["title"])), table)
+    left: list[dict[str, Any]] = []
+    for figure in paper["figures"]:
+        named = frozenset(items_named(figure["title"]))
+        (tables[named]["figures"] if named and named in tables else left).append(figure)
+    paper["figures"] = left
 
 
 def _figures(context: PageContext, paper: str) -> list[dict[str, object]]:

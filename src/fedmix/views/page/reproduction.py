@@ -6,9 +6,10 @@ import os
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.scorecard import cells_table, claims_table, scorecard
+from fedmix.cells.claims import claims_table
+from fedmix.cells.scorecard import COUNTED, cells_table, score_tables, scorecard
 from fedmix.errors import DataError
 from fedmix.storage import write_text
 from fedmix.views.tables.format import to_markdown
@@ -61,14 +62,17 @@ def export_reproduction(
         (folder / name).mkdir(parents=True)
         for source in sources:
             shutil.copyfile(source, folder / name / source.name)
-    score = scorecard(cells, claims)
+    score, scores = scorecard(cells, claims), score_tables(cells)
     listed = claims_table(claims)
+    summary = listed[["paper", "section", "claim", "verdict", "where", "remarks"]]
     write_text(folder / "cells.csv", cells_table(cells).to_csv(index=False))
     write_text(folder / "scorecard.csv", score.to_csv())
+    write_text(folder / "scores.csv", scores.to_csv(index=False))
     write_text(folder / "claims.csv", listed.to_csv())
-    write_text(folder / "claims.md", to_markdown(listed, "# Claims"))
+    write_text(folder / "claims.md", to_markdown(summary, "# Claims"))
     write_text(
-        folder / "README.md", _readme(score, provenance, parts["tables"], parts["figures"], command)
+        folder / "README.md",
+        _readme(score, scores, provenance, parts["tables"], parts["figures"], command),
     )
 
 
@@ -85,6 +89,7 @@ def _check_size(files: list[Path]) -> None:
 
 def _readme(
     score: pd.DataFrame,
+    scores: pd.DataFrame,
     provenance: Mapping[str, str],
     tables: list[Path],
     figures: list[Path],
@@ -95,16 +100,28 @@ def _readme(
     lines += ["Ours beside the papers' printed numbers. This folder is written by", ""]
     lines += ["```sh", command, "```", "", "## Scorecard", "", to_markdown(score.T)]
     lines += [
-        "A printed cell counts by its best variant (those that try one switch alone do not count); "
-        "`cells.csv` has every variant.",
+        "A printed cell counts by one variant, the authors' or else the text's, which `scores.csv` "
+        "names table by table; `cells.csv` has every variant.",
         "",
     ]
     lines += ["## How it was run", "", "| | |", "|---|---|"]
     lines += [f"| {key} | {value} |" for key, value in provenance.items()]
     lines += ["", "## Tables", ""]
-    lines += [f"- [{t.stem}](tables/{t.name})" for t in tables if t.suffix == ".md"]
+    comes_to = {row["item"]: _in_words(row) for row in scores.to_dict("records")}
+    lines += [
+        f"- [{t.stem}](tables/{t.name}){comes_to.get(t.stem, '')}"
+        for t in tables
+        if t.suffix == ".md"
+    ]
     lines += ["", "## Figures", ""]
     for figure in figures:
         caption = figure.with_suffix(".md").read_text(encoding="utf-8").strip()
         lines += [f"![{figure.stem}](figures/{figure.name})", "", caption, ""]
     return "\n".join([*lines, "Claims: [claims.md](claims.md)"]) + "\n"
+
+
+def _in_words(score: Mapping[str, Any]) -> str:
+    """Return what a printed table comes to, by the variant that answers for the paper."""
+    counts = ", ".join(f"{score[name]} {name}" for name in COUNTED if score[name])
+    variant = score["variant"] or "no variant"
+    return f": {variant}, {counts}. {score['direction']}".rstrip()

@@ -6,8 +6,8 @@ import re
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.claims import CLAIM_VERDICTS
-from fedmix.cells.scorecard import counts, printed_cells, summarise_variants
+from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
+from fedmix.cells.scorecard import COUNTED, counts, judge_numbers, printed_cells
 from fedmix.cells.verdicts import UNDECIDED, VERDICTS
 from fedmix.views.captions import in_words, sentences, stand_in
 from fedmix.views.tables.build import blocks_of, notes
@@ -60,7 +60,7 @@ def score_views(
             {
                 "key": key,
                 "name": name,
-                "cells": _bar({v: int(verdicts.get(v, 0)) for v in VERDICTS}),
+                "cells": _bar({v: int(verdicts.get(v, 0)) for v in COUNTED}),
                 "claims": _bar({v: int(found.get(v, 0)) for v in CLAIM_VERDICTS}),
             }
         )
@@ -85,13 +85,15 @@ def variant_counts(cells: pd.DataFrame) -> list[dict[str, Any]]:
 def table_views(
     tables: Iterable[Mapping[str, Any]],
     cells: pd.DataFrame,
+    scores: pd.DataFrame,
     ranks: pd.DataFrame,
     claims: pd.DataFrame,
+    discrepancies: pd.DataFrame,
     explanations: Mapping[str, str],
 ) -> list[dict[str, Any]]:
     """Return tables, each in every variant that was run; those without any cell are left out."""
     views = []
-    moved = summarise_variants(cells)
+    moved = judge_numbers(cells)
     for table in tables:
         own = cells[cells["item"] == table["name"]]
         if own.empty:
@@ -109,7 +111,9 @@ def table_views(
                     for block in blocks_of(table, own)
                 ],
                 "moved": _moved(moved[moved["item"] == table["name"]]),
+                "score": _score(scores, table["name"]),
                 "claims": claims_about(claims, table["paper"], table["title"]),
+                "discrepancies": entries_about(discrepancies, table["paper"], table["title"]),
             }
         )
     return views
@@ -118,13 +122,32 @@ def table_views(
 def claim_views(claims: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the claims; those of a paper together, in the registry's order."""
     order = {name: position for position, name in enumerate(CLAIM_VERDICTS)}
-    return [row | {"order": order[row["verdict"]]} for row in claims.to_dict("records")]
+    return [
+        row | {"order": order[row["verdict"]], "sources": _sources(row)}
+        for row in claims.to_dict("records")
+    ]
+
+
+def _sources(claim: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return, for each source that answers a claim, its counts and margins."""
+    names = ("yes", "no", "unclear", "median", "smallest", "low", "high")
+    found = [{n: claim[f"{source}_{n}"] for n in names} | {"name": source} for source in SOURCES]
+    return [row for row in found if row["yes"] + row["no"] + row["unclear"]]
 
 
 def claims_about(claims: pd.DataFrame, paper: str, title: str) -> list[dict[str, Any]]:
     """Return the claims of a paper whose section names a table or figure that a title names."""
-    own = claims[claims["paper"] == paper].to_dict("records")
-    return [claim for claim in own if items_named(claim["section"]) & items_named(title)]
+    return _about(claims, paper, "section", title)
+
+
+def entries_about(discrepancies: pd.DataFrame, paper: str, title: str) -> list[dict[str, Any]]:
+    """Return the discrepancies of a paper that stand in a table or figure that a title names."""
+    return _about(discrepancies, paper, "where", title)
+
+
+def _about(entries: pd.DataFrame, paper: str, place: str, title: str) -> list[dict[str, Any]]:
+    own = entries[entries["paper"] == paper].to_dict("records")
+    return [entry for entry in own if items_named(entry[place]) & items_named(title)]
 
 
 def _bar(numbers: dict[str, int]) -> dict[str, Any]:
@@ -135,6 +158,18 @@ def _bar(numbers: dict[str, int]) -> dict[str, Any]:
         if n
     ]
     return {"total": total, "parts": parts}
+
+
+def _score(scores: pd.DataFrame, item: str) -> dict[str, Any] | None:
+    """Return what one printed table comes to; None for a table that holds no printed numbers."""
+    for row in scores[scores["item"] == item].to_dict("records"):
+        found = {name: row[name] for name in COUNTED if row[name]}
+        power = "" if is_missing(row["power"]) else f"{row['power']:.0%}"
+        name = in_words(row["variant"])
+        return {"variant": name, "role": row["role"], "counts": found, "power": power} | {
+            "direction": row["direction"]
+        }
+    return None
 
 
 def _moved(summaries: pd.DataFrame) -> dict[str, int]:

@@ -60,7 +60,7 @@ filter.addEventListener("click", (event) => {
   for (const other of filter.querySelectorAll("button")) {
     other.setAttribute("aria-pressed", String(other === button));
   }
-  for (const row of document.querySelectorAll(".claims tbody tr")) {
+  for (const row of document.querySelectorAll(".claims > tbody > tr")) {
     row.hidden = button.dataset.show !== "" && row.dataset.verdict !== button.dataset.show;
   }
 });
