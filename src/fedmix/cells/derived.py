@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.theory import observed_rate as rate_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +57,8 @@ def rank(measured: Measured, scores: Metric) -> Metric:
 
 def log(measured: Measured, scores: Metric) -> Metric:
     """Take logarithms."""
+    import numpy as np
+
     return {method: np.log(values) for method, values in scores.items()}
 
 
@@ -83,6 +82,8 @@ def observed_rate(measured: Measured) -> Metric:
     """Return the rate at which the error of Phase 2 contracts, where it can be told."""
     import pandas as pd
 
+    from fedmix.theory import observed_rate as rate_of
+
     rates = {}
     for method, paths in measured.paths("model_error").items():
         start = measured.methods[method].get("method_phase1_rounds", _PHASE1_ROUNDS)
@@ -92,6 +93,7 @@ def observed_rate(measured: Measured) -> Metric:
 
 
 def _with_failures(scores: pd.Series | None, runs: list[int]) -> pd.Series:
+    import numpy as np
     import pandas as pd
 
     lowest = pd.Series(-np.inf, index=runs)

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from math import inf, sqrt
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 YES, NO, UNCLEAR = "yes", "no", "unclear"
@@ -99,6 +98,8 @@ class Finding:
 
 def mean_effect(values: pd.Series | np.ndarray) -> Effect:
     """Return the mean of replications with its standard error."""
+    import numpy as np
+
     values = np.asarray(values, dtype=float)
     n = len(values)
     se = float(values.std(ddof=1)) / sqrt(n) if n > 1 else inf
@@ -107,6 +108,8 @@ def mean_effect(values: pd.Series | np.ndarray) -> Effect:
 
 def paired_effect(a: pd.Series, b: pd.Series) -> Effect | None:
     """Return the mean of ``a - b`` over the replications both have; None if they share none."""
+    import numpy as np
+
     shared, of_a, of_b = np.intersect1d(a.index, b.index, return_indices=True)
     return mean_effect(a.to_numpy()[of_a] - b.to_numpy()[of_b]) if len(shared) else None
 
@@ -127,6 +130,8 @@ def share_effect(flags: np.ndarray, share: float) -> Effect:
 
     The interval is Agresti and Coull's, which stays honest where all flags are the same.
     """
+    import numpy as np
+
     n = len(flags) + 4
     estimate = (np.sum(flags) + 2) / n
     return Effect(float(estimate) - share, sqrt(estimate * (1 - estimate) / n), len(flags))

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-import numpy as np
-
 from fedmix.cells.measured import PLACE
 from fedmix.cells.roles import headline
 from fedmix.cells.scores import PrintedMean, Replications, Score
@@ -103,6 +101,8 @@ class Evidence:
         draw : int
             Another number is another shuffle; the same number always the same one.
         """
+        import numpy as np
+
         names = {}
         for place, methods in self._methods.items():
             rng = np.random.default_rng([draw, crc32("/".join(place).encode())])

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fedmix.cells.effects import Effect, mean_effect, paired_effect, unpaired_effect
 
 if TYPE_CHECKING:
@@ -45,6 +43,8 @@ class Replications:
 
     def log(self) -> Replications:
         """Return the logarithm."""
+        import numpy as np
+
         return Replications(np.log(self.values))
 
     def over(self, other: Any) -> Replications | None:
@@ -91,6 +91,8 @@ class PrintedMean:
 
     def log(self) -> PrintedMean:
         """Return the logarithm, its spread by the delta method."""
+        import numpy as np
+
         return PrintedMean(float(np.log(self.mean)), self.sd / self.mean, self.n)
 
     def over(self, other: Any) -> PrintedMean | None:

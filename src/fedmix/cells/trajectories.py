@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fedmix.cells.effects import Finding, all_of, mean_effect, paired_effect, unpaired_effect
 from fedmix.cells.predicates import (
     Check,
@@ -35,6 +33,8 @@ def falls_by_round(
     factor: Share,
 ) -> Iterator[Check]:
     """Check that some rounds bring the score below ``factor`` times its start (geometrically)."""
+    import numpy as np
+
     for place in places:
         path = evidence.path(place, method, metric)
         if path.empty or rounds not in path:
@@ -122,6 +122,8 @@ def slower_at(
 
 def _logs(path: pd.DataFrame) -> pd.DataFrame:
     """Return logarithms; missing where an error is 0, as the oracle's first one."""
+    import numpy as np
+
     return np.log(path.where(path > 0))
 
 

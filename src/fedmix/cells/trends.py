@@ -7,8 +7,6 @@ from math import isnan, log, nan, sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from fedmix.cells.effects import Effect, Finding, all_of
 from fedmix.cells.predicates import (
     Check,
@@ -105,6 +103,8 @@ def grows_less(
 
     Parameters are those of :func:`trend`; the growth may be up to ``factor`` times the other's.
     """
+    import numpy as np
+
     for label, group in _groups(places, along, per):
         growth = _log_growth(evidence, group, method, metric, along)
         findings, details = [], []
@@ -244,6 +244,8 @@ def _means(
 
 def _slope(xs: list[float], effects: list[Effect]) -> Effect:
     """Return the least-squares slope of the means, with the means' standard errors behind it."""
+    import numpy as np
+
     centred = np.asarray(xs) - np.mean(xs)
     weights = centred / np.sum(centred**2)
     mean = float(weights @ [e.mean for e in effects])
