@@ -40,6 +40,7 @@ else:
 
 
 include: "workflow/rules/cells.smk"
+include: "workflow/rules/protocol_files.smk"
 include: "workflow/rules/protocols.smk"
 include: "workflow/rules/views.smk"
 include: "workflow/rules/report.smk"

@@ -1,0 +1,120 @@
+# From a search's wildcards to its files and parameters.
+
+from fedmix.cells.protocols.space import read_space
+
+SEARCHES = {
+    key: space
+    for key, paper in REQUEST.papers.items()
+    if (space := read_space(paper, config["preset"]))
+}
+SEARCH = "results/protocols/{paper}"
+# The first rung is the same for all that is searched for.
+EVERY = "every"
+
+
+wildcard_constraints:
+    paper="|".join(SEARCHES) or "none",
+    target="[a-z0-9_]+",
+    table="[a-z0-9_]+",
+    rung=r"\d+",
+
+
+def protocol_runs(paper, target, rungs):
+    """Every block that some rungs run for a target."""
+    space = SEARCHES[paper]
+    return [
+        f"results/protocols/{paper}/{target if rung else EVERY}/rung{rung}/{table}/{block}.parquet"
+        for rung in rungs
+        for table in space.targets[target]
+        for block in space.rungs[rung].blocks()
+    ]
+
+
+def earlier_runs(wildcards):
+    return protocol_runs(wildcards.paper, wildcards.target, range(int(wildcards.rung)))
+
+
+def first_runs(wildcards):
+    return protocol_runs(wildcards.paper, wildcards.target, [0])
+
+
+def later_runs(wildcards):
+    rungs = range(1, len(SEARCHES[wildcards.paper].rungs))
+    return protocol_runs(wildcards.paper, wildcards.target, rungs)
+
+
+def all_choices(wildcards):
+    """Each rung's protocols."""
+    folder = f"results/protocols/{wildcards.paper}"
+    rungs = range(1, len(SEARCHES[wildcards.paper].rungs))
+    later = [f"{folder}/{wildcards.target}/rung{rung}.csv" for rung in rungs]
+    return [f"{folder}/design.csv", *later]
+
+
+def chosen_protocols(wildcards):
+    """The protocols that a rung runs: all of the design, or those that the rung before chose."""
+    folder = f"results/protocols/{wildcards.paper}"
+    if wildcards.rung == "0":
+        return f"{folder}/design.csv"
+    return f"{folder}/{wildcards.target}/rung{wildcards.rung}.csv"
+
+
+def earlier_choice(wildcards):
+    """What a rung chooses from."""
+    before = type(wildcards)(fromdict={**dict(wildcards), "rung": str(int(wildcards.rung) - 1)})
+    return chosen_protocols(before)
+
+
+def protocol_data(wildcards):
+    space = SEARCHES[wildcards.paper]
+    dataset = space.tables[wildcards.table].setting["dataset"]
+    return [
+        f"data/embedded/{dataset}/{embedding}.npz"
+        for embedding in space.embeddings(wildcards.table)
+    ]
+
+
+def printed_tables(wildcards):
+    """What the printed numbers of a search are found by."""
+    space = SEARCHES[wildcards.paper]
+    methods = STUDIES[space.study].methods.values()
+    return {
+        "items": {table: ITEMS[table] for table in space.tables},
+        "labels": {method.name: method.label for method in methods},
+    }
+
+
+def protocol_source(wildcards):
+    """Hash of the code behind the runs."""
+    index = method_registry.index()
+    used = [index[method] for method in SEARCHES[wildcards.paper].methods]
+    return source_hash("fedmix.protocols", *used)
+
+
+PROTOCOL_FIGURES = ["curve", "shares", "nearest"]
+
+
+def protocol_figures(papers):
+    """Every figure of some papers' searches; its caption stands beside it."""
+    return [
+        {
+            "paper": paper,
+            "title": f"Which protocol? {getattr(space.tables.get(target), 'title', 'All tables')}",
+            "path": f"results/figures/{paper}_protocols/{target}_{figure}.svg",
+        }
+        for paper, space in papers.items()
+        for target in space.targets
+        for figure in PROTOCOL_FIGURES
+    ]
+
+
+def protocol_files(papers):
+    """Everything that some papers' searches end in."""
+    figures = [figure["path"] for figure in protocol_figures(papers)]
+    return [f"results/tables/{paper}_protocols.csv" for paper in papers] + figures
+
+
+# An archive holds no search, and no method is run to show one.
+IN_ALL = {
+    paper: space for paper, space in SEARCHES.items() if space.in_all and not config["archive"]
+}
