@@ -1,0 +1,95 @@
+"""What is derived from results within a setting, and ranks over settings."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedmix.cells.derived import metric_of
+from fedmix.cells.measured import measure
+from fedmix.cells.ranks import critical_difference, data_of, mean_ranks
+from fedmix.errors import ConfigurationError
+from synthetic_results import (
+    RUN,
+)
+
+
+def measured_setting(values: dict[str, list[float]], failing: tuple[str, int] | None = None):
+    """Return one setting with the scores of some methods, one replication of one failed."""
+    rows = [
+        {"study": "s", "variant": "v", "setting": "a", "method": m, "replication": r, "value": x}
+        for m, xs in values.items()
+        for r, x in enumerate(xs)
+    ]
+    results = pd.DataFrame(rows).assign(metric="score", status="ok", round=pd.NA, **RUN)
+    if failing:
+        bad = (results["method"] == failing[0]) & (results["replication"] == failing[1])
+        results.loc[bad, "status"] = "diverged"
+    return measure(results, pd.DataFrame())
+
+
+def test_methods_are_ranked_within_a_replication_and_failures_come_last():
+    setting = measured_setting({"A": [3.0, 3.0], "B": [2.0, 4.0], "C": [2.0, 9.0]}, ("C", 1))
+    ranks = metric_of(setting, "rank: score")
+    assert ranks["A"].tolist() == [1.0, 2.0]
+    assert ranks["B"].tolist() == [2.5, 1.0]
+    assert ranks["C"].tolist() == [2.5, 3.0]
+
+
+def test_derived_metrics_are_asked_for_by_name():
+    setting = measured_setting({"A": [1.0, np.e]})
+    np.testing.assert_allclose(metric_of(setting, "log: score")["A"], [0.0, 1.0])
+    assert metric_of(setting, "floats")["A"].tolist() == [30.0, 30.0]
+    with pytest.raises(ConfigurationError, match="Did you mean 'rank'"):
+        metric_of(setting, "rnk: score")
+
+
+def test_rounds_to_the_oracle_are_counted_on_the_trajectory():
+    paths = {"OracleClustering": [1.0, 1.0, 1.0], "A": [5.0, 1.05, 1.0], "B": [5.0, 4.0, 3.0]}
+    rows = [
+        {"study": "s", "variant": "v", "setting": "a", "method": m, "replication": 0} | where
+        for m, path in paths.items()
+        for where in [
+            {"round": None, "value": path[-1]},
+            *({"round": t, "value": v} for t, v in enumerate(path)),
+        ]
+    ]
+    results = pd.DataFrame(rows).assign(metric="model_error", status="ok", **RUN)
+    setting = measure(results.astype({"round": "Int64"}), pd.DataFrame())
+    rounds, reached = (metric_of(setting, name) for name in ("rounds_to_oracle", "reached_oracle"))
+    assert rounds["A"].tolist() == [1.0]
+    assert rounds["B"].empty
+    assert (reached["A"].tolist(), reached["B"].tolist()) == ([1.0], [0.0])
+
+
+def test_mean_ranks_average_over_settings():
+    ranks = {"first": {"A": [1.0, 1.0], "B": [2.0, 2.0]}, "second": {"A": [2.0], "B": [1.0]}}
+    rows = [
+        {"setting": s, "method": m, "label": m, "metric": "rank: score", "values": values}
+        | {"replications": list(range(len(values))), "setting_dataset": s}
+        for s, methods in ranks.items()
+        for m, values in methods.items()
+    ]
+    frame = mean_ranks(pd.DataFrame(rows), "rank: score")
+    assert frame["mean_rank"].tolist() == [1.5, 1.5]
+    assert (frame["low"] <= frame["mean_rank"]).all()
+
+
+def test_settings_of_one_data_set_count_as_one():
+    ranks = {"clean": [1.0, 2.0], "contaminated": [1.0, 2.0], "other": [2.0, 1.0]}
+    names = {"clean": "frog_a", "contaminated": "frog_b", "other": "waveform"}
+    rows = [
+        {"setting": s, "setting_dataset": names[s], "method": m, "label": m, "metric": "rank: x"}
+        | {"values": [rank], "replications": [0]}
+        for s, own in ranks.items()
+        for m, rank in zip("AB", own, strict=True)
+    ]
+    frame = pd.DataFrame(rows)
+    assert mean_ranks(frame, "rank: x")["mean_rank"].tolist() == pytest.approx([4 / 3, 5 / 3])
+    same = {"frog_b": "frog_a"}
+    assert mean_ranks(frame, "rank: x", same)["mean_rank"].tolist() == [1.5, 1.5]
+    assert len(set(data_of(frame, same).values())) == 2
+
+
+def test_the_critical_difference_is_demsars():
+    # Demsar (2006), Table 5: q = 2.343 for 3 methods at 0.05.
+    assert critical_difference(3, 10) == pytest.approx(2.343 * np.sqrt(3 * 4 / 60), rel=1e-3)
