@@ -145,12 +145,13 @@ class Pipeline:
         return jobs + Counter(f"run {method}" for method in methods)
 
     def results(self) -> dict[str, str]:
-        """Return the sha256 of every file that must be the same in every run."""
+        """Return the sha256 of every file that no run changes; cells hold seconds."""
         found = [
             path
             for folder in ("data", "results/fedgrem_real")
             for path in (self.work / folder).rglob("[!.]*")
-            if path.suffix in (".parquet", ".npz") and "timings" not in path.name
+            if path.suffix in (".parquet", ".npz")
+            and not {"timings", "cells"} & set(path.name.split("."))
         ]
         found += (self.work / "results/tables").glob("fedgrem_table1.*")
         return {str(path.relative_to(self.work)): sha256_of(path) for path in sorted(found)}

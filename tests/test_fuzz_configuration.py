@@ -16,6 +16,8 @@ from fedmix import configuration
 from fedmix.cells import items, papers
 from fedmix.cells.claims import read_claims
 from fedmix.cells.discrepancies import read_discrepancies
+from fedmix.cells.protocols import space
+from fedmix.cells.protocols.space import read_space
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline import configured
 from fedmix.pipeline.configured import read_configuration
@@ -24,6 +26,7 @@ from fedmix.pipeline.request import read_options
 ROOT = Path(__file__).parents[1]
 CONFIG = ROOT / "config"
 FILES = sorted(path for path in CONFIG.rglob("*.yaml"))
+SEARCHES = ("quick", "reproduction", "paper")  # presets with a search for protocols
 EDITS = 1  # of every file and kind
 read_from_disk, validate = configuration.read_yaml, configuration.validate
 
@@ -137,7 +140,7 @@ def plan(monkeypatch):
                 valid.add(key)
 
     monkeypatch.setattr(configuration, "read_yaml", read)
-    for module in (configured, items, papers):
+    for module in (configured, items, papers, space):
         monkeypatch.setattr(module, "validate", validate_once)
 
     def plan_with(**changes):
@@ -160,6 +163,7 @@ def fingerprint():
             [items.read_items(found.papers, preset.items) for preset in found.changes.values()],
             read_claims(found.papers),
             read_discrepancies(found.papers),
+            [read_space(paper, preset) for paper in found.papers.values() for preset in SEARCHES],
             read_options(CONFIG, configuration.read_yaml(CONFIG / "config.yaml")),
         ]
     )

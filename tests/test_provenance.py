@@ -50,3 +50,12 @@ def test_a_package_counts_with_what_it_loads_by_name(tmp_path, monkeypatch):
         path.write_text("# changed")
         seen.append(fresh_hash())
     assert len(set(seen)) == 3
+
+
+def test_what_only_a_type_checker_imports_is_not_behind_a_result():
+    files = {
+        path.relative_to(provenance.ROOT).as_posix()
+        for path in provenance._closure("fedmix.experiments.real_clustering")
+    }
+    assert "methods/penalty_selection.py" in files
+    assert "methods/fedgrem.py" not in files

@@ -8,7 +8,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 PROGRESS = "results/.progress.jsonl"
 # Results that people open.
-FINAL_RULES = ("make_table", "make_figure", "build_page", "build_archive", "audit_results")
+FINAL_RULES = ("make_table", "make_figure", "build_page", "build_archive", "judge_results")
 
 
 def cell_of(wildcards):

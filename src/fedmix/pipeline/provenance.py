@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -95,12 +96,20 @@ def _other_files_within(package: str) -> list[Path]:
 @cache
 def _imports(path: Path) -> tuple[str, ...]:
     found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _run(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:
             found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     return tuple(n for n in found if n == PACKAGE or n.startswith(f"{PACKAGE}."))
+
+
+def _run(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what running a file may reach: what only a type checker reads changes no result."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING"):
+            yield from _run(child)
 
 
 def _path(module: str) -> Path | None:
