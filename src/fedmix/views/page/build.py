@@ -183,7 +183,10 @@ def _place_figures(paper: dict[str, Any]) -> None:
     left: list[dict[str, Any]] = []
     for figure in paper["figures"]:
         named = frozenset(items_named(figure["title"]))
-        (tables[named]["figures"] if named and named in tables else left).append(figure)
+        if named and named in tables:
+            tables[named]["figures"].append({**figure, "claims": []})  # the table lists them
+        else:
+            left.append(figure)
     paper["figures"] = left
 
 

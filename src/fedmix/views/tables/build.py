@@ -40,7 +40,7 @@ def build_table(
     """
     own = cells_of(item, cells)
     layout = as_text(blocks_of(item, own), own, item["options"].get("rows", ""))
-    heading, below = caption(item, own), notes(item, own)
+    heading, below = caption(item, own), [*_brackets(own), *notes(item, own)]
     writers = {
         "csv": lambda: own.drop(columns=list(LISTS)).to_csv(index=False),
         "md": lambda: to_markdown(layout, heading, below),
@@ -111,11 +111,14 @@ def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     )
 
 
+def _brackets(cells: pd.DataFrame) -> list[str]:
+    printed = any(not is_missing(text) for text in cells["printed_text"])
+    return ["In brackets: the paper's, as printed."] if printed else []
+
+
 def notes(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
     """Return the sentences below a table."""
-    printed = any(not is_missing(text) for text in cells["printed_text"])
     lines = [
-        "In brackets: the paper's, as printed." if printed else "",
         captions.replications(cells, item["preset"], "unless a cell says otherwise"),
         captions.variants_explained(cells, item["variants"]),
         captions.marks_explained(cells),
