@@ -144,6 +144,16 @@ def page_tables():
     return [item_layout(item) for item in ITEMS.values() if item.kind == "table"]
 
 
+def paper_of_embedding(figure):
+    """The first paper of which some setting needs an embedding."""
+    wanted = {"dataset": figure.parent.name, "embedding": figure.stem}
+    return next(
+        study.paper
+        for study in STUDIES.values()
+        if any(setting.matches(wanted) for setting in study.settings.values())
+    )
+
+
 def page_figures():
     """Every figure of the request: where it is and what to say of it."""
     items = [
@@ -153,7 +163,7 @@ def page_figures():
     ]
     embeddings = [
         {
-            "paper": "fedgrem",
+            "paper": paper_of_embedding(Path(path)),
             "title": f"Embedding {Path(path).parent.name}, {Path(path).stem}",
             "caption": "The first two principal axes of the embedding, a colour a class.",
             "path": path,
