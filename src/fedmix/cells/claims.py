@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fedmix.cells import predicates, roles
 from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.evidence import PRINT, Evidence, Place
-from fedmix.cells.papers import Paper, read_entries
+from fedmix.cells.papers import Paper, read_register
 from fedmix.cells.predicates import Check
 
 if TYPE_CHECKING:
@@ -59,9 +59,7 @@ def read_claims(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
     ConfigurationError
         Listing all errors: unknown keys, missing ones, an id given twice.
     """
-    return [
-        {"paper": paper.key, **entry.content} for paper, entry in read_entries(papers, "claims")
-    ]
+    return read_register(papers, "claims")
 
 
 def evaluate_claims(

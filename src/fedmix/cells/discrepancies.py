@@ -9,7 +9,7 @@ import numpy as np
 
 from fedmix.cells.effects import Effect, mean_effect
 from fedmix.cells.evidence import Evidence, Place
-from fedmix.cells.papers import Paper, read_entries
+from fedmix.cells.papers import Paper, read_register
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,10 +30,7 @@ def read_discrepancies(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
     ConfigurationError
         Listing all errors: unknown keys, missing ones, an id given twice.
     """
-    return [
-        {"paper": paper.key, **entry.content}
-        for paper, entry in read_entries(papers, "discrepancies")
-    ]
+    return read_register(papers, "discrepancies")
 
 
 def measure_discrepancies(

@@ -128,6 +128,11 @@ def read_entries(papers: Mapping[str, Paper], name: str) -> list[tuple[Paper, Do
     return entries
 
 
+def read_register(papers: Mapping[str, Paper], name: str) -> list[dict[str, Any]]:
+    """Return the entries of :func:`read_entries` as plain values, each with its ``paper``."""
+    return [{"paper": paper.key, **entry.content} for paper, entry in read_entries(papers, name)]
+
+
 def _repeated_ids(entries: list[Document]) -> Iterator[str]:
     seen: set[str] = set()
     for entry in entries:

@@ -18,6 +18,7 @@ from fedmix.cells.claims import read_claims
 from fedmix.cells.discrepancies import read_discrepancies
 from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.experiments import has_initial_values
 from fedmix.pipeline.plan import PlannedMethod, Setting, Study
 from fedmix.pipeline.provenance import source_files
 from fedmix.pipeline.request import Request, embedded_path
@@ -27,11 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Cell = Mapping[str, Any]
-# Stages whose rule and script made a cell, in the order of the data.
-_RULES = (
-    *("fetch_data", "embed_features", "partition_clients", "compute_initial_values"),
-    *("run_method", "collect_setting", "make_cells"),
-)
 
 
 @dataclass(frozen=True)
@@ -148,7 +144,7 @@ class Explainer:
             Section("Results", tuple(_results(study, setting, method, cell))),
             Section("In print", tuple(_printed(cell))),
             Section("Rests on it", tuple(dependents)),
-            Section("Files", tuple(_files(self.request, study, method))),
+            Section("Files", tuple(_files(self.request, study, setting, method))),
         ]
 
 
@@ -266,10 +262,22 @@ def _reads(effect: Mapping[str, Any], cell: Cell, values: Mapping[str, Any]) -> 
     return False
 
 
-def _files(request: Request, study: Study, method: PlannedMethod) -> Iterator[str]:
+def _rules(study: Study, setting: Setting) -> Iterator[str]:
+    """Yield the rules that a cell went through, in the order of the data."""
+    if "dataset" in setting.values:
+        yield from ("fetch_data", "embed_features")
+    yield "partition_clients"
+    if has_initial_values(study.experiment):
+        yield "compute_initial_values"
+    yield from ("run_method", "collect_setting", "make_cells")
+
+
+def _files(
+    request: Request, study: Study, setting: Setting, method: PlannedMethod
+) -> Iterator[str]:
     """Yield the files of the repository that made a cell: configuration, rules, code."""
     paper = request.papers[study.paper]
     yield f"config/{paper.kind}/{paper.key}/studies/{study.name}.yaml"
-    yield from (f"workflow/scripts/{rule}.py" for rule in _RULES)
+    yield from (f"workflow/scripts/{rule}.py" for rule in _rules(study, setting))
     modules = (methods.index()[method.estimator], f"fedmix.experiments.{study.experiment}")
     yield from (f"src/fedmix/{path}" for path in source_files(*modules))
