@@ -163,7 +163,7 @@ def test_capabilities_are_declared_and_true(name):
     assert set(kind.families) <= {"gaussian", "regression"}
     assert kind.level in {"sample", "client"}
     assert set(kind.needs) <= set(arguments(name))
-    assert kind.starts_from in {None, "mixtures", "models", "model"}
+    assert kind.starts_from in {None, "mixtures", "means", "models", "model"}
     assert kind.starts_from is None or "init" in arguments(name)
     assert set(kind.tunes) <= set(arguments(name))
 

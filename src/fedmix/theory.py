@@ -1,4 +1,4 @@
-"""The quantities of the convergence theorem for clustered federated regression.
+"""What the theorems say of a setting: rates, and whether their conditions hold.
 
 Source: Su, Xu and Yang (2022), Section 4.2 and Theorem 2. The theorem's absolute constants are not
 known; here they are all 1, so that rates and floors can be compared between settings, not read off.
@@ -150,3 +150,58 @@ def _wrong_label_bound(sizes: NDArray, models: NDArray, noise: float) -> NDArray
     separation = pdist(models).min()
     ratio = 1.0 if noise == 0 else min(1.0, (separation / noise) ** 2)
     return 4 * len(models) * np.exp(-sizes * ratio**2)
+
+
+def assumption_holds(
+    n_points: int, n_clients: int, n_features: int, n_components: int, separation: float
+) -> bool:
+    """Return whether Assumption 3.7 of FedGrEM holds, with all constants 1.
+
+    They are unknown: what this tells is which of two settings is deeper inside the assumption, not
+    whether a setting is. Parts (iii) and (iv) are checked, signal strength and sample size; the
+    others are for the simulation to see to.
+
+    Parameters
+    ----------
+    n_points, n_clients, n_features, n_components : int
+        n, K, d and R.
+    separation : float
+        Delta.
+
+    References
+    ----------
+    Tian, Weng and Feng (2024), Assumption 3.7.
+    """
+    wanted = n_components**4 * (n_features + np.log(n_components * n_clients)) / separation**2
+    return bool(separation >= np.log(n_components) and n_points >= wanted)
+
+
+def alignment_conditions(
+    separation: float, h: float, start_error: float, n_clients: int, n_contaminated: int
+) -> tuple[bool, bool]:
+    """Return whether Theorems C.2 and C.4 of FedGrEM promise aligned labels.
+
+    They have no unknown constants. Of C.4, which takes the clients in a given order, all good ones
+    are taken to come first.
+
+    Parameters
+    ----------
+    separation : float
+        Delta: the smallest distance of two true means of one client.
+    h : float
+        Heterogeneity.
+    start_error : float
+        Largest distance of a good client's starting mean from its true one.
+    n_clients, n_contaminated : int
+        K, and how many of them are contaminated.
+
+    References
+    ----------
+    Tian, Weng and Feng (2024), Assumptions C.1 and C.3.
+    """
+    share, good = n_contaminated / n_clients, n_clients - n_contaminated
+    if share >= 0.5:
+        return False, False
+    exhaustive = (2 + 2 * share) / (1 - share) * (h + 2 * start_error)
+    stepwise = (good + n_contaminated) / (good - n_contaminated) * (2 * h + 6 * start_error)
+    return separation > exhaustive, separation > stepwise

@@ -8,7 +8,7 @@ replication by replication (paired).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf, log, sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,11 +38,19 @@ class Effect:
     @property
     def half_width(self) -> float:
         """Half the width of the interval."""
+        return self.half_width_at(_CONFIDENCE)
+
+    def half_width_at(self, confidence: float) -> float:
+        """Return half the width of an interval of another confidence, such as 0.95."""
         from scipy.special import stdtrit
 
         if self.se in (0.0, inf):
             return self.se
-        return float(stdtrit(self.n - 1, (1 + _CONFIDENCE) / 2)) * self.se
+        return float(stdtrit(self.n - 1, (1 + confidence) / 2)) * self.se
+
+    def log(self) -> Effect | None:
+        """Return the logarithm, its error by the delta method; None unless the mean is positive."""
+        return Effect(log(self.mean), self.se / self.mean, self.n) if self.mean > 0 else None
 
     def below(self, bound: float = 0.0) -> str:
         """Return whether the effect is below ``bound``: yes, no or unclear."""

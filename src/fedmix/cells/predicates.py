@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Predicate = Callable[..., Iterator["Check"]]
 
-_MODULES = ("comparisons", "trends", "trajectories")
+_MODULES = ("comparisons", "trends", "trajectories", "rates")
 _REGISTRY: dict[str, Predicate] = {}
 
 

@@ -19,6 +19,7 @@ from fedmix.cells.predicates import (
     methods_at,
     predicate,
 )
+from fedmix.cells.slopes import slope
 
 if TYPE_CHECKING:
     from fedmix.cells.evidence import Evidence, Place
@@ -51,14 +52,14 @@ def trend(
     per : str, optional
         Another column of the setting; one trend for each of its values.
     """
-    for label, group in _groups(places, along, per):
-        for name in _methods_of(evidence, group, method):
-            xs, effects = _means(evidence, group, name, metric, along)
+    for label, group in groups_by(places, along, per):
+        for name in methods_of(evidence, group, method):
+            xs, effects = means_along(evidence, group, name, metric, along)
             if len(xs) < 2:
                 continue
-            slope = _slope(xs, effects)
-            found = Finding.above(slope) if direction == "rising" else Finding.below(slope)
-            detail = f"{metric} of {name}, slope in {along}: {slope}"
+            steep = slope(xs, effects)
+            found = Finding.above(steep) if direction == "rising" else Finding.below(steep)
+            detail = f"{metric} of {name}, slope in {along}: {steep}"
             yield check(group[0], f"{label}{name}", found, detail)
 
 
@@ -76,16 +77,16 @@ def flat(
 
     Parameters are those of :func:`trend`; ``tolerance`` is the share.
     """
-    for label, group in _groups(places, along, per):
-        for name in _methods_of(evidence, group, method):
-            xs, effects = _means(evidence, group, name, metric, along)
+    for label, group in groups_by(places, along, per):
+        for name in methods_of(evidence, group, method):
+            xs, effects = means_along(evidence, group, name, metric, along)
             if len(xs) < 2:
                 continue
-            slope = _slope(xs, effects)
+            steep = slope(xs, effects)
             reach = max(xs) - min(xs)
             bound = tolerance * abs(fmean(e.mean for e in effects)) / reach
-            detail = f"{metric} of {name}, change over {along}: {slope.mean * reach:+.3g}"
-            yield check(group[0], f"{label}{name}", Finding.within(slope, bound), detail)
+            detail = f"{metric} of {name}, change over {along}: {steep.mean * reach:+.3g}"
+            yield check(group[0], f"{label}{name}", Finding.within(steep, bound), detail)
 
 
 @predicate
@@ -105,10 +106,10 @@ def grows_less(
     """
     import numpy as np
 
-    for label, group in _groups(places, along, per):
+    for label, group in groups_by(places, along, per):
         growth = _log_growth(evidence, group, method, metric, along)
         findings, details = [], []
-        for name in _methods_of(evidence, group, than):
+        for name in methods_of(evidence, group, than):
             other = _log_growth(evidence, group, name, metric, along)
             if name == method or growth is None or other is None:
                 continue
@@ -138,7 +139,7 @@ def lower_at(
     With ``relative_to`` it is the score over that method's, so that settings of different
     difficulty can be compared.
     """
-    for label, group in _groups(places, column, per):
+    for label, group in groups_by(places, column, per):
         effect = _between(evidence, group, metric, method, column, (at, than), relative_to)
         if effect:
             over = f" over that of {relative_to}" if relative_to else ""
@@ -159,7 +160,7 @@ def same_at(
     per: Column | None = None,
 ) -> Iterator[Check]:
     """Check that a score differs by at most ``tolerance`` between two values of a setting."""
-    for label, group in _groups(places, column, per):
+    for label, group in groups_by(places, column, per):
         effect = _between(evidence, group, metric, method, column, (at, than))
         if effect:
             detail = f"{metric} of {method} at {column} {at} minus at {than}: {effect}"
@@ -204,10 +205,10 @@ def moves_more(
     per: Column | None = None,
 ) -> Iterator[Check]:
     """Check that one metric's means span a larger share of their average than another's."""
-    for label, group in _groups(places, along, per):
+    for label, group in groups_by(places, along, per):
         spans = []
         for name in (metric, than_metric):
-            means = [e.mean for e in _means(evidence, group, method, name, along)[1]]
+            means = [e.mean for e in means_along(evidence, group, method, name, along)[1]]
             spans.append((max(means) - min(means)) / abs(fmean(means)) if means else nan)
         if not any(map(isnan, spans)):
             detail = f"relative span {spans[0]:.3g} of {metric}, {spans[1]:.3g} of {than_metric}"
@@ -215,7 +216,7 @@ def moves_more(
             yield check(group[0], label or method, found, detail)
 
 
-def _groups(places: list[Place], along: str, per: str | None) -> list[tuple[str, list[Place]]]:
+def groups_by(places: list[Place], along: str, per: str | None) -> list[tuple[str, list[Place]]]:
     """Split places by the column ``per``; places without ``along`` are left out."""
     groups: dict[str, list[Place]] = {}
     for place in places:
@@ -225,11 +226,12 @@ def _groups(places: list[Place], along: str, per: str | None) -> list[tuple[str,
     return list(groups.items())
 
 
-def _methods_of(evidence: Evidence, group: list[Place], chosen: str | list[str]) -> list[str]:
+def methods_of(evidence: Evidence, group: list[Place], chosen: str | list[str]) -> list[str]:
+    """Return the chosen methods that were run at any of some places."""
     return list(dict.fromkeys(m for p in group for m in methods_at(evidence, p, chosen)))
 
 
-def _means(
+def means_along(
     evidence: Evidence, group: list[Place], method: str, metric: str, along: str
 ) -> tuple[list[float], list[Effect]]:
     """Return the values on the x axis, ascending, and the mean score at each."""
@@ -242,22 +244,11 @@ def _means(
     return [x for x, _ in found], [effect for _, effect in found]
 
 
-def _slope(xs: list[float], effects: list[Effect]) -> Effect:
-    """Return the least-squares slope of the means, with the means' standard errors behind it."""
-    import numpy as np
-
-    centred = np.asarray(xs) - np.mean(xs)
-    weights = centred / np.sum(centred**2)
-    mean = float(weights @ [e.mean for e in effects])
-    variance = float(np.sum([(w * e.se) ** 2 for w, e in zip(weights, effects, strict=True) if w]))
-    return Effect(mean, sqrt(variance), min(e.n for e in effects))
-
-
 def _log_growth(
     evidence: Evidence, group: list[Place], method: str, metric: str, along: str
 ) -> Effect | None:
     """Return log(last mean / first mean), its standard error by the delta method."""
-    xs, effects = _means(evidence, group, method, metric, along)
+    xs, effects = means_along(evidence, group, method, metric, along)
     if len(xs) < 2 or effects[0].mean <= 0 or effects[-1].mean <= 0:
         return None
     first, last = effects[0], effects[-1]

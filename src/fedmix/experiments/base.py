@@ -100,7 +100,7 @@ def told(kind: type[FederatedEstimator], known: Mapping[str, Any]) -> dict[str, 
         variable ``starts_from`` names, if it is there.
     known : mapping
         Values by name. ``starts`` holds the shared starts by kind: "mixtures" (weights, means),
-        "models" or "model". An ``init`` given by the configuration wins over them.
+        "means", "models" or "model". An ``init`` given by the configuration wins over them.
 
     Raises
     ------

@@ -45,13 +45,13 @@ def run(
     """Fit one method on the training data; the scores are those of good clients' test points."""
     train, test = clients_of(setting, problem, data, streams)
     known = {
-        **known_numbers(setting.n_components, _classes_of_clients(problem, data)),
+        **known_numbers(setting.n_components, classes_of_clients(problem, data)),
         "max_rounds": setting.max_rounds,
         "tol": setting.tol,
         "random_state": streams.integer(f"method {method.estimator}"),
         "starts": {"mixtures": (initial["weights"], initial["means"])},
     }
-    known |= _tuned(method, setting, train, known)
+    known |= tuned(method, train, known, setting.final_radius_scale, setting.initialization)
     estimator = method.fit(train, known)
     good = np.setdiff1d(np.arange(len(test)), problem["contaminated"])
     labels = test.split(data.labels[problem["test"]])
@@ -82,21 +82,36 @@ def score(
     )
 
 
-def _classes_of_clients(problem: Arrays, data: Dataset) -> list[int]:
+def classes_of_clients(problem: Arrays, data: Dataset) -> list[int]:
     """Return the K_g: the number of classes that each client's training data hold, at least 1."""
     own = np.split(data.labels[problem["train"]], problem["train_offsets"][1:-1])
     return [max(1, len(np.unique(labels))) for labels in own]
 
 
-def _tuned(
-    method: Method, setting: Settings, train: Clients, known: Mapping[str, Any]
+def tuned(
+    method: Method,
+    train: Clients,
+    known: Mapping[str, Any],
+    radius_scales: Sequence[float],
+    initialization: str,
 ) -> dict[str, float]:
-    """Choose, without labels, what the method has to tune and the configuration leaves open."""
+    """Choose, without labels, what the method has to tune and the configuration leaves open.
+
+    Parameters
+    ----------
+    method : Method
+    train : Clients
+    known : mapping
+        What the method may be told.
+    radius_scales : sequence of float
+        Candidates for the final radius of methods that merge clusters.
+    initialization : str
+        Fits on a part of the data start from that part alone by this strategy: a shared start has
+        seen what is held out.
+    """
     if "final_radius_scale" in method.open_choices:
-        chosen = choose_scale(method, train, known, setting.final_radius_scale)
+        chosen = choose_scale(method, train, known, radius_scales)
         return {"final_radius_scale": chosen["final_radius_scale"]}
     if "penalty_scale" in method.open_choices:
-        # Fits on a part start from that part alone: the shared start has seen what is held out.
-        start = setting.initialization
-        return {"penalty_scale": select_penalty(method.build(known), train, start)}
+        return {"penalty_scale": select_penalty(method.build(known), train, initialization)}
     return {}

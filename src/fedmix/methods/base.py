@@ -79,8 +79,9 @@ class FederatedEstimator(BaseEstimator):
     #: Parameters that must be told: "n_components", "components_per_client", "n_clusters" or the
     #: true "models"; empty where a method needs nothing.
     needs: ClassVar[tuple[str, ...]] = ("n_components",)
-    #: Which start that the methods share ``init`` takes: "mixtures" (weights, means), "models"
-    #: (k, d), one "model" (d,), or None where a method has its own.
+    #: Which start that the methods share ``init`` takes: "mixtures" (weights, means), "means" (an
+    #: array (K_g, d) a client), "models" (k, d), one "model" (d,), or None where a method has its
+    #: own.
     starts_from: ClassVar[str | None] = None
     #: Parameters that have to be chosen for the data at hand, for the labels depend on them.
     tunes: ClassVar[tuple[str, ...]] = ()

@@ -106,6 +106,7 @@ class FedGEM(FederatedEstimator):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("components_per_client",)
+    starts_from: ClassVar[str | None] = "means"
     tunes: ClassVar[tuple[str, ...]] = ("final_radius_scale",)
     constraints: ClassVar[Constraints] = {
         "components_per_client": ["integer >= 1", "integers >= 1"],

@@ -38,7 +38,9 @@ def draw(
         Of the figure, a row or a column of panels: ``x``, a column or an expression of columns
         and metrics (``100 * setting_h / snr``); ``xlabel, ylabel, title, xscale, yscale``;
         ``even``, whether the values of x are drawn evenly spaced; ``level``, a column whose value
-        a dotted line marks on the y axis; and those of :mod:`fedmix.views.figures.panels`.
+        a dotted line marks on the y axis, or a number; ``mark``, a number that one marks on the x
+        axis; ``exponent``, of a power of x that is drawn for comparison through the panel's middle;
+        and those of :mod:`fedmix.views.figures.panels`.
 
     Returns
     -------
@@ -75,7 +77,26 @@ def _draw_panel(
     if panel.get("even"):
         axis.set_xticks(range(len(ticks)), [f"{tick:g}" for tick in ticks])
     if "level" in panel and len(cells):
-        axis.axhline(cells[panel["level"]].iloc[0], color="0.5", linestyle=":", linewidth=1)
+        level = panel["level"]
+        level = cells[level].iloc[0] if isinstance(level, str) else level
+        axis.axhline(level, color="0.5", linestyle=":", linewidth=1)
+    if "mark" in panel:
+        axis.axvline(panel["mark"], color="0.5", linestyle=":", linewidth=1)
+    if "exponent" in panel and len(cells):
+        _draw_power(axis, panel, cells)
+
+
+def _draw_power(axis: Axes, panel: Mapping[str, Any], cells: pd.DataFrame) -> None:
+    """Draw a power of x through the geometric middle of all points, and say which it is."""
+    import numpy as np
+
+    middle, _ = middle_and_band(cells, panel)
+    ends = np.array([cells["x"].min(), cells["x"].max()])
+    height = np.exp(np.log(middle).mean() - panel["exponent"] * np.log(cells["x"]).mean())
+    label = "predicted slope"
+    axis.plot(ends, height * ends ** panel["exponent"], color="0.4", linewidth=2.5, label=label)
+    text = f"predicted {panel['exponent']:+g}"
+    axis.text(0.97, 0.95, text, transform=axis.transAxes, ha="right", va="top", color="0.3")
 
 
 def _with_x(own: pd.DataFrame, cells: pd.DataFrame, expression: str) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from fedmix.storage import write_text
 from fedmix.views import captions
 from fedmix.views.items import cells_of
 from fedmix.views.tables.format import is_missing, to_latex, to_markdown
-from fedmix.views.tables.layout import LISTS, Block, Entry, lay_out
+from fedmix.views.tables.layout import LISTS, Block, Entry, lay_out, lay_out_condensed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +26,9 @@ def build_table(
     ----------
     item : mapping
         ``name, title, caption, options, preset``; ``variants`` and ``datasets``, which explain
-        names. Options are ``show`` and ``names`` (see :func:`fedmix.views.tables.layout.lay_out`),
-        ``rows`` (what the rows are) and ``left_out`` (whether methods that cannot run are named).
+        names. Options are ``show`` and ``names`` (see :func:`fedmix.views.tables.layout.lay_out`)
+        or ``condensed`` (see :func:`fedmix.views.tables.layout.lay_out_condensed`), ``rows`` (what
+        the rows are) and ``left_out`` (whether methods that cannot run are named).
     cells : DataFrame
         The frame of cells of the item's settings.
     outputs : iterable of path-like
@@ -54,6 +55,8 @@ def build_table(
 def blocks_of(item: Mapping[str, Any], cells: pd.DataFrame) -> list[Block]:
     """Lay an item's rows of the frame out."""
     options = item["options"]
+    if "condensed" in options:
+        return lay_out_condensed(cells, options["condensed"])
     names = {**item["datasets"], **options.get("names", {})}
     return lay_out(cells, options.get("show"), names)
 

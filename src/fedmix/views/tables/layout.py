@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fedmix.cells.condensed import condense
 from fedmix.cells.summary import SECONDS
 from fedmix.views.tables.format import SYMBOLS, is_missing, number, seconds, with_spread
 
@@ -98,6 +99,29 @@ def lay_out(
             entries.setdefault(place, []).append(_entry(cell, show or {}))
         rows = _in_order(own, "row")
         blocks.append(Block(str(variant), rows, columns, _aligned(entries)))
+    return blocks
+
+
+def lay_out_condensed(cells: pd.DataFrame, told: Mapping[str, Any]) -> list[Block]:
+    """Place what a table says of many cells together, one block a variant.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Rows of the frame of cells that belong to one item.
+    told : mapping
+        The table's option ``condensed``, see :mod:`fedmix.cells.condensed`.
+    """
+    blocks = []
+    for variant, own in cells.groupby("variant", sort=False):
+        said = condense(own, told)
+        entries = {
+            (s.row, s.column): [Entry(s.text, "", "", {**s.cell, "row": s.row, "column": s.column})]
+            for s in said
+        }
+        rows = list(dict.fromkeys(s.row for s in said))
+        columns = list(dict.fromkeys(s.column for s in said))
+        blocks.append(Block(str(variant), rows, columns, entries))
     return blocks
 
 

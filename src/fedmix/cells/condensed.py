@@ -1,0 +1,143 @@
+"""Tables that say one thing of many cells: how a score scales, which method to take.
+
+A table asks for one by its option ``condensed``; each is a function here that takes the table's
+cells and that option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fedmix.cells.effects import Effect, mean_effect, paired_effect
+from fedmix.cells.slopes import exponent, with_interval
+from fedmix.conditions import has_values
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Cells = list[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Saying:
+    """One place of such a table.
+
+    Parameters
+    ----------
+    row, column, text : str
+    cell : mapping
+        One of the cells behind it.
+    """
+
+    row: str
+    column: str
+    text: str
+    cell: Mapping[str, Any]
+
+
+def condense(cells: pd.DataFrame, told: Mapping[str, Any]) -> list[Saying]:
+    """Return the places of a table in one variant, row by row.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        The table's rows of the frame of cells.
+    told : mapping
+        ``kind``, of :data:`KINDS`, and what its function takes.
+    """
+    told = dict(told)
+    return list(KINDS[told.pop("kind")](cells.to_dict("records"), **told))
+
+
+def slopes(
+    cells: Cells, metric: str, rows: list[Mapping[str, Any]], condition: str | None = None
+) -> Iterator[Saying]:
+    """Yield slopes of log means with 95 % intervals, and what theory predicts.
+
+    Parameters
+    ----------
+    cells : list of mapping
+    metric : str
+    rows : list of mapping
+        ``row``, its name; ``where``; ``along``, a setting; ``exponent``, the predicted one;
+        ``above_zero``, as of :func:`fedmix.cells.rates.scales`.
+    condition : str, optional
+        The metric that is 1 where the theorem's condition holds.
+    """
+    for told in rows:
+        own = _where(cells, told.get("where", {}))
+        scored = [c for c in own if c["metric"] == metric]
+        if not scored:
+            continue
+        yield Saying(told["row"], "predicted", f"{told['exponent']:+g}", scored[0])
+        if condition:
+            held = {c["setting"]: c["mean"] == 1 for c in own if c["metric"] == condition}
+            text = f"{sum(held.values())} of {len(held)}"
+            yield Saying(told["row"], "conditions met (constants 1)", text, scored[0])
+        for label in dict.fromkeys(c["label"] for c in scored):
+            line = [c for c in scored if c["label"] == label]
+            found = _exponent(line, told["along"], told.get("above_zero", False))
+            if found:
+                yield Saying(told["row"], label, with_interval(found), line[0])
+
+
+def advice(cells: Cells, metric: str, harmed: str) -> Iterator[Saying]:
+    """Yield, for every regime (a row of the table), the method that gains most, or none.
+
+    A method is advised only where its gain lies above 0 beyond noise; named beside it are those
+    that are not told apart from it on the same data.
+
+    Parameters
+    ----------
+    cells : list of mapping
+    metric : str
+        The paired gain over the same method's fit without exchange.
+    harmed : str
+        The share of clients that lose.
+    """
+    for row in dict.fromkeys(c["row"] for c in cells):
+        own = [c for c in cells if c["row"] == row]
+        gains = {c["label"]: c for c in own if c["metric"] == metric and c["n"] > 1}
+        if not gains:
+            continue
+        ranked = sorted(gains.values(), key=lambda c: c["mean"], reverse=True)
+        best = ranked[0]
+        effect = mean_effect(best["values"])
+        pays = effect.above() == "yes"
+        equal = [c["label"] for c in ranked[1:] if not _is_less(c, best)]
+        shares = [c["mean"] for c in own if c["metric"] == harmed and c["label"] == best["label"]]
+        yield Saying(row, "take", best["label"] if pays else "stay alone", best)
+        yield Saying(
+            row,
+            "gain (99 % interval)",
+            f"{100 * effect.mean:+.1f} ± {100 * effect.half_width:.1f}",
+            best,
+        )
+        yield Saying(row, "clients harmed", f"{shares[0]:.0%}" if shares else "–", best)
+        yield Saying(row, "not told apart from it", ", ".join(equal) if pays else "–", best)
+
+
+def _is_less(cell: Mapping[str, Any], best: Mapping[str, Any]) -> bool:
+    import pandas as pd
+
+    one, other = (pd.Series(c["values"], index=c["replications"]) for c in (cell, best))
+    effect = paired_effect(one, other)
+    return effect is not None and effect.below() == "yes"
+
+
+def _where(cells: Cells, where: Mapping[str, Any]) -> Cells:
+    return [c for c in cells if has_values({k.removeprefix("setting_"): c[k] for k in c}, where)]
+
+
+def _exponent(line: Cells, along: str, above_zero: bool) -> Effect | None:
+    pairs = [(float(c[f"setting_{along}"]), Effect(c["mean"], c["se"], c["n"])) for c in line]
+    pairs.sort(key=lambda pair: pair[0])
+    xs, effects = [x for x, _ in pairs], [e for _, e in pairs]
+    base = effects[0] if above_zero and xs[0] == 0 else None
+    return exponent(xs, effects, base)
+
+
+#: Kinds of such tables by name.
+KINDS: dict[str, Callable[..., Iterator[Saying]]] = {"slopes": slopes, "advice": advice}

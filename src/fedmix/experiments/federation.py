@@ -1,0 +1,151 @@
+"""When does federation pay? A method's error against that of its own fit without exchange.
+
+A client's fit without exchange is the method's fit to a federation that has no other client: the
+same model, the same start, the same steps. It is defined for every method, new ones included. What
+has to be tuned is chosen without labels, once, on all clients, for the fits together and alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedmix.clients import Clients
+from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.matrix import tuned
+from fedmix.experiments.settings.federation import Settings
+from fedmix.initialization import aligned_initial_values
+from fedmix.metrics.federation import federation_gain
+from fedmix.metrics.mixture import misclustering
+from fedmix.simulate.mixtures import draw_points, draw_truth
+from fedmix.streams import Streams
+
+Arrays = dict[str, np.ndarray]
+
+
+def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
+    """Draw the clients' training and test points."""
+    truth = draw_truth(
+        streams.generator("truth"),
+        setting.n_clients,
+        setting.n_features,
+        setting.n_components,
+        setting.separation,
+        setting.h,
+        setting.n_contaminated,
+        setting.outlier_distance,
+        setting.concentration,
+    )
+    train, _ = draw_points(streams.generator("train"), truth, setting.n_points)
+    test, labels = draw_points(streams.generator("test"), truth, setting.n_test)
+    return {
+        "train": train.points,
+        "train_offsets": train.offsets,
+        "test": test.points,
+        "test_offsets": test.offsets,
+        "test_labels": np.concatenate(labels),
+    }
+
+
+def initial_values(setting: Settings, problem: Arrays, data: None, streams: Streams) -> Arrays:
+    """Fit every client alone and align the labels across clients."""
+    weights, means = aligned_initial_values(
+        Clients(problem["train"], problem["train_offsets"]),
+        setting.n_components,
+        setting.initialization,
+        random_state=streams.integer("initial values"),
+    )
+    return {"weights": weights, "means": means}
+
+
+def run(
+    method: Method,
+    setting: Settings,
+    problem: Arrays,
+    initial: Arrays,
+    data: None,
+    streams: Streams,
+) -> Outcome:
+    """Fit one method, to all clients and to each one; scores are those of good clients."""
+    train = Clients(problem["train"], problem["train_offsets"])
+    test = Clients(problem["test"], problem["test_offsets"])
+    known = {
+        **known_with_starts([setting.n_components] * len(train), setting.n_components, initial),
+        "max_rounds": setting.max_rounds,
+        "tol": setting.tol,
+        "random_state": streams.integer(f"method {method.estimator}"),
+    }
+    known |= tuned(method, train, known, setting.final_radius_scale, setting.initialization)
+    good = np.arange(setting.n_clients - setting.n_contaminated)
+    return compare_with_alone(method, train, test, test.split(problem["test_labels"]), good, known)
+
+
+def known_with_starts(
+    components_per_client: Sequence[int], n_components: int, initial: Arrays
+) -> dict[str, Any]:
+    """Return the numbers of components, and the shared starts, that methods may be told."""
+    return {
+        "n_components": n_components,
+        "n_clusters": n_components,
+        "components_per_client": components_per_client,
+        "starts": {
+            "mixtures": (initial["weights"], initial["means"]),
+            # A client's own components are the first K_g.
+            "means": [
+                own[:k] for own, k in zip(initial["means"], components_per_client, strict=True)
+            ],
+        },
+    }
+
+
+def compare_with_alone(
+    method: Method,
+    train: Clients,
+    test: Clients,
+    labels: Sequence[NDArray[np.int64]],
+    good: NDArray[np.int64],
+    known: Mapping[str, Any],
+) -> Outcome:
+    """Fit a method to all clients together and to each good one alone, and compare.
+
+    Parameters
+    ----------
+    method : Method
+    train, test : Clients
+        The same clients in the same order.
+    labels : sequence of K int arrays
+        Of the test points.
+    good : ndarray of int
+        The clients that are not contaminated.
+    known : mapping
+        What methods may be told, of all clients: see :func:`known_with_starts`.
+    """
+    estimator = method.fit(train, known)
+    predicted = estimator.predict(test)
+    together, alone = [], []
+    for k in good:
+        own = method.build(_known_of_client(known, int(k))).fit(train.subset([k]))
+        together.append(misclustering(labels[k], predicted[k]))
+        alone.append(misclustering(labels[k], own.predict(test.subset([k]))[0]))
+    metrics = {
+        "misclustering": float(np.mean(together)),
+        "misclustering_alone": float(np.mean(alone)),
+        **federation_gain(together, alone),
+    }
+    return Outcome.of(estimator, metrics)
+
+
+def _known_of_client(known: Mapping[str, Any], k: int) -> dict[str, Any]:
+    """Return what a client knows that has no others."""
+    weights, means = known["starts"]["mixtures"]
+    return {
+        **known,
+        "components_per_client": [known["components_per_client"][k]],
+        "starts": {
+            "mixtures": (weights[k : k + 1], means[k : k + 1]),
+            "means": [known["starts"]["means"][k]],
+        },
+    }

@@ -1,0 +1,47 @@
+"""When does federation pay on real data? As :mod:`fedmix.experiments.federation`.
+
+Data, clients, contamination and the shared initial values are those of
+:mod:`fedmix.experiments.matrix`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.federation import compare_with_alone, known_with_starts
+from fedmix.experiments.matrix import classes_of_clients, initial_values, make_problem, tuned
+from fedmix.experiments.real_clustering import clients_of
+from fedmix.experiments.settings.federation_data import Settings
+from fedmix.streams import Streams
+
+if TYPE_CHECKING:
+    from fedmix.data import Dataset
+
+__all__ = ["initial_values", "make_problem", "run"]
+
+Arrays = dict[str, np.ndarray]
+
+
+def run(
+    method: Method,
+    setting: Settings,
+    problem: Arrays,
+    initial: Arrays,
+    data: Dataset,
+    streams: Streams,
+) -> Outcome:
+    """Fit one method, to all clients and to each one; scores are those of good clients."""
+    train, test = clients_of(setting, problem, data, streams)
+    known = {
+        **known_with_starts(classes_of_clients(problem, data), setting.n_components, initial),
+        "max_rounds": setting.max_rounds,
+        "tol": setting.tol,
+        "random_state": streams.integer(f"method {method.estimator}"),
+    }
+    known |= tuned(method, train, known, setting.final_radius_scale, setting.initialization)
+    good = np.setdiff1d(np.flatnonzero(test.sizes), problem["contaminated"])
+    labels = test.split(data.labels[problem["test"]])
+    return compare_with_alone(method, train, test, labels, good, known)

@@ -1,0 +1,162 @@
+"""Estimation error where theory predicts its rate: FedGrEM's corollaries, and what FedGEM shares.
+
+The start is as the theory wants it: at a given distance from the truth, labels shuffled and then
+aligned as FedGrEM does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import pdist
+
+from fedmix.alignment import align
+from fedmix.clients import Clients
+from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.settings.mixture_theory import Settings
+from fedmix.metrics.mixture import estimation_error
+from fedmix.simulate.mixtures import Truth, draw_points, draw_truth
+from fedmix.streams import Streams
+from fedmix.theory import alignment_conditions, assumption_holds
+
+if TYPE_CHECKING:
+    from fedmix.methods.base import FederatedEstimator
+
+Arrays = dict[str, np.ndarray]
+
+
+def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
+    """Draw the truth, the clients' points and the start that the methods share."""
+    truth = draw_truth(
+        streams.generator("truth"),
+        setting.n_clients,
+        setting.n_features,
+        setting.n_components,
+        setting.separation,
+        setting.h,
+        setting.n_contaminated,
+        setting.outlier_distance,
+        setting.concentration,
+    )
+    clients, _ = draw_points(streams.generator("data"), truth, setting.n_points, setting.model)
+    problem = {"points": clients.points, "offsets": clients.offsets}
+    problem |= {"weights": truth.weights, "means": truth.means}
+    if clients.responses is not None:
+        problem["responses"] = clients.responses
+    return problem | _start(setting, truth.means, streams.generator("start"))
+
+
+def _start(setting: Settings, means: NDArray, rng: np.random.Generator) -> Arrays:
+    """Put the start at its distance from the truth, labels shuffled and aligned again."""
+    directions = rng.standard_normal(means.shape)
+    directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
+    start = means + setting.start_error * setting.separation * directions
+    order = np.array([rng.permutation(setting.n_components) for _ in means])
+    start = np.take_along_axis(start, order[..., None], axis=1)
+    found = align(start)
+    return {
+        "start": np.take_along_axis(start, found[..., None], axis=1),
+        # Which true component each label stands for.
+        "start_labels": np.take_along_axis(order, found, axis=1),
+    }
+
+
+def run(
+    method: Method,
+    setting: Settings,
+    problem: Arrays,
+    initial: Arrays,
+    data: None,
+    streams: Streams,
+) -> Outcome:
+    """Fit one method; errors are the largest over the good clients."""
+    clients = Clients(problem["points"], problem["offsets"], problem.get("responses"))
+    n_good = setting.n_clients - setting.n_contaminated
+    truth = Truth(problem["weights"], problem["means"], n_good)
+    known = _known(method, setting, problem, streams)
+    estimator = method.fit(clients, known)
+    weights_error, means_error = _errors(estimator, truth)
+    metrics = {
+        "means_error": means_error,
+        "weights_error": weights_error,
+        "theory_holds": float(
+            assumption_holds(
+                setting.n_points,
+                setting.n_clients,
+                setting.n_features,
+                setting.n_components,
+                setting.separation,
+            )
+        ),
+        **_alignment(setting, problem, truth),
+    }
+    return Outcome.of(estimator, metrics, _trace(method, setting, clients, known, truth))
+
+
+def _known(method: Method, setting: Settings, problem: Arrays, streams: Streams) -> dict[str, Any]:
+    """Return what methods may be told."""
+    start = problem["start"]
+    known: dict[str, Any] = {
+        "n_components": setting.n_components,
+        "n_clusters": setting.n_components,
+        "components_per_client": [setting.n_components] * setting.n_clients,
+        "family": setting.model,
+        "max_rounds": setting.max_rounds,
+        "tol": setting.tol,
+        "random_state": streams.integer(f"method {method.estimator}"),
+        "starts": {
+            "mixtures": (np.full(start.shape[:2], 1.0 / setting.n_components), start),
+            "means": list(start),
+        },
+    }
+    if setting.rho is not None:
+        # All points lie within B_x but for a few; a component has half its share of them at least.
+        length = setting.separation + 2 * np.sqrt(setting.n_features)
+        mass = setting.n_points / setting.n_components / 2
+        known["privacy"] = {"rho": setting.rho, "mu": 0.01, "B_x": length, "B_gamma": mass}
+    return known
+
+
+def _errors(estimator: FederatedEstimator, truth: Truth) -> tuple[float, float]:
+    """Return the largest errors of the good clients' weights and means."""
+    good = slice(truth.n_good)
+    return estimation_error(
+        estimator.weights_[good],  # type: ignore[attr-defined]
+        estimator.means_[good],  # type: ignore[attr-defined]
+        truth.weights[good],
+        truth.means[good],
+    )
+
+
+def _trace(
+    method: Method, setting: Settings, clients: Clients, known: Mapping[str, Any], truth: Truth
+) -> dict[str, NDArray]:
+    """Return the error after each of the first rounds: fits that stop early, for all methods."""
+    if not setting.traced_rounds:
+        return {}
+    fits = (
+        replace(method, parameters={**method.parameters, "max_rounds": most, "tol": 0.0})
+        for most in range(setting.traced_rounds + 1)
+    )
+    errors = [_errors(fit.build(known).fit(clients), truth)[1] for fit in fits]
+    return {"means_error": np.array(errors)}
+
+
+def _alignment(setting: Settings, problem: Arrays, truth: Truth) -> dict[str, float]:
+    labels, means = problem["start_labels"][: truth.n_good], truth.means[: truth.n_good]
+    c2, c4 = alignment_conditions(
+        min(pdist(own).min() for own in means),
+        setting.h,
+        setting.start_error * setting.separation,
+        setting.n_clients,
+        setting.n_contaminated,
+    )
+    return {
+        "aligned": float((labels == labels[0]).all()),
+        "theorem_c2": float(c2),
+        "theorem_c4": float(c4),
+    }

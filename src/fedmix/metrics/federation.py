@@ -1,0 +1,40 @@
+"""What clients gain by exchanging, against what they reach alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fedmix.errors import DataError
+
+
+def federation_gain(together: ArrayLike, alone: ArrayLike) -> dict[str, float]:
+    """Return what a federation brings its clients.
+
+    Parameters
+    ----------
+    together, alone : array-like of shape (K,)
+        Each client's error as a member, and that of its own fit without exchange.
+
+    Returns
+    -------
+    dict
+        ``gain``, the mean fall of the error; ``harmed``, the share of clients whose error rises;
+        ``worst_decile``, the gain that nine clients of ten reach.
+
+    Raises
+    ------
+    DataError
+        If there is no client, or the two differ in length.
+    """
+    together, alone = np.asarray(together, float), np.asarray(alone, float)
+    if together.shape != alone.shape or not together.size:
+        raise DataError(
+            f"Errors of shapes {together.shape} and {alone.shape}: expected one a client."
+        )
+    gains = alone - together
+    return {
+        "gain": float(gains.mean()),
+        "harmed": float(np.mean(gains < 0)),
+        "worst_decile": float(np.quantile(gains, 0.1)),
+    }
