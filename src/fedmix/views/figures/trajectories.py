@@ -51,7 +51,8 @@ def draw(
         here = paths[(paths["variant"] == variant) & (paths["setting"] == setting)]
         for axis, column in zip(row, options["columns"], strict=True):
             _draw_panel(axis, here, column["methods"], series)
-            axis.axvline(options["mark"], color="0.6", linestyle=":", linewidth=0.8, zorder=0)
+            if "mark" in options:
+                axis.axvline(options["mark"], color="0.6", linestyle=":", linewidth=0.8, zorder=0)
             axis.set(yscale="log", xlabel="round", title=column["title"])
         row[0].set_ylabel(f"{setting}, {in_words(variant)}\n{options['ylabel']}")
     legend_below(figure)
