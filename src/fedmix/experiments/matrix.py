@@ -19,9 +19,9 @@ from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.federated_clustering import choose_scale, known_numbers
 from fedmix.experiments.real_clustering import clients_of, initial_values, make_problem
 from fedmix.experiments.settings.matrix import Settings
-from fedmix.methods.penalty_selection import select_penalty
 from fedmix.metrics.clustering import per_client_scores, pooled_scores
 from fedmix.metrics.mixture import misclustering
+from fedmix.selection import choose_penalty
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -113,5 +113,6 @@ def tuned(
         chosen = choose_scale(method, train, known, radius_scales)
         return {"final_radius_scale": chosen["final_radius_scale"]}
     if "penalty_scale" in method.open_choices:
-        return {"penalty_scale": select_penalty(method.build(known), train, initialization)}
+        own_start = method.build(known).set_params(init=initialization)
+        return {"penalty_scale": choose_penalty(own_start, train)}
     return {}
