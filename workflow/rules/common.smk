@@ -28,6 +28,7 @@ from fedmix.pipeline.plan import replications_of
 from fedmix.pipeline.progress import Progress
 from fedmix.pipeline.provenance import content_hash, source_hash
 from fedmix.pipeline.request import embedded_path, read_request
+from fedmix.views.figures.build import BY_ROUND
 
 BASE = Path(workflow.basedir)
 

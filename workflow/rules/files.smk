@@ -64,7 +64,7 @@ def item_input(name):
 
 def trajectories(wildcards):
     """The results of a figure that is drawn round by round."""
-    rounds = ITEMS[wildcards.item].builder == "trajectories"
+    rounds = ITEMS[wildcards.item].builder in BY_ROUND
     return item_input("results")(wildcards) if rounds else []
 
 

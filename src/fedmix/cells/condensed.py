@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.effects import Effect, mean_effect, paired_effect
+from fedmix.cells.effects import Effect, paired_effect
 from fedmix.cells.slopes import exponent, with_interval
 from fedmix.conditions import has_values
 
@@ -83,48 +83,56 @@ def slopes(
                 yield Saying(told["row"], label, with_interval(found), line[0])
 
 
-def advice(cells: Cells, metric: str, harmed: str) -> Iterator[Saying]:
-    """Yield, for every regime (a row of the table), the method that gains most, or none.
+def advice(cells: Cells, metric: str, alone: str, harmed: str) -> Iterator[Saying]:
+    """Yield, for every regime (a row of the table), the method of least error, if federation pays.
 
-    A method is advised only where its gain lies above 0 beyond noise; named beside it are those
-    that are not told apart from it on the same data.
+    It pays where that method's error lies below, beyond noise, that of the best fit without
+    exchange, whosever that is. Named beside it are those not told apart from it on the same data.
 
     Parameters
     ----------
     cells : list of mapping
-    metric : str
-        The paired gain over the same method's fit without exchange.
+    metric, alone : str
+        The error in the federation, and that of the same method's fit without exchange.
     harmed : str
         The share of clients that lose.
     """
     for row in dict.fromkeys(c["row"] for c in cells):
-        own = [c for c in cells if c["row"] == row]
-        gains = {c["label"]: c for c in own if c["metric"] == metric and c["n"] > 1}
-        if not gains:
+        own = [c for c in cells if c["row"] == row and c["n"] > 1]
+        together = sorted((c for c in own if c["metric"] == metric), key=_mean)
+        by_oneself = min((c for c in own if c["metric"] == alone), key=_mean, default=None)
+        if not together or by_oneself is None:
             continue
-        ranked = sorted(gains.values(), key=lambda c: c["mean"], reverse=True)
-        best = ranked[0]
-        effect = mean_effect(best["values"])
-        pays = effect.above() == "yes"
-        equal = [c["label"] for c in ranked[1:] if not _is_less(c, best)]
-        shares = [c["mean"] for c in own if c["metric"] == harmed and c["label"] == best["label"]]
-        yield Saying(row, "take", best["label"] if pays else "stay alone", best)
-        yield Saying(
-            row,
-            "gain (99 % interval)",
-            f"{100 * effect.mean:+.1f} ± {100 * effect.half_width:.1f}",
-            best,
-        )
-        yield Saying(row, "clients harmed", f"{shares[0]:.0%}" if shares else "–", best)
-        yield Saying(row, "not told apart from it", ", ".join(equal) if pays else "–", best)
+        best = together[0]
+        gain = _difference(by_oneself, best)
+        if gain is None:
+            continue
+        pays = gain.above() == "yes"
+        equal = [c["label"] for c in together[1:] if not _is_more(c, best)]
+        lost = [c["mean"] for c in own if (c["metric"], c["label"]) == (harmed, best["label"])]
+        points = f"{100 * gain.mean:+.1f} ± {100 * gain.half_width:.1f}"
+        yield Saying(row, "take", best["label"] if pays else "no exchange", best)
+        yield Saying(row, "gain over the best fit alone", points, best)
+        yield Saying(row, "best alone", by_oneself["label"], by_oneself)
+        yield Saying(row, "clients harmed", f"{lost[0]:.0%}" if lost else "–", best)
+        yield Saying(row, "not told apart", ", ".join(equal) if pays and equal else "–", best)
 
 
-def _is_less(cell: Mapping[str, Any], best: Mapping[str, Any]) -> bool:
+def _mean(cell: Mapping[str, Any]) -> float:
+    return cell["mean"]
+
+
+def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> Effect | None:
+    """Return the paired difference of two cells of one setting."""
     import pandas as pd
 
-    one, other = (pd.Series(c["values"], index=c["replications"]) for c in (cell, best))
-    effect = paired_effect(one, other)
-    return effect is not None and effect.below() == "yes"
+    series = (pd.Series(c["values"], index=c["replications"]) for c in (one, other))
+    return paired_effect(*series)
+
+
+def _is_more(cell: Mapping[str, Any], best: Mapping[str, Any]) -> bool:
+    effect = _difference(cell, best)
+    return effect is not None and effect.above() == "yes"
 
 
 def _where(cells: Cells, where: Mapping[str, Any]) -> Cells:

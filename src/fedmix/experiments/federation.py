@@ -47,6 +47,7 @@ def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
         "test": test.points,
         "test_offsets": test.offsets,
         "test_labels": np.concatenate(labels),
+        "means": truth.means,
     }
 
 
@@ -72,15 +73,23 @@ def run(
     """Fit one method, to all clients and to each one; scores are those of good clients."""
     train = Clients(problem["train"], problem["train_offsets"])
     test = Clients(problem["test"], problem["test_offsets"])
+    known = known_of(method, setting, train, initial, streams)
+    good = np.arange(setting.n_clients - setting.n_contaminated)
+    return compare_with_alone(method, train, test, test.split(problem["test_labels"]), good, known)
+
+
+def known_of(
+    method: Method, setting: Settings, train: Clients, initial: Arrays, streams: Streams
+) -> dict[str, Any]:
+    """Return what a method may be told, and what was chosen for it."""
     known = {
         **known_with_starts([setting.n_components] * len(train), setting.n_components, initial),
         "max_rounds": setting.max_rounds,
         "tol": setting.tol,
         "random_state": streams.integer(f"method {method.estimator}"),
     }
-    known |= tuned(method, train, known, setting.final_radius_scale, setting.initialization)
-    good = np.arange(setting.n_clients - setting.n_contaminated)
-    return compare_with_alone(method, train, test, test.split(problem["test_labels"]), good, known)
+    scales, start = setting.final_radius_scale, setting.initialization
+    return known | tuned(method, train, known, scales, start)
 
 
 def known_with_starts(

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: Modules of this package with a function ``draw``.
-BUILDERS = ("lines", "points", "trajectories", "ranks")
+BUILDERS = ("lines", "points", "maps", "trajectories", "exchange", "ranks")
+#: Those that draw results round by round, which no cell holds.
+BY_ROUND = ("trajectories", "exchange")
 
 
 def build_figure(
@@ -39,7 +41,7 @@ def build_figure(
     outputs : iterable of path-like
         One stem, with the suffixes ``pdf``, ``svg`` and ``png``, and ``md`` for the caption.
     results : DataFrame, optional
-        Results with rounds, for a figure of trajectories.
+        Results with rounds, for a figure of :data:`BY_ROUND`.
 
     Raises
     ------
