@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from fedmix.errors import DataError
+from fedmix.views.captions import usual_n
 from fedmix.views.tables.build import as_text, blocks_of, build_table, notes
 from synthetic_cells import frame, item
 
@@ -11,7 +12,7 @@ PRINTED = {"printed_text": "13.30 (1.17)", "printed_mean": 13.3, "verdict": "agr
 
 
 def text(cells, **options):
-    return as_text(blocks_of(item(options=options), cells), cells, options.get("rows", ""))
+    return as_text(blocks_of(item(options=options), cells), usual_n(cells), options.get("rows", ""))
 
 
 def test_the_printed_number_and_its_verdict_stand_beside_ours():

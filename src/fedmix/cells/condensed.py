@@ -51,9 +51,7 @@ def condense(cells: pd.DataFrame, told: Mapping[str, Any]) -> list[Saying]:
     return list(KINDS[told.pop("kind")](cells.to_dict("records"), **told))
 
 
-def slopes(
-    cells: Cells, metric: str, rows: list[Mapping[str, Any]], condition: str | None = None
-) -> Iterator[Saying]:
+def slopes(cells: Cells, metric: str, rows: list[Mapping[str, Any]]) -> Iterator[Saying]:
     """Yield slopes of log means with 95 % intervals, and what theory predicts.
 
     Parameters
@@ -62,9 +60,8 @@ def slopes(
     metric : str
     rows : list of mapping
         ``row``, its name; ``where``; ``along``, a setting; ``exponent``, the predicted one;
-        ``above_zero``, as of :func:`fedmix.cells.rates.scales`.
-    condition : str, optional
-        The metric that is 1 where the theorem's condition holds.
+        ``above_zero``, as of :func:`fedmix.cells.rates.scales`; ``condition``, the metric that is 1
+        where the theorem's condition holds.
     """
     for told in rows:
         own = _where(cells, told.get("where", {}))
@@ -72,8 +69,9 @@ def slopes(
         if not scored:
             continue
         yield Saying(told["row"], "predicted", f"{told['exponent']:+g}", scored[0])
-        if condition:
-            held = {c["setting"]: c["mean"] == 1 for c in own if c["metric"] == condition}
+        if "condition" in told:
+            named = [c for c in own if c["metric"] == told["condition"]]
+            held = {c["setting"]: c["mean"] == 1 for c in named}
             text = f"{sum(held.values())} of {len(held)}"
             yield Saying(told["row"], "conditions met (constants 1)", text, scored[0])
         for label in dict.fromkeys(c["label"] for c in scored):

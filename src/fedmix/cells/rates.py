@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from fedmix.cells.effects import Effect, Finding, mean_effect, share_effect
+from fedmix.cells.effects import Effect, Finding, share_effect
 from fedmix.cells.predicates import (
     Check,
     Column,
@@ -17,7 +17,6 @@ from fedmix.cells.predicates import (
     MetricName,
     Share,
     check,
-    methods_at,
     predicate,
 )
 from fedmix.cells.slopes import exponent as exponent_of
@@ -57,7 +56,7 @@ def scales(
     at_most : bool
         Whether theory bounds the power from above: an error may fall faster, or grow more slowly.
     above_zero : bool
-        Whether it is the score less its mean where the setting's value is 0.
+        Whether it is what adds, in squares, to the mean score where the setting's value is 0.
     """
     for label, group in groups_by(places, along, per):
         for name in methods_of(evidence, group, method):
@@ -166,22 +165,3 @@ def breaks(
             failed = kept.to_numpy() == 0
             detail = f"{failed.sum()} of {len(kept)} replications where {condition} does not hold"
             yield check(place, place.setting, Finding.above(share_effect(failed, share)), detail)
-
-
-@predicate
-def gains(
-    evidence: Evidence,
-    places: list[Place],
-    metric: MetricName,
-    method: MethodNames,
-    least: float = 0.0,
-) -> Iterator[Check]:
-    """Check that a score that is itself a paired difference lies above ``least``."""
-    for place in places:
-        for name in methods_at(evidence, place, method):
-            values = evidence.values(place, name, metric)
-            if len(values):
-                effect = mean_effect(values)
-                detail = f"{metric} of {name}: {effect}"
-                found = Finding.above(effect, least)
-                yield check(place, f"{place.setting}: {name}", found, detail)

@@ -42,8 +42,8 @@ def exponent(
     effects : sequence of Effect
         The mean score at each.
     above : Effect, optional
-        What the score is taken above, such as its mean where x is 0; means that do not exceed it
-        are left out.
+        What the score is taken above, such as its mean where x is 0: what adds to it in squares, as
+        a bias does to noise. Means that do not exceed it are left out.
 
     Returns
     -------
@@ -51,15 +51,21 @@ def exponent(
         None where fewer than two means are left.
     """
     if above is not None:
-        effects = [
-            Effect(e.mean - above.mean, sqrt(e.se**2 + above.se**2), min(e.n, above.n))
-            for e in effects
-        ]
+        effects = [_added(e, above) for e in effects]
     pairs = [(log(x), e.log()) for x, e in zip(xs, effects, strict=True) if x > 0]
     kept = [(x, e) for x, e in pairs if e is not None]
     if len(kept) < 2:
         return None
     return slope([x for x, _ in kept], [e for _, e in kept])
+
+
+def _added(score: Effect, base: Effect) -> Effect:
+    """Return what adds to ``base`` in squares to make ``score``; 0 where nothing does."""
+    added = sqrt(max(score.mean**2 - base.mean**2, 0.0))
+    if added == 0.0:
+        return Effect(0.0, 0.0, min(score.n, base.n))
+    se = sqrt((score.mean * score.se) ** 2 + (base.mean * base.se) ** 2) / added
+    return Effect(added, se, min(score.n, base.n))
 
 
 def knee(xs: Sequence[float], effects: Sequence[Effect]) -> Effect | None:

@@ -76,6 +76,9 @@ def _draw_panel(
         line_with_band(axis, x, *middle_and_band(own, panel), label, look)
     if panel.get("even"):
         axis.set_xticks(range(len(ticks)), [f"{tick:g}" for tick in ticks])
+    elif panel.get("xscale") == "log":
+        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.set_xticks([], minor=True)
     if "level" in panel and len(cells):
         level = panel["level"]
         level = cells[level].iloc[0] if isinstance(level, str) else level
@@ -96,7 +99,8 @@ def _draw_power(axis: Axes, panel: Mapping[str, Any], cells: pd.DataFrame) -> No
     label = "predicted slope"
     axis.plot(ends, height * ends ** panel["exponent"], color="0.4", linewidth=2.5, label=label)
     text = f"predicted {panel['exponent']:+g}"
-    axis.text(0.97, 0.95, text, transform=axis.transAxes, ha="right", va="top", color="0.3")
+    y, side = (0.95, "top") if panel["exponent"] < 0 else (0.05, "bottom")
+    axis.text(0.97, y, text, transform=axis.transAxes, ha="right", va=side, color="0.3")
 
 
 def _with_x(own: pd.DataFrame, cells: pd.DataFrame, expression: str) -> pd.DataFrame:

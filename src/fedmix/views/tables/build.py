@@ -40,7 +40,8 @@ def build_table(
         If the item has no cell.
     """
     own = cells_of(item, cells)
-    layout = as_text(blocks_of(item, own), own, item["options"].get("rows", ""))
+    n = None if "condensed" in item["options"] else captions.usual_n(own)
+    layout = as_text(blocks_of(item, own), n, item["options"].get("rows", ""))
     heading, below = caption(item, own), [*_brackets(own), *notes(item, own)]
     writers = {
         "csv": lambda: own.drop(columns=list(LISTS)).to_csv(index=False),
@@ -61,20 +62,19 @@ def blocks_of(item: Mapping[str, Any], cells: pd.DataFrame) -> list[Block]:
     return lay_out(cells, options.get("show"), names)
 
 
-def as_text(blocks: list[Block], cells: pd.DataFrame, rows: str = "") -> pd.DataFrame:
+def as_text(blocks: list[Block], n: int | None, rows: str = "") -> pd.DataFrame:
     """Return a table of text: blocks below each other, ours, its mark and the printed number.
 
     Parameters
     ----------
     blocks : list of Block
-    cells : DataFrame
-        The rows behind them.
+    n : int or None
+        As of :func:`cell_text`.
     rows : str
         What the rows are.
     """
     import pandas as pd
 
-    n = captions.usual_n(cells)
     several = len(blocks) > 1
     lines = {
         f"{captions.in_words(block.variant)}, {row}" if several else row: [
@@ -87,15 +87,15 @@ def as_text(blocks: list[Block], cells: pd.DataFrame, rows: str = "") -> pd.Data
     return table.rename_axis(index=f"variant, {rows}" if several and rows else rows)
 
 
-def cell_text(entries: list[Entry], n: int) -> str:
+def cell_text(entries: list[Entry], n: int | None) -> str:
     """Return one place of a table in words, e.g. ``"13.25 (1.20) ● [13.30 (1.17)]"``.
 
     Parameters
     ----------
     entries : list of Entry
         Several are joined by slashes; none gives an en dash.
-    n : int
-        Replications that need not be told.
+    n : int or None
+        Replications that need not be told; None where none need be.
     """
     if not entries:
         return "–"
@@ -104,7 +104,8 @@ def cell_text(entries: list[Entry], n: int) -> str:
         for e in entries
     )
     other = sorted({int(e.cell["n"]) for e in entries if e.cell} - {n})
-    return f"{text}, n = {' / '.join(map(str, other))}" if other else text
+    told = n is not None and other
+    return f"{text}, n = {' / '.join(map(str, other))}" if told else text
 
 
 def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
