@@ -63,9 +63,10 @@ def answer(results: pd.DataFrame, predicate: str, said: dict | None = None, **pa
     return evaluate_claims([claim], measured, results).iloc[0]
 
 
-def test_at_least_35_claims_cover_all_three_papers(claims):
-    assert len(claims) >= 35
-    assert {claim["paper"] for claim in claims} == {"fedgrem", "mixed_regression", "fedgem"}
+def test_at_least_35_claims_cover_all_three_papers_and_what_lies_beyond(claims):
+    papers = {"fedgrem", "mixed_regression", "fedgem"}
+    assert sum(claim["paper"] in papers for claim in claims) >= 35
+    assert {claim["paper"] for claim in claims} == papers | {"beyond"}
 
 
 def test_claims_speak_of_configured_settings_and_methods(claims):

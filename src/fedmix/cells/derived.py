@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ORACLE = "OracleClustering"
 _NEAR_ORACLE = 1.1
+_NEAR_BEST = 1.05
 _PHASE1_ROUNDS = 5  # of the two-phase methods, unless they are told another number
 
 
@@ -78,6 +79,24 @@ def reached_oracle(measured: Measured) -> Metric:
     return {method: first.notna() * 1.0 for method, first in _first_rounds(measured).items()}
 
 
+def floats_to_best(measured: Measured) -> Metric:
+    """Return the floats sent until the means are within 5 % of the best final error of any method.
+
+    Only where they come so near; the lowest error is each replication's own.
+    """
+    sent = measured.paths("floats")
+    return {
+        method: _at(sent[method], first.dropna())
+        for method, first in _first_rounds_near_best(measured).items()
+    }
+
+
+def reached_best(measured: Measured) -> Metric:
+    """Return 1 where a method's means come within 5 % of the best final error, 0 elsewhere."""
+    found = _first_rounds_near_best(measured)
+    return {method: first.notna() * 1.0 for method, first in found.items()}
+
+
 def observed_rate(measured: Measured) -> Metric:
     """Return the rate at which the error of Phase 2 contracts, where it can be told."""
     import pandas as pd
@@ -105,12 +124,32 @@ def _first_rounds(measured: Measured) -> Metric:
     oracle = measured.values.get((ORACLE, "model_error"))
     if oracle is None:
         return {}
+    return _first_below(measured, "model_error", _NEAR_ORACLE * oracle)
+
+
+def _first_rounds_near_best(measured: Measured) -> Metric:
+    """Return the first round near the lowest final error of any method, NaN where there is none."""
+    import pandas as pd
+
+    lowest = pd.DataFrame(measured.metric("means_error")).min(axis=1)
+    return _first_below(measured, "means_error", _NEAR_BEST * lowest)
+
+
+def _first_below(measured: Measured, metric: str, marks: pd.Series) -> Metric:
+    """Return the first round at or below a replication's mark, NaN where there is none."""
     found = {}
-    for method, paths in measured.paths("model_error").items():
-        marks = _NEAR_ORACLE * oracle.reindex(paths.index)
-        below = paths.astype(float).le(marks, axis=0)
+    for method, paths in measured.paths(metric).items():
+        below = paths.astype(float).le(marks.reindex(paths.index), axis=0)
         found[method] = below.idxmax(axis=1).astype(float).where(below.any(axis=1))
     return found
+
+
+def _at(paths: pd.DataFrame, rounds: pd.Series) -> pd.Series:
+    """Return the value of each replication at its round."""
+    import pandas as pd
+
+    values = [float(paths.at[replication, t]) for replication, t in rounds.items()]
+    return pd.Series(values, index=rounds.index)
 
 
 OF_METRICS: dict[str, Callable[[Measured, Metric], Metric]] = {"rank": rank, "log": log}
@@ -118,5 +157,7 @@ DERIVED: dict[str, Callable[[Measured], Metric]] = {
     "floats": floats,
     "rounds_to_oracle": rounds_to_oracle,
     "reached_oracle": reached_oracle,
+    "floats_to_best": floats_to_best,
+    "reached_best": reached_best,
     "observed_rate": observed_rate,
 }

@@ -94,6 +94,6 @@ def _theorem3(estimator: FederatedEstimator, setting: Settings) -> dict[str, flo
         return {}
     largest = max(own.max() for own in estimator.final_radii_ if own.size)
     return {
-        "theorem3": float(largest <= setting.r_min / 4),
-        "sets_apart": float(np.sqrt(largest) <= setting.r_min / 4),
+        "promised": float(largest <= setting.r_min / 4),
+        "promised_by_root": float(np.sqrt(largest) <= setting.r_min / 4),
     }

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Statistic -> the columns of the middle and of the band; sd is added to either side.
-STATISTICS = {"mean": ("mean", "sd"), "median": ("median", "q1", "q3")}
+# Statistic -> the columns of the middle and of the band; a spread is added to either side.
+STATISTICS = {"mean": ("mean", "sd"), "share": ("mean", "se"), "median": ("median", "q1", "q3")}
 
 
 def panels_of(
@@ -95,8 +95,8 @@ def middle_and_band(
 ) -> tuple[pd.Series, tuple[pd.Series, pd.Series]]:
     """Return what a panel draws of its cells, in the unit to be shown.
 
-    ``statistic`` is ``"mean"`` (with one standard deviation to either side, the default) or
-    ``"median"`` (with quartiles).
+    ``statistic`` is ``"mean"`` (with one standard deviation to either side, the default),
+    ``"share"`` (a mean with one standard error) or ``"median"`` (with quartiles).
     """
     columns = STATISTICS[panel.get("statistic", "mean")]
     values = cells[list(columns)].div(cells["scale"], axis=0)
