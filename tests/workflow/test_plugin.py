@@ -81,10 +81,10 @@ def test_the_example_has_a_look_of_its_own():
     from fedmix.views.figures.style import looks_of
 
     alone = looks_of(["OneShotKMeans"], {})["OneShotKMeans"]
-    known = {"FedKmeans": {"color": "sky", "marker": "^", "line": "-"}}
-    together = looks_of(["OneShotKMeans", "FedKmeans"], known)
+    known = {"FedKMeans": {"color": "sky", "marker": "^", "line": "-"}}
+    together = looks_of(["OneShotKMeans", "FedKMeans"], known)
     assert together["OneShotKMeans"].marker == alone.marker
-    assert together["OneShotKMeans"].color != together["FedKmeans"].color
+    assert together["OneShotKMeans"].color != together["FedKMeans"].color
 
 
 def test_no_other_file_knows_the_example():

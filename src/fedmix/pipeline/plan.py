@@ -13,6 +13,7 @@ from fedmix.cells.roles import DIAGNOSTIC, WRITTEN, repeated
 from fedmix.conditions import Where, has_values
 from fedmix.configuration import Document, Keys, merged
 from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.methods import index
 from fedmix.methods.capabilities import able_methods
 
 DEFAULT_VARIANT = "default"
@@ -141,8 +142,8 @@ def plan_study(name: str, paper: str, document: Document, methods: Mapping[str, 
     document : Document
         Its validated configuration, the preset's changes included.
     methods : mapping
-        The method entries of ``config/methods.yaml``. A study whose methods are ``registered``
-        runs every method that can label the points of Gaussian data, with an entry or without.
+        The method entries of ``config/methods.yaml``; a registered method may do without. A study
+        whose methods are ``registered`` runs all that can label the points of Gaussian data.
 
     Returns
     -------
@@ -244,14 +245,13 @@ def _planned_methods(wanted: Document, known: Mapping[str, Any]) -> Iterator[Pla
     for i, entry in enumerate(wanted.content):
         entry = {"name": entry} if isinstance(entry, str) else entry
         source = entry.get("method", entry["name"])
-        if source not in known:
-            raise ConfigurationError(
-                f"{wanted.place(i)}: unknown method {source!r}. {nearest_names(source, known)}"
-            )
+        if source not in known and source not in index():
+            hint = nearest_names(source, {*known, *index()})
+            raise ConfigurationError(f"{wanted.place(i)}: unknown method {source!r}. {hint}")
         if entry["name"] in seen:
             raise ConfigurationError(f"{wanted.place(i)}: {entry['name']!r} is listed twice.")
         seen.add(entry["name"])
-        yield _plan_method(entry, source, known[source])
+        yield _plan_method(entry, source, known.get(source) or _plain(source))
 
 
 def _registered_methods(known: Mapping[str, Any]) -> Iterator[PlannedMethod]:
@@ -259,8 +259,12 @@ def _registered_methods(known: Mapping[str, Any]) -> Iterator[PlannedMethod]:
         entries = {n: e for n, e in known.items() if e["estimator"] == estimator}
         # A method's first entry is the plain one; a new method may do without.
         name = next(iter(entries), estimator)
-        plain = {"estimator": estimator, "label": estimator}
-        yield _plan_method({"name": name}, name, entries.get(name, plain))
+        yield _plan_method({"name": name}, name, entries.get(name) or _plain(estimator))
+
+
+def _plain(estimator: str) -> dict[str, Any]:
+    """Return the entry of a registered method that ``config/methods.yaml`` has none for."""
+    return {"estimator": estimator, "label": estimator}
 
 
 def _plan_method(entry: Mapping[str, Any], source: str, base: Mapping[str, Any]) -> PlannedMethod:
