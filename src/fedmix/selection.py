@@ -46,8 +46,9 @@ class Selection:
         The candidate of the best score; of those that tie, the first.
     scores : DataFrame
         One row a candidate, in their order: its parameters, ``score``, and ``n_undefined``, the
-        clients' values that the criterion could not compute and counted as 0. A candidate that
-        diverged has no score.
+        clients' values that the criterion could not compute and counted as 0; ``behind``, the
+        average over clients of how far it lies behind the best, with its ``standard_error``. A
+        candidate that diverged has no score.
     best_estimator : FederatedEstimator or None
         Fitted with the best parameters to all points; None without ``refit``.
     """
@@ -55,6 +56,17 @@ class Selection:
     best_parameters: dict[str, Any]
     scores: pd.DataFrame
     best_estimator: FederatedEstimator | None = None
+
+    @property
+    def first_near_best(self) -> dict[str, Any]:
+        """The first candidate that is behind the best by at most one standard error.
+
+        Where candidates are in order of what they pool, it is the one that pools least of those not
+        told apart: the one-standard-error rule (Breiman, Friedman, Olshen and Stone 1984).
+        """
+        near = self.scores["behind"] <= self.scores["standard_error"]
+        chosen = self.scores.loc[near.idxmax(), list(self.best_parameters)]
+        return chosen.to_dict()
 
 
 @dataclass(frozen=True)
@@ -198,7 +210,7 @@ def penalty_candidates(clients: Clients, family: str = "gaussian") -> list[float
     Powers of two from 1/2 to 32; for Gaussian data times the typical client's standard deviation,
     as the means that the penalty ties together grow with it.
     """
-    unit = _typical_deviation(clients) if family == "gaussian" else 1.0
+    unit = typical_deviation(clients) if family == "gaussian" else 1.0
     return [unit * 2.0**power for power in range(-1, 6)]
 
 
@@ -299,14 +311,28 @@ def _table(
         None if own is None else np.where(np.isnan(own), 0.0, own).mean(axis=0) for own in measured
     ]
     first = next((own for own in means if own is not None), 0.0) if relative else 0.0
+    scores = [np.nan if own is None else float(average(own - first)) for own in means]
+    best = means[int(np.argmax(np.nan_to_num(scores, nan=-np.inf)))]
+    behind = [None if own is None or best is None else best - own for own in means]
     return pd.DataFrame(
         {
             **candidate,
-            "score": np.nan if own is None else float(average(own - first)),
+            "score": score,
             "n_undefined": 0 if values is None else int(np.isnan(values).sum()),
+            "behind": np.nan if less is None else float(average(less)),
+            "standard_error": np.nan if less is None else _standard_error(less),
         }
-        for candidate, values, own in zip(grid, measured, means, strict=True)
+        for candidate, score, values, less in zip(grid, scores, measured, behind, strict=True)
     )
+
+
+def _standard_error(values: FloatArray) -> float:
+    """Return the standard error of a median, by the median absolute deviation.
+
+    Contaminated clients, which may lie anywhere, must not widen it.
+    """
+    deviation = np.median(np.abs(values - np.median(values)))
+    return float(1.4826 * np.sqrt(np.pi / 2) * deviation / np.sqrt(len(values)))
 
 
 def _log_likelihoods(estimator: FederatedEstimator, seen: Clients, held: Clients) -> list[float]:
@@ -330,7 +356,7 @@ def _agreements(estimator: FederatedEstimator, seen: Clients, held: Clients) -> 
     ]
 
 
-def _typical_deviation(clients: Clients) -> float:
+def typical_deviation(clients: Clients) -> float:
     """Return the median over clients of the standard deviation, in root mean square over columns.
 
     A median, for contaminated clients may lie anywhere. It is 1 where no client has two points

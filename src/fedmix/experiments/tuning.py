@@ -1,0 +1,98 @@
+"""Tuning without labels: what criteria that see none lose to a choice with the labels.
+
+Data, clients and contamination are those of :mod:`fedmix.experiments.real_clustering`. All
+candidates start from the same local fits; fits on a part of the points, from that part alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedmix.clients import Clients
+from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.real_clustering import clients_of, initial_values, make_problem
+from fedmix.experiments.settings.tuning import Settings
+from fedmix.methods.base import FederatedEstimator
+from fedmix.metrics.mixture import misclustering
+from fedmix.selection import choose, typical_deviation
+from fedmix.streams import Streams
+
+if TYPE_CHECKING:
+    from fedmix.data import Dataset
+
+__all__ = ["initial_values", "make_problem", "run"]
+
+Arrays = dict[str, np.ndarray]
+
+#: Metric -> criterion and average over clients of :func:`fedmix.selection.choose`.
+_CRITERIA = {
+    "held_out": ("held_out", "median"),
+    "held_out_mean": ("held_out", "mean"),
+    "silhouette": ("silhouette", "median"),
+    "stability": ("stability", "median"),
+}
+
+
+def run(
+    method: Method,
+    setting: Settings,
+    problem: Arrays,
+    initial: Arrays,
+    data: Dataset,
+    streams: Streams,
+) -> Outcome:
+    """Fit every candidate; the scores, on good clients' test data, are those of what is chosen."""
+    train, test = clients_of(setting, problem, data, streams)
+    name, candidates = setting.parameter, _candidates(setting, train)
+    known: dict[str, Any] = {
+        "n_components": setting.n_components,
+        "components_per_client": setting.n_components,
+        "max_rounds": setting.max_rounds,
+        "tol": setting.tol,
+        "random_state": streams.integer(f"method {method.estimator}"),
+    }
+    shared = {"starts": {"mixtures": (initial["weights"], initial["means"])}}
+    own = {"init": setting.initialization} if method.kind.starts_from == "mixtures" else {}
+    start: dict[str, Any] = own if name == "n_components" else shared  # which has the true number
+    good = np.setdiff1d(np.flatnonzero(test.sizes), problem["contaminated"])
+    labels = test.split(data.labels[problem["test"]])
+    errors, fits = [], []
+    for candidate in candidates:
+        fitted = method.build(known | start | {name: candidate}).fit(train)
+        predicted = fitted.predict(test)
+        errors.append(float(np.mean([misclustering(labels[k], predicted[k]) for k in good])))
+        fits.append(fitted)
+    chosen = _chosen(method.build(known | own), train, name, candidates)
+    found = {"default": errors[0]} | {key: errors[at] for key, at in chosen.items()}
+    oracle = min(errors)
+    regrets = {f"regret_{key}": error - oracle for key, error in found.items()}
+    return Outcome.of(fits[0], {"oracle": oracle, **found, **regrets})
+
+
+def _candidates(setting: Settings, train: Clients) -> list[Any]:
+    """Return the candidates in the data's own scale, whole numbers as such."""
+    if setting.parameter == "penalty_scale":
+        return [typical_deviation(train) * candidate for candidate in setting.candidates]
+    if setting.parameter == "n_components":
+        return [int(candidate) for candidate in setting.candidates]
+    return setting.candidates
+
+
+def _chosen(
+    estimator: FederatedEstimator, train: Clients, name: str, candidates: Sequence[Any]
+) -> dict[str, int]:
+    """Return the place of each criterion's choice among the candidates."""
+    places = {}
+    for key, (criterion, average) in _CRITERIA.items():
+        if criterion == "held_out" and not hasattr(estimator, "score_samples"):
+            continue
+        found = choose(
+            estimator, train, {name: candidates}, criterion, average, n_splits=1, refit=False
+        )
+        places[key] = candidates.index(found.best_parameters[name])
+        if key == "stability":
+            places["near_stable"] = candidates.index(found.first_near_best[name])
+    return places
