@@ -244,7 +244,9 @@ def _planned_methods(wanted: Document, known: Mapping[str, Any]) -> Iterator[Pla
     if wanted.content == REGISTERED:
         yield from _registered_methods(known)
         return
-    entries = [{"name": e} if isinstance(e, str) else e for e in wanted.content]
+    entries: list[dict[str, Any]] = [
+        {"name": e} if isinstance(e, str) else e for e in wanted.content
+    ]
     listed = {e["name"]: e.get("parameters", {}) for e in entries}
     seen: set[str] = set()
     for i, entry in enumerate(entries):
@@ -256,7 +258,8 @@ def _planned_methods(wanted: Document, known: Mapping[str, Any]) -> Iterator[Pla
         if entry["name"] in seen:
             raise ConfigurationError(f"{wanted.place(i)}: {entry['name']!r} is listed twice.")
         seen.add(entry["name"])
-        yield _plan_method(entry, source, known[source], listed.get(source, {}))
+        inherited = {**known[source].get("parameters", {}), **listed.get(source, {})}
+        yield _plan_method(entry, source, {**known[source], "parameters": inherited})
 
 
 def _registered_methods(known: Mapping[str, Any]) -> Iterator[PlannedMethod]:
@@ -268,22 +271,13 @@ def _registered_methods(known: Mapping[str, Any]) -> Iterator[PlannedMethod]:
         yield _plan_method({"name": name}, name, entries.get(name, plain))
 
 
-def _plan_method(
-    entry: Mapping[str, Any],
-    source: str,
-    base: Mapping[str, Any],
-    listed: Mapping[str, Any] | None = None,
-) -> PlannedMethod:
-    """Return a method as an entry of a study has it.
-
-    ``listed`` are the parameters that the study's list gives to the method that it varies.
-    """
+def _plan_method(entry: Mapping[str, Any], source: str, base: Mapping[str, Any]) -> PlannedMethod:
     return PlannedMethod(
         name=entry["name"],
         source=source,
         estimator=base["estimator"],
         label=entry.get("label", base["label"] if source == entry["name"] else entry["name"]),
-        inherited={**base.get("parameters", {}), **(listed or {})},
+        inherited=base.get("parameters", {}),
         parameters=entry.get("parameters", {}),
         where=entry.get("where", {}),
         replications=entry.get("replications"),

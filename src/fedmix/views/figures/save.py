@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("pdf", "svg", "png")
 # What would otherwise carry the time or Matplotlib's version into the bytes.
-_METADATA = {
+_METADATA: Mapping[str, dict[str, str | None]] = {
     "pdf": {"CreationDate": None, "Creator": "fedmix", "Producer": "fedmix"},
     "svg": {"Date": None, "Creator": "fedmix"},
     "png": {"Software": None},
@@ -62,7 +62,7 @@ def save_figure(
         for suffix in formats:
             # Not with_suffix: a stem such as "figure-h0.5" has no suffix to replace.
             path = Path(f"{os.fspath(stem)}.{suffix}")
-            metadata = _METADATA[suffix] | ({_DESCRIPTION[suffix]: about} if about else {})
+            metadata = {**_METADATA[suffix], _DESCRIPTION[suffix]: about}
             with atomic_path(path) as temporary:
                 figure.savefig(temporary, format=suffix, metadata=metadata)
             paths.append(path)
