@@ -109,7 +109,7 @@ def test_every_row_and_method_of_the_paper_has_a_printed_cell(preset):
 
 
 def test_choices_of_the_paper_fill_parameters_that_exist():
-    own = read_space(read_papers(ROOT / "config")["fedgrem"], "reproduction")
+    own = read_space(read_papers(ROOT / "config")["fedgrem"], "paper")
     design = draw_protocols(own)
     protocol = own.protocol("fedgrem_table2", design.iloc[0].to_dict())
     assert set(protocol.setting) == {
