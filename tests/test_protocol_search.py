@@ -135,7 +135,7 @@ def test_preset_that_is_not_listed_has_no_search():
 )
 def test_wrong_spaces_are_named(tmp_path, change, message):
     with pytest.raises(ConfigurationError, match=message):
-        read_space(paper_with(tmp_path, change), "reproduction")
+        read_space(paper_with(tmp_path, change), "paper")
 
 
 def test_unknown_parameter_is_named_before_anything_runs():
