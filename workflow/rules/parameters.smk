@@ -78,7 +78,7 @@ def more_memory(base_mb):
 
 def shown_numbers(wildcards):
     """What the items of a study show of its numbers, without titles and the like."""
-    names = "name kind paper study where metric methods row column unit scale digits printed judged"
+    names = "name kind paper study where metric methods row column unit scale digits printed best judged"
     return [
         {name: getattr(item, name) for name in names.split()}
         for item in ITEMS.values()

@@ -71,7 +71,7 @@ rule export_reproduction:
         tables=[
             f
             for f in item_files(ITEMS)
-            if f.startswith(f"{SHOWN}/tables") and not f.endswith("tex")
+            if f.startswith(f"{SHOWN}/tables") and f.endswith(("csv", "md"))
         ],
         figures=[
             f

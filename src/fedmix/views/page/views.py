@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
 from fedmix.cells.scorecard import COUNTED, counts, judge_numbers, printed_cells
 from fedmix.cells.verdicts import UNDECIDED, VERDICTS
-from fedmix.views.captions import in_words, sentences, stand_in
+from fedmix.views.captions import in_words, replications, sentences, stand_in
 from fedmix.views.tables.build import blocks_of, notes
 from fedmix.views.tables.format import is_missing
 from fedmix.views.tables.layout import Block, Entry
@@ -103,7 +103,11 @@ def table_views(
             {
                 "id": slug(table["name"]),
                 "title": table["title"],
-                "caption": sentences(stand_in(own, table["datasets"]), table["caption"]),
+                "caption": sentences(
+                    stand_in(own, table["datasets"]),
+                    table["caption"],
+                    replications(own, table["preset"], "unless a cell says otherwise"),
+                ),
                 "notes": notes(table, own),
                 "printed": bool((own["printed_text"] != "").any()),
                 "variants": [
