@@ -17,7 +17,7 @@ from synthetic_results import PUBLISHED, cells, shipped_items
 TABLES = {i.name: i for i in shipped_items().values() if i.kind == "table" and i.printed}
 IN_BRACKETS = re.compile(r"\[(.*?)\]")
 LABEL = re.compile(r"\\label{tab:[^:}]*:?([^:}]*)")
-HEAD = re.compile(r"\\multicolumn{2}{c}{(?:\\shortstack{)?(.*?)}+(?= [&\\])")
+HEAD = re.compile(r"\\multicolumn\{2\}\{c\}\{(?:\\shortstack\{)?(.*?)\}+(?= [&\\])")
 
 
 def rows_of(name: str) -> pd.DataFrame:
