@@ -279,6 +279,22 @@ def test_a_trend_is_told_by_its_slope(sign, verdict):
     assert found.verdict == verdict
 
 
+@pytest.mark.parametrize(("noise", "verdict"), [(0.05, "holds"), (6.0, "too few runs")])
+def test_one_metric_moves_more_than_another_only_beyond_their_noise(noise, verdict):
+    rng = np.random.default_rng(0)
+    parts = [
+        frame({"A": mean + noise * rng.normal(size=12)}, metric, setting_v=v).assign(
+            setting=f"v{v}"
+        )
+        for v in (0.1, 1.0, 10.0)
+        for metric, mean in (("count", 10.0 + v), ("error", 10.0))
+    ]
+    wanted = {"metric": "count", "than_metric": "error", "method": "A", "along": "v"}
+    found = answer(pd.concat(parts), "moves_more", **wanted)
+    assert found.verdict == verdict
+    assert found.authors_low < found.authors_smallest < found.authors_high
+
+
 def test_effects_know_their_interval():
     effect = mean_effect([1.0, 2.0, 3.0])
     assert effect.se == pytest.approx(1 / np.sqrt(3))
