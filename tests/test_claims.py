@@ -202,15 +202,6 @@ def test_an_unsaid_choice_decides_where_variants_fall_out_differently():
     assert answer(places(GOOD, GOOD), "ordered", said, **LOWEST).verdict == "holds"
 
 
-def test_the_share_of_protocols_takes_the_place_of_the_variants():
-    claim = {"id": "c", "paper": "p", "section": "1", "claim": "?", "study": "s"}
-    claim |= {"predicate": "ordered", "parameters": LOWEST, "unsaid": "the start"}
-    measured = make_cells(places(GOOD), pd.DataFrame(), [], PUBLISHED, "p", {}, ROLES)
-    [found] = evaluate_claims([claim], measured, protocols={"c": 0.46}).to_dict("records")
-    assert found["verdict"] == "depends on an unsaid choice"
-    assert "46%" in found["remarks"][0]
-
-
 def test_what_a_claim_names_and_nobody_ran_leaves_it_partly_untested():
     said = {"where": {"setting": ["s0", "s7"]}}
     found = answer(places(GOOD), "ordered", said, **LOWEST)

@@ -30,6 +30,7 @@ rule judge_results:
     input:
         cells=all_settings("cells"),
         results=all_settings("results"),
+        searches=lambda wildcards: searches_made(wildcards),
     output:
         **{part: f"results/audit/{part}.csv" for part in AUDIT_PARTS},
         frame="results/cells.parquet",
@@ -50,6 +51,8 @@ rule judge_results:
                 for name in ("about", "tables", "figures", "claims", "discrepancies")
             ),
         ),
+        searches=lambda wildcards: searches_judged(wildcards),
+        kept=content_hash(BASE, "docs/reproduction/protocols/*/*.csv"),
         source=source_hash("fedmix.cells"),
     script:
         "../scripts/judge_results.py"
