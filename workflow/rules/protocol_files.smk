@@ -128,20 +128,18 @@ def protocol_figures(papers):
 def protocol_files(papers):
     """Everything that some papers' searches end in."""
     figures = [figure["path"] for figure in protocol_figures(papers)]
-    tables = [f"results/tables/{paper}_protocols.csv" for paper in papers]
-    return (
-        tables + figures + [f"{IN_REPOSITORY}/{paper}" for paper in papers if paper not in IN_ALL]
-    )
+    return [f"results/tables/{paper}_protocols.csv" for paper in papers] + figures
 
 
 # An archive holds no search, and no method is run to show one.
 IN_ALL = {
     paper: space for paper, space in SEARCHES.items() if space.in_all and not config["archive"]
 }
-
-
-# A search of hours is kept in the repository, where what is in `all` finds it.
+# A search of hours is kept in the repository, where later runs find it.
 IN_REPOSITORY = "docs/reproduction/protocols"
+EXPORTED = [
+    f"{IN_REPOSITORY}/{paper}" for paper, space in SEARCHES.items() if not space.in_all
+]
 
 
 def searches_made(wildcards):
@@ -156,7 +154,6 @@ def searches_made(wildcards):
 def searches_judged(wildcards):
     """The searches that claims are put to, by their folder here or in the repository."""
     found = {f"results/protocols/{paper}/kept": space for paper, space in IN_ALL.items()}
-    for paper, space in SEARCHES.items():
-        if paper not in IN_ALL and (BASE / IN_REPOSITORY / paper).is_dir():
-            found[f"{IN_REPOSITORY}/{paper}"] = space
+    there = [folder for folder in EXPORTED if (BASE / folder).is_dir()]
+    found |= {folder: SEARCHES[Path(folder).name] for folder in there}
     return {folder: {"space": space, **print_of(space)} for folder, space in found.items()}

@@ -177,3 +177,4 @@ localrules:
 rule protocols:
     input:
         protocol_files(SEARCHES),
+        EXPORTED,
