@@ -137,9 +137,7 @@ IN_ALL = {
 }
 # A search of hours is kept in the repository, where later runs find it.
 IN_REPOSITORY = "docs/reproduction/protocols"
-EXPORTED = [
-    f"{IN_REPOSITORY}/{paper}" for paper, space in SEARCHES.items() if not space.in_all
-]
+EXPORTED = [f"{IN_REPOSITORY}/{paper}" for paper, space in SEARCHES.items() if not space.in_all]
 
 
 def searches_made(wildcards):
