@@ -332,7 +332,7 @@ def test_sentences_and_figures_are_made_from_a_search(tmp_path):
     (tmp_path / "words.md").write_text("- Found this.\n- And that.\n")
     inputs = {name: tmp_path / f"{name}.csv" for name in parts} | {"words": tmp_path / "words.md"}
     outputs = [tmp_path / f"t_{kind}.{s}" for kind in CAPTIONS for s in ("svg", "md")]
-    draw_search(own, inputs, outputs)
+    draw_search(own, inputs, outputs, preset="paper")
     assert all(path.stat().st_size > 1000 for path in outputs if path.suffix == ".svg")
     assert "Found this. And that." in (tmp_path / "t_curve.md").read_text()
 

@@ -30,12 +30,14 @@ rule judge_results:
     input:
         cells=all_settings("cells"),
         results=all_settings("results"),
+        timings=all_settings("timings"),
         searches=lambda wildcards: searches_made(wildcards),
     output:
-        **{part: f"results/audit/{part}.csv" for part in AUDIT_PARTS},
-        frame="results/cells.parquet",
-        register="results/audit/discrepancies.md",
-        whole="results/audit/audit.json",
+        **{part: f"{SHOWN}/audit/{part}.csv" for part in AUDIT_PARTS},
+        frame=f"{SHOWN}/cells.parquet",
+        register=f"{SHOWN}/audit/discrepancies.md",
+        whole=f"{SHOWN}/audit/audit.json",
+        run=f"{SHOWN}/audit/run.csv",
     log:
         "logs/judge_results.log",
     conda:
@@ -43,6 +45,7 @@ rule judge_results:
     resources:
         mem_mb=more_memory(4000),
     params:
+        options={key: config[key] for key in RUN_OPTIONS},
         printed=PRINTED_HASH,
         registers=content_hash(
             BASE / "config",

@@ -117,7 +117,7 @@ def protocol_figures(papers):
         {
             "paper": paper,
             "title": f"Which protocol? {getattr(space.tables.get(target), 'title', 'All tables')}",
-            "path": f"results/figures/{paper}_protocols/{target}_{figure}.svg",
+            "path": f"{SHOWN}/figures/{paper}_protocols/{target}_{figure}.svg",
         }
         for paper, space in papers.items()
         for target in space.targets
@@ -128,7 +128,7 @@ def protocol_figures(papers):
 def protocol_files(papers):
     """Everything that some papers' searches end in."""
     figures = [figure["path"] for figure in protocol_figures(papers)]
-    return [f"results/tables/{paper}_protocols.csv" for paper in papers] + figures
+    return [f"{SHOWN}/tables/{paper}_protocols.csv" for paper in papers] + figures
 
 
 # An archive holds no search, and no method is run to show one.

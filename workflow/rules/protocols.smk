@@ -134,11 +134,13 @@ rule tabulate_protocols:
             for target in SEARCHES[wildcards.paper].targets
         ],
     output:
-        "results/tables/{paper}_protocols.csv",
+        f"{SHOWN}/tables/{{paper}}_protocols.csv",
     log:
         "logs/tabulate_protocols/{paper}.log",
     conda:
         "../../environment.yml"
+    params:
+        preset=config["preset"],
     script:
         "../scripts/tabulate_protocols.py"
 
@@ -155,7 +157,7 @@ rule draw_protocols:
         words=f"{SEARCH}/{{target}}/words.md",
     output:
         [
-            f"results/figures/{{paper}}_protocols/{{target}}_{figure}.{suffix}"
+            f"{SHOWN}/figures/{{paper}}_protocols/{{target}}_{figure}.{suffix}"
             for figure in PROTOCOL_FIGURES
             for suffix in ITEM_SUFFIXES["figure"]
         ],
@@ -165,6 +167,7 @@ rule draw_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.paper],
+        preset=config["preset"],
         source=source_hash("fedmix.views.figures.protocols"),
     script:
         "../scripts/draw_protocols.py"

@@ -16,6 +16,7 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.cells.ranks import rank_agreement
     from fedmix.cells.scorecard import cells_table, score_tables
     from fedmix.storage import concatenate, write_records, write_table, write_text
+    from fedmix.views.page.run_description import describe_run, write_description
 
     files = snakemake.input
     repository = Path(snakemake.scriptdir).resolve().parents[1]
@@ -40,5 +41,9 @@ with job(snakemake.log[0], snakemake.threads):
     written = parts | {"claims": claims_table(parts["claims"]).reset_index()}
     for name, part in written.items():
         write_text(snakemake.output[name], part.to_csv(index=False))
+    write_description(
+        snakemake.output.run,
+        describe_run(snakemake.params.options, concatenate(files.timings)),
+    )
     write_text(snakemake.output.register, to_markdown(parts["discrepancies"], papers))
     write_records(snakemake.output.whole, parts)

@@ -93,11 +93,11 @@ def summary_lines(made: Iterable[str], workdir: str | os.PathLike = ".") -> Iter
     """
     there = [Path(path) for path in made if Path(workdir, path).exists()]
     for kind in ("tables", "figures"):
-        names = sorted({path.stem for path in there if path.parent.name == kind})
-        if names:
-            yield f"{kind} in results/{kind}: {', '.join(names)}"
+        for folder in dict.fromkeys(path.parent for path in there if path.parent.name == kind):
+            names = sorted({path.stem for path in there if path.parent == folder})
+            yield f"{kind} in {folder}: {', '.join(names)}"
     yield from _verdicts(Path(workdir), there)
-    alone = [path for path in there if path.parent == Path("results")]
+    alone = [path for path in there if path.parent.parent == Path("results")]
     yield from (f"{_KINDS.get(path.suffix, 'made')}: {path}" for path in alone)
 
 
