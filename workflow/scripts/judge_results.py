@@ -23,12 +23,11 @@ with job(snakemake.log[0], snakemake.threads):
     papers = read_papers(repository / "config")
     items = read_items(papers)
     published = repository / "data" / "published"
-    searches = {}
+    searches = []
     for folder, known in snakemake.params.searches.items():
         root = Path() if folder.startswith("results/") else repository  # made here, or kept there
-        search = read_search(root / folder, published=published, **known)
-        searches[search.space.paper] = search
-    own = [read_cells(files.cells), *(search.nearest_cells() for search in searches.values())]
+        searches.append(read_search(root / folder, published=published, **known))
+    own = [read_cells(files.cells), *(search.nearest_cells() for search in searches)]
     cells = complete(pd.concat(own), items.values(), published)
     claims = read_claims(papers)
     parts = {

@@ -70,7 +70,7 @@ def evaluate_claims(
     claims: Iterable[Mapping[str, Any]],
     cells: pd.DataFrame,
     results: pd.DataFrame | None = None,
-    searches: Mapping[str, Search] | None = None,
+    searches: Iterable[Search] = (),
 ) -> pd.DataFrame:
     """Put every claim to every source, and to chance.
 
@@ -82,9 +82,9 @@ def evaluate_claims(
         Of :func:`fedmix.cells.frame.complete`.
     results : DataFrame, optional
         Gives the trajectories, see :class:`fedmix.cells.evidence.Evidence`.
-    searches : mapping of str to Search, optional
-        By paper. A claim that names an unsaid choice is put to the protocols that were drawn, or
-        without them to the variants that were run.
+    searches : iterable of Search, optional
+        One a study. A claim that names an unsaid choice is put to the protocols that were drawn,
+        or without them to the variants that were run.
 
     Returns
     -------
@@ -105,9 +105,9 @@ def evaluate_claims(
 
     measured, printed = Evidence(cells, results), Evidence.of_print(cells)
     shuffled = [measured.shuffled(draw) for draw in range(SHUFFLES)]
-    searches = searches or {}
+    of_study = {search.space.study: search for search in searches}
     rows = [
-        _evaluate(claim, measured, printed, shuffled, searches.get(claim["paper"]))
+        _evaluate(claim, measured, printed, shuffled, of_study.get(claim.get("study", "")))
         for claim in claims
     ]
     return pd.DataFrame(rows)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DRAWN = "drawn"
-_METRIC = "misclustering"  # what fedmix.protocols measures
+_ROW = "n_contaminated"  # the setting whose values are a table's rows
 _DIGITS = 6  # of an error that is kept
 
 
@@ -51,8 +51,8 @@ def keep(
     best = [own[own["rank"] == 1].assign(kind=NEAREST) for own in scores.values()]
     protocols = pd.concat([design.assign(kind=DRAWN), *best])
     chosen = [own[own["rank"] == 1].assign(kind=NEAREST) for own in nearest.values()]
-    runs = pd.concat([first.assign(kind=DRAWN), *chosen])
-    fit = ["kind", "protocol", "table", "n_contaminated", "replication", "method", "value"]
+    runs = pd.concat([first.assign(kind=DRAWN), *chosen]).rename(columns={_ROW: "row"})
+    fit = ["kind", "protocol", "table", "row", "replication", "method", "value"]
     named = ["kind", "table", "protocol", "distance", *space.choices]
     return {"protocols": protocols[named].round(_DIGITS), "runs": runs[fit].round(_DIGITS)}
 
@@ -91,10 +91,12 @@ class Search:
     def drawn(self) -> Evidence:
         """The first rung, each protocol under its own name.
 
-        As in the search's scores, a method that diverged is behind all others: it errs by 1.
+        As in the search's scores, a method that diverged is behind all others.
         """
         runs = self.runs[self.runs["kind"] == DRAWN]
-        runs = runs.assign(value=runs["value"].fillna(1.0), variant=runs["protocol"])
+        together = runs.groupby(["protocol", "table", "row", "replication"])["value"]
+        worst = together.transform("max").clip(lower=1.0).fillna(1.0)
+        runs = runs.assign(value=runs["value"].fillna(worst), variant=runs["protocol"])
         roles = dict.fromkeys(runs["variant"], DIAGNOSTIC)
         return Evidence(cells_of(self._measured(runs), [], self.published, self.space.paper, roles))
 
@@ -106,26 +108,30 @@ class Search:
         return cells_of(measured, shown, self.published, self.space.paper, {NEAREST: NEAREST})
 
     def _measured(self, runs: pd.DataFrame) -> Iterator[Measured]:
-        by = ["variant", "table", "n_contaminated"]
-        for (variant, table, n_contaminated), own in runs.groupby(by, sort=False):
-            setting = {**self.space.tables[table].setting, "n_contaminated": int(n_contaminated)}
+        by = ["variant", "table", "row"]
+        for (variant, name, row), own in runs.groupby(by, sort=False):
+            table, item = self.space.tables[name], self.items[name]
             place = {
                 "study": self.space.study,
                 "variant": variant,
-                "setting": f"{setting['dataset']}-contaminated{n_contaminated}",
+                "setting": f"{table.title}, {_ROW} {row}",
             }
-            errors = {
+            setting = {**table.setting, _ROW: row}
+            scores = {
                 str(method): fits.set_index("replication")["value"].sort_index()
                 for method, fits in own.groupby("method", sort=False)
             }
             yield Measured(
                 methods={
                     method: place | identity_of(setting, method, self.labels.get(method, method))
-                    for method in errors
+                    for method in scores
                 },
-                values={(method, _METRIC): values.dropna() for method, values in errors.items()},
-                runs={method: values.index.tolist() for method, values in errors.items()},
-                failed={method: int(values.isna().sum()) for method, values in errors.items()},
+                values={
+                    (method, item.metrics_of(method)[0]): values.dropna()
+                    for method, values in scores.items()
+                },
+                runs={method: values.index.tolist() for method, values in scores.items()},
+                failed={method: int(values.isna().sum()) for method, values in scores.items()},
                 trajectories=own.iloc[:0],
             )
 
