@@ -80,7 +80,7 @@ def test_a_run_ends_with_its_files_and_verdicts(tmp_path):
     assert list(summary_lines([*made, "results/p/tables/never.md"], tmp_path)) == [
         "tables in results/p/tables: t1",
         "figures in results/p/figures: f",
-        "printed numbers: 2 reproduced, 1 close",
+        "printed numbers, each in every variant: 2 reproduced, 1 close",
         "claims: 2 reproduced, 1 close",
         "the page with every verdict, to open: results/p/index.html",
     ]

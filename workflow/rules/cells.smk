@@ -31,6 +31,7 @@ rule judge_results:
         cells=all_settings("cells"),
         results=all_settings("results"),
         timings=all_settings("timings"),
+        searches=lambda wildcards: searches_made(wildcards),
     output:
         **{part: f"{SHOWN}/audit/{part}.csv" for part in AUDIT_PARTS},
         frame=f"{SHOWN}/cells.parquet",
@@ -53,6 +54,8 @@ rule judge_results:
                 for name in ("about", "tables", "figures", "claims", "discrepancies")
             ),
         ),
+        searches=lambda wildcards: searches_judged(wildcards),
+        kept=content_hash(BASE, "docs/reproduction/protocols/*/*.csv"),
         source=source_hash("fedmix.cells"),
     script:
         "../scripts/judge_results.py"

@@ -90,6 +90,43 @@ rule score_protocols:
         "../scripts/score_protocols.py"
 
 
+rule keep_protocols:
+    input:
+        design=f"{SEARCH}/design.csv",
+        first=drawn_runs,
+        scores=of_each_table("scores"),
+        nearest=of_each_table("nearest"),
+    output:
+        protocols=f"{SEARCH}/kept/protocols.csv",
+        runs=f"{SEARCH}/kept/runs.csv",
+    log:
+        "logs/keep_protocols/{paper}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        space=lambda wildcards: SEARCHES[wildcards.paper],
+        source=source_hash("fedmix.cells.protocols.kept"),
+    script:
+        "../scripts/keep_protocols.py"
+
+
+rule export_protocols:
+    input:
+        kept=rules.keep_protocols.output,
+        words=lambda wildcards: [
+            f"results/protocols/{wildcards.paper}/{target}/words.md"
+            for target in SEARCHES[wildcards.paper].targets
+        ],
+    output:
+        directory(f"{IN_REPOSITORY}/{{paper}}"),
+    log:
+        "logs/export_protocols/{paper}.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/export_protocols.py"
+
+
 rule tabulate_protocols:
     input:
         lambda wildcards: [
@@ -143,3 +180,4 @@ localrules:
 rule protocols:
     input:
         protocol_files(SEARCHES),
+        EXPORTED,

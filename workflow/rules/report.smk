@@ -59,6 +59,8 @@ rule build_archive:
         "../../environment.yml"
     params:
         options={key: config[key] for key in RUN_OPTIONS},
+        shown=archived_items(),
+        datasets={name: REQUEST.datasets[name] for name, _ in REQUEST.embeddings()},
     script:
         "../scripts/build_archive.py"
 

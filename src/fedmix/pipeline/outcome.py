@@ -103,7 +103,7 @@ def summary_lines(made: Iterable[str], workdir: str | os.PathLike = ".") -> Iter
 
 def _verdicts(workdir: Path, made: Iterable[Path]) -> Iterator[str]:
     """Yield the counts of verdicts, if this run has audited its results."""
-    titles = {"cells": "printed numbers", "claims": "claims"}
+    titles = {"cells": "printed numbers, each in every variant", "claims": "claims"}
     for path in made:
         if path.parent.name == "audit" and path.suffix == ".csv" and path.stem in titles:
             with open(workdir / path, encoding="utf-8", newline="") as stream:
