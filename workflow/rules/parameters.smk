@@ -170,4 +170,16 @@ def page_figures():
         }
         for path in embedding_figures()
     ]
-    return items + embeddings + protocol_figures(IN_ALL)
+    return items + embeddings
+
+
+def page_parameters():
+    """What the pages show beside what files hold."""
+    return {
+        "tables": page_tables(),
+        "figures": page_figures(),
+        "searches": searches_shown(IN_ALL),
+        "options": {key: config[key] for key in RUN_OPTIONS},
+        "papers": {key: paper.title for key, paper in REQUEST.papers.items()},
+        "left_out": list(REQUEST.left_out),
+    }

@@ -94,24 +94,33 @@ def protocol_source(wildcards):
 PROTOCOL_FIGURES = ["curve", "shares", "nearest"]
 
 
-def protocol_figures(papers):
-    """Every figure of some papers' searches; its caption stands beside it."""
+def searches_shown(papers):
+    """Every search of some papers: its findings and its figures, whose captions stand beside them."""
     return [
         {
             "paper": paper,
-            "title": f"Which protocol? {getattr(space.tables.get(target), 'title', 'All tables')}",
-            "path": f"results/figures/{paper}_protocols/{target}_{figure}.svg",
+            "target": target,
+            "words": f"results/protocols/{paper}/{target}/words.md",
+            "figures": [
+                {
+                    "paper": paper,
+                    "title": f"Which protocol? {getattr(space.tables.get(target), 'title', 'All tables')}",
+                    "path": f"results/figures/{paper}_protocols/{target}_{figure}.svg",
+                }
+                for figure in PROTOCOL_FIGURES
+            ],
         }
         for paper, space in papers.items()
         for target in space.targets
-        for figure in PROTOCOL_FIGURES
     ]
 
 
 def protocol_files(papers):
     """Everything that some papers' searches end in."""
-    figures = [figure["path"] for figure in protocol_figures(papers)]
-    return [f"results/tables/{paper}_protocols.csv" for paper in papers] + figures
+    found = searches_shown(papers)
+    figures = [figure["path"] for search in found for figure in search["figures"]]
+    words = [search["words"] for search in found]
+    return [f"results/tables/{paper}_protocols.csv" for paper in papers] + words + figures
 
 
 # An archive holds no search, and no method is run to show one.

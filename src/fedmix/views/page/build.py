@@ -95,9 +95,7 @@ def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
     return index
 
 
-def _shown(
-    page: Page, context: PageContext, numbers: pd.DataFrame, folder: Path
-) -> dict[str, Any]:
+def _shown(page: Page, context: PageContext, numbers: pd.DataFrame, folder: Path) -> dict[str, Any]:
     """Return what the page of a table, a figure or the rest of a paper shows."""
     judged = context.scores, context.ranks
     claims = claims_about(context.claims, page.paper, page.title)

@@ -88,6 +88,10 @@ def table_views(
     for table in tables:
         own = cells[cells["item"] == table["name"]]
         ranked = ranks[ranks["item"] == table["name"]]
+        score = _score(scores, table["name"])
+        blocks = blocks_of(table, own)
+        if score:  # the variant that answers for the paper comes first
+            blocks.sort(key=lambda block: in_words(block.variant) != score["variant"])
         views.append(
             {
                 "id": slug(table["name"]),
@@ -97,10 +101,10 @@ def table_views(
                 "printed": bool((own["printed_text"] != "").any()),
                 "variants": [
                     _variant_view(block, ranked[ranked["variant"] == block.variant], explanations)
-                    for block in blocks_of(table, own)
+                    for block in blocks
                 ],
                 "moved": _moved(numbers[numbers["item"] == table["name"]]),
-                "score": _score(scores, table["name"]),
+                "score": score,
             }
         )
     return views
@@ -173,16 +177,25 @@ def _bar(numbers: dict[str, int]) -> dict[str, Any]:
     return {"total": total, "parts": parts}
 
 
+def score_in_words(score: Mapping[str, Any]) -> str:
+    """Return what a printed table comes to, by the one variant that answers for the paper."""
+    counted = ", ".join(f"{n} {verdict}" for verdict, n in _counted(score).items())
+    return f"{in_words(score['variant']) or 'no variant'}, {counted}. {score['direction']}".rstrip()
+
+
 def _score(scores: pd.DataFrame, item: str) -> dict[str, Any] | None:
     """Return what one printed table comes to; None for a table that holds no printed numbers."""
     for row in scores[scores["item"] == item].to_dict("records"):
-        found = {name: row[name] for name in COUNTED if row[name]}
         power = "" if is_missing(row["power"]) else f"{row['power']:.0%}"
         name = in_words(row["variant"])
-        return {"variant": name, "role": row["role"], "counts": found, "power": power} | {
+        return {"variant": name, "role": row["role"], "counts": _counted(row), "power": power} | {
             "direction": row["direction"]
         }
     return None
+
+
+def _counted(score: Mapping[str, Any]) -> dict[str, int]:
+    return {name: score[name] for name in COUNTED if score[name]}
 
 
 def _moved(summaries: pd.DataFrame) -> dict[str, int]:

@@ -69,5 +69,6 @@ for (const box of document.querySelectorAll(".scroll")) {
     box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
   };
   box.addEventListener("scroll", hint, { passive: true });
-  new ResizeObserver(hint).observe(box);
+  new IntersectionObserver(hint).observe(box);  // also when its variant is chosen
+  window.addEventListener("resize", hint);
 }
