@@ -109,7 +109,7 @@ def test_every_row_and_method_of_the_paper_has_a_printed_cell(preset):
 
 
 def test_choices_of_the_paper_fill_parameters_that_exist():
-    own = read_space(read_papers(ROOT / "config")["fedgrem"], "reproduction")
+    own = read_space(read_papers(ROOT / "config")["fedgrem"], "paper")
     design = draw_protocols(own)
     protocol = own.protocol("fedgrem_table2", design.iloc[0].to_dict())
     assert set(protocol.setting) == {
@@ -135,7 +135,7 @@ def test_preset_that_is_not_listed_has_no_search():
 )
 def test_wrong_spaces_are_named(tmp_path, change, message):
     with pytest.raises(ConfigurationError, match=message):
-        read_space(paper_with(tmp_path, change), "reproduction")
+        read_space(paper_with(tmp_path, change), "paper")
 
 
 def test_unknown_parameter_is_named_before_anything_runs():
