@@ -94,15 +94,24 @@ def test_the_readme_tells_what_was_exported_last():
 
 def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     update = script("update_readme")
-    scorecard = tmp_path / "scorecard.csv"
-    scorecard.write_text(
-        "paper,cells: agrees,cells: differs,claims: holds\nfedgrem,12,3,4\nmixed_regression,0,0,2\n"
-    )
-    monkeypatch.setattr(update, "SCORECARD", scorecard)
+    files = {
+        "scorecard": "paper,cells: agrees,cells: differs,claims: holds,claims: reversed\n"
+        "fedgrem,12,3,4,1\nmixed_regression,0,0,2,0\n",
+        "scores": "paper,item,variant,role,agrees,differs,power,direction\n"
+        "fedgrem,fedgrem_table4,as_coded,authors,12,1,0.5,All below.\n",
+        "claims": "paper,section,verdict\n"
+        'fedgrem,"B.1, Tables 4-5",holds\nfedgrem,Table 4,reversed\nfedgem,Table 4,holds\n',
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    monkeypatch.setattr(update, "KEPT", tmp_path)
     monkeypatch.setattr(update, "PICTURE", tmp_path / "scorecard.svg")
     scores = update.read_scorecard()
-    assert "| 12 agree, 3 differ | 4 hold |" in update.summary(scores)
-    assert update.summary(scores).count("| – | – |") == 1, "a paper that the run had not yet"
+    told = update.summary(scores)
+    assert "| 12 agree, 3 differ | 4 hold, 1 reversed |" in told
+    assert told.count("| – | – |") == 1, "a paper that the run had not yet"
+    link = "[FedGrEM, Table 4](docs/reproduction/tables/fedgrem_table4.md)"
+    assert f"| {link} | as coded: 12 agree, 1 differs | 1 holds, 1 reversed |" in told
     update.draw(scores)
     assert "<svg" in (tmp_path / "scorecard.svg").read_text()
 
