@@ -45,7 +45,7 @@ def escape_plain_text(app, what, name, obj, options, lines):
 
 def copy_run(app, exception):
     """Copy the kept run's pages as they are: they are HTML already, and link to each other."""
-    target = Path(app.outdir) / "reproduction"
+    target = Path(app.outdir, "reproduction")
     for name in ("index.html", "pages", "figures"):
         source = HERE / "reproduction" / name
         if source.is_dir():

@@ -1,4 +1,4 @@
-"""Write what is reproduced into README.md, from the exported run: paper by paper, table by table."""
+"""Write what is reproduced into README.md, from the kept run, paper by paper, table by table."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ def summary(scores: dict[str, dict[str, int]]) -> str:
 def tables() -> list[str]:
     """Return a row for every printed table of the kept run, each with a link to its page."""
     items, claims = read_items(FOLDERS), _rows("claims.csv")
-    verdicts = dict.fromkeys(v for own in read_scorecard().values() for v in _of_kind(own, "claims"))
+    verdicts = dict.fromkeys(
+        v for own in read_scorecard().values() for v in _of_kind(own, "claims")
+    )
     lines = ["| printed table | its numbers | claims about it |", "|---|---|---|"]
     for row in _rows("scores.csv"):
         title = items[row["item"]].title
@@ -128,17 +130,18 @@ def draw(scores: dict[str, dict[str, int]]) -> None:
     matplotlib.rcParams["svg.hashsalt"] = "fedmix"
     import matplotlib.pyplot as plt
 
-    figure, axis = plt.subplots(figsize=(8, 1.7), layout="constrained")
-    for place, key in enumerate(PAPERS):
-        own = _of_kind(scores.get(key, {}), "cells")
-        total, left = max(sum(own.values()), 1), 0.0
+    by_paper = {key: _of_kind(scores.get(key, {}), "cells") for key in PAPERS}
+    shown = {FOLDERS[key].name: own for key, own in by_paper.items() if any(own.values())}
+    figure, axis = plt.subplots(figsize=(8, 0.8 + 0.3 * len(shown)), layout="constrained")
+    for place, own in enumerate(shown.values()):
+        total, left = sum(own.values()), 0.0
         for color, (name, n) in zip(_COLORS, own.items(), strict=False):
             share = n / total
             axis.barh(place, share, left=left, color=color, label=name if not place else "")
             if share > 0.04:
                 axis.text(left + share / 2, place, str(n), ha="center", va="center", fontsize=8)
             left += share
-    axis.set_yticks(range(len(PAPERS)), list(PAPERS))
+    axis.set_yticks(range(len(shown)), list(shown))
     axis.invert_yaxis()
     axis.set(xticks=[], xlim=(0, 1))
     axis.spines[:].set_visible(False)
