@@ -144,6 +144,10 @@ def page_tables():
     return [item_layout(item) for item in ITEMS.values() if item.kind == "table"]
 
 
+def embedding_title(dataset, embedding):
+    return f"{REQUEST.datasets[dataset]['title']}, {embedding.replace('_', ' ')}"
+
+
 def paper_of_embedding(figure):
     """The first paper of which some setting needs an embedding."""
     wanted = {"dataset": figure.parent.name, "embedding": figure.stem}
@@ -164,7 +168,7 @@ def page_figures():
     embeddings = [
         {
             "paper": paper_of_embedding(Path(path)),
-            "title": f"Embedding {Path(path).parent.name}, {Path(path).stem}",
+            "title": embedding_title(Path(path).parent.name, Path(path).stem),
             "caption": "The first two principal axes of the embedding, a colour a class.",
             "path": path,
         }

@@ -15,6 +15,7 @@ from fedmix.storage import write_text
 from fedmix.views.page.contents import Page, pages_of
 from fedmix.views.page.context import Figure, PageContext
 from fedmix.views.page.images import light_image
+from fedmix.views.page.names import names_of, translator
 from fedmix.views.page.views import (
     claim_counts,
     claim_views,
@@ -131,6 +132,7 @@ def _environment(context: PageContext) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["slug"] = slug
+    environment.filters["people"] = translator(names_of(context))
     shared: Mapping[str, Any] = {
         "context": context,
         "paper_names": context.papers,

@@ -10,6 +10,7 @@ from fedmix.cells.scorecard import scorecard
 from fedmix.views.page.build import FOLDER
 from fedmix.views.page.contents import Page
 from fedmix.views.page.context import PageContext
+from fedmix.views.page.names import names_of, translator
 from fedmix.views.page.views import claims_about, entries_about, score_in_words
 from fedmix.views.tables.format import to_markdown
 
@@ -83,19 +84,25 @@ def _figures(page: Page) -> Iterator[str]:
 
 
 def _claims(page: Page, context: PageContext) -> Iterator[str]:
-    claims = claims_about(context.claims, page.paper, page.title)
+    claims, told = (
+        claims_about(context.claims, page.paper, page.title),
+        translator(names_of(context)),
+    )
     if len(claims):
         yield "## What the paper says of it\n"
     for claim in claims.to_dict("records"):
         quote = f" “{claim['quote']}”" if claim["quote"] else ""
-        found = f": {claim['where']}" if claim["where"] else ""
+        found = f": {told(claim['where'])}" if claim["where"] else ""
         yield f"- {claim['claim']}{quote} ({claim['section']}) **{claim['verdict']}**{found}"
 
 
 def _discrepancies(page: Page, context: PageContext) -> Iterator[str]:
-    entries = entries_about(context.discrepancies, page.paper, page.title)
+    entries, told = (
+        entries_about(context.discrepancies, page.paper, page.title),
+        translator(names_of(context)),
+    )
     if entries:
         yield "\n## Discrepancies\n"
     for entry in entries:
-        yield f"- {entry['what']} *{entry['effect']}*"
+        yield f"- {entry['what']} *{told(entry['effect'])}*"
     yield ""
