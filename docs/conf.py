@@ -21,7 +21,7 @@ version = release = fedmix.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "examples"]
+exclude_patterns = ["_build", "examples", "reproduction/protocols"]
 html_theme = "furo"
 html_title = "fedmix"
 html_static_path = ["static"]

@@ -71,7 +71,7 @@ def trajectories(wildcards):
 def item_files(items):
     """The files of tables and figures."""
     return [
-        f"results/{ITEMS[name].kind}s/{name}.{suffix}"
+        f"{SHOWN}/{ITEMS[name].kind}s/{name}.{suffix}"
         for name in items
         for suffix in ITEM_SUFFIXES[ITEMS[name].kind]
     ]

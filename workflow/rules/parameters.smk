@@ -161,7 +161,7 @@ def paper_of_embedding(figure):
 def page_figures():
     """Every figure of the request: where it is and what to say of it."""
     items = [
-        {"paper": item.paper, "title": item.title, "path": f"results/figures/{item.name}.svg"}
+        {"paper": item.paper, "title": item.title, "path": f"{SHOWN}/figures/{item.name}.svg"}
         for item in ITEMS.values()
         if item.kind == "figure"
     ]
@@ -182,8 +182,8 @@ def page_parameters():
     return {
         "tables": page_tables(),
         "figures": page_figures(),
-        "searches": searches_shown(IN_ALL),
-        "options": {key: config[key] for key in RUN_OPTIONS},
+        "searches": searches_run(IN_ALL) + searches_kept(),
+        "preset": config["preset"],
         "papers": {key: paper.title for key, paper in REQUEST.papers.items()},
         "left_out": list(REQUEST.left_out),
     }

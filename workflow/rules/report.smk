@@ -5,7 +5,7 @@ rule explain_cells:
     input:
         cells=rules.judge_results.output.frame,
     output:
-        "results/audit/explanations.json",
+        f"{SHOWN}/audit/explanations.json",
     log:
         "logs/explain_cells.log",
     conda:
@@ -19,16 +19,16 @@ rule explain_cells:
 rule build_page:
     input:
         results=all_settings("results"),
-        timings=all_settings("timings"),
         cells=rules.judge_results.output.frame,
         audit=rules.judge_results.output.whole,
+        run=rules.judge_results.output.run,
         explanations=rules.explain_cells.output[0],
         figures=item_files([name for name, item in ITEMS.items() if item.kind == "figure"])
         + embedding_figures(),
         searches=protocol_files(IN_ALL),
     output:
-        index="results/index.html",
-        pages=directory("results/pages"),
+        index=f"{SHOWN}/index.html",
+        pages=directory(f"{SHOWN}/pages"),
     log:
         "logs/build_page.log",
     conda:
@@ -45,7 +45,7 @@ rule build_archive:
         results=all_settings("results"),
         timings=all_settings("timings"),
     output:
-        "results/archive.zip",
+        f"{SHOWN}/archive.zip",
     log:
         "logs/build_archive.log",
     conda:

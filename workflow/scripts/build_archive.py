@@ -7,10 +7,9 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.storage import concatenate
     from fedmix.views.page.run_description import describe_run
 
-    results = concatenate(snakemake.input.results)
     timings = concatenate(snakemake.input.timings)
     options = snakemake.params.options
-    about = {"options": options, "run": describe_run(options, results, timings)}
+    about = {"options": options, "run": describe_run(options, timings)}
     archive.make(
         [*snakemake.input.results, *snakemake.input.timings], snakemake.output[0], about=about
     )

@@ -10,8 +10,8 @@ with job(snakemake.log[0], snakemake.threads):
         files.cells,
         files.audit,
         files.explanations,
+        files.run,
         files.results,
-        files.timings,
         **snakemake.params.shown,
     )
     build_pages(context, snakemake.output.index)

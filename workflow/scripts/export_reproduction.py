@@ -13,8 +13,8 @@ with job(snakemake.log[0], snakemake.threads):
         files.cells,
         files.audit,
         files.explanations,
+        files.run,
         files.results,
-        files.timings,
         **snakemake.params.shown,
     )
     folder = Path(snakemake.output[0]).parent

@@ -72,7 +72,7 @@ def make(
 
     Examples
     --------
-    >>> make(["results/fedgrem_real/digits/results.parquet"], "results/archive.zip",
+    >>> make(["results/fedgrem_real/digits/results.parquet"], "results/quick/archive.zip",
     ...      about={"options": {"preset": "paper"}})                  # doctest: +SKIP
     """
     files = {_name(Path(path), Path(root).resolve()): Path(path) for path in paths}

@@ -49,7 +49,7 @@ def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
     context : PageContext
         What to show; empty frames leave their sections empty, and say so.
     index : path-like
-        The first page, usually ``index.html``. Pages link to figures where they lie.
+        The first page, usually ``results/<preset>/index.html``; figures are linked where they lie.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.frame import read_cells
 from fedmix.storage import concatenate, read_records
-from fedmix.views.page.run_description import count_failures, describe_run
+from fedmix.views.page.run_description import count_failures, read_description
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,9 +127,8 @@ def read_context(
     cells: str | os.PathLike,
     audit: str | os.PathLike,
     explanations: str | os.PathLike,
+    run: str | os.PathLike,
     results: Iterable[str | os.PathLike],
-    timings: Iterable[str | os.PathLike],
-    options: Mapping[str, Any],
     left_out: Sequence[str] = (),
     figures: Iterable[Mapping[str, Any]] = (),
     searches: Iterable[Mapping[str, Any]] = (),
@@ -139,21 +138,18 @@ def read_context(
 
     Parameters
     ----------
-    cells, audit, explanations : path-like
-        The frame of cells, what was judged by it, and where its numbers come from.
-    results, timings : iterable of path-like
+    cells, audit, explanations, run : path-like
+        The frame of cells, what was judged by it, where its numbers come from, and how it was run.
+    results : iterable of path-like
         Of all settings.
-    options : mapping
-        Preset and overrides.
     left_out : sequence of str
         Settings that were not run, each with the reason.
     figures, searches : iterable of mapping
         Parameters of :class:`Figure` and of :class:`Search`.
     **shown
-        ``papers`` and ``tables`` of :class:`PageContext`.
+        ``papers``, ``tables`` and ``preset`` of :class:`PageContext`.
     """
-    found, timed = concatenate(results), concatenate(timings)
-    provenance = describe_run(options, found, timed)
+    provenance = read_description(run)
     if left_out:
         provenance["Left out"] = "; ".join(left_out)
     return PageContext(
@@ -165,8 +161,7 @@ def read_context(
             for search in searches
         ],
         provenance=provenance,
-        preset=options["preset"],
-        failures=count_failures(found),
+        failures=count_failures(concatenate(results)),
         explanations=json.loads(Path(explanations).read_text(encoding="utf-8")),
         **shown,
     )
