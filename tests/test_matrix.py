@@ -11,9 +11,9 @@ from fedmix.data import Dataset
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
 from fedmix.methods.capabilities import Capabilities, able_methods, capabilities_of, obstacles
-from fedmix.views.captions import usual_n
 from fedmix.views.figures.ranks import draw
-from fedmix.views.tables.build import as_text, blocks_of, notes
+from fedmix.views.tables.build import blocks_of, notes
+from fedmix.views.tables.text import as_text
 from synthetic_cells import laid_out
 from synthetic_results import PUBLISHED, shipped_items
 
@@ -64,7 +64,7 @@ def cells_of(results, timings):
 def shown(cells, name):
     """Return a table of the configuration: its rows of the frame, its text and its notes."""
     item, own = laid_out(ITEMS[name]), cells[cells["item"] == name]
-    return own, as_text(blocks_of(item, own), usual_n(own)), " ".join(notes(item, own))
+    return own, as_text(blocks_of(item, own), own), " ".join(notes(item, own))
 
 
 @pytest.fixture(scope="module")
