@@ -59,7 +59,7 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
 def laid_out(item: Item) -> dict[str, Any]:
     """Return an item of the configuration as the rules hand it to a builder, data sets unnamed."""
-    names = ("name", "paper", "title", "caption", "builder", "options")
+    names = ("name", "paper", "title", "caption", "builder", "direction", "options")
     return {name: getattr(item, name) for name in names} | {
         "preset": "paper",
         "variants": {},
@@ -75,6 +75,7 @@ def item(**changes: Any) -> dict[str, Any]:
         "paper": "paper",
         "title": "Paper, Table 1",
         "caption": "Errors.",
+        "direction": "none",
         "options": {},
         "preset": "quick",
         "variants": {"as_written": "what the text says"},

@@ -108,6 +108,7 @@ def item_layout(item):
         "title": item.title,
         "caption": item.caption,
         "builder": item.builder,
+        "direction": item.direction,
         "options": dict(sorted(item.options.items())),
         "preset": config["preset"],
         "variants": dict(paper.variants),

@@ -49,21 +49,21 @@ class Contrast:
         return max(2.0, ceil((_quantiles() * self.sd / self.printed) ** 2))
 
 
-def contrasts(cells: pd.DataFrame, best: str) -> list[Contrast]:
+def contrasts(cells: pd.DataFrame, direction: str) -> list[Contrast]:
     """Return, for each setting of a table, how the printed best method compares with the next.
 
     Parameters
     ----------
     cells : DataFrame
         The table's rows of the frame of cells.
-    best : {"lowest", "highest", "none"}
+    direction : {"lowest", "highest", "none"}
         Which printed number is the best one; without such there is nothing to compare.
     """
-    if best == "none":
+    if direction == "none":
         return []
     printed = cells[cells["printed_mean"].notna() & (cells["n"] > 1)]
     places = printed.groupby(["variant", "setting", "metric"], sort=False)
-    found = (_best_against_next(own.to_dict("records"), best) for _, own in places)
+    found = (_best_against_next(own.to_dict("records"), direction) for _, own in places)
     return [contrast for contrast in found if contrast is not None]
 
 
@@ -78,10 +78,10 @@ def _of_cells(cells: list[Mapping[str, Any]]) -> Iterator[Contrast]:
         yield Contrast(cell["sd"] / cell["scale"], int(cell["n"]))
 
 
-def _best_against_next(cells: list[Mapping[str, Any]], best: str) -> Contrast | None:
+def _best_against_next(cells: list[Mapping[str, Any]], direction: str) -> Contrast | None:
     import pandas as pd
 
-    ranked = sorted(cells, key=lambda c: c["printed_mean"], reverse=best == "highest")
+    ranked = sorted(cells, key=lambda c: c["printed_mean"], reverse=direction == "highest")
     if len(ranked) < 2:
         return None
     one, two = (pd.Series(c["values"], index=c["replications"]) / c["scale"] for c in ranked[:2])

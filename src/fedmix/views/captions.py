@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
+from statistics import median
 from typing import TYPE_CHECKING
 
+from fedmix.cells.power import LEVEL, POWER, contrasts, differences
 from fedmix.cells.verdicts import RULES
 from fedmix.revision import commit
 from fedmix.views.tables.format import SYMBOLS
@@ -88,3 +91,37 @@ def marks_explained(cells: pd.DataFrame) -> str:
     marks = f"Marks: {', '.join(known)}." if known else ""
     silent = [v for v, sign in SYMBOLS.items() if not sign and v in found]
     return sentences(marks, *(f"{v.capitalize()}: {RULES[v]}." for v in silent))
+
+
+def power(cells: pd.DataFrame, direction: str, difference: str) -> str:
+    """Say the smallest difference that a table could have seen, and what the printed ones need.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        The table's rows of the frame of cells.
+    direction : {"lowest", "highest", "none"}
+        What is best.
+    difference : str
+        A metric that is itself a difference; empty where there is none.
+
+    Returns
+    -------
+    str
+        Empty where a table has no differences.
+    """
+    found = differences(cells, difference) if difference else contrasts(cells, direction)
+    if not found:
+        return ""
+    visible = median(contrast.visible for contrast in found)
+    test = f"{POWER:.0%} power, level {LEVEL:.0%}, paired, median of {len(found)}"
+    if difference:
+        return f"These replications show differences from zero of {visible:.2g} and more ({test})."
+        )
+    needed = sorted(contrast.needed for contrast in found)
+    most = "no number" if needed[-1] == inf else f"{needed[-1]:,.0f}"
+    return (
+        f"These replications show differences of {visible:.2g} and more between the best printed "
+        f"method and the next ({test}). The printed differences would need "
+        f"{median(needed):,.0f} replications (median; from {needed[0]:,.0f} to {most})."
+    )

@@ -143,6 +143,7 @@ def notes(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
     lines = [
         captions.variants_explained(cells, item["variants"]),
         captions.marks_explained(cells),
+        captions.power(cells, item["direction"], item["options"].get("difference", "")),
     ]
     if item["options"].get("left_out"):
         skipped = obstacles()
