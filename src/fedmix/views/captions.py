@@ -117,7 +117,6 @@ def power(cells: pd.DataFrame, direction: str, difference: str) -> str:
     test = f"{POWER:.0%} power, level {LEVEL:.0%}, paired, median of {len(found)}"
     if difference:
         return f"These replications show differences from zero of {visible:.2g} and more ({test})."
-        )
     needed = sorted(contrast.needed for contrast in found)
     most = "no number" if needed[-1] == inf else f"{needed[-1]:,.0f}"
     return (
