@@ -54,7 +54,9 @@ def draw(
     figure, axes = new_figure(len(grid), len(grid[0]), width=3.4, height=3.2)
     for i, row in enumerate(grid):
         for axis, (_, own) in zip(axes[i], row, strict=True):
-            here = paths[paths["setting"].isin(own["setting"])]
+            here = paths[
+                paths["setting"].isin(own["setting"]) & paths["method"].isin(own["method"])
+            ]
             for method, path in here.groupby("method", sort=False):
                 path = path.drop_duplicates(_FLOATS)
                 label, look = series[str(method)]
