@@ -81,11 +81,14 @@ def slopes(cells: Cells, metric: str, rows: list[Mapping[str, Any]]) -> Iterator
                 yield Saying(told["row"], label, with_interval(found), line[0])
 
 
-def advice(cells: Cells, metric: str, alone: str, harmed: str) -> Iterator[Saying]:
+def advice(
+    cells: Cells, metric: str, alone: str, harmed: str, worth: float = 0.01
+) -> Iterator[Saying]:
     """Yield, for every regime (a row of the table), the method of least error, if federation pays.
 
     It pays where that method's error lies below, beyond noise, that of the best fit without
-    exchange, whosever that is. Named beside it are those not told apart from it on the same data.
+    exchange, whosever that is; it does not where the gain is below ``worth`` beyond noise; else it
+    is undecided. Named beside it are those not told apart from it on the same data.
 
     Parameters
     ----------
@@ -94,6 +97,8 @@ def advice(cells: Cells, metric: str, alone: str, harmed: str) -> Iterator[Sayin
         The error in the federation, and that of the same method's fit without exchange.
     harmed : str
         The share of clients that lose.
+    worth : float, default=0.01
+        The least gain worth an exchange, one percentage point.
     """
     for row in dict.fromkeys(c["row"] for c in cells):
         own = [c for c in cells if c["row"] == row and c["n"] > 1]
@@ -106,10 +111,11 @@ def advice(cells: Cells, metric: str, alone: str, harmed: str) -> Iterator[Sayin
         if gain is None:
             continue
         pays = gain.above() == "yes"
+        pays_not = "no exchange" if gain.below(worth) == "yes" else "undecided"
         equal = [c["label"] for c in together[1:] if not _is_more(c, best)]
         lost = [c["mean"] for c in own if (c["metric"], c["label"]) == (harmed, best["label"])]
         points = f"{100 * gain.mean:+.1f} ± {100 * gain.half_width:.1f}"
-        yield Saying(row, "take", best["label"] if pays else "no exchange", best)
+        yield Saying(row, "take", best["label"] if pays else pays_not, best)
         yield Saying(row, "gain over the best fit alone", points, best)
         yield Saying(row, "best alone", by_oneself["label"], by_oneself)
         yield Saying(row, "clients harmed", f"{lost[0]:.0%}" if lost else "–", best)
