@@ -1,0 +1,138 @@
+"""What theory predicts, put to results: slopes, knees, promises, gains and power."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedmix.cells.condensed import condense
+from fedmix.cells.effects import Effect
+from fedmix.cells.power import contrasts, differences
+from fedmix.cells.slopes import exponent, knee
+from fedmix.errors import ConfigurationError, DataError
+from fedmix.metrics.federation import federation_gain
+from fedmix.simulate.mixtures import draw_points, draw_truth
+from fedmix.theory import alignment_conditions, assumption_holds
+
+
+def exact(values) -> list[Effect]:
+    return [Effect(float(value), 0.0, 10) for value in values]
+
+
+def cell(**changes) -> dict:
+    plain = {"row": "r", "label": "A", "variant": "v", "setting": "s", "metric": "error"}
+    plain |= {"n": 4, "scale": 1.0, "replications": [0, 1, 2, 3], "printed_mean": np.nan}
+    return plain | changes
+
+
+def scored(label: str, metric: str, values: list[float], **changes) -> dict:
+    mean, sd = float(np.mean(values)), float(np.std(values, ddof=1))
+    return cell(label=label, metric=metric, values=values, mean=mean, sd=sd, se=sd / 2, **changes)
+
+
+def test_the_slope_of_a_power_law_is_its_exponent():
+    xs = [1.0, 2.0, 8.0, 100.0]
+    assert exponent(xs, exact(3 * x**-0.5 for x in xs)).mean == pytest.approx(-0.5)
+
+
+def test_what_adds_in_squares_is_measured_without_the_noise():
+    xs, noise = [0.0, 1.0, 2.0, 4.0], 0.3
+    effects = exact(np.hypot(noise, 0.1 * x) for x in xs)
+    assert exponent(xs, effects, above=effects[0]).mean == pytest.approx(1.0)
+
+
+def test_a_slope_carries_the_errors_of_its_means():
+    xs = [1.0, np.e]
+    found = exponent(xs, [Effect(1.0, 0.1, 10), Effect(1.0, 0.1, 10)])
+    assert found.mean == pytest.approx(0.0)
+    assert found.se == pytest.approx(0.1 * np.sqrt(2))
+
+
+def test_the_knee_is_where_half_of_the_way_is_done():
+    xs = [0.0, 0.5, 1.0, 2.0, 4.0]
+    assert np.exp(knee(xs, exact(min(x, 1.0) for x in xs)).mean) == pytest.approx(0.5)
+    assert knee(xs, exact([1.0] * 5)) is None
+
+
+def test_a_federation_is_told_by_gain_harm_and_worst_decile():
+    found = federation_gain([0.1, 0.2, 0.3, 0.4], [0.2, 0.2, 0.2, 0.5])
+    assert found["gain"] == pytest.approx(0.025)
+    assert found["harmed"] == 0.25
+    assert found["worst_decile"] == pytest.approx(np.quantile([0.1, 0, -0.1, 0.1], 0.1))
+    with pytest.raises(DataError, match="one a client"):
+        federation_gain([0.1], [0.1, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("together", "taken"),
+    [
+        ([0.10, 0.11, 0.10, 0.11], "A"),
+        ([0.300, 0.301, 0.300, 0.301], "no exchange"),
+        ([0.10, 0.60, 0.10, 0.40], "undecided"),
+    ],
+)
+def test_a_method_is_advised_only_where_it_beats_the_best_fit_alone(together, taken):
+    alone = [0.300, 0.300, 0.301, 0.301]
+    cells = pd.DataFrame(
+        [
+            scored("A", "error", together),
+            scored("A", "alone", [0.5, 0.5, 0.5, 0.51]),
+            scored("B", "error", [0.7, 0.7, 0.7, 0.71]),
+            scored("B", "alone", alone),
+            scored("A", "harmed", [0.0, 0.0, 0.0, 0.0]),
+        ]
+    )
+    told = {"kind": "advice", "metric": "error", "alone": "alone", "harmed": "harmed"}
+    said = {saying.column: saying.text for saying in condense(cells, told)}
+    assert said["take"] == taken
+    assert said["best alone"] == "B"
+
+
+def test_four_times_the_replications_show_half_the_difference():
+    [one] = differences(pd.DataFrame([scored("A", "gain", [0.0, 1.0, 2.0, 3.0])]), "gain")
+    [two] = differences(pd.DataFrame([scored("A", "gain", [0.0, 1.0, 2.0, 3.0], n=16)]), "gain")
+    assert two.visible == pytest.approx(one.visible / 2)
+
+
+def test_a_printed_difference_as_small_as_what_is_visible_needs_the_replications_at_hand():
+    values = [0.0, 1.0, 2.0, 3.0]
+    first = scored("A", "error", values, printed_mean=1.0)
+    cells = pd.DataFrame([first, scored("B", "error", [0.0] * 4, printed_mean=1.1)])
+    [found] = contrasts(cells, "lowest")
+    cells.loc[1, "printed_mean"] = 1.0 + found.visible
+    [again] = contrasts(cells, "lowest")
+    assert again.needed == pytest.approx(4, abs=1)
+    assert contrasts(cells, "none") == []
+
+
+def test_centres_are_equally_far_apart_and_clients_as_far_from_them_as_they_are_told():
+    truth = draw_truth(np.random.default_rng(0), 6, 5, 4, 3.0, 0.5, 2, 7.0)
+    alike = draw_truth(np.random.default_rng(0), 6, 5, 4, 3.0)
+    apart = np.linalg.norm(alike.means[0][:, None] - alike.means[0], axis=-1)
+    assert apart[np.triu_indices(4, 1)] == pytest.approx(3.0)
+    moved = np.linalg.norm(truth.means[:4] - alike.means[:4], axis=-1)
+    assert moved == pytest.approx(0.5)
+    assert np.linalg.norm(truth.means[4:] - alike.means[4:], axis=-1).min() > 6.0
+    assert truth.n_good == 4
+
+
+def test_more_components_than_features_cannot_be_equally_far_apart():
+    with pytest.raises(ConfigurationError, match="as many features"):
+        draw_truth(np.random.default_rng(0), 2, 3, 4, 1.0)
+
+
+def test_points_lie_about_the_means_of_their_components():
+    truth = draw_truth(np.random.default_rng(0), 2, 3, 2, 10.0)
+    clients, labels = draw_points(np.random.default_rng(1), truth, 4000)
+    for k in range(2):
+        for r in range(2):
+            mean = clients[k][labels[k] == r].mean(axis=0)
+            assert mean == pytest.approx(truth.means[k, r], abs=0.1)
+
+
+def test_theorems_promise_less_the_worse_the_start_and_the_more_clients_are_contaminated():
+    assert alignment_conditions(10.0, 0.0, 1.0, 10, 0) == (True, True)
+    assert alignment_conditions(5.0, 0.0, 1.0, 10, 0) == (True, False)
+    assert alignment_conditions(5.0, 0.0, 1.0, 10, 4) == (False, False)
+    assert alignment_conditions(1e9, 0.0, 1.0, 10, 5) == (False, False)
+    assert assumption_holds(400, 10, 10, 3, 5.0)
+    assert not assumption_holds(20, 10, 10, 3, 5.0)
