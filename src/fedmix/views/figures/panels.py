@@ -86,8 +86,9 @@ def series_of(
     column = options.get("series", "method")
     shown = cells.drop_duplicates(column)
     names = shown["label"] if column == "method" else shown[column].map(in_words)
-    styles = looks_of(shown[column], looks)
-    return {key: (str(name), styles[key]) for key, name in zip(shown[column], names, strict=True)}
+    keys = shown[column].astype(str)
+    styles = looks_of(keys, looks)
+    return {key: (str(name), styles[key]) for key, name in zip(keys, names, strict=True)}
 
 
 def middle_and_band(
