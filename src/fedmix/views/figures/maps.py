@@ -35,7 +35,7 @@ def draw(
     -------
     matplotlib.figure.Figure
         Blue is above zero and red below; a square that is crossed is not told apart from zero by
-        two standard errors.
+        two standard errors. A line marks zero where squares on both sides of it are told apart.
     """
     from matplotlib.figure import Figure
 
@@ -70,9 +70,10 @@ def _draw_map(axis: Axes, own: pd.DataFrame, x: str, y: str, most: float) -> Any
     image = axis.imshow(
         values, cmap="RdBu", vmin=-most, vmax=most, origin="lower", aspect="auto", alpha=0.85
     )
-    if min(values.shape) > 1 and np.nanmin(values) < 0 < np.nanmax(values):
+    decided = np.sign(np.where(np.abs(values) > 2 * errors, values, 0.0))
+    if min(values.shape) > 1 and {-1.0, 1.0} <= set(decided.ravel()):
         axis.contour(values, levels=[0.0], colors="black", linewidths=1.5)
-    for i, j in zip(*np.nonzero(np.abs(values) <= 2 * errors), strict=True):
+    for i, j in zip(*np.nonzero(decided == 0), strict=True):
         axis.plot(j, i, marker="x", color="0.35", markersize=5)
     axis.set_xticks(range(len(means.columns)), [f"{value:g}" for value in means.columns])
     axis.set_yticks(range(len(means.index)), [f"{value:g}" for value in means.index])
