@@ -46,27 +46,19 @@ class Selection:
         The candidate of the best score; of those that tie, the first.
     scores : DataFrame
         One row a candidate, in their order: its parameters, ``score``, and ``n_undefined``, the
-        clients' values that the criterion could not compute and counted as 0; ``behind``, the
-        average over clients of how far it lies behind the best, with its ``standard_error``. A
-        candidate that diverged has no score.
+        clients' values that the criterion could not compute and counted as 0. A candidate that
+        diverged has no score.
+    by_client : ndarray of shape (n_candidates, n_clients)
+        What the scores are averages of: each client's mean over folds, of the clients with points
+        held out; NaN where a candidate diverged.
     best_estimator : FederatedEstimator or None
         Fitted with the best parameters to all points; None without ``refit``.
     """
 
     best_parameters: dict[str, Any]
     scores: pd.DataFrame
+    by_client: FloatArray
     best_estimator: FederatedEstimator | None = None
-
-    @property
-    def first_near_best(self) -> dict[str, Any]:
-        """The first candidate that is behind the best by at most one standard error.
-
-        Where candidates are in order of what they pool, it is the one that pools least of those not
-        told apart: the one-standard-error rule (Breiman, Friedman, Olshen and Stone 1984).
-        """
-        near = self.scores["behind"] <= self.scores["standard_error"]
-        chosen = self.scores.loc[near.idxmax(), list(self.best_parameters)]
-        return chosen.to_dict()
 
 
 @dataclass(frozen=True)
@@ -176,7 +168,7 @@ def choose(
         )
     best = grid[int(scores["score"].fillna(-np.inf).argmax())]
     fitted = clone(estimator).set_params(**best).fit(clients) if refit else None
-    return Selection(best, scores, fitted)
+    return Selection(best, scores, _by_client(measured), fitted)
 
 
 def choose_penalty(method: FederatedEstimator, clients: Clients) -> float:
@@ -298,6 +290,17 @@ def _measure(
     return np.array(measured) if measured else None
 
 
+def _by_client(measured: Sequence[FloatArray | None]) -> FloatArray:
+    """Return each candidate's means over folds, (candidates, clients), NaN where it diverged."""
+    n_clients = next((own.shape[1] for own in measured if own is not None), 0)
+    return np.array(
+        [
+            np.full(n_clients, np.nan) if own is None else np.nan_to_num(own).mean(axis=0)
+            for own in measured
+        ]
+    )
+
+
 def _table(
     grid: Sequence[Mapping[str, Any]],
     measured: Sequence[FloatArray | None],
@@ -311,28 +314,14 @@ def _table(
         None if own is None else np.where(np.isnan(own), 0.0, own).mean(axis=0) for own in measured
     ]
     first = next((own for own in means if own is not None), 0.0) if relative else 0.0
-    scores = [np.nan if own is None else float(average(own - first)) for own in means]
-    best = means[int(np.argmax(np.nan_to_num(scores, nan=-np.inf)))]
-    behind = [None if own is None or best is None else best - own for own in means]
     return pd.DataFrame(
         {
             **candidate,
-            "score": score,
+            "score": np.nan if own is None else float(average(own - first)),
             "n_undefined": 0 if values is None else int(np.isnan(values).sum()),
-            "behind": np.nan if less is None else float(average(less)),
-            "standard_error": np.nan if less is None else _standard_error(less),
         }
-        for candidate, score, values, less in zip(grid, scores, measured, behind, strict=True)
+        for candidate, values, own in zip(grid, measured, means, strict=True)
     )
-
-
-def _standard_error(values: FloatArray) -> float:
-    """Return the standard error of a median, by the median absolute deviation.
-
-    Contaminated clients, which may lie anywhere, must not widen it.
-    """
-    deviation = np.median(np.abs(values - np.median(values)))
-    return float(1.4826 * np.sqrt(np.pi / 2) * deviation / np.sqrt(len(values)))
 
 
 def _log_likelihoods(estimator: FederatedEstimator, seen: Clients, held: Clients) -> list[float]:

@@ -34,6 +34,9 @@ _CRITERIA = {
     "silhouette": ("silhouette", "median"),
     "stability": ("stability", "median"),
 }
+#: A candidate by which more of the clients lose held-out likelihood is not taken for its stability.
+#: Contaminated clients, of which theory allows a third, lose by any pooling.
+_VETO = 2 / 3
 
 
 def run(
@@ -85,14 +88,17 @@ def _chosen(
     estimator: FederatedEstimator, train: Clients, name: str, candidates: Sequence[Any]
 ) -> dict[str, int]:
     """Return the place of each criterion's choice among the candidates."""
-    places = {}
-    for key, (criterion, average) in _CRITERIA.items():
-        if criterion == "held_out" and not hasattr(estimator, "score_samples"):
-            continue
-        found = choose(
+    found = {
+        key: choose(
             estimator, train, {name: candidates}, criterion, average, n_splits=1, refit=False
         )
-        places[key] = candidates.index(found.best_parameters[name])
-        if key == "stability":
-            places["near_stable"] = candidates.index(found.first_near_best[name])
+        for key, (criterion, average) in _CRITERIA.items()
+        if criterion != "held_out" or hasattr(estimator, "score_samples")
+    }
+    places = {key: candidates.index(own.best_parameters[name]) for key, own in found.items()}
+    if "held_out" in found:
+        likelihoods = found["held_out"].by_client
+        losers = np.mean(likelihoods < likelihoods[0], axis=1)
+        stability = found["stability"].scores["score"].to_numpy()
+        places["vetoed"] = int(np.argmax(np.where(losers <= _VETO, stability, -np.inf)))
     return places

@@ -31,11 +31,11 @@ METRICS = {
     "held_out_mean": "The same by the mean over clients.",
     "silhouette": "That of the candidate of largest silhouette.",
     "stability": "That of the most stable candidate.",
-    "near_stable": "That of the first candidate within one standard error of the most stable.",
+    "vetoed": "That of the most stable one by which at most two thirds of the clients lose likelihood.",
     "regret_held_out": "`held_out` less `oracle`.",
     "regret_held_out_mean": "`held_out_mean` less `oracle`.",
     "regret_silhouette": "`silhouette` less `oracle`.",
     "regret_stability": "`stability` less `oracle`.",
-    "regret_near_stable": "`near_stable` less `oracle`.",
+    "regret_vetoed": "`vetoed` less `oracle`.",
     "regret_default": "`default` less `oracle`.",
 }
