@@ -31,7 +31,7 @@ METRICS = {
     "held_out_mean": "The same by the mean over clients.",
     "silhouette": "That of the candidate of largest silhouette.",
     "stability": "That of the most stable candidate.",
-    "vetoed": "That of the most stable one by which at most two thirds of the clients lose likelihood.",
+    "vetoed": "That of the most stable one by which no more than two thirds of clients lose.",
     "regret_held_out": "`held_out` less `oracle`.",
     "regret_held_out_mean": "`held_out_mean` less `oracle`.",
     "regret_silhouette": "`silhouette` less `oracle`.",
