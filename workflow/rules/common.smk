@@ -87,4 +87,4 @@ def prepare_folder():
         raise WorkflowError(str(error)) from None
 
 
-ITEM_SUFFIXES = {"table": ["csv", "md", "tex"], "figure": ["pdf", "svg", "png", "md"]}
+ITEM_SUFFIXES = {"table": ["csv", "md", "tex", "html"], "figure": ["pdf", "svg", "png", "md"]}

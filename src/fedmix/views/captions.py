@@ -69,6 +69,12 @@ def written_by() -> str:
     return f"Commit {commit()}."
 
 
+def best_explained(cells: pd.DataFrame) -> list[str]:
+    """Say what stands in bold, if anything does."""
+    bold = "In bold: the best, and what a paired test cannot tell from it (99 % interval)."
+    return [bold] if (cells["best"] != "").any() else []
+
+
 def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> str:
     """Explain the variants that are shown, where the paper's folder says what they are."""
     shown = [name for name in dict.fromkeys(cells["variant"]) if name in explained]
