@@ -113,6 +113,7 @@ def item_layout(item):
         "variants": dict(paper.variants),
         "datasets": {name: entry["title"] for name, entry in REQUEST.datasets.items()},
         "looks": looks_in(paper),
+        "left_out": left_out(STUDIES[item.study]) if item.options.get("left_out") else {},
     }
 
 
