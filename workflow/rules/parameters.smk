@@ -57,18 +57,28 @@ def experiment_hash(wildcards):
     )
 
 
-def method_parameters(wildcards):
-    method = method_of(wildcards)
-    return {
-        "name": method.name,
-        "estimator": method.estimator,
-        "parameters": dict(sorted(method.parameters.items())),
-    }
+def methods_of(wildcards):
+    """The methods that a job runs, with their parameters there."""
+    study, setting = STUDIES[wildcards.study], setting_of(wildcards)
+    block = next(b for b in study.blocks(setting) if b.name == wildcards.block)
+    return [study.method_in(name, setting) for name in block.methods]
 
 
-def method_hash(wildcards):
-    """Hash of the code behind a method, so that a change reruns this method alone."""
-    return source_hash(method_registry.index()[method_of(wildcards).estimator])
+def methods_parameters(wildcards):
+    return [
+        {
+            "name": method.name,
+            "estimator": method.estimator,
+            "parameters": dict(sorted(method.parameters.items())),
+        }
+        for method in methods_of(wildcards)
+    ]
+
+
+def method_hashes(wildcards):
+    """Hash of the code behind each method, so that a change reruns this method alone."""
+    index = method_registry.index()
+    return {method.name: source_hash(index[method.estimator]) for method in methods_of(wildcards)}
 
 
 def more_memory(base_mb):
