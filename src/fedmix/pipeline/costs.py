@@ -17,6 +17,8 @@ from fedmix.errors import ConfigurationError
 
 # In a method's place: what the methods of a replication share, its clients and initial values.
 SHARED = "shared"
+# In a study's place: the embedding of a data set, by its name in the method's.
+EMBEDDINGS = "embeddings"
 COLUMNS = ("study", "dataset", "method", "seconds", "memory", "benchmark")
 _JOB = 600.0  # seconds of work: short enough to be spread, and its start is less than a hundredth
 _UNKNOWN = 1.0  # seconds of a method of which nothing is known
@@ -54,7 +56,7 @@ class Costs:
         """Return CPU seconds a replication: of this method here, else of its nearest relatives.
 
         The nearest are the method in other data sets of the study, then in other studies, then the
-        whole study. What the methods share costs nothing where nothing is known of it.
+        whole study. What the methods share, and an embedding, costs nothing where nothing is known.
 
         Parameters
         ----------
@@ -64,13 +66,13 @@ class Costs:
             that the costs were measured on.
         """
         relatives = [(study, dataset, method), (study, None, method)]
-        if method != SHARED:
+        if method != SHARED and study != EMBEDDINGS:
             relatives += [(None, None, method), (study, None, None)]
         for key in relatives:
             near = self._like(key)
             if near:
                 return fmean(c.seconds * (unit / c.benchmark if unit else 1.0) for c in near)
-        return 0.0 if method == SHARED else _UNKNOWN
+        return 0.0 if method == SHARED or study == EMBEDDINGS else _UNKNOWN
 
     def memory(self, study: str) -> float:
         """Return the largest known memory of a job of a study in MB, or 0."""
