@@ -5,6 +5,7 @@ import pytest
 
 from fedmix import methods
 from fedmix.errors import ConfigurationError
+from fedmix.experiments import settings
 from fedmix.experiments.base import Method, told
 
 KNOWN = {

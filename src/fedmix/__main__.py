@@ -106,8 +106,10 @@ def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
     """Return what is foretold or known of a request's costs, in this machine's seconds."""
     from fedmix.pipeline.actual import against_lines, costs_text, read_actual
     from fedmix.pipeline.forecast import forecast, forecast_lines
+    from fedmix.pipeline.jobs import prepare_process
     from fedmix.pipeline.speed import benchmark
 
+    prepare_process()
     unit = benchmark()
     if options.command == "costs":
         return [costs_text(read_actual(request, options.results), unit).rstrip()]

@@ -25,8 +25,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 _KEY = "made_from"
-_ROW = "round metric value status message rounds converged floats_up floats_down".split()
-_TIMING = "status seconds cpu_seconds shared_seconds warm".split()
+_ROW = [
+    "round",
+    "metric",
+    "value",
+    "status",
+    "message",
+    "rounds",
+    "converged",
+    "floats_up",
+    "floats_down",
+]
+_TIMING = ["status", "seconds", "cpu_seconds", "shared_seconds", "warm"]
 
 
 def key_of(*parts: Any) -> str:

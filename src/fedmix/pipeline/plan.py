@@ -182,17 +182,17 @@ def run_kinds(studies: Iterable[Study]) -> dict[str, RunKind]:
     found: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for study in studies:
         for setting in study.settings.values():
-            together: dict[tuple[str, ...], list[str]] = {}
+            blocks_by_methods: dict[tuple[str, ...], list[str]] = {}
             for block in study.blocks(setting):
-                together.setdefault(block.methods, []).append(block.name)
-            for methods, blocks in together.items():
+                blocks_by_methods.setdefault(block.methods, []).append(block.name)
+            for methods, blocks in blocks_by_methods.items():
                 key = (study.name, methods, tuple(blocks))
                 found.setdefault(key, []).append(setting.folder)
     number = Counter[str]()
     kinds = {}
-    for (name, methods, blocks), settings in found.items():
+    for (name, methods, names), settings in found.items():
         number[name] += 1
-        kinds[f"run_{name}_{number[name]}"] = RunKind(name, methods, blocks, tuple(settings))
+        kinds[f"run_{name}_{number[name]}"] = RunKind(name, methods, names, tuple(settings))
     return kinds
 
 
