@@ -49,7 +49,7 @@ def run(results, seconds):
 
 def test_a_forecast_counts_methods_what_they_share_and_the_starts_of_jobs():
     [study] = forecast(request_of_two_methods()).studies
-    assert study.jobs == 2 * 4 + 2 * 2
+    assert study.jobs == 2 * 4 + 2
     assert study.hours == pytest.approx(2 * 40 * (2.0 + 8.0 + 1.0) / 3600)
     assert study.starts == pytest.approx(study.jobs * STARTUP / 3600)
     assert study.memory == 512.0

@@ -13,7 +13,6 @@ SETTINGS = [
 ITS_JOBS_AND_WHAT_FOLLOWS = {
     "run": 2,
     "collect_setting": 2,
-    "make_cells": 2,
     "make_table": 1,
     "fedgrem_table1": 1,
 }
@@ -74,7 +73,7 @@ def test_the_code_of_a_method_that_does_not_run_reruns_nothing(pipeline):
 def test_a_label_reruns_the_cells_and_the_table_alone(pipeline):
     pipeline.edit("config/methods.yaml", "label: FedGrEM\n", "label: Fed-GrEM\n")
     assert pipeline.planned("fedgrem_table1") == {
-        "make_cells": 2,
+        "collect_setting": 2,
         "make_table": 1,
         "fedgrem_table1": 1,
     }

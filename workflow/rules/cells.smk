@@ -1,40 +1,21 @@
 # The frame of cells: every number of ours, once, beside its printed partner; and what follows.
 
 
-# What lies in the repository is no job's input but a parameter, the hash of its content: a clone
-# elsewhere, or files as new as a checkout makes them, have nothing to remake.
-PRINTED_HASH = content_hash(BASE, "data/published/*/*.csv")
 AUDIT_PARTS = ["cells", "scores", "ranks", "claims", "discrepancies"]
-
-
-rule make_cells:
-    input:
-        results="results/{study}/{setting}/results.parquet",
-        timings="results/{study}/{setting}/timings.parquet",
-    output:
-        "results/{study}/{setting}/cells.parquet",
-    log:
-        "logs/make_cells/{study}/{setting}.log",
-    conda:
-        "../../environment.yml"
-    params:
-        shown=shown_numbers,
-        study=study_parameters,
-        printed=PRINTED_HASH,
-        source=source_hash("fedmix.cells.frame"),
-    script:
-        "../scripts/make_cells.py"
 
 
 rule judge_results:
     input:
         cells=all_settings("cells"),
         results=all_settings("results"),
+        timings=all_settings("timings"),
+        searches=lambda wildcards: searches_made(wildcards),
     output:
-        **{part: f"results/audit/{part}.csv" for part in AUDIT_PARTS},
-        frame="results/cells.parquet",
-        register="results/audit/discrepancies.md",
-        whole="results/audit/audit.json",
+        **{part: f"{SHOWN}/audit/{part}.csv" for part in AUDIT_PARTS},
+        frame=f"{SHOWN}/cells.parquet",
+        register=f"{SHOWN}/audit/discrepancies.md",
+        whole=f"{SHOWN}/audit/audit.json",
+        run=f"{SHOWN}/audit/run.csv",
     log:
         "logs/judge_results.log",
     conda:
@@ -42,6 +23,7 @@ rule judge_results:
     resources:
         mem_mb=more_memory(4000),
     params:
+        options={key: config[key] for key in RUN_OPTIONS},
         printed=PRINTED_HASH,
         registers=content_hash(
             BASE / "config",
@@ -50,6 +32,8 @@ rule judge_results:
                 for name in ("about", "tables", "figures", "claims", "discrepancies")
             ),
         ),
+        searches=lambda wildcards: searches_judged(wildcards),
+        kept=content_hash(BASE, "docs/reproduction/protocols/*/*.csv"),
         source=source_hash("fedmix.cells"),
     script:
         "../scripts/judge_results.py"

@@ -1,6 +1,10 @@
 # From wildcards to parameters: each job gets its slice of the configuration, sorted, and the hash
 # of the code behind it, so that a change reruns just what it touches.
 
+# What lies in the repository is no job's input but a parameter, the hash of its content: a clone
+# elsewhere, or files as new as a checkout makes them, have nothing to remake.
+PRINTED_HASH = content_hash(BASE, "data/published/*/*.csv")
+
 
 def dataset_sources(wildcards):
     """A data set's registry entry without its embeddings, which do not change the raw data."""
@@ -167,7 +171,7 @@ def paper_of_embedding(figure):
 def page_figures():
     """Every figure of the request: where it is and what to say of it."""
     items = [
-        {"paper": item.paper, "title": item.title, "path": f"results/figures/{item.name}.svg"}
+        {"paper": item.paper, "title": item.title, "path": f"{SHOWN}/figures/{item.name}.svg"}
         for item in ITEMS.values()
         if item.kind == "figure"
     ]

@@ -76,12 +76,29 @@ def protocol_data(wildcards):
 
 def printed_tables(wildcards):
     """What the printed numbers of a search are found by."""
-    space = SEARCHES[wildcards.paper]
+    return print_of(SEARCHES[wildcards.paper])
+
+
+def print_of(space):
     methods = STUDIES[space.study].methods.values()
     return {
         "items": {table: ITEMS[table] for table in space.tables},
         "labels": {method.name: method.label for method in methods},
     }
+
+
+def of_each_table(name):
+    """A file of the search for each table by itself."""
+    return lambda wildcards: [
+        f"results/protocols/{wildcards.paper}/{table}/{name}.csv"
+        for table in SEARCHES[wildcards.paper].tables
+    ]
+
+
+def drawn_runs(wildcards):
+    """The first rung's runs on all tables."""
+    space = SEARCHES[wildcards.paper]
+    return [path for table in space.tables for path in protocol_runs(space.paper, table, [0])]
 
 
 def protocol_source(wildcards):
@@ -100,7 +117,7 @@ def protocol_figures(papers):
         {
             "paper": paper,
             "title": f"Which protocol? {getattr(space.tables.get(target), 'title', 'All tables')}",
-            "path": f"results/figures/{paper}_protocols/{target}_{figure}.svg",
+            "path": f"{SHOWN}/figures/{paper}_protocols/{target}_{figure}.svg",
         }
         for paper, space in papers.items()
         for target in space.targets
@@ -111,10 +128,30 @@ def protocol_figures(papers):
 def protocol_files(papers):
     """Everything that some papers' searches end in."""
     figures = [figure["path"] for figure in protocol_figures(papers)]
-    return [f"results/tables/{paper}_protocols.csv" for paper in papers] + figures
+    return [f"{SHOWN}/tables/{paper}_protocols.csv" for paper in papers] + figures
 
 
 # An archive holds no search, and no method is run to show one.
 IN_ALL = {
     paper: space for paper, space in SEARCHES.items() if space.in_all and not config["archive"]
 }
+# A search of hours is kept in the repository, where later runs find it.
+IN_REPOSITORY = "docs/reproduction/protocols"
+EXPORTED = [f"{IN_REPOSITORY}/{paper}" for paper, space in SEARCHES.items() if not space.in_all]
+
+
+def searches_made(wildcards):
+    """What is kept of the searches that `all` runs."""
+    return [
+        f"results/protocols/{paper}/kept/{name}.csv"
+        for paper in IN_ALL
+        for name in ("protocols", "runs")
+    ]
+
+
+def searches_judged(wildcards):
+    """The searches that claims are put to, by their folder here or in the repository."""
+    found = {f"results/protocols/{paper}/kept": space for paper, space in IN_ALL.items()}
+    there = [folder for folder in EXPORTED if (BASE / folder).is_dir()]
+    found |= {folder: SEARCHES[Path(folder).name] for folder in there}
+    return {folder: {"space": space, **print_of(space)} for folder, space in found.items()}

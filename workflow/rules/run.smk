@@ -14,14 +14,14 @@ for name, kind in RUN_KINDS.items():
         output:
             results=update(kind.files(".parquet")),
             timings=update(kind.files(".timings.parquet")),
-        wildcard_constraints:
-            study=kind.study,
-            setting="|".join(map(re.escape, kind.settings)),
-            block="|".join(kind.blocks),
         log:
             "logs/run_methods/{study}/{setting}/{block}.log",
         benchmark:
             "results/{study}/{setting}/{block}.benchmark.tsv"
+        wildcard_constraints:
+            study=kind.study,
+            setting="|".join(map(re.escape, kind.settings)),
+            block="|".join(kind.blocks),
         conda:
             "../../environment.yml"
         threads: 1

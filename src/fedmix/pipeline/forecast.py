@@ -96,7 +96,7 @@ def _forecast_study(study: Study, unit: float | None) -> StudyForecast:
         for block in study.blocks(setting):
             seconds.append(job_seconds(study, setting, block.methods, block.name, unit))
             fits += len(block.methods) * len(replications_of(block.name))
-    jobs = len(seconds) + 2 * len(study.settings)  # the results are gathered and become cells
+    jobs = len(seconds) + len(study.settings)  # the results of each are gathered
     return StudyForecast(
         study=study.name,
         jobs=jobs,
