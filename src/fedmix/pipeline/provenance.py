@@ -29,6 +29,11 @@ def source_hash(*modules: str) -> str:
     -------
     str
         16 hexadecimal digits. A comment changes it, code of another method does not.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If there is no such module: the hash of nothing would never change.
     """
     digest = hashlib.sha256()
     for name in source_files(*modules):
@@ -39,6 +44,9 @@ def source_hash(*modules: str) -> str:
 
 def source_files(*modules: str) -> list[str]:
     """Return the modules' files and all of fedmix that they import, relative to the package."""
+    for module in modules:
+        if _path(module) is None:
+            raise ModuleNotFoundError(f"no module {module!r} in {ROOT}: its code has no hash")
     asked = [name for module in modules for name in (module, *_modules_within(module))]
     files = set().union(*map(_closure, asked), *map(_other_files_within, modules))
     return sorted(path.relative_to(ROOT).as_posix() for path in files)
