@@ -47,6 +47,7 @@ _PLAIN = {
     "verdict": "",
     "is_stand_in": False,
     "role": "written",
+    "best": "",
 }
 
 

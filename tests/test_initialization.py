@@ -33,7 +33,7 @@ def data_for(family, **parameters):
     return regression if family == "regression" else gaussian
 
 
-@pytest.mark.parametrize("name", ["eee", "ward", "kmeans++10", "kmeans10"])
+@pytest.mark.parametrize("name", ["eee", "bic", "ward", "kmeans++10", "kmeans10"])
 def test_separated_components_are_found(name):
     weights, means = initialize(data_for("gaussian"), 3, name)
     truth = np.full((2, 3), 1 / 3), np.tile(CENTRES, (2, 1, 1))

@@ -12,7 +12,8 @@ from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
 from fedmix.methods.capabilities import Capabilities, able_methods, capabilities_of, obstacles
 from fedmix.views.figures.ranks import draw
-from fedmix.views.tables.build import as_text, blocks_of, notes
+from fedmix.views.tables.build import blocks_of, notes
+from fedmix.views.tables.text import as_text
 from synthetic_cells import laid_out
 from synthetic_results import PUBLISHED, shipped_items
 

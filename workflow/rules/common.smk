@@ -60,6 +60,8 @@ except FedmixError as error:
 
 STUDIES = REQUEST.studies
 ITEMS = REQUEST.items
+# What people look at is each preset's own; what is run is shared.
+SHOWN = f"results/{config['preset']}"
 
 
 wildcard_constraints:
@@ -85,4 +87,4 @@ def prepare_folder():
         raise WorkflowError(str(error)) from None
 
 
-ITEM_SUFFIXES = {"table": ["csv", "md", "tex"], "figure": ["pdf", "svg", "png", "md"]}
+ITEM_SUFFIXES = {"table": ["csv", "md", "tex", "html"], "figure": ["pdf", "svg", "png", "md"]}

@@ -78,7 +78,7 @@ def more_memory(base_mb):
 
 def shown_numbers(wildcards):
     """What the items of a study show of its numbers, without titles and the like."""
-    names = "name kind paper study where metric methods row column unit scale digits printed judged"
+    names = "name kind paper study where metric methods row column unit scale digits printed best judged"
     return [
         {name: getattr(item, name) for name in names.split()}
         for item in ITEMS.values()
@@ -144,6 +144,10 @@ def page_tables():
     return [item_layout(item) for item in ITEMS.values() if item.kind == "table"]
 
 
+def embedding_title(dataset, embedding):
+    return f"{REQUEST.datasets[dataset]['title']}, {embedding.replace('_', ' ')}"
+
+
 def paper_of_embedding(figure):
     """The first paper of which some setting needs an embedding."""
     wanted = {"dataset": figure.parent.name, "embedding": figure.stem}
@@ -157,17 +161,29 @@ def paper_of_embedding(figure):
 def page_figures():
     """Every figure of the request: where it is and what to say of it."""
     items = [
-        {"paper": item.paper, "title": item.title, "path": f"results/figures/{item.name}.svg"}
+        {"paper": item.paper, "title": item.title, "path": f"{SHOWN}/figures/{item.name}.svg"}
         for item in ITEMS.values()
         if item.kind == "figure"
     ]
     embeddings = [
         {
             "paper": paper_of_embedding(Path(path)),
-            "title": f"Embedding {Path(path).parent.name}, {Path(path).stem}",
+            "title": embedding_title(Path(path).parent.name, Path(path).stem),
             "caption": "The first two principal axes of the embedding, a colour a class.",
             "path": path,
         }
         for path in embedding_figures()
     ]
-    return items + embeddings + protocol_figures(IN_ALL)
+    return items + embeddings
+
+
+def page_parameters():
+    """What the pages show beside what files hold."""
+    return {
+        "tables": page_tables(),
+        "figures": page_figures(),
+        "searches": searches_run(IN_ALL) + searches_kept(),
+        "preset": config["preset"],
+        "papers": {key: paper.title for key, paper in REQUEST.papers.items()},
+        "left_out": list(REQUEST.left_out),
+    }

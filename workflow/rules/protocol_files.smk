@@ -76,12 +76,29 @@ def protocol_data(wildcards):
 
 def printed_tables(wildcards):
     """What the printed numbers of a search are found by."""
-    space = SEARCHES[wildcards.paper]
+    return print_of(SEARCHES[wildcards.paper])
+
+
+def print_of(space):
     methods = STUDIES[space.study].methods.values()
     return {
         "items": {table: ITEMS[table] for table in space.tables},
         "labels": {method.name: method.label for method in methods},
     }
+
+
+def of_each_table(name):
+    """A file of the search for each table by itself."""
+    return lambda wildcards: [
+        f"results/protocols/{wildcards.paper}/{table}/{name}.csv"
+        for table in SEARCHES[wildcards.paper].tables
+    ]
+
+
+def drawn_runs(wildcards):
+    """The first rung's runs on all tables."""
+    space = SEARCHES[wildcards.paper]
+    return [path for table in space.tables for path in protocol_runs(space.paper, table, [0])]
 
 
 def protocol_source(wildcards):
@@ -94,27 +111,67 @@ def protocol_source(wildcards):
 PROTOCOL_FIGURES = ["curve", "shares", "nearest"]
 
 
-def protocol_figures(papers):
-    """Every figure of some papers' searches; its caption stands beside it."""
+def search_shown(paper, target, words, figures):
+    """What the page shows of a search: its words, and figures with their captions beside them."""
+    title = getattr(SEARCHES[paper].tables.get(target), "title", "All tables")
+    shown = [{"paper": paper, "title": f"Which protocol? {title}", "path": f} for f in figures]
+    return {"paper": paper, "target": target, "words": words, "figures": shown}
+
+
+def searches_run(papers):
+    """Every search of some papers, as this run makes it."""
     return [
-        {
-            "paper": paper,
-            "title": f"Which protocol? {getattr(space.tables.get(target), 'title', 'All tables')}",
-            "path": f"results/figures/{paper}_protocols/{target}_{figure}.svg",
-        }
+        search_shown(
+            paper,
+            target,
+            f"results/protocols/{paper}/{target}/words.md",
+            [f"{SHOWN}/figures/{paper}_protocols/{target}_{f}.svg" for f in PROTOCOL_FIGURES],
+        )
         for paper, space in papers.items()
         for target in space.targets
-        for figure in PROTOCOL_FIGURES
     ]
 
 
 def protocol_files(papers):
     """Everything that some papers' searches end in."""
-    figures = [figure["path"] for figure in protocol_figures(papers)]
-    return [f"results/tables/{paper}_protocols.csv" for paper in papers] + figures
+    found = searches_run(papers)
+    figures = [figure["path"] for search in found for figure in search["figures"]]
+    words = [search["words"] for search in found]
+    return [f"{SHOWN}/tables/{paper}_protocols.csv" for paper in papers] + words + figures
 
 
 # An archive holds no search, and no method is run to show one.
 IN_ALL = {
     paper: space for paper, space in SEARCHES.items() if space.in_all and not config["archive"]
 }
+# A search of hours is kept in the repository, where later runs find it.
+IN_REPOSITORY = "docs/reproduction/protocols"
+EXPORTED = [f"{IN_REPOSITORY}/{paper}" for paper, space in SEARCHES.items() if not space.in_all]
+
+
+def searches_kept():
+    """Every search that lies in the repository, with the figures that lie there beside its words."""
+    return [
+        search_shown(paper, target, str(words), sorted(map(str, folder.glob(f"{target}_*.svg"))))
+        for paper, space in SEARCHES.items()
+        for folder in [BASE / IN_REPOSITORY / paper]
+        for target in space.targets
+        if not space.in_all and (words := folder / f"{target}.md").is_file()
+    ]
+
+
+def searches_made(wildcards):
+    """What is kept of the searches that `all` runs."""
+    return [
+        f"results/protocols/{paper}/kept/{name}.csv"
+        for paper in IN_ALL
+        for name in ("protocols", "runs")
+    ]
+
+
+def searches_judged(wildcards):
+    """The searches that claims are put to, by their folder here or in the repository."""
+    found = {f"results/protocols/{paper}/kept": space for paper, space in IN_ALL.items()}
+    there = [folder for folder in EXPORTED if (BASE / folder).is_dir()]
+    found |= {folder: SEARCHES[Path(folder).name] for folder in there}
+    return {folder: {"space": space, **print_of(space)} for folder, space in found.items()}

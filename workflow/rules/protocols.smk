@@ -90,6 +90,49 @@ rule score_protocols:
         "../scripts/score_protocols.py"
 
 
+rule keep_protocols:
+    input:
+        design=f"{SEARCH}/design.csv",
+        first=drawn_runs,
+        scores=of_each_table("scores"),
+        nearest=of_each_table("nearest"),
+    output:
+        protocols=f"{SEARCH}/kept/protocols.csv",
+        runs=f"{SEARCH}/kept/runs.csv",
+    log:
+        "logs/keep_protocols/{paper}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        space=lambda wildcards: SEARCHES[wildcards.paper],
+        source=source_hash("fedmix.cells.protocols.kept"),
+    script:
+        "../scripts/keep_protocols.py"
+
+
+rule export_protocols:
+    input:
+        kept=rules.keep_protocols.output,
+        words=lambda wildcards: [
+            f"results/protocols/{wildcards.paper}/{target}/words.md"
+            for target in SEARCHES[wildcards.paper].targets
+        ],
+        figures=lambda wildcards: [
+            f"{SHOWN}/figures/{wildcards.paper}_protocols/{target}_{figure}.{suffix}"
+            for target in SEARCHES[wildcards.paper].targets
+            for figure in PROTOCOL_FIGURES
+            for suffix in ("svg", "md")
+        ],
+    output:
+        directory(f"{IN_REPOSITORY}/{{paper}}"),
+    log:
+        "logs/export_protocols/{paper}.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/export_protocols.py"
+
+
 rule tabulate_protocols:
     input:
         lambda wildcards: [
@@ -97,11 +140,13 @@ rule tabulate_protocols:
             for target in SEARCHES[wildcards.paper].targets
         ],
     output:
-        "results/tables/{paper}_protocols.csv",
+        f"{SHOWN}/tables/{{paper}}_protocols.csv",
     log:
         "logs/tabulate_protocols/{paper}.log",
     conda:
         "../../environment.yml"
+    params:
+        preset=config["preset"],
     script:
         "../scripts/tabulate_protocols.py"
 
@@ -115,10 +160,9 @@ rule draw_protocols:
         scores=f"{SEARCH}/{{target}}/scores.csv",
         nearest=f"{SEARCH}/{{target}}/nearest.csv",
         shares=f"{SEARCH}/{{target}}/shares.csv",
-        words=f"{SEARCH}/{{target}}/words.md",
     output:
         [
-            f"results/figures/{{paper}}_protocols/{{target}}_{figure}.{suffix}"
+            f"{SHOWN}/figures/{{paper}}_protocols/{{target}}_{figure}.{suffix}"
             for figure in PROTOCOL_FIGURES
             for suffix in ITEM_SUFFIXES["figure"]
         ],
@@ -128,6 +172,7 @@ rule draw_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.paper],
+        preset=config["preset"],
         source=source_hash("fedmix.views.figures.protocols"),
     script:
         "../scripts/draw_protocols.py"
@@ -140,3 +185,4 @@ localrules:
 rule protocols:
     input:
         protocol_files(SEARCHES),
+        EXPORTED,

@@ -5,7 +5,7 @@ rule explain_cells:
     input:
         cells=rules.judge_results.output.frame,
     output:
-        "results/audit/explanations.json",
+        f"{SHOWN}/audit/explanations.json",
     log:
         "logs/explain_cells.log",
     conda:
@@ -19,29 +19,22 @@ rule explain_cells:
 rule build_page:
     input:
         results=all_settings("results"),
-        timings=all_settings("timings"),
         cells=rules.judge_results.output.frame,
+        audit=rules.judge_results.output.whole,
+        run=rules.judge_results.output.run,
+        explanations=rules.explain_cells.output[0],
         figures=item_files([name for name, item in ITEMS.items() if item.kind == "figure"])
         + embedding_figures(),
-        audit=rules.judge_results.output.whole,
-        explanations=rules.explain_cells.output,
+        searches=protocol_files(IN_ALL),
     output:
-        report(
-            "results/index.html",
-            caption="../report/page.rst",
-            category="Scorecard",
-            labels={"item": "The whole page", "kind": "page"},
-        ),
+        index=f"{SHOWN}/index.html",
+        pages=directory(f"{SHOWN}/pages"),
     log:
         "logs/build_page.log",
     conda:
         "../../environment.yml"
     params:
-        tables=page_tables(),
-        figures=page_figures(),
-        options={key: config[key] for key in RUN_OPTIONS},
-        papers={key: paper.title for key, paper in REQUEST.papers.items()},
-        left_out=list(REQUEST.left_out),
+        shown=page_parameters(),
         source=source_hash("fedmix.views.page"),
     script:
         "../scripts/build_page.py"
@@ -52,33 +45,23 @@ rule build_archive:
         results=all_settings("results"),
         timings=all_settings("timings"),
     output:
-        "results/archive.zip",
+        f"{SHOWN}/archive.zip",
     log:
         "logs/build_archive.log",
     conda:
         "../../environment.yml"
     params:
         options={key: config[key] for key in RUN_OPTIONS},
+        shown=archived_items(),
+        datasets={name: REQUEST.datasets[name] for name, _ in REQUEST.embeddings()},
     script:
         "../scripts/build_archive.py"
 
 
 rule export_reproduction:
     input:
-        results=all_settings("results"),
-        timings=all_settings("timings"),
-        cells=rules.judge_results.output.frame,
-        audit=rules.judge_results.output.whole,
-        tables=[
-            f
-            for f in item_files(ITEMS)
-            if f.startswith("results/tables") and not f.endswith("tex")
-        ],
-        figures=[
-            f
-            for f in item_files(ITEMS)
-            if f.startswith("results/figures") and f.endswith(("svg", "md"))
-        ],
+        **rules.build_page.input,
+        tables=[f for f in item_files(ITEMS) if f.endswith(".md") and "/tables/" in f],
     output:
         "docs/reproduction/README.md",
     log:
@@ -86,7 +69,8 @@ rule export_reproduction:
     conda:
         "../../environment.yml"
     params:
-        options={key: config[key] for key in RUN_OPTIONS},
+        shown=page_parameters(),
         command=f"snakemake --cores 2 reproduction --config preset={config['preset']} mirror=<folder>",
+        source=source_hash("fedmix.views.page"),
     script:
         "../scripts/export_reproduction.py"

@@ -5,21 +5,22 @@ rule make_table:
     input:
         cells=item_input("cells"),
     output:
-        "results/tables/{item}.csv",
+        f"{SHOWN}/tables/{{item}}.csv",
         report(
-            "results/tables/{item}.md",
+            f"{SHOWN}/tables/{{item}}.md",
             caption="../report/item.rst",
             category=item_category,
             labels=item_labels,
         ),
-        "results/tables/{item}.tex",
+        f"{SHOWN}/tables/{{item}}.tex",
+        f"{SHOWN}/tables/{{item}}.html",
     log:
         "logs/make_table/{item}.log",
     conda:
         "../../environment.yml"
     params:
         item=item_parameters,
-        source=source_hash("fedmix.views.tables.build"),
+        source=source_hash("fedmix.views.tables"),
     script:
         "../scripts/make_table.py"
 
@@ -30,15 +31,15 @@ rule make_figure:
         # Cells have no rounds: what is drawn round by round comes from the results themselves.
         results=trajectories,
     output:
-        "results/figures/{item}.pdf",
+        f"{SHOWN}/figures/{{item}}.pdf",
         report(
-            "results/figures/{item}.svg",
+            f"{SHOWN}/figures/{{item}}.svg",
             caption="../report/item.rst",
             category=item_category,
             labels=item_labels,
         ),
-        "results/figures/{item}.png",
-        "results/figures/{item}.md",
+        f"{SHOWN}/figures/{{item}}.png",
+        f"{SHOWN}/figures/{{item}}.md",
     log:
         "logs/make_figure/{item}.log",
     conda:

@@ -7,6 +7,9 @@ and ``means`` (R, d).
 
 from __future__ import annotations
 
+import warnings
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
@@ -19,6 +22,9 @@ from fedmix.initialization.local_fits import (
     shared_noise_em,
     unit_scale_em,
 )
+
+if TYPE_CHECKING:
+    from sklearn.mixture import GaussianMixture
 
 FloatArray = NDArray[np.float64]
 Fit = tuple[FloatArray, FloatArray]
@@ -38,12 +44,24 @@ def shared_covariance(client: Clients, n_components: int, generator: np.random.G
 
 def ward(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:
     """Identity-covariance EM from Ward's hierarchical clustering."""
+    return _identity_em(client, _ward_centres(client[0], n_components, generator))[:2]
+
+
+def covariance_by_bic(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:
+    """Full Gaussian mixtures from Ward's clustering; the covariances with the lowest BIC count.
+
+    scikit-learn's four kinds stand for four of the fourteen that the R package mclust chooses from
+    by default: spherical (VII), diagonal (VVI), one for all components (EEE), free (VVV). As there,
+    a kind that becomes singular is passed over; where all do, covariances are the identity.
+    """
     points = client[0]
-    labels = ward_labels(points, n_components, generator)
-    centres = in_turn(points, n_components)
-    for r in np.unique(labels):
-        centres[r] = points[labels == r].mean(axis=0)
-    return _identity_em(client, centres)[:2]
+    centres = _ward_centres(points, n_components, generator)
+    kinds = ("spherical", "diag", "tied", "full")
+    mixtures = [m for kind in kinds if (m := _gaussian_mixture(points, centres, kind)) is not None]
+    if not mixtures:
+        return _identity_em(client, centres)[:2]
+    best = min(mixtures, key=lambda mixture: mixture.bic(points))
+    return best.weights_, best.means_
 
 
 def kmeans_plus_plus(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:
@@ -115,6 +133,33 @@ def _identity_em(client: Clients, centres: FloatArray) -> tuple[FloatArray, Floa
     equal = np.full((1, len(centres)), 1.0 / len(centres))
     weights, means, log_likelihood = unit_scale_em(client, "gaussian", equal, centres[None].copy())
     return weights[0], means[0], log_likelihood
+
+
+def _gaussian_mixture(points: FloatArray, centres: FloatArray, kind: str) -> GaussianMixture | None:
+    """Fit a mixture from centres (R, d); None where a covariance becomes singular."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
+
+    mixture = GaussianMixture(
+        len(centres), covariance_type=kind, means_init=centres, random_state=0
+    )
+    try:
+        with warnings.catch_warnings(), threadpool_limits(1):
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than seeds
+            return mixture.fit(points)
+    except ValueError:
+        return None
+
+
+def _ward_centres(
+    points: FloatArray, n_components: int, generator: np.random.Generator
+) -> FloatArray:
+    """Return the means of Ward's clusters; points in turn where there are too few clusters."""
+    labels = ward_labels(points, n_components, generator)
+    centres = in_turn(points, n_components)
+    for r in np.unique(labels):
+        centres[r] = points[labels == r].mean(axis=0)
+    return centres
 
 
 def ward_labels(

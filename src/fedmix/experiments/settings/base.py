@@ -14,6 +14,7 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 #: Strategies of :mod:`fedmix.initialization` for Gaussian mixtures.
 GaussianStart = Literal[
     "eee",
+    "bic",
     "kmeans++",
     "kmeans++10",
     "kmeans1",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,7 @@ import pandas as pd
 from fedmix.cells.protocols.outcome import drawn_nearest
 from fedmix.cells.protocols.space import Space
 from fedmix.storage import write_text
-from fedmix.views.captions import in_words
+from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_figure
 from fedmix.views.figures.style import COLORS, house_style
@@ -36,7 +35,7 @@ OUTCOMES = {"distance": "log distance from the print", "lowest": "whether the me
 
 
 def draw_search(
-    space: Space, inputs: Mapping[str, str], outputs: Iterable[str | os.PathLike]
+    space: Space, inputs: Mapping[str, str], outputs: Iterable[str | os.PathLike], preset: str
 ) -> None:
     """Draw the three figures of one target and write them, each with its caption beside it.
 
@@ -44,9 +43,11 @@ def draw_search(
     ----------
     space : Space
     inputs : mapping
-        The CSV files ``first, scores, nearest`` and ``shares``, and ``words``, what was found.
+        The CSV files ``first, scores, nearest`` and ``shares``.
     outputs : iterable of path-like
         Stems that end in ``_curve``, ``_shares`` and ``_nearest``, with suffixes.
+    preset : str
+        What was run.
     """
     import matplotlib
 
@@ -58,19 +59,20 @@ def draw_search(
             "shares": shares(space, parts["shares"]),
             "nearest": nearest(space, parts["nearest"]),
         }
-    words = Path(inputs["words"]).read_text(encoding="utf-8")
-    captions = {**CAPTIONS, "curve": f"{CAPTIONS['curve']} {_as_prose(words)}"}
+    origin = f"{_replications(parts['scores'])} Preset {preset}. {written_by()}"
     for path in outputs:
         stem, _, suffix = os.fspath(path).rpartition(".")
         figure = stem.rpartition("_")[2]
+        below = f"{CAPTIONS[figure]} {origin}"
         if suffix == "md":
-            write_text(path, captions[figure] + "\n")
+            write_text(path, below + "\n")
         else:
-            save_figure(figures[figure], stem, [suffix])
+            save_figure(figures[figure], stem, [suffix], about=below)
 
 
-def _as_prose(points: str) -> str:
-    return " ".join(line.removeprefix("- ") for line in points.splitlines())
+def _replications(scores: pd.DataFrame) -> str:
+    low, high = scores["replications"].min(), scores["replications"].max()
+    return f"n = {low}{f' to {high}' if high > low else ''} replications a protocol."
 
 
 def read_search(path: str | os.PathLike) -> pd.DataFrame:
