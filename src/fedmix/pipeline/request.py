@@ -19,6 +19,7 @@ from fedmix.configuration import (
     validate,
 )
 from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.methods import use_plugins
 from fedmix.pipeline.choice import with_methods, with_metrics
 from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.plan import RUNTIME, Setting, Study
@@ -84,6 +85,7 @@ def read_request(
     """
     folder = Path(folder)
     options = read_options(folder, options)
+    use_plugins(options["plugins"])
     configuration = read_configuration(folder)
     preset, known = options["preset"], configuration.presets
     if preset not in known:
