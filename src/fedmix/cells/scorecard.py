@@ -111,8 +111,8 @@ def score_tables(cells: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         ``paper, item, variant, role``, a column of :data:`COUNTED` each, ``power`` (the mean over
-        its numbers), ``below``, ``above``, ``median_in_se`` and ``direction``, a sentence that is
-        empty where fewer than two numbers can be held against the print.
+        its numbers), ``below``, ``above``, ``median_in_se`` and ``direction``, a sentence. Where
+        fewer than two numbers can be held against the print it is empty.
     """
     import pandas as pd
 
