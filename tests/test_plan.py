@@ -163,3 +163,17 @@ def test_a_variant_that_names_no_role_decides_nothing_and_a_study_without_varian
     plain = document()
     plain.content.pop("variants", None)
     assert plan_study("s", "fedgrem", plain, METHODS).roles == {"default": "written"}
+
+
+def test_a_method_is_called_as_it_is_registered_unless_its_parameters_differ():
+    entries = read_yaml(ROOT / "config" / "methods.yaml")
+    assert all(e["estimator"] == name for name, e in entries.items() if "parameters" not in e)
+
+
+def test_a_registered_method_needs_no_entry():
+    document = study(methods=["LocalEM", {"name": "mine", "method": "FedEM"}])
+    planned = plan(document, {"FedGMM": {"estimator": "FedGMM", "label": "Fed-GMM"}})
+    assert {m.name: (m.estimator, m.label) for m in planned.methods.values()} == {
+        "LocalEM": ("LocalEM", "LocalEM"),
+        "mine": ("FedEM", "mine"),
+    }
