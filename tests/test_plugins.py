@@ -122,3 +122,14 @@ def test_an_entry_point_to_nowhere_is_told(installed):
         path.unlink()
     finished = run("from fedmix import methods; methods.index()", installed=str(installed))
     assert "names the module acme.clustering.mine, which is not there" in finished.stderr
+
+
+def test_a_folder_without_a_method_is_told_whoever_names_it(tmp_path):
+    code = (
+        "import sys\n"
+        "from fedmix.methods import use_plugins\n"
+        "use_plugins(sys.argv[1] if len(sys.argv) > 1 else None)"
+    )
+    for told in ({"FEDMIX_PLUGINS": str(tmp_path)}, {}):
+        named = f"import sys; sys.argv[1:] = {[] if told else [str(tmp_path)]}\n"
+        assert f"plug-ins {tmp_path} has no method" in run(named + code, **told).stderr
