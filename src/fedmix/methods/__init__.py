@@ -35,8 +35,8 @@ def use_plugins(folder: str | os.PathLike | None) -> None:
     own = f"{plugins.__name__}."
     if plugins.__path__ and not any(module.startswith(own) for module in index().values()):
         raise ConfigurationError(
-            f"The folder of plug-ins {plugins.__path__[0]} has no method: a class under @register in "
-            "a file whose name is a module's, such as my_method.py."
+            f"The folder of plug-ins {plugins.__path__[0]} has no method: a class under @register "
+            "in a file whose name is a module's, such as my_method.py."
         )
 
 
