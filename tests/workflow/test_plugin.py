@@ -60,7 +60,7 @@ def test_the_examples_appear_in_plan_results_tables_and_figures(extended):
     assert (scores > 0.3).all()
     table = (extended.work / "results/mine/tables/matrix_table.md").read_text(encoding="utf-8")
     assert "| OneShotKMeans |" in table
-    assert "blobs, 1 of 6 contaminated" in table
+    assert "Three blobs, 1 of 6 contaminated" in table
     figure = (extended.work / "results/mine/figures/matrix_figure.svg").read_text(encoding="utf-8")
     assert "OneShotKMeans" in figure
 
