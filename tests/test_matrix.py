@@ -10,7 +10,7 @@ from fedmix.cells.frame import make_cells
 from fedmix.cells.ranks import critical_difference, mean_ranks
 from fedmix.data import Dataset
 from fedmix.experiments.base import Method
-from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
+from fedmix.experiments.runner import Scenario, run_block, tables_of
 from fedmix.methods.capabilities import Capabilities, able_methods, capabilities_of, obstacles
 from fedmix.pipeline.choice import left_out
 from fedmix.views.figures.ranks import draw
@@ -45,12 +45,9 @@ def frames():
     centres = np.array([[0.0, 0, 0], [20, 0, 0], [0, 20, 0]])
     data = Dataset("three", centres[labels] + rng.standard_normal((240, 3)), labels, None)
     scenario = Scenario("matrix", "default", "three", "matrix", SETTING, data)
-    problems = make_problems(scenario, range(1))
-    initial = make_initial_values(scenario, problems, range(1))
-    parts = [
-        run_block(scenario, Method(name, name), problems, initial, range(1))
-        for name in able_methods()
-    ]
+    chosen = [Method(name, name) for name in able_methods()]
+    fits = run_block(scenario, chosen, range(1))
+    parts = [tables_of(scenario, method, fits, range(1)) for method in chosen]
     return [pd.concat(part, ignore_index=True) for part in zip(*parts, strict=True)]
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.scorecard import score_tables
-from fedmix.views.page import PageContext, build_page
+from fedmix.views.page import PageContext, build_pages
 from fedmix.views.tables.build import build_table
 from synthetic_cells import laid_out
 from synthetic_results import PUBLISHED, cells, shipped_items
@@ -140,13 +140,15 @@ def test_the_page_has_every_printed_number_in_its_place(tmp_path):
         cells(),
         scores=score_tables(cells()),
         ranks=pd.DataFrame({"item": [], "variant": []}),
-        claims=pd.DataFrame({"paper": [], "verdict": []}),
+        claims=pd.DataFrame({"paper": [], "section": [], "verdict": []}),
         discrepancies=pd.DataFrame({"paper": [], "where": []}),
         papers={"fedgrem": "FedGrEM", "fedgem": "FedGEM"},
         tables=[laid_out(item) for item in TABLES.values()],
     )
     reader = PrintedTexts()
-    reader.feed(build_page(context, tmp_path / "index.html").read_text(encoding="utf-8"))
+    build_pages(context, tmp_path / "index.html")
+    for page in (tmp_path / "pages").glob("*_table*.html"):
+        reader.feed(page.read_text(encoding="utf-8"))
     for name in TABLES:
         own = rows_of(name)
         columns = list(dict.fromkeys(own["column"]))
