@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.methods.capabilities import obstacles
 from fedmix.revision import commit
 from fedmix.storage import write_text
 from fedmix.views import captions
@@ -30,9 +29,9 @@ def build_table(
     ----------
     item : mapping
         ``name, title, caption, options, preset``; ``variants`` and ``datasets``, which explain
-        names. Options are ``show`` and ``names`` (see :func:`fedmix.views.tables.layout.lay_out`),
-        ``rows`` (what the rows are), ``metrics`` (their names, where there are several) and
-        ``left_out`` (whether methods that cannot run are named).
+        names; ``left_out``, methods that did not run by the reason. Options are ``show`` and
+        ``names`` (see :func:`fedmix.views.tables.layout.lay_out`), ``rows`` (what the rows are) and
+        ``metrics`` (their names, where there are several).
     cells : DataFrame
         The frame of cells of the item's settings; what was not run is left out.
     outputs : iterable of path-like
@@ -116,13 +115,13 @@ def caption(item: Mapping[str, Any], cells: pd.DataFrame, of: Iterable[str] = ()
     ``of`` names the variant and the metric where the table has only one of several.
     """
     named = list(of)
-    metrics = list(item["options"].get("metrics", {}).values())
-    several = cells["metric"].nunique() > 1 and metrics and not named
+    shown = [_name_of(metric, item) for metric in dict.fromkeys(cells["metric"])]
+    several = len(shown) > 1 and "metrics" in item["options"] and not named
     return captions.sentences(
         f"{item['title']}{''.join(f', {name}' for name in named)}.",
         captions.stand_in(cells, item["datasets"]),
         item["caption"],
-        f"In each place: {' / '.join(metrics)}." if several else "",
+        f"In each place: {' / '.join(shown)}." if several else "",
         captions.replications(cells, item["preset"], "unless a cell says otherwise"),
     )
 
@@ -140,11 +139,6 @@ def notes(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
     lines = [
         captions.variants_explained(cells, item["variants"]),
         captions.marks_explained(cells),
+        captions.left_out(item["left_out"]),
     ]
-    if item["options"].get("left_out"):
-        skipped = obstacles()
-        lines += [
-            f"Not run, {reason}: {', '.join(n for n, own in skipped.items() if own == reason)}."
-            for reason in dict.fromkeys(skipped.values())
-        ]
     return [line for line in lines if line]
