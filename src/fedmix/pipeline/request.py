@@ -90,6 +90,9 @@ def read_request(
     limits = {key: options[key] for key in ("replications", "block") if options[key]}
     studies = {name: replace(study, **limits) for name, study in known[preset].items()}
     present = {name: _without_missing(study, Path(workdir)) for name, study in studies.items()}
+    left_out = _left_out(studies, present)
+    if options["partial"] and not options["archive"]:
+        present = {name: _started(study, Path(workdir)) for name, study in present.items()}
     items = read_items(configuration.papers, configuration.changes[preset].items)
     planned = {name: item for name, item in items.items() if item.study in studies}
     request = Request(
@@ -98,7 +101,7 @@ def read_request(
         items=planned,
         datasets=configuration.datasets,
         papers=configuration.papers,
-        left_out=_left_out(studies, present),
+        left_out=left_out,
     )
     shown = {name: item for name, item in planned.items() if request.settings_of(item)}
     return replace(request, items=shown)
@@ -163,6 +166,16 @@ def _without_missing(study: Study, workdir: Path) -> Study:
         folder: setting
         for folder, setting in study.settings.items()
         if not setting.values.get("optional") or (workdir / embedded_path(setting.values)).is_file()
+    }
+    return replace(study, settings=settings)
+
+
+def _started(study: Study, workdir: Path) -> Study:
+    """Leave out settings of which nothing is finished: tables of the others are asked for."""
+    settings = {
+        folder: setting
+        for folder, setting in study.settings.items()
+        if any((workdir / "results" / study.name / folder).glob("*/*-*.parquet"))
     }
     return replace(study, settings=settings)
 
