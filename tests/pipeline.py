@@ -73,6 +73,14 @@ class Pipeline:
             raise AssertionError(f"Snakemake ended with {result.returncode}:\n{output}")
         return result
 
+    def submit(self, queue: Path, *arguments: str, **options) -> subprocess.CompletedProcess:
+        """Run Snakemake with the jobs submitted to the programs in a folder; see :meth:`run`."""
+        profile = f"--workflow-profile={self.project}/profiles/cluster-generic"
+        fast = ["--seconds-between-status-checks=1", "--latency-wait=2", "--retries=1"]
+        path = f"{queue}{os.pathsep}{self._environment()['PATH']}"
+        environment = {"QUEUE": str(queue), "PATH": path}
+        return self.run(profile, *fast, *arguments, cores=None, environment=environment, **options)
+
     def start(
         self,
         *arguments: str,

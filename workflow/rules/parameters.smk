@@ -92,7 +92,7 @@ def more_memory(base_mb):
 
 def shown_numbers(wildcards):
     """What the items of a study show of its numbers, without titles and the like."""
-    names = "name kind paper study where metric methods row column unit scale digits printed judged"
+    names = "name kind paper study where metric methods row column unit scale digits printed best judged"
     return [
         {name: getattr(item, name) for name in names.split()}
         for item in ITEMS.values()
@@ -127,6 +127,7 @@ def item_layout(item):
         "variants": dict(paper.variants),
         "datasets": {name: entry["title"] for name, entry in REQUEST.datasets.items()},
         "looks": looks_in(paper),
+        "left_out": left_out(STUDIES[item.study]) if item.options.get("left_out") else {},
     }
 
 
@@ -158,6 +159,10 @@ def page_tables():
     return [item_layout(item) for item in ITEMS.values() if item.kind == "table"]
 
 
+def embedding_title(dataset, embedding):
+    return f"{REQUEST.datasets[dataset]['title']}, {embedding.replace('_', ' ')}"
+
+
 def paper_of_embedding(figure):
     """The first paper of which some setting needs an embedding."""
     wanted = {"dataset": figure.parent.name, "embedding": figure.stem}
@@ -178,10 +183,22 @@ def page_figures():
     embeddings = [
         {
             "paper": paper_of_embedding(Path(path)),
-            "title": f"Embedding {Path(path).parent.name}, {Path(path).stem}",
+            "title": embedding_title(Path(path).parent.name, Path(path).stem),
             "caption": "The first two principal axes of the embedding, a colour a class.",
             "path": path,
         }
         for path in embedding_figures()
     ]
-    return items + embeddings + protocol_figures(IN_ALL)
+    return items + embeddings
+
+
+def page_parameters():
+    """What the pages show beside what files hold."""
+    return {
+        "tables": page_tables(),
+        "figures": page_figures(),
+        "searches": searches_run(IN_ALL) + searches_kept(),
+        "preset": config["preset"],
+        "papers": {key: paper.title for key, paper in REQUEST.papers.items()},
+        "left_out": list(REQUEST.left_out),
+    }

@@ -111,24 +111,33 @@ def protocol_source(wildcards):
 PROTOCOL_FIGURES = ["curve", "shares", "nearest"]
 
 
-def protocol_figures(papers):
-    """Every figure of some papers' searches; its caption stands beside it."""
+def search_shown(paper, target, words, figures):
+    """What the page shows of a search: its words, and figures with their captions beside them."""
+    title = getattr(SEARCHES[paper].tables.get(target), "title", "All tables")
+    shown = [{"paper": paper, "title": f"Which protocol? {title}", "path": f} for f in figures]
+    return {"paper": paper, "target": target, "words": words, "figures": shown}
+
+
+def searches_run(papers):
+    """Every search of some papers, as this run makes it."""
     return [
-        {
-            "paper": paper,
-            "title": f"Which protocol? {getattr(space.tables.get(target), 'title', 'All tables')}",
-            "path": f"{SHOWN}/figures/{paper}_protocols/{target}_{figure}.svg",
-        }
+        search_shown(
+            paper,
+            target,
+            f"results/protocols/{paper}/{target}/words.md",
+            [f"{SHOWN}/figures/{paper}_protocols/{target}_{f}.svg" for f in PROTOCOL_FIGURES],
+        )
         for paper, space in papers.items()
         for target in space.targets
-        for figure in PROTOCOL_FIGURES
     ]
 
 
 def protocol_files(papers):
     """Everything that some papers' searches end in."""
-    figures = [figure["path"] for figure in protocol_figures(papers)]
-    return [f"{SHOWN}/tables/{paper}_protocols.csv" for paper in papers] + figures
+    found = searches_run(papers)
+    figures = [figure["path"] for search in found for figure in search["figures"]]
+    words = [search["words"] for search in found]
+    return [f"{SHOWN}/tables/{paper}_protocols.csv" for paper in papers] + words + figures
 
 
 # An archive holds no search, and no method is run to show one.
@@ -138,6 +147,17 @@ IN_ALL = {
 # A search of hours is kept in the repository, where later runs find it.
 IN_REPOSITORY = "docs/reproduction/protocols"
 EXPORTED = [f"{IN_REPOSITORY}/{paper}" for paper, space in SEARCHES.items() if not space.in_all]
+
+
+def searches_kept():
+    """Every search that lies in the repository, with the figures that lie there beside its words."""
+    return [
+        search_shown(paper, target, str(words), sorted(map(str, folder.glob(f"{target}_*.svg"))))
+        for paper, space in SEARCHES.items()
+        for folder in [BASE / IN_REPOSITORY / paper]
+        for target in space.targets
+        if not space.in_all and (words := folder / f"{target}.md").is_file()
+    ]
 
 
 def searches_made(wildcards):

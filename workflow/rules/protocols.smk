@@ -117,6 +117,12 @@ rule export_protocols:
             f"results/protocols/{wildcards.paper}/{target}/words.md"
             for target in SEARCHES[wildcards.paper].targets
         ],
+        figures=lambda wildcards: [
+            f"{SHOWN}/figures/{wildcards.paper}_protocols/{target}_{figure}.{suffix}"
+            for target in SEARCHES[wildcards.paper].targets
+            for figure in PROTOCOL_FIGURES
+            for suffix in ("svg", "md")
+        ],
     output:
         directory(f"{IN_REPOSITORY}/{{paper}}"),
     log:
@@ -154,7 +160,6 @@ rule draw_protocols:
         scores=f"{SEARCH}/{{target}}/scores.csv",
         nearest=f"{SEARCH}/{{target}}/nearest.csv",
         shares=f"{SEARCH}/{{target}}/shares.csv",
-        words=f"{SEARCH}/{{target}}/words.md",
     output:
         [
             f"{SHOWN}/figures/{{paper}}_protocols/{{target}}_{figure}.{suffix}"

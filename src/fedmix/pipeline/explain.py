@@ -19,7 +19,7 @@ from fedmix.cells.discrepancies import read_discrepancies
 from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.pipeline.plan import PlannedMethod, Setting, Study
-from fedmix.pipeline.provenance import source_files
+from fedmix.pipeline.provenance import ROOT, source_files
 from fedmix.pipeline.request import Request, embedded_path
 from fedmix.storage import sha256_of
 
@@ -277,4 +277,5 @@ def _files(
     yield f"config/{paper.kind}/{paper.key}/studies/{study.name}.yaml"
     yield from (f"workflow/scripts/{rule}.py" for rule in _rules(setting))
     modules = (methods.index()[method.estimator], f"fedmix.experiments.{study.experiment}")
-    yield from (f"src/fedmix/{path}" for path in source_files(*modules))
+    for name, path in sorted(source_files(*modules).items()):
+        yield f"src/fedmix/{name}" if path.is_relative_to(ROOT) else str(path)

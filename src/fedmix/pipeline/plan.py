@@ -14,6 +14,7 @@ from fedmix.cells.roles import DIAGNOSTIC, WRITTEN, repeated
 from fedmix.conditions import Where, has_values
 from fedmix.configuration import Document, Keys, merged
 from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.methods import index
 from fedmix.methods.capabilities import able_methods
 from fedmix.pipeline.costs import Costs
 
@@ -222,8 +223,8 @@ def plan_study(
     document : Document
         Its validated configuration, the preset's changes included.
     methods : mapping
-        The method entries of ``config/methods.yaml``. A study whose methods are ``registered``
-        runs every method that can label the points of Gaussian data, with an entry or without.
+        The method entries of ``config/methods.yaml``; a registered method may do without. A study
+        whose methods are ``registered`` runs all that can label the points of Gaussian data.
     costs : Costs, optional
         What replications take, to cut blocks by where the study names no size of them.
 
@@ -331,15 +332,15 @@ def _planned_methods(wanted: Document, known: Mapping[str, Any]) -> Iterator[Pla
     seen: set[str] = set()
     for i, entry in enumerate(entries):
         source = entry.get("method", entry["name"])
-        if source not in known:
-            raise ConfigurationError(
-                f"{wanted.place(i)}: unknown method {source!r}. {nearest_names(source, known)}"
-            )
+        if source not in known and source not in index():
+            hint = nearest_names(source, {*known, *index()})
+            raise ConfigurationError(f"{wanted.place(i)}: unknown method {source!r}. {hint}")
         if entry["name"] in seen:
             raise ConfigurationError(f"{wanted.place(i)}: {entry['name']!r} is listed twice.")
         seen.add(entry["name"])
-        inherited = {**known[source].get("parameters", {}), **listed.get(source, {})}
-        yield _plan_method(entry, source, {**known[source], "parameters": inherited})
+        base = known.get(source) or _plain(source)
+        inherited = {**base.get("parameters", {}), **listed.get(source, {})}
+        yield _plan_method(entry, source, {**base, "parameters": inherited})
 
 
 def _registered_methods(known: Mapping[str, Any]) -> Iterator[PlannedMethod]:
@@ -347,8 +348,12 @@ def _registered_methods(known: Mapping[str, Any]) -> Iterator[PlannedMethod]:
         entries = {n: e for n, e in known.items() if e["estimator"] == estimator}
         # A method's first entry is the plain one; a new method may do without.
         name = next(iter(entries), estimator)
-        plain = {"estimator": estimator, "label": estimator}
-        yield _plan_method({"name": name}, name, entries.get(name, plain))
+        yield _plan_method({"name": name}, name, entries.get(name) or _plain(estimator))
+
+
+def _plain(estimator: str) -> dict[str, Any]:
+    """Return the entry of a registered method that ``config/methods.yaml`` has none for."""
+    return {"estimator": estimator, "label": estimator}
 
 
 def _plan_method(entry: Mapping[str, Any], source: str, base: Mapping[str, Any]) -> PlannedMethod:

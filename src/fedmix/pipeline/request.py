@@ -19,6 +19,8 @@ from fedmix.configuration import (
     validate,
 )
 from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.methods import use_plugins
+from fedmix.pipeline.choice import with_methods, with_metrics
 from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.plan import RUNTIME, Setting, Study
 
@@ -83,18 +85,22 @@ def read_request(
     """
     folder = Path(folder)
     options = read_options(folder, options)
+    use_plugins(options["plugins"])
     configuration = read_configuration(folder)
     preset, known = options["preset"], configuration.presets
     if preset not in known:
         raise ConfigurationError(f"There is no preset {preset!r}. {nearest_names(preset, known)}")
     limits = {key: options[key] for key in ("replications", "block") if options[key]}
     studies = {name: replace(study, **limits) for name, study in known[preset].items()}
+    compared = [name for name, s in studies.items() if not configuration.papers[s.paper].is_paper]
+    studies = with_methods(studies, compared, options["methods"])
     present = {name: _without_missing(study, Path(workdir)) for name, study in studies.items()}
     left_out = _left_out(studies, present)
     if options["partial"] and not options["archive"]:
         present = {name: _started(study, Path(workdir)) for name, study in present.items()}
     items = read_items(configuration.papers, configuration.changes[preset].items)
     planned = {name: item for name, item in items.items() if item.study in studies}
+    planned = with_metrics(planned, compared, options["metrics"])
     request = Request(
         options=options,
         studies=present,

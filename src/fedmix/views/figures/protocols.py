@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,7 +43,7 @@ def draw_search(
     ----------
     space : Space
     inputs : mapping
-        The CSV files ``first, scores, nearest`` and ``shares``, and ``words``, what was found.
+        The CSV files ``first, scores, nearest`` and ``shares``.
     outputs : iterable of path-like
         Stems that end in ``_curve``, ``_shares`` and ``_nearest``, with suffixes.
     preset : str
@@ -60,13 +59,11 @@ def draw_search(
             "shares": shares(space, parts["shares"]),
             "nearest": nearest(space, parts["nearest"]),
         }
-    words = Path(inputs["words"]).read_text(encoding="utf-8")
-    captions = {**CAPTIONS, "curve": f"{CAPTIONS['curve']} {_as_prose(words)}"}
     origin = f"{_replications(parts['scores'])} Preset {preset}. {written_by()}"
     for path in outputs:
         stem, _, suffix = os.fspath(path).rpartition(".")
         figure = stem.rpartition("_")[2]
-        below = f"{captions[figure]} {origin}"
+        below = f"{CAPTIONS[figure]} {origin}"
         if suffix == "md":
             write_text(path, below + "\n")
         else:
@@ -76,10 +73,6 @@ def draw_search(
 def _replications(scores: pd.DataFrame) -> str:
     low, high = scores["replications"].min(), scores["replications"].max()
     return f"n = {low}{f' to {high}' if high > low else ''} replications a protocol."
-
-
-def _as_prose(points: str) -> str:
-    return " ".join(line.removeprefix("- ") for line in points.splitlines())
 
 
 def read_search(path: str | os.PathLike) -> pd.DataFrame:
