@@ -110,15 +110,20 @@ def _name_of(name: str, item: Mapping[str, Any]) -> str:
 
 
 def caption(item: Mapping[str, Any], cells: pd.DataFrame, of: Iterable[str] = ()) -> str:
-    """Return what stands above a table: its title, what stood in for its data, its caption and n.
+    """Return what stands above a table in a file of its own: its title and what it shows.
 
     ``of`` names the variant and the metric where the table has only one of several.
     """
     named = list(of)
+    title = f"{item['title']}{''.join(f', {name}' for name in named)}."
+    return captions.sentences(title, described(item, cells, one_metric=bool(named)))
+
+
+def described(item: Mapping[str, Any], cells: pd.DataFrame, one_metric: bool = False) -> str:
+    """Return what a table shows: what stood in for its data, its caption, its metrics and n."""
     shown = [_name_of(metric, item) for metric in dict.fromkeys(cells["metric"])]
-    several = len(shown) > 1 and "metrics" in item["options"] and not named
+    several = len(shown) > 1 and "metrics" in item["options"] and not one_metric
     return captions.sentences(
-        f"{item['title']}{''.join(f', {name}' for name in named)}.",
         captions.stand_in(cells, item["datasets"]),
         item["caption"],
         f"In each place: {' / '.join(shown)}." if several else "",
