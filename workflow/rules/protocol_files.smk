@@ -1,29 +1,29 @@
 # From a search's wildcards to its files and parameters.
 
-from fedmix.cells.protocols.space import read_space
+from fedmix.cells.protocols.space import read_searches
 
-SEARCHES = {
-    key: space
-    for key, paper in REQUEST.papers.items()
-    if (space := read_space(paper, config["preset"]))
-}
-SEARCH = "results/protocols/{paper}"
+try:
+    SEARCHES = read_searches(REQUEST.papers, config["preset"])
+except FedmixError as error:
+    raise WorkflowError(str(error)) from None
+
+SEARCH = "results/protocols/{search}"
 # The first rung is the same for all that is searched for.
 EVERY = "every"
 
 
 wildcard_constraints:
-    paper="|".join(SEARCHES) or "none",
+    search="|".join(SEARCHES) or "none",
     target="[a-z0-9_]+",
     table="[a-z0-9_]+",
     rung=r"\d+",
 
 
-def protocol_runs(paper, target, rungs):
+def protocol_runs(search, target, rungs):
     """Every block that some rungs run for a target."""
-    space = SEARCHES[paper]
+    space = SEARCHES[search]
     return [
-        f"results/protocols/{paper}/{target if rung else EVERY}/rung{rung}/{table}/{block}.parquet"
+        f"results/protocols/{search}/{target if rung else EVERY}/rung{rung}/{table}/{block}.parquet"
         for rung in rungs
         for table in space.targets[target]
         for block in space.rungs[rung].blocks()
@@ -31,29 +31,29 @@ def protocol_runs(paper, target, rungs):
 
 
 def earlier_runs(wildcards):
-    return protocol_runs(wildcards.paper, wildcards.target, range(int(wildcards.rung)))
+    return protocol_runs(wildcards.search, wildcards.target, range(int(wildcards.rung)))
 
 
 def first_runs(wildcards):
-    return protocol_runs(wildcards.paper, wildcards.target, [0])
+    return protocol_runs(wildcards.search, wildcards.target, [0])
 
 
 def later_runs(wildcards):
-    rungs = range(1, len(SEARCHES[wildcards.paper].rungs))
-    return protocol_runs(wildcards.paper, wildcards.target, rungs)
+    rungs = range(1, len(SEARCHES[wildcards.search].rungs))
+    return protocol_runs(wildcards.search, wildcards.target, rungs)
 
 
 def all_choices(wildcards):
     """Each rung's protocols."""
-    folder = f"results/protocols/{wildcards.paper}"
-    rungs = range(1, len(SEARCHES[wildcards.paper].rungs))
+    folder = f"results/protocols/{wildcards.search}"
+    rungs = range(1, len(SEARCHES[wildcards.search].rungs))
     later = [f"{folder}/{wildcards.target}/rung{rung}.csv" for rung in rungs]
     return [f"{folder}/design.csv", *later]
 
 
 def chosen_protocols(wildcards):
     """The protocols that a rung runs: all of the design, or those that the rung before chose."""
-    folder = f"results/protocols/{wildcards.paper}"
+    folder = f"results/protocols/{wildcards.search}"
     if wildcards.rung == "0":
         return f"{folder}/design.csv"
     return f"{folder}/{wildcards.target}/rung{wildcards.rung}.csv"
@@ -66,55 +66,56 @@ def earlier_choice(wildcards):
 
 
 def protocol_data(wildcards):
-    space = SEARCHES[wildcards.paper]
-    dataset = space.tables[wildcards.table].setting["dataset"]
+    space = SEARCHES[wildcards.search]
+    dataset = space.tables[wildcards.table].setting.get("dataset")
     return [
         f"data/embedded/{dataset}/{embedding}.npz"
         for embedding in space.embeddings(wildcards.table)
     ]
 
 
-def printed_tables(wildcards):
-    """What the printed numbers of a search are found by."""
-    space = SEARCHES[wildcards.paper]
-    methods = STUDIES[space.study].methods.values()
-    return {
-        "items": {table: ITEMS[table] for table in space.tables},
-        "labels": {method.name: method.label for method in methods},
-    }
+def searched_items(wildcards):
+    """The items of a search's tables, by which their printed numbers are found."""
+    return {table: ITEMS[table] for table in SEARCHES[wildcards.search].tables}
+
+
+def searched_metrics(wildcards):
+    """Method -> the metric that a table shows of it."""
+    methods = SEARCHES[wildcards.search].methods
+    return {method: ITEMS[wildcards.table].metrics_of(method)[0] for method in methods}
 
 
 def protocol_source(wildcards):
     """Hash of the code behind the runs."""
-    index = method_registry.index()
-    used = [index[method] for method in SEARCHES[wildcards.paper].methods]
-    return source_hash("fedmix.protocols", *used)
+    space, index = SEARCHES[wildcards.search], method_registry.index()
+    used = {index[method.estimator] for method in space.methods.values()}
+    return source_hash("fedmix.protocols", f"fedmix.experiments.{space.experiment}", *sorted(used))
 
 
 PROTOCOL_FIGURES = ["curve", "shares", "nearest"]
 
 
-def protocol_figures(papers):
-    """Every figure of some papers' searches; its caption stands beside it."""
+def protocol_figures(searches):
+    """Every figure of some searches; its caption stands beside it."""
     return [
         {
-            "paper": paper,
+            "paper": space.paper,
             "title": f"Which protocol? {getattr(space.tables.get(target), 'title', 'All tables')}",
-            "path": f"results/figures/{paper}_protocols/{target}_{figure}.svg",
+            "path": f"results/figures/{search}_protocols/{target}_{figure}.svg",
         }
-        for paper, space in papers.items()
+        for search, space in searches.items()
         for target in space.targets
         for figure in PROTOCOL_FIGURES
     ]
 
 
-def protocol_files(papers):
-    """Everything that some papers' searches end in."""
-    figures = [figure["path"] for figure in protocol_figures(papers)]
-    return [f"results/tables/{paper}_protocols.csv" for paper in papers] + figures
+def protocol_files(searches):
+    """Everything that some searches end in."""
+    figures = [figure["path"] for figure in protocol_figures(searches)]
+    return [f"results/tables/{search}_protocols.csv" for search in searches] + figures
 
 
 # An archive holds no search, and no method is run to show one.
 IN_ALL = {
-    paper: space for paper, space in SEARCHES.items() if space.in_all and not config["archive"]
+    search: space for search, space in SEARCHES.items() if space.in_all and not config["archive"]
 }

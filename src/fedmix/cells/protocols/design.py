@@ -104,8 +104,8 @@ def _varied(
 
 def _unknown_parameters(space: Space) -> Iterator[str]:
     for choice in space.choices.values():
-        for method, parameter in choice.methods.items():
-            known = signature(methods.get(method)).parameters
+        for method, parameter in space.filled_by(choice).items():
+            known = signature(methods.get(space.methods[method].estimator)).parameters
             if parameter not in known:
                 hint = nearest_names(parameter, known)
                 yield f"choices: {choice.name}: {method} has no parameter {parameter!r}. {hint}"
@@ -120,9 +120,9 @@ def _wrong_settings(space: Space) -> Iterator[str]:
         plain = {str(choice.setting): choice.values[0].value for choice in choices}
         for choice in choices:
             for value in choice.values:
-                own = {**table.setting, "n_contaminated": 0, **plain, choice.setting: value.value}
+                own = {**table.setting, **plain, choice.setting: value.value}
                 try:
-                    settings_of(own)
+                    settings_of(space.experiment, {**own, space.row: table.rows[0]})
                 except ValidationError as error:
                     first = error.errors()[0]
                     yield f"choices: {choice.name}: {value.name}: {first['loc']}: {first['msg']}"
