@@ -58,7 +58,7 @@ rule select_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
-        items=searched_items,
+        tables=searched_items,
         printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.protocols.design", "fedmix.cells.protocols.score"),
     script:
@@ -84,7 +84,7 @@ rule score_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
-        items=searched_items,
+        tables=searched_items,
         printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.protocols"),
     script:
@@ -129,7 +129,7 @@ rule draw_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
-        items=searched_items,
+        tables=searched_items,
         source=source_hash("fedmix.views.figures.protocols"),
     script:
         "../scripts/draw_protocols.py"

@@ -5,4 +5,4 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from fedmix.views.figures.protocols import draw_search
 
-    draw_search(snakemake.params.space, snakemake.params.items, snakemake.input, snakemake.output)
+    draw_search(snakemake.params.space, snakemake.params.tables, snakemake.input, snakemake.output)
