@@ -64,4 +64,4 @@ rule all:
         item_files(ITEMS),
         embedding_figures(),
         protocol_files(IN_ALL),
-        "results/index.html",
+        f"{SHOWN}/index.html",

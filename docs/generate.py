@@ -42,9 +42,9 @@ _API = {
         "fedmix.methods.capabilities",
         "fedmix.methods.federated_mixture",
         "fedmix.methods.clustered_regression",
-        "fedmix.methods.penalty_selection",
     ],
     "Scores and theory": [
+        "fedmix.selection",
         "fedmix.metrics.clustering",
         "fedmix.metrics.matching",
         "fedmix.metrics.mixture",

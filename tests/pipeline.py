@@ -153,7 +153,7 @@ class Pipeline:
             if path.suffix in (".parquet", ".npz")
             and not {"timings", "cells"} & set(path.name.split("."))
         ]
-        found += (self.work / "results/tables").glob("fedgrem_table1.*")
+        found += (self.work / "results/smoke/tables").glob("fedgrem_table1.*")
         return {str(path.relative_to(self.work)): sha256_of(path) for path in sorted(found)}
 
     def forget_runs(self) -> None:

@@ -202,15 +202,6 @@ def test_an_unsaid_choice_decides_where_variants_fall_out_differently():
     assert answer(places(GOOD, GOOD), "ordered", said, **LOWEST).verdict == "holds"
 
 
-def test_the_share_of_protocols_takes_the_place_of_the_variants():
-    claim = {"id": "c", "paper": "p", "section": "1", "claim": "?", "study": "s"}
-    claim |= {"predicate": "ordered", "parameters": LOWEST, "unsaid": "the start"}
-    measured = make_cells(places(GOOD), pd.DataFrame(), [], PUBLISHED, "p", {}, ROLES)
-    [found] = evaluate_claims([claim], measured, protocols={"c": 0.46}).to_dict("records")
-    assert found["verdict"] == "depends on an unsaid choice"
-    assert "46%" in found["remarks"][0]
-
-
 def test_what_a_claim_names_and_nobody_ran_leaves_it_partly_untested():
     said = {"where": {"setting": ["s0", "s7"]}}
     found = answer(places(GOOD), "ordered", said, **LOWEST)
@@ -277,6 +268,22 @@ def test_a_trend_is_told_by_its_slope(sign, verdict):
         pd.concat(parts), "trend", metric="error", method="A", along="h", direction="rising"
     )
     assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(("noise", "verdict"), [(0.05, "holds"), (6.0, "too few runs")])
+def test_one_metric_moves_more_than_another_only_beyond_their_noise(noise, verdict):
+    rng = np.random.default_rng(0)
+    parts = [
+        frame({"A": mean + noise * rng.normal(size=12)}, metric, setting_v=v).assign(
+            setting=f"v{v}"
+        )
+        for v in (0.1, 1.0, 10.0)
+        for metric, mean in (("count", 10.0 + v), ("error", 10.0))
+    ]
+    wanted = {"metric": "count", "than_metric": "error", "method": "A", "along": "v"}
+    found = answer(pd.concat(parts), "moves_more", **wanted)
+    assert found.verdict == verdict
+    assert found.authors_low < found.authors_smallest < found.authors_high
 
 
 def test_effects_know_their_interval():

@@ -70,6 +70,37 @@ def test_file_in_the_mirror_becomes_one_checked_npz(tmp_path):
     assert data.groups is None
 
 
+def test_an_entry_without_sizes_and_classes_takes_those_of_the_file(tmp_path):
+    sources = [{"reader": "table", "options": {"label": "y"}, "files": [{"name": "tiny.csv"}]}]
+    short = DatasetEntry.from_mapping(
+        "tiny", {"title": "T", "sources": sources, "embeddings": {"raw": {"kind": "identity"}}}
+    )
+    fetch(short, tmp_path / "raw", mirror=place(tmp_path / "mirror"))
+    data = load(short, tmp_path / "raw")
+    assert data.features.shape == (3, 2)
+    assert data.labels.tolist() == [0, 1, 1]
+
+
+def test_a_wrong_option_names_the_registry_and_the_data_set_and_blames_no_file(tmp_path):
+    sources = entry().sources[0].files
+    wrong = entry(
+        sources=[
+            {
+                "reader": "table",
+                "options": {"label": "z"},
+                "files": [{"name": sources[0].name, "sha256": sources[0].sha256}],
+            }
+        ]
+    )
+    with pytest.raises(ConfigurationError) as caught:
+        fetch(wrong, tmp_path / "raw", mirror=place(tmp_path / "mirror"))
+    message = str(caught.value)
+    assert message.startswith("config/datasets.yaml: tiny: reader 'table', option 'label': ")
+    assert kept(tmp_path / "raw") == []
+    assert "damaged" not in message
+    assert "Replace" not in message
+
+
 def test_mirror_is_found_by_its_environment_variable(tmp_path, monkeypatch):
     monkeypatch.setenv("FEDMIX_MIRROR", str(place(tmp_path / "mirror")))
     assert fetch(entry(), tmp_path / "raw").exists()
@@ -132,7 +163,6 @@ def test_truncated_raw_file_names_file_checksums_and_remedy(tmp_path):
         (CSV.replace("4.5", ""), "column 'b' has 1 values that are not finite numbers.*row 1"),
         (CSV.replace("4.5", "abc"), "column 'b' .*'abc' in row 1"),
         ("a,b,y\n1,2.5,u\n3,2.5,v\n5,2.5,v\n", r"1 columns hold one value only.*\[1\]"),
-        ("a,c\n1,2\n", "lacks columns"),
         ("", "reader 'table' failed"),
     ],
 )

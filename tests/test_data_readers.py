@@ -7,10 +7,11 @@ import tarfile
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedmix.data.readers import read
-from fedmix.errors import DataError
+from fedmix.errors import ConfigurationError, DataError
 
 RNG = np.random.default_rng(0)
 
@@ -88,8 +89,67 @@ def test_pickled_npy_is_refused(tmp_path):
 
 def test_npz_without_the_named_array_is_an_error(tmp_path):
     np.savez(tmp_path / "a.npz", pictures=np.ones(2))
-    with pytest.raises(DataError, match=r"lacks the arrays \['images', 'labels'\]"):
+    message = "option 'features': .*a.npz has no array 'images'. Valid: pictures"
+    with pytest.raises(ConfigurationError, match=message):
         read("npz", [tmp_path / "a.npz"], {})
+
+
+WARDS = "ward,height,word,shape\nnorth,1,a,0\nsouth,2,b,1\nnorth,3,c,1\n"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_column_of_clients_becomes_numbered_groups_and_no_feature(tmp_path, suffix):
+    path = tmp_path / f"t.{suffix}"
+    path.write_text(WARDS)
+    if suffix == "parquet":
+        pd.read_csv(io.StringIO(WARDS)).to_parquet(path)
+    raw = read("table", [path], {"label": "shape", "client": "ward", "drop": ["word"]})
+    assert raw.features.tolist() == [[1], [2], [3]]
+    assert raw.groups.tolist() == [0, 1, 0]
+    assert raw.labels.tolist() == ["0", "1", "1"]
+
+
+def test_numbered_clients_keep_their_order(tmp_path):
+    (tmp_path / "t.csv").write_text("c,x,y\n10,1,a\n9,2,a\n10,3,b\n")
+    raw = read("table", [tmp_path / "t.csv"], {"label": "y", "client": "c"})
+    assert raw.groups.tolist() == [1, 0, 1]
+
+
+def test_a_row_without_a_client_is_an_error_that_names_it(tmp_path):
+    (tmp_path / "t.csv").write_text("c,x,y\na,1,0\n,2,0\n")
+    with pytest.raises(DataError, match="'c' names no client in 1 rows, first in row 1"):
+        read("table", [tmp_path / "t.csv"], {"label": "y", "client": "c"})
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"label": "shape", "clients": "ward"}, "option 'clients': no such .* mean 'client'"),
+        ({}, "option 'label': it must be given"),
+        ({"label": "shpe"}, "option 'label': .*t.csv has no column 'shpe'. Did you mean 'shape'"),
+        ({"label": "shape", "client": "wards"}, "option 'client': .* Did you mean 'ward'"),
+        ({"label": "shape", "drop": ["wrd"]}, "option 'drop': .* Did you mean 'word' or 'ward'"),
+        ({"label": "shape", "columns": ["hight"]}, "option 'columns': .* mean 'height'"),
+        ({"label": "shape", "codes": {"wod": {"a": 1}}}, "option 'codes': .* mean 'word'"),
+        ({"label": "a", "names": ["a", "b"]}, "option 'names': 2 names for the 4 columns of"),
+        (
+            {"label": "word", "columns": ["height"], "label_edges": [1]},
+            "option 'label_edges': column 'word' holds words",
+        ),
+        (
+            {"label": "shape", "codes": {"word": {"a": 1, "b": 2, "c": 3}}, "drop": ["ward"]}
+            | {"square": True},
+            "option 'square': 2 features",
+        ),
+    ],
+)
+def test_a_wrong_option_is_told_with_the_nearest_name_and_no_file_is_blamed(
+    tmp_path, options, says
+):
+    (tmp_path / "t.csv").write_text(WARDS)
+    with pytest.raises(ConfigurationError, match=f"reader 'table', {says}") as caught:
+        read("table", [tmp_path / "t.csv"], options)
+    assert "damaged" not in str(caught.value)
 
 
 def test_label_bins_include_their_upper_edge(tmp_path):

@@ -114,6 +114,31 @@ def test_checksum_of_wrong_length_is_an_error(tmp_path):
         read(tmp_path, sources=[{"reader": "npz", "files": [{"name": "a", "sha256": "12"}]}])
 
 
+def test_five_lines_make_a_federated_data_set_of_a_table(tmp_path):
+    path = tmp_path / "datasets.yaml"
+    path.write_text((ROOT / "docs" / "examples" / "wards.yaml").read_text())
+    entry = read_registry(path, SCHEMA)["wards"]
+    assert entry.n_groups == 6
+    assert entry.embedded_shape("raw") == (None, None)
+    assert len(path.read_text().splitlines()) <= 6
+
+
+def test_clients_of_a_table_are_counted_in_the_registry(tmp_path):
+    source = GOOD["tiny"]["sources"][0] | {"options": {"label": "y", "client": "who"}}
+    with pytest.raises(ConfigurationError, match=r"give n_groups, .* in the column 'who'"):
+        read(tmp_path, sources=[source])
+
+
+def test_a_download_needs_a_size_to_be_stopped_beyond(tmp_path):
+    document = copy.deepcopy(GOOD)
+    del document["tiny"]["n_points"], document["tiny"]["class_counts"]
+    document["tiny"]["sources"] = [{"reader": "table", "options": {"label": "y"}, "openml": 3}]
+    path = tmp_path / "datasets.yaml"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(ConfigurationError, match="give n_points and n_features"):
+        read_registry(path, SCHEMA)
+
+
 def test_source_has_files_or_openml_not_both(tmp_path):
     source = {"reader": "table", "openml": 3, "files": [{"name": "a"}]}
     source["options"] = {"label": "class"}

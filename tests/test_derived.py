@@ -93,3 +93,11 @@ def test_settings_of_one_data_set_count_as_one():
 def test_the_critical_difference_is_demsars():
     # Demsar (2006), Table 5: q = 2.343 for 3 methods at 0.05.
     assert critical_difference(3, 10) == pytest.approx(2.343 * np.sqrt(3 * 4 / 60), rel=1e-3)
+
+
+def test_ratios_to_one_local_step_are_taken_within_a_replication():
+    scores = {"TwoPhase-FedAvg-s1": [1.0, 2.0], "TwoPhase-FedAvg-s5": [3.0, 8.0]}
+    ratios = metric_of(measured_setting(scores), "ratio to one step: score")
+    assert ratios["TwoPhase-FedAvg-s1"].tolist() == [1.0, 1.0]
+    assert ratios["TwoPhase-FedAvg-s5"].tolist() == [3.0, 4.0]
+    assert metric_of(measured_setting({"A": [1.0]}), "ratio to one step: score") == {}

@@ -127,8 +127,9 @@ def test_the_notebook_runs_from_top_to_bottom(tmp_path):
     assert all(not c.get("outputs") for c in cells), "store the notebook without outputs"
 
 
-def test_the_page_of_options_prints_what_it_shows(tmp_path):
-    page = (DOCS / "options.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["options", "choosing"])
+def test_a_page_with_code_prints_what_it_shows(name, tmp_path):
+    page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     code, shown = (
         "".join(re.findall(rf"```{kind}\n(.*?)```", page, re.S)) for kind in ("python", "text")
     )

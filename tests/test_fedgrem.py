@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from fedmix import Clients, methods
-from fedmix.errors import ConfigurationError, DivergenceError
+from fedmix.errors import ConfigurationError, DivergenceError, SelectionWarning
 from fedmix.kernels.huber import huber_centres
 from fedmix.methods.central_update import penalty_thresholds, pool_towards_centre
-from fedmix.methods.penalty_selection import select_penalty
 from fedmix.metrics import estimation_error
+from fedmix.selection import choose, choose_penalty
 
 
 def objective(flat, means, sizes, penalty):
@@ -228,12 +228,15 @@ def test_aggregated_weights_stay_weights_and_agree():
     assert fitted.communication_["up"] == 20 * 6 * (6 + 2)
 
 
+PENALTIES = {"penalty_scale": [0.1, 4.0]}
+
+
 def test_held_out_likelihood_pools_similar_clients_more_than_different_ones():
     chosen = {}
     for h in (0.0, 6.0):
         clients, start, _ = simulate(n=30, h=h, n_clients=10)
         method = methods.FedGrEM(n_components=2, init=start, max_rounds=40)
-        chosen[h] = select_penalty(method, clients, candidates=(0.1, 4.0))
+        chosen[h] = choose(method, clients, PENALTIES, n_splits=1).best_parameters["penalty_scale"]
     assert chosen == {0.0: 4.0, 6.0: 0.1}
 
 
@@ -241,8 +244,13 @@ def test_contaminated_clients_do_not_choose_the_penalty():
     clients, start, _ = simulate(n=30, h=0.0, n_clients=10)
     method = methods.FedGrEM(n_components=2, init=start, max_rounds=40)
     far = [x + 50.0 if k > 7 else x for k, x in enumerate(map(clients.__getitem__, range(10)))]
-    contaminated = Clients.from_arrays(far)
-    assert select_penalty(method, contaminated, candidates=(0.1, 4.0)) == 4.0
+    candidates = {"penalty_scale": [0.1, 2.0]}
+    chosen = {
+        average: choose(method, far, candidates, average=average, refit=False)
+        for average in ("median", "mean")
+    }
+    assert chosen["median"].best_parameters == {"penalty_scale": 2.0}
+    assert chosen["mean"].best_parameters == {"penalty_scale": 0.1}, "ruined by two of ten"
 
 
 def test_candidates_grow_with_the_scale_of_the_data():
@@ -251,7 +259,7 @@ def test_candidates_grow_with_the_scale_of_the_data():
     for unit in (1.0, 100.0):
         scaled = Clients.from_arrays([unit * clients[k] for k in range(10)])
         method = methods.FedGrEM(n_components=2, init=(weights, unit * means), max_rounds=40)
-        chosen[unit] = select_penalty(method, scaled)
+        chosen[unit] = choose_penalty(method, scaled)
     assert chosen[100.0] >= 50.0 > chosen[1.0]
 
 
@@ -259,14 +267,14 @@ def test_held_out_penalty_is_used():
     clients, start, _ = simulate(n=30)
     method = methods.FedGrEM(n_components=2, init=start, max_rounds=10, penalty_scale="held-out")
     fitted = method.fit(clients)
-    scale = select_penalty(method, clients, init=start)
+    scale = choose_penalty(method, clients)
     assert fitted.penalty_scale_ == scale
     same = method.set_params(penalty_scale=scale).fit(clients)
     np.testing.assert_array_equal(fitted.means_, same.means_)
 
 
 def test_a_named_start_of_the_selection_sees_the_training_part_alone(monkeypatch):
-    clients, start, _ = simulate(n=30)
+    clients, _, _ = simulate(n=30)
     seen = []
     fit = methods.FedGrEM.fit
 
@@ -275,15 +283,17 @@ def test_a_named_start_of_the_selection_sees_the_training_part_alone(monkeypatch
         return fit(self, own)
 
     monkeypatch.setattr(methods.FedGrEM, "fit", watched)
-    method = methods.FedGrEM(n_components=2, init=start, max_rounds=2)
-    select_penalty(method, clients, init="kmeans++", candidates=(1.0, 2.0))
+    method = methods.FedGrEM(n_components=2, init="kmeans++", max_rounds=2)
+    choose(method, clients, PENALTIES, n_splits=1, refit=False)
     assert seen == [("kmeans++", 0.8 * clients.n_points)] * 2
 
 
 def test_nothing_to_hold_out_gives_the_smallest_penalty():
     clients = Clients.from_arrays([[[0.0]], [[1.0], [2.0]]])
     method = methods.FedGrEM(n_components=1)
-    assert select_penalty(method, clients, candidates=(3.0, 2.0)) == 2.0
+    with pytest.warns(SelectionWarning, match="FedGrEM: nothing to choose penalty_scale by"):
+        chosen = choose(method, clients, {"penalty_scale": [2.0, 3.0]})
+    assert chosen.best_parameters == {"penalty_scale": 2.0}
 
 
 @pytest.mark.parametrize(

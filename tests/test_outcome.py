@@ -72,15 +72,15 @@ def test_nothing_collected_is_no_failure(study, tmp_path):
 
 
 def test_a_run_ends_with_its_files_and_verdicts(tmp_path):
-    made = ["results/tables/t1.md", "results/tables/t1.csv", "results/figures/f.svg"]
-    made += ["results/index.html", "results/audit/cells.csv", "results/audit/claims.csv"]
+    made = ["results/p/tables/t1.md", "results/p/tables/t1.csv", "results/p/figures/f.svg"]
+    made += ["results/p/index.html", "results/p/audit/cells.csv", "results/p/audit/claims.csv"]
     for name in made:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("id,verdict\n1,reproduced\n2,close\n3,reproduced\n")
-    assert list(summary_lines([*made, "results/tables/never.md"], tmp_path)) == [
-        "tables in results/tables: t1",
-        "figures in results/figures: f",
-        "printed numbers: 2 reproduced, 1 close",
+    assert list(summary_lines([*made, "results/p/tables/never.md"], tmp_path)) == [
+        "tables in results/p/tables: t1",
+        "figures in results/p/figures: f",
+        "printed numbers, each in every variant: 2 reproduced, 1 close",
         "claims: 2 reproduced, 1 close",
-        "the page with every verdict, to open: results/index.html",
+        "the page with every verdict, to open: results/p/index.html",
     ]

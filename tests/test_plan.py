@@ -52,6 +52,23 @@ def test_what_a_variant_says_of_a_method_holds_for_its_aliases():
     }
 
 
+def test_a_method_that_varies_another_inherits_from_its_entries_and_its_own_parameters_win():
+    listed = {"name": "FedGrEM", "parameters": {"tol": 1e-4, "penalty_scale": 2.0}}
+    own = {"penalty_scale": 8.0, "central_steps": 5}
+    mine = {"name": "mine", "method": "FedGrEM", "parameters": own}
+    study = plan_study("s", "fedgrem", document(methods=[mine, listed]), METHODS)
+    coded = study.settings["as_coded.gaussian-h0.0"]
+    assert study.method_in("mine", coded).parameters == {"step_scale": 0.9, "tol": 1e-4, **own}
+
+
+def test_a_variant_that_names_a_method_wins_over_its_own_parameters():
+    mine = {"name": "mine", "method": "FedGrEM", "parameters": {"central_steps": 5}}
+    variants = {"v": {"methods": {"FedGrEM": {"central_steps": 2}, "mine": {"central_steps": 1}}}}
+    study = plan_study("s", "fedgrem", document(methods=[mine], variants=variants), METHODS)
+    setting = study.settings["v.gaussian-h0.0"]
+    assert study.method_in("mine", setting).parameters["central_steps"] == 1
+
+
 def test_a_method_runs_only_where_it_may():
     study = plan_study("s", "fedgrem", document(), METHODS)
     assert study.methods_of(study.settings["as_coded.gaussian-h0.0"]) == ["FedGrEM"]

@@ -406,7 +406,7 @@ def test_sentences_and_figures_are_made_from_a_search(tmp_path):
     inputs = {name: tmp_path / f"{name}.csv" for name in parts} | {"words": tmp_path / "words.md"}
     outputs = [tmp_path / f"t_{kind}.{s}" for kind in CAPTIONS for s in ("svg", "md")]
     item = Item("one", "table", "fedgrem", "fedgrem_real", metric="misclustering", scale=0.01)
-    draw_search(own, {"one": item}, inputs, outputs)
+    draw_search(own, {"one": item}, inputs, outputs, preset="paper")
     assert all(path.stat().st_size > 1000 for path in outputs if path.suffix == ".svg")
     assert "Found this. And that." in (tmp_path / "t_curve.md").read_text()
 

@@ -57,5 +57,5 @@ def test_what_only_a_type_checker_imports_is_not_behind_a_result():
         path.relative_to(provenance.ROOT).as_posix()
         for path in provenance._closure("fedmix.experiments.real_clustering")
     }
-    assert "methods/penalty_selection.py" in files
+    assert "selection.py" in files
     assert "methods/fedgrem.py" not in files

@@ -1,6 +1,7 @@
 """The configuration that is shipped, and what a wrong one is told."""
 
 import inspect
+import re
 import shutil
 from pathlib import Path
 
@@ -156,6 +157,28 @@ def test_a_wrong_preset_is_told_what_and_where(folder, spoil, says):
     edit(folder / "papers/fedgrem/presets/quick.yaml", lambda preset: preset.update(studies=spoil))
     with pytest.raises(ConfigurationError, match=rf"fedgrem/presets/quick.yaml:\d+: .*{says}"):
         read_request(folder, options())
+
+
+@pytest.mark.parametrize("name", ["fedgrem_real", "protocols"])
+def test_a_preset_cannot_be_called_as_a_folder_that_all_presets_share(folder, name):
+    (folder / "presets" / f"{name}.yaml").write_text("studies: all\n")
+    message = rf"config/presets/{name}.yaml: a preset cannot be called '{name}', for results/{name}"
+    with pytest.raises(ConfigurationError, match=message):
+        read_request(folder, options())
+
+
+def test_the_documented_variation_has_the_rule_to_stop_and_its_own_penalty_and_start(folder):
+    page = (ROOT / "docs" / "adding_a_method.md").read_text(encoding="utf-8")
+    preset = re.search(r"random_start\.yaml`.*?```yaml\n(.*?)```", page, re.S)[1]
+    (folder / "presets" / "random_start.yaml").write_text(preset)
+    study = read_request(folder, options(preset="random_start")).studies["fedgrem_real"]
+    setting = next(iter(study.settings.values()))
+    assert study.method_in("FedGrEM-8-random", setting).parameters == {
+        "max_rounds": 1000,
+        "tol": 1.0e-4,
+        "penalty_scale": 8.0,
+        "init": "random",
+    }
 
 
 def test_a_wrong_option_names_the_command_line_or_the_file(folder):

@@ -1,3 +1,6 @@
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 
 import pandas as pd
@@ -151,3 +154,13 @@ def test_a_replication_that_is_no_number_is_told(capsys, number):
     with pytest.raises(SystemExit):
         main(["rerun", "fedgrem_real", "x", "FedEM", number, *SMOKE])
     assert "expected a number from 0 on" in capsys.readouterr().err
+
+
+def test_a_reader_that_stops_reading_ends_a_command_without_a_traceback(tmp_path):
+    command = [sys.executable, "-m", "fedmix", "status", "--directory", str(tmp_path), *SMOKE]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdout.close()  # before a line was written, as `head` does after some
+        assert process.stderr.read() == ""
+    assert process.returncode == -signal.SIGPIPE

@@ -10,7 +10,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _LAZY_OBJECTS = {"Clients": "fedmix.clients", "align": "fedmix.alignment"}
-_LAZY_MODULES = ("data", "embed", "families", "methods", "metrics", "simulate")
+_LAZY_MODULES = ("data", "embed", "families", "methods", "metrics", "selection", "simulate")
 
 __all__ = [*_LAZY_OBJECTS, *_LAZY_MODULES]
 

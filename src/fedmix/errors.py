@@ -1,4 +1,4 @@
-"""Errors written for people: what is wrong, where, what was expected, what to do."""
+"""Errors and warnings written for people: what is wrong, where, what was expected, what to do."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -30,6 +30,10 @@ class DivergenceError(FedmixError, ArithmeticError):
 
 class MissingExtraError(FedmixError, ImportError):
     """An optional dependency is needed and not installed."""
+
+
+class SelectionWarning(UserWarning):
+    """A result hangs on a parameter to be chosen for the data; see :mod:`fedmix.selection`."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

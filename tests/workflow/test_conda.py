@@ -15,7 +15,7 @@ from pipeline import ROOT, Pipeline
 
 pytestmark = pytest.mark.workflow
 
-TABLE = "results/tables/fedgrem_table1.md"
+TABLE = "results/smoke/tables/fedgrem_table1.md"
 
 CONDA = """#!/bin/sh
 case "$*" in

@@ -27,13 +27,13 @@ def extended(tmp_path_factory) -> Pipeline:
 
 
 def test_its_table_shows_its_printed_numbers_as_printed(extended):
-    table = (extended.work / "results/tables/waveforms_table1.md").read_text(encoding="utf-8")
+    table = (extended.work / "results/alone/tables/waveforms_table1.md").read_text(encoding="utf-8")
     for text in ("0.281 (0.040)", "0.260 (0.012)", "0.290 (0.030)", "0.258 (0.010)"):
         assert f"[{text}]" in table
 
 
 def test_its_claims_and_its_discrepancy_are_judged(extended):
-    audit = extended.work / "results" / "audit"
+    audit = extended.work / "results/alone/audit"
     claims = (audit / "claims.csv").read_text(encoding="utf-8")
     for name in ("waveforms-k-fed-above", "waveforms-clients-do-not-matter"):
         assert name in claims
@@ -43,7 +43,7 @@ def test_its_claims_and_its_discrepancy_are_judged(extended):
 
 
 def test_the_page_has_it(extended):
-    page = (extended.work / "results/index.html").read_text(encoding="utf-8")
+    page = (extended.work / "results/alone/index.html").read_text(encoding="utf-8")
     assert "One-shot clustering of waveforms (nobody 2020)" in page
     assert "k-FED has a higher ARI than FedKmeans at five and at ten clients." in page
     assert "0.281 (0.040)" in page

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -22,7 +23,8 @@ def extended(tmp_path_factory) -> Pipeline:
     shutil.copy(EXAMPLES / "one_shot_kmeans.py", project / "src" / "fedmix" / "methods")
     shutil.copy(EXAMPLES / "mine.yaml", project / "config" / "presets")
     with open(project / "config" / "datasets.yaml", "a", encoding="utf-8") as registry:
-        registry.write("\n" + (EXAMPLES / "blobs.yaml").read_text(encoding="utf-8"))
+        for example in ("blobs", "wards"):
+            registry.write("\n" + (EXAMPLES / f"{example}.yaml").read_text(encoding="utf-8"))
     shutil.copy(ROOT / "tests" / "contract_cases.py", project)
     shutil.copy(ROOT / "tests" / "test_contract.py", project)
     return pipeline
@@ -43,11 +45,22 @@ def test_the_examples_appear_in_plan_results_tables_and_figures(extended):
     assert set(rows["status"]) == {"ok"}
     scores = rows.loc[rows["metric"] == "ari_per_client", "value"]
     assert (scores > 0.3).all()
-    table = (extended.work / "results/tables/matrix_table.md").read_text(encoding="utf-8")
+    table = (extended.work / "results/mine/tables/matrix_table.md").read_text(encoding="utf-8")
     assert "| OneShotKMeans |" in table
     assert "blobs, 1 of 6 contaminated" in table
-    figure = (extended.work / "results/figures/matrix_figure.svg").read_text(encoding="utf-8")
+    figure = (extended.work / "results/mine/figures/matrix_figure.svg").read_text(encoding="utf-8")
     assert "OneShotKMeans" in figure
+
+
+def test_a_table_with_a_column_of_clients_is_a_federated_data_set(extended):
+    """The wards are the clients: as many, with their own rows."""
+    result = "results/matrix/wards-contaminated1/LocalEM/0-1.parquet"
+    run(extended, result)
+    assert set(pd.read_parquet(extended.work / result)["status"]) == {"ok"}
+    problem = np.load(extended.work / "results/matrix/wards-contaminated1/partition/0-1.npz")
+    rows = pd.read_csv(EXAMPLES / "wards.csv")
+    kept = np.diff(problem["0/train_offsets"]) + np.diff(problem["0/test_offsets"])
+    assert kept.tolist() == rows.groupby("ward").size().tolist()
 
 
 def test_the_example_keeps_the_contract(extended):

@@ -15,11 +15,11 @@ BROKEN = '\n    def fit(self, *_, **__):\n        raise RuntimeError("broken on 
 
 def test_a_run_ends_with_what_it_made_and_counts_the_settings_replications(pipeline):
     pipeline.forget_runs()
-    (pipeline.work / "results/tables/fedgrem_table1.md").unlink()
+    (pipeline.work / "results/smoke/tables/fedgrem_table1.md").unlink()
     output = pipeline.run("fedgrem_table1").stdout
     cell = f"{SETTING.removeprefix('results/')}/FedGrEM"
     assert f"left] {cell}: 1 of 1 replications done\n" in output
-    assert output.endswith("tables in results/tables: fedgrem_table1\n")
+    assert output.endswith("tables in results/smoke/tables: fedgrem_table1\n")
     assert "rule run_method" not in output
 
 
@@ -31,7 +31,7 @@ def test_a_method_that_fails_throughout_ends_the_run_with_its_error_after_the_ta
     assert "every replication of FedGrEM failed" in failed.stdout
     assert "the first with RuntimeError: broken on purpose" in failed.stdout
     assert "1 of 1 replications done, 1 failed" in failed.stdout
-    table = pipeline.work / "results/tables/fedgrem_table1.md"
+    table = pipeline.work / "results/smoke/tables/fedgrem_table1.md"
     assert table.stat().st_mtime > source.stat().st_mtime
 
 
@@ -92,12 +92,12 @@ def test_a_mirror_that_is_no_folder_is_told_before_any_job(finished):
 
 def test_the_page_comes_from_an_archive_and_no_method_runs(pipeline, tmp_path):
     pipeline.run("archive")
-    shutil.move(pipeline.work / "results/archive.zip", tmp_path / "archive.zip")
+    shutil.move(pipeline.work / "results/smoke/archive.zip", tmp_path / "archive.zip")
     shutil.rmtree(pipeline.work)
     pipeline.work.mkdir()
     made = {"archive": tmp_path / "archive.zip"}
     refused = pipeline.run("fedgrem_table1", config={**made, "replications": 2}, check=False)
     assert "holds a run with replications=1, not 2" in refused.stdout
     pipeline.run("fedgrem_table1", config=made)
-    assert (pipeline.work / "results/tables/fedgrem_table1.md").exists()
+    assert (pipeline.work / "results/smoke/tables/fedgrem_table1.md").exists()
     assert not (pipeline.work / SETTING / "FedGrEM").exists()

@@ -30,11 +30,14 @@ rule judge_results:
     input:
         cells=all_settings("cells"),
         results=all_settings("results"),
+        timings=all_settings("timings"),
+        searches=lambda wildcards: searches_made(wildcards),
     output:
-        **{part: f"results/audit/{part}.csv" for part in AUDIT_PARTS},
-        frame="results/cells.parquet",
-        register="results/audit/discrepancies.md",
-        whole="results/audit/audit.json",
+        **{part: f"{SHOWN}/audit/{part}.csv" for part in AUDIT_PARTS},
+        frame=f"{SHOWN}/cells.parquet",
+        register=f"{SHOWN}/audit/discrepancies.md",
+        whole=f"{SHOWN}/audit/audit.json",
+        run=f"{SHOWN}/audit/run.csv",
     log:
         "logs/judge_results.log",
     conda:
@@ -42,6 +45,7 @@ rule judge_results:
     resources:
         mem_mb=more_memory(4000),
     params:
+        options={key: config[key] for key in RUN_OPTIONS},
         printed=PRINTED_HASH,
         registers=content_hash(
             BASE / "config",
@@ -50,6 +54,8 @@ rule judge_results:
                 for name in ("about", "tables", "figures", "claims", "discrepancies")
             ),
         ),
+        searches=lambda wildcards: searches_judged(wildcards),
+        kept=content_hash(BASE, "docs/reproduction/protocols/*/*.csv"),
         source=source_hash("fedmix.cells"),
     script:
         "../scripts/judge_results.py"

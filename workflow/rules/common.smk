@@ -60,6 +60,8 @@ except FedmixError as error:
 
 STUDIES = REQUEST.studies
 ITEMS = REQUEST.items
+# What people look at is each preset's own; what is run is shared.
+SHOWN = f"results/{config['preset']}"
 
 
 wildcard_constraints:

@@ -62,6 +62,20 @@ def item_input(name):
     return files
 
 
+def archived_items():
+    """Every table and figure, with the collected results that it is made of."""
+    return {
+        name: {
+            "title": f"{REQUEST.papers[item.paper].title}: {item.title or name}",
+            "files": [
+                f"results/{item.study}/{setting.folder}/results.parquet"
+                for setting in REQUEST.settings_of(item)
+            ],
+        }
+        for name, item in ITEMS.items()
+    }
+
+
 def trajectories(wildcards):
     """The results of a figure that is drawn round by round."""
     rounds = ITEMS[wildcards.item].builder == "trajectories"
@@ -71,7 +85,7 @@ def trajectories(wildcards):
 def item_files(items):
     """The files of tables and figures."""
     return [
-        f"results/{ITEMS[name].kind}s/{name}.{suffix}"
+        f"{SHOWN}/{ITEMS[name].kind}s/{name}.{suffix}"
         for name in items
         for suffix in ITEM_SUFFIXES[ITEMS[name].kind]
     ]

@@ -157,7 +157,7 @@ def paper_of_embedding(figure):
 def page_figures():
     """Every figure of the request: where it is and what to say of it."""
     items = [
-        {"paper": item.paper, "title": item.title, "path": f"results/figures/{item.name}.svg"}
+        {"paper": item.paper, "title": item.title, "path": f"{SHOWN}/figures/{item.name}.svg"}
         for item in ITEMS.values()
         if item.kind == "figure"
     ]

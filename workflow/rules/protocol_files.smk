@@ -74,15 +74,33 @@ def protocol_data(wildcards):
     ]
 
 
-def searched_items(wildcards):
+def searched_tables(wildcards):
     """The items of a search's tables, by which their printed numbers are found."""
-    return {table: ITEMS[table] for table in SEARCHES[wildcards.search].tables}
+    return items_of(SEARCHES[wildcards.search])
+
+
+def items_of(space):
+    return {table: ITEMS[table] for table in space.tables}
 
 
 def searched_metrics(wildcards):
     """Method -> the metric that a table shows of it."""
     methods = SEARCHES[wildcards.search].methods
     return {method: ITEMS[wildcards.table].metrics_of(method)[0] for method in methods}
+
+
+def of_each_table(name):
+    """A file of the search for each table by itself."""
+    return lambda wildcards: [
+        f"results/protocols/{wildcards.search}/{table}/{name}.csv"
+        for table in SEARCHES[wildcards.search].tables
+    ]
+
+
+def drawn_runs(wildcards):
+    """The first rung's runs on all tables."""
+    space = SEARCHES[wildcards.search]
+    return [path for table in space.tables for path in protocol_runs(space.name, table, [0])]
 
 
 def protocol_source(wildcards):
@@ -101,7 +119,7 @@ def protocol_figures(searches):
         {
             "paper": space.paper,
             "title": f"Which protocol? {getattr(space.tables.get(target), 'title', 'All tables')}",
-            "path": f"results/figures/{search}_protocols/{target}_{figure}.svg",
+            "path": f"{SHOWN}/figures/{search}_protocols/{target}_{figure}.svg",
         }
         for search, space in searches.items()
         for target in space.targets
@@ -112,10 +130,30 @@ def protocol_figures(searches):
 def protocol_files(searches):
     """Everything that some searches end in."""
     figures = [figure["path"] for figure in protocol_figures(searches)]
-    return [f"results/tables/{search}_protocols.csv" for search in searches] + figures
+    return [f"{SHOWN}/tables/{search}_protocols.csv" for search in searches] + figures
 
 
 # An archive holds no search, and no method is run to show one.
 IN_ALL = {
     search: space for search, space in SEARCHES.items() if space.in_all and not config["archive"]
 }
+# A search of hours is kept in the repository, where later runs find it.
+IN_REPOSITORY = "docs/reproduction/protocols"
+EXPORTED = [f"{IN_REPOSITORY}/{search}" for search, space in SEARCHES.items() if not space.in_all]
+
+
+def searches_made(wildcards):
+    """What is kept of the searches that `all` runs."""
+    return [
+        f"results/protocols/{search}/kept/{name}.csv"
+        for search in IN_ALL
+        for name in ("protocols", "runs")
+    ]
+
+
+def searches_judged(wildcards):
+    """The searches that claims are put to, by their folder here or in the repository."""
+    found = {f"results/protocols/{search}/kept": space for search, space in IN_ALL.items()}
+    there = [folder for folder in EXPORTED if (BASE / folder).is_dir()]
+    found |= {folder: SEARCHES[Path(folder).name] for folder in there}
+    return {folder: {"space": space, "items": items_of(space)} for folder, space in found.items()}

@@ -58,7 +58,7 @@ rule select_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
-        tables=searched_items,
+        tables=searched_tables,
         printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.protocols.design", "fedmix.cells.protocols.score"),
     script:
@@ -84,11 +84,48 @@ rule score_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
-        tables=searched_items,
+        tables=searched_tables,
         printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.protocols"),
     script:
         "../scripts/score_protocols.py"
+
+
+rule keep_protocols:
+    input:
+        design=f"{SEARCH}/design.csv",
+        first=drawn_runs,
+        scores=of_each_table("scores"),
+        nearest=of_each_table("nearest"),
+    output:
+        protocols=f"{SEARCH}/kept/protocols.csv",
+        runs=f"{SEARCH}/kept/runs.csv",
+    log:
+        "logs/keep_protocols/{search}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        space=lambda wildcards: SEARCHES[wildcards.search],
+        source=source_hash("fedmix.cells.protocols.kept"),
+    script:
+        "../scripts/keep_protocols.py"
+
+
+rule export_protocols:
+    input:
+        kept=rules.keep_protocols.output,
+        words=lambda wildcards: [
+            f"results/protocols/{wildcards.search}/{target}/words.md"
+            for target in SEARCHES[wildcards.search].targets
+        ],
+    output:
+        directory(f"{IN_REPOSITORY}/{{search}}"),
+    log:
+        "logs/export_protocols/{search}.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/export_protocols.py"
 
 
 rule tabulate_protocols:
@@ -98,11 +135,13 @@ rule tabulate_protocols:
             for target in SEARCHES[wildcards.search].targets
         ],
     output:
-        "results/tables/{search}_protocols.csv",
+        f"{SHOWN}/tables/{{search}}_protocols.csv",
     log:
         "logs/tabulate_protocols/{search}.log",
     conda:
         "../../environment.yml"
+    params:
+        preset=config["preset"],
     script:
         "../scripts/tabulate_protocols.py"
 
@@ -119,7 +158,7 @@ rule draw_protocols:
         words=f"{SEARCH}/{{target}}/words.md",
     output:
         [
-            f"results/figures/{{search}}_protocols/{{target}}_{figure}.{suffix}"
+            f"{SHOWN}/figures/{{search}}_protocols/{{target}}_{figure}.{suffix}"
             for figure in PROTOCOL_FIGURES
             for suffix in ITEM_SUFFIXES["figure"]
         ],
@@ -129,7 +168,8 @@ rule draw_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
-        tables=searched_items,
+        tables=searched_tables,
+        preset=config["preset"],
         source=source_hash("fedmix.views.figures.protocols"),
     script:
         "../scripts/draw_protocols.py"
@@ -142,3 +182,4 @@ localrules:
 rule protocols:
     input:
         protocol_files(SEARCHES),
+        EXPORTED,

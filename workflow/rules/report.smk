@@ -5,7 +5,7 @@ rule explain_cells:
     input:
         cells=rules.judge_results.output.frame,
     output:
-        "results/audit/explanations.json",
+        f"{SHOWN}/audit/explanations.json",
     log:
         "logs/explain_cells.log",
     conda:
@@ -19,15 +19,15 @@ rule explain_cells:
 rule build_page:
     input:
         results=all_settings("results"),
-        timings=all_settings("timings"),
         cells=rules.judge_results.output.frame,
         figures=item_files([name for name, item in ITEMS.items() if item.kind == "figure"])
         + embedding_figures(),
         audit=rules.judge_results.output.whole,
+        run=rules.judge_results.output.run,
         explanations=rules.explain_cells.output,
     output:
         report(
-            "results/index.html",
+            f"{SHOWN}/index.html",
             caption="../report/page.rst",
             category="Scorecard",
             labels={"item": "The whole page", "kind": "page"},
@@ -39,7 +39,7 @@ rule build_page:
     params:
         tables=page_tables(),
         figures=page_figures(),
-        options={key: config[key] for key in RUN_OPTIONS},
+        preset=config["preset"],
         papers={key: paper.title for key, paper in REQUEST.papers.items()},
         left_out=list(REQUEST.left_out),
         source=source_hash("fedmix.views.page"),
@@ -52,32 +52,33 @@ rule build_archive:
         results=all_settings("results"),
         timings=all_settings("timings"),
     output:
-        "results/archive.zip",
+        f"{SHOWN}/archive.zip",
     log:
         "logs/build_archive.log",
     conda:
         "../../environment.yml"
     params:
         options={key: config[key] for key in RUN_OPTIONS},
+        shown=archived_items(),
+        datasets={name: REQUEST.datasets[name] for name, _ in REQUEST.embeddings()},
     script:
         "../scripts/build_archive.py"
 
 
 rule export_reproduction:
     input:
-        results=all_settings("results"),
-        timings=all_settings("timings"),
         cells=rules.judge_results.output.frame,
         audit=rules.judge_results.output.whole,
+        run=rules.judge_results.output.run,
         tables=[
             f
             for f in item_files(ITEMS)
-            if f.startswith("results/tables") and not f.endswith("tex")
+            if f.startswith(f"{SHOWN}/tables") and not f.endswith("tex")
         ],
         figures=[
             f
             for f in item_files(ITEMS)
-            if f.startswith("results/figures") and f.endswith(("svg", "md"))
+            if f.startswith(f"{SHOWN}/figures") and f.endswith(("svg", "md"))
         ],
     output:
         "docs/reproduction/README.md",
@@ -86,7 +87,6 @@ rule export_reproduction:
     conda:
         "../../environment.yml"
     params:
-        options={key: config[key] for key in RUN_OPTIONS},
         command=f"snakemake --cores 2 reproduction --config preset={config['preset']} mirror=<folder>",
     script:
         "../scripts/export_reproduction.py"

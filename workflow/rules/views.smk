@@ -5,14 +5,14 @@ rule make_table:
     input:
         cells=item_input("cells"),
     output:
-        "results/tables/{item}.csv",
+        f"{SHOWN}/tables/{{item}}.csv",
         report(
-            "results/tables/{item}.md",
+            f"{SHOWN}/tables/{{item}}.md",
             caption="../report/item.rst",
             category=item_category,
             labels=item_labels,
         ),
-        "results/tables/{item}.tex",
+        f"{SHOWN}/tables/{{item}}.tex",
     log:
         "logs/make_table/{item}.log",
     conda:
@@ -30,15 +30,15 @@ rule make_figure:
         # Cells have no rounds: what is drawn round by round comes from the results themselves.
         results=trajectories,
     output:
-        "results/figures/{item}.pdf",
+        f"{SHOWN}/figures/{{item}}.pdf",
         report(
-            "results/figures/{item}.svg",
+            f"{SHOWN}/figures/{{item}}.svg",
             caption="../report/item.rst",
             category=item_category,
             labels=item_labels,
         ),
-        "results/figures/{item}.png",
-        "results/figures/{item}.md",
+        f"{SHOWN}/figures/{{item}}.png",
+        f"{SHOWN}/figures/{{item}}.md",
     log:
         "logs/make_figure/{item}.log",
     conda:

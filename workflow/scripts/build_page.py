@@ -9,11 +9,10 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.cells.frame import read_cells
     from fedmix.storage import concatenate, read_records
     from fedmix.views.page import Figure, PageContext, build_page
-    from fedmix.views.page.run_description import count_failures, describe_run
+    from fedmix.views.page.run_description import count_failures, read_description
 
     results = concatenate(snakemake.input.results)
-    timings = concatenate(snakemake.input.timings)
-    provenance = describe_run(snakemake.params.options, results, timings)
+    provenance = read_description(snakemake.input.run)
     if snakemake.params.left_out:
         provenance["Left out"] = "; ".join(snakemake.params.left_out)
     context = PageContext(
@@ -23,7 +22,7 @@ with job(snakemake.log[0], snakemake.threads):
         tables=snakemake.params.tables,
         figures=[Figure(**figure) for figure in snakemake.params.figures],
         provenance=provenance,
-        preset=snakemake.params.options["preset"],
+        preset=snakemake.params.preset,
         failures=count_failures(results),
         explanations=json.loads(Path(snakemake.input.explanations[0]).read_text(encoding="utf-8")),
     )

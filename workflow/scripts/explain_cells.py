@@ -7,6 +7,7 @@ with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
     from fedmix.cells.frame import read_cells
+    from fedmix.cells.roles import NEAREST
     from fedmix.cells.scorecard import printed_cells
     from fedmix.pipeline.explain import Explainer
     from fedmix.pipeline.request import read_request
@@ -16,6 +17,8 @@ with job(snakemake.log[0], snakemake.threads):
     repository = Path(snakemake.scriptdir).resolve().parents[1]
     explainer = Explainer(read_request(repository / "config", snakemake.config))
     cells = printed_cells(read_cells([snakemake.input.cells]))
-    run = cells[cells["n"] + cells["failed"] > 0].to_dict("records")
+    # No setting of a study stands behind a search's protocol, whose choices its findings tell.
+    planned = cells["role"] != NEAREST
+    run = cells[planned & (cells["n"] + cells["failed"] > 0)].to_dict("records")
     explanations = {anchor(cell): "\n".join(explainer.lines(cell)) for cell in run}
     write_text(snakemake.output[0], json.dumps(explanations, indent=0))

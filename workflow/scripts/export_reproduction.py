@@ -6,17 +6,16 @@ with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
     from fedmix.cells.frame import read_cells
-    from fedmix.storage import concatenate, read_records
+    from fedmix.storage import read_records
     from fedmix.views.page.reproduction import export_reproduction
-    from fedmix.views.page.run_description import describe_run
+    from fedmix.views.page.run_description import read_description
 
     files = snakemake.input
-    results, timings = concatenate(files.results), concatenate(files.timings)
     export_reproduction(
         Path(snakemake.output[0]).parent,
         read_cells([files.cells]),
         read_records(files.audit)["claims"],
-        describe_run(snakemake.params.options, results, timings),
+        read_description(files.run),
         files.tables,
         [figure for figure in files.figures if figure.endswith(".svg")],
         command=snakemake.params.command,

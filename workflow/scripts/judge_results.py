@@ -5,24 +5,35 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
+    import pandas as pd
+
     from fedmix.cells.claims import claims_table, evaluate_claims, read_claims
     from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies, to_markdown
     from fedmix.cells.frame import complete, read_cells
     from fedmix.cells.items import read_items
     from fedmix.cells.papers import read_papers
+    from fedmix.cells.protocols.kept import read_search
     from fedmix.cells.ranks import rank_agreement
     from fedmix.cells.scorecard import cells_table, score_tables
     from fedmix.storage import concatenate, write_records, write_table, write_text
+    from fedmix.views.page.run_description import describe_run, write_description
 
     files = snakemake.input
     repository = Path(snakemake.scriptdir).resolve().parents[1]
     papers = read_papers(repository / "config")
     items = read_items(papers)
-    cells = complete(read_cells(files.cells), items.values(), repository / "data" / "published")
+    published = repository / "data" / "published"
+    searches = []
+    for folder, known in snakemake.params.searches.items():
+        root = Path() if folder.startswith("results/") else repository  # made here, or kept there
+        searches.append(read_search(root / folder, published=published, **known))
+    own = [read_cells(files.cells), *(search.nearest_cells() for search in searches)]
+    cells = complete(pd.concat(own), items.values(), published)
+    claims = read_claims(papers)
     parts = {
         "scores": score_tables(cells),
         "ranks": rank_agreement(cells, items),
-        "claims": evaluate_claims(read_claims(papers), cells, concatenate(files.results)),
+        "claims": evaluate_claims(claims, cells, concatenate(files.results), searches),
         "discrepancies": measure_discrepancies(read_discrepancies(papers), cells),
     }
     write_table(snakemake.output.frame, cells)
@@ -30,5 +41,9 @@ with job(snakemake.log[0], snakemake.threads):
     written = parts | {"claims": claims_table(parts["claims"]).reset_index()}
     for name, part in written.items():
         write_text(snakemake.output[name], part.to_csv(index=False))
+    write_description(
+        snakemake.output.run,
+        describe_run(snakemake.params.options, concatenate(files.timings)),
+    )
     write_text(snakemake.output.register, to_markdown(parts["discrepancies"], papers))
     write_records(snakemake.output.whole, parts)

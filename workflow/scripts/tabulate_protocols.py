@@ -7,6 +7,7 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     import pandas as pd
 
+    from fedmix.revision import commit
     from fedmix.storage import write_text
 
     parts = []
@@ -14,4 +15,6 @@ with job(snakemake.log[0], snakemake.threads):
         part = pd.read_csv(path, keep_default_na=False)
         part.insert(0, "target", Path(path).parent.name)
         parts.append(part)
-    write_text(snakemake.output[0], pd.concat(parts, ignore_index=True).to_csv(index=False))
+    table = pd.concat(parts, ignore_index=True)
+    table = table.assign(preset=snakemake.params.preset, commit=commit())
+    write_text(snakemake.output[0], table.to_csv(index=False))

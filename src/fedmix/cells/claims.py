@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,12 @@ from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.evidence import PRINT, Evidence, Place
 from fedmix.cells.papers import Paper, read_register
 from fedmix.cells.predicates import Check
+from fedmix.cells.unsaid import Share, share_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fedmix.cells.protocols.kept import Search
 
 HOLDS, MOSTLY, PARTLY_UNTESTED = "holds", "holds in most", "partly untested"
 DEPENDS, MIXED, REVERSED = "depends on an unsaid choice", "mixed", "reversed"
@@ -66,7 +70,7 @@ def evaluate_claims(
     claims: Iterable[Mapping[str, Any]],
     cells: pd.DataFrame,
     results: pd.DataFrame | None = None,
-    protocols: Mapping[str, float] | None = None,
+    searches: Iterable[Search] = (),
 ) -> pd.DataFrame:
     """Put every claim to every source, and to chance.
 
@@ -78,10 +82,9 @@ def evaluate_claims(
         Of :func:`fedmix.cells.frame.complete`.
     results : DataFrame, optional
         Gives the trajectories, see :class:`fedmix.cells.evidence.Evidence`.
-    protocols : mapping of str to float, optional
-        Claim -> the share of a search's protocols under which it holds. Without it the share is
-        that of the variants that were run; either counts only where the claim names an unsaid
-        choice.
+    searches : iterable of Search, optional
+        One a study. A claim that names an unsaid choice is put to the protocols that were drawn,
+        or without them to the variants that were run.
 
     Returns
     -------
@@ -102,7 +105,11 @@ def evaluate_claims(
 
     measured, printed = Evidence(cells, results), Evidence.of_print(cells)
     shuffled = [measured.shuffled(draw) for draw in range(SHUFFLES)]
-    rows = [_evaluate(claim, measured, printed, shuffled, protocols or {}) for claim in claims]
+    of_study = {search.space.study: search for search in searches}
+    rows = [
+        _evaluate(claim, measured, printed, shuffled, of_study.get(claim.get("study", "")))
+        for claim in claims
+    ]
     return pd.DataFrame(rows)
 
 
@@ -111,7 +118,7 @@ def _evaluate(
     measured: Evidence,
     printed: Evidence,
     shuffled: list[Evidence],
-    protocols: Mapping[str, float],
+    search: Search | None,
 ) -> dict[str, Any]:
     checks = {
         source: _checks(claim, printed if source == PRINT else measured, source)
@@ -121,7 +128,7 @@ def _evaluate(
     own = checks.get(source, [])
     chance = _chance(claim, shuffled, source) if own else None
     fails = _fails(claim, checks[PRINT])
-    share = _share(claim, measured, protocols)
+    share = _share(claim, measured, search)
     untested = _untested(claim, measured)
     verdict = _final(_verdict(claim, own), share, untested)
     return {
@@ -135,7 +142,7 @@ def _evaluate(
         "verdict": verdict,
         "where": _where(claim, verdict, own),
         "source": source,
-        "remarks": list(_remarks(claim, fails, chance, share, untested)),
+        "remarks": list(_remarks(claim, fails, chance, share, untested, checks[roles.NEAREST])),
         "chance": chance,
         "print_fails": fails,
         **{key: value for name in SOURCES for key, value in _summary(name, checks[name]).items()},
@@ -167,8 +174,7 @@ def _verdict(claim: Mapping[str, Any], checks: list[Check]) -> str:
     n, yes, no = len(answers), answers.count(YES), answers.count(NO)
     if not n:
         return UNTESTABLE
-    needed = {"all": n, "most": n // 2 + 1, "several": min(n, _SOME)}[claim.get("extent", "all")]
-    if yes >= needed:
+    if yes >= _needed(claim, n):
         return HOLDS
     if 2 * yes > n:
         return MOSTLY
@@ -177,16 +183,21 @@ def _verdict(claim: Mapping[str, Any], checks: list[Check]) -> str:
     return TOO_FEW if 2 * answers.count(UNCLEAR) >= n else MIXED
 
 
+def _needed(claim: Mapping[str, Any], n: int) -> int:
+    """Return in how many of so many settings a claim says that it holds."""
+    return {"all": n, "most": n // 2 + 1, "several": min(n, _SOME)}[claim.get("extent", "all")]
+
+
 def _fails(claim: Mapping[str, Any], checks: list[Check]) -> bool:
     """Return whether printed numbers contradict a claim, beyond their own noise."""
     return _verdict(claim, checks) != HOLDS and any(check.answer == NO for check in checks)
 
 
-def _final(verdict: str, share: float | None, untested: str) -> str:
+def _final(verdict: str, share: Share | None, untested: str) -> str:
     """Return a verdict with what the paper leaves open and what was not run."""
     if verdict == UNTESTABLE:
         return verdict
-    if share is not None and 0 < share < 1:
+    if share and share.depends:
         return DEPENDS
     return PARTLY_UNTESTED if untested and verdict in (HOLDS, MOSTLY) else verdict
 
@@ -196,20 +207,35 @@ def _chance(claim: Mapping[str, Any], shuffled: list[Evidence], source: str) -> 
     return fmean(verdict == HOLDS for verdict in found)
 
 
-def _share(
-    claim: Mapping[str, Any], measured: Evidence, protocols: Mapping[str, float]
-) -> float | None:
-    """Return the share of protocols, or of variants, in which a claim on a choice unsaid holds."""
+def _share(claim: Mapping[str, Any], measured: Evidence, search: Search | None) -> Share | None:
+    """Return in how many protocols, or variants, a claim on a choice unsaid holds."""
     if "unsaid" not in claim:
         return None
-    if claim["id"] in protocols:
-        return protocols[claim["id"]]
-    variants: dict[str, list[Place]] = {}
-    for place in _places(claim, measured, claim.get("where", {})):
-        variants.setdefault(place.variant, []).append(place)
-    verdicts = [_verdict(claim, _ask(claim, measured, places)) for places in variants.values()]
-    decided = [verdict for verdict in verdicts if verdict not in (UNTESTABLE, TOO_FEW)]
-    return fmean(verdict in (HOLDS, MOSTLY) for verdict in decided) if decided else None
+    where = claim.get("where", {})
+    if search:
+        places = _places(claim, search.drawn, where)
+        found = share_of(places, partial(_held, claim, search.drawn), search.choices)
+        if found:
+            return found
+    return share_of(_places(claim, measured, where), partial(_decided, claim, measured))
+
+
+def _held(
+    claim: Mapping[str, Any], drawn: Evidence, places: list[Place]
+) -> tuple[bool, list[Check]] | None:
+    """Return whether a claim holds under a protocol; two replications are too few for intervals."""
+    checks = _ask(claim, drawn, places)
+    on_its_side = sum(check.margin > 0 for check in checks)
+    return (on_its_side >= _needed(claim, len(checks)), checks) if checks else None
+
+
+def _decided(
+    claim: Mapping[str, Any], measured: Evidence, places: list[Place]
+) -> tuple[bool, list[Check]] | None:
+    """Return whether a claim holds in a variant, where that is decided."""
+    checks = _ask(claim, measured, places)
+    verdict = _verdict(claim, checks)
+    return None if verdict in (UNTESTABLE, TOO_FEW) else (verdict in (HOLDS, MOSTLY), checks)
 
 
 def _untested(claim: Mapping[str, Any], measured: Evidence) -> str:
@@ -241,8 +267,9 @@ def _remarks(
     claim: Mapping[str, Any],
     fails: bool,
     chance: float | None,
-    share: float | None,
+    share: Share | None,
     untested: str,
+    nearest: list[Check],
 ) -> Iterator[str]:
     if "by_construction" in claim:
         yield f"By construction: {claim['by_construction']}"
@@ -253,8 +280,10 @@ def _remarks(
             f"Says nothing of a method: it holds in {chance:.0%} of {SHUFFLES} shuffles of the "
             "methods' names"
         )
-    if share is not None:
-        yield f"Not said: {claim['unsaid']}; it holds in {share:.0%} of what was tried"
+    if share:
+        yield f"Not said: {claim['unsaid']}; {share}"
+    if "unsaid" in claim and not nearest:
+        yield "No nearest protocol: there is no search of its tables"
     if untested and "study" in claim:
         yield f"Not run: {untested}"
     if "note" in claim:

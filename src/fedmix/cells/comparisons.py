@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from fedmix.cells.effects import Effect, Finding, all_of, any_of, share_effect
@@ -61,21 +62,14 @@ def ordered(
         Compare at this round of the trajectories rather than at the end.
     """
     claimed = Finding.below if direction == "below" else Finding.above
-    ease = margin if direction == "below" else -margin
+    find = partial(claimed, bound=margin if direction == "below" else -margin)
+    scale = "" if factor == 1.0 else f"{factor:g} × "
+    said = f"{metric} of {method} minus {scale}that of"
     for place in places:
         ours = _score(evidence, place, method, metric, at_round)
-        findings, details = [], []
-        for name in methods_at(evidence, place, than):
-            theirs = _score(evidence, place, name, than_metric or metric, at_round)
-            effect = ours.minus(theirs.times(factor)) if ours and theirs else None
-            if name != method and effect:
-                findings.append(claimed(effect, ease))
-                details.append(f"{name}: {effect}")
-        if findings:
-            scale = "" if factor == 1.0 else f"{factor:g} × "
-            detail = f"{metric} of {method} minus {scale}that of {'; '.join(details)}"
-            found = (all_of if need == "all" else any_of)(findings)
-            yield check(place, place.setting, found, detail)
+        others = _others(evidence, place, method, than, than_metric or metric, at_round)
+        effects = {n: ours.minus(theirs.times(factor)) for n, theirs in others.items() if ours}
+        yield from _checked(place, effects, find, said, all_of if need == "all" else any_of)
 
 
 @predicate
@@ -149,16 +143,10 @@ def similar(
         if not reference:
             continue
         bound = tolerance if absolute else tolerance * abs(reference.effect.mean)
-        findings, details = [], []
-        for name in methods_at(evidence, place, method):
-            ours = evidence.score(place, name, metric)
-            effect = ours.minus(reference) if ours else None
-            if name != to and effect:
-                findings.append(Finding.within(effect, bound))
-                details.append(f"{name}: {effect}")
-        if findings:
-            detail = f"{metric} minus {to}'s, within ±{bound:.2g}: {'; '.join(details)}"
-            yield check(place, place.setting, all_of(findings), detail)
+        compared = _others(evidence, place, to, method, metric)
+        effects = {name: ours.minus(reference) for name, ours in compared.items()}
+        said = f"{metric} minus {to}'s, within ±{bound:.2g}:"
+        yield from _checked(place, effects, partial(Finding.within, bound=bound), said)
 
 
 @predicate
@@ -180,18 +168,13 @@ def nearest(
         if place.values.get(by) not in targets or not ours:
             continue
         target = targets[place.values[by]]
-        findings, details = [], []
-        for name in methods_at(evidence, place, than):
-            theirs = evidence.score(place, name, metric)
-            if name == method or not theirs:
-                continue
-            effect = ours.distance_to(target).minus(theirs.distance_to(target))
-            if effect:
-                findings.append(Finding.below(effect))
-                details.append(f"{name}: {effect}")
-        if findings:
-            detail = f"distance to {target:g}, less that of {'; '.join(details)}"
-            yield check(place, place.setting, all_of(findings), detail)
+        others = _others(evidence, place, method, than, metric)
+        effects = {
+            name: ours.distance_to(target).minus(theirs.distance_to(target))
+            for name, theirs in others.items()
+        }
+        said = f"distance to {target:g}, less that of"
+        yield from _checked(place, effects, Finding.below, said)
 
 
 @predicate
@@ -233,6 +216,38 @@ def fails(
             failed, total = runs
             found = Finding.above(Effect(failed / total - share, 0.0, total))
             yield check(place, place.setting, found, f"{failed} of {total} failed")
+
+
+def _others(
+    evidence: Evidence,
+    place: Place,
+    method: str,
+    chosen: str | list[str],
+    metric: str,
+    at_round: int | None = None,
+) -> dict[str, Score]:
+    """Return the scores of the chosen methods that were run, but one's own."""
+    found = {
+        name: _score(evidence, place, name, metric, at_round)
+        for name in methods_at(evidence, place, chosen)
+        if name != method
+    }
+    return {name: score for name, score in found.items() if score}
+
+
+def _checked(
+    place: Place,
+    effects: Mapping[str, Effect | None],
+    find: Callable[[Effect], Finding],
+    said: str,
+    decide: Callable[[list[Finding]], Finding] = all_of,
+) -> Iterator[Check]:
+    """Yield the check of a place from the effects by method; none if no effect is known."""
+    known = {name: effect for name, effect in effects.items() if effect}
+    if known:
+        listed = "; ".join(f"{name}: {effect}" for name, effect in known.items())
+        found = decide([find(effect) for effect in known.values()])
+        yield check(place, place.setting, found, f"{said} {listed}")
 
 
 def _score(

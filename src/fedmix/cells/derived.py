@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fedmix.cells.measured import Measured, Metric
 
-ORACLE = "OracleClustering"
+ORACLE, ONE_STEP = "OracleClustering", "TwoPhase-FedAvg-s1"
 _NEAR_ORACLE = 1.1
 _PHASE1_ROUNDS = 5  # of the two-phase methods, unless they are told another number
 
@@ -53,6 +53,13 @@ def rank(measured: Measured, scores: Metric) -> Metric:
     )
     ranks = wide.rank(axis=1, ascending=False)
     return {str(method): ranks[method].dropna() for method in ranks}
+
+
+def ratio_to_one_step(measured: Measured, scores: Metric) -> Metric:
+    """Divide, within every replication, by the two-phase method's score with one local step."""
+    if ONE_STEP not in scores:
+        return {}
+    return {method: (own / scores[ONE_STEP]).dropna() for method, own in scores.items()}
 
 
 def log(measured: Measured, scores: Metric) -> Metric:
@@ -113,7 +120,11 @@ def _first_rounds(measured: Measured) -> Metric:
     return found
 
 
-OF_METRICS: dict[str, Callable[[Measured, Metric], Metric]] = {"rank": rank, "log": log}
+OF_METRICS: dict[str, Callable[[Measured, Metric], Metric]] = {
+    "rank": rank,
+    "log": log,
+    "ratio to one step": ratio_to_one_step,
+}
 DERIVED: dict[str, Callable[[Measured], Metric]] = {
     "floats": floats,
     "rounds_to_oracle": rounds_to_oracle,

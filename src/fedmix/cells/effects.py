@@ -7,6 +7,7 @@ replication by replication (paired).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 from typing import TYPE_CHECKING
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    Statistic = Callable[[np.ndarray], np.ndarray]
+
 YES, NO, UNCLEAR = "yes", "no", "unclear"
 _CONFIDENCE = 0.99
+_RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,25 @@ def share_effect(flags: np.ndarray, share: float) -> Effect:
     n = len(flags) + 4
     estimate = (np.sum(flags) + 2) / n
     return Effect(float(estimate) - share, sqrt(estimate * (1 - estimate) / n), len(flags))
+
+
+def bootstrap_effect(samples: Sequence[np.ndarray], statistic: Statistic) -> Effect:
+    """Return a statistic of several samples' means, with its error by a bootstrap.
+
+    Parameters
+    ----------
+    samples : sequence of arrays of shape (n_i, ...)
+        Replications in rows, each sample drawn for itself; what stands in a row stays together.
+    statistic : callable
+        From means (..., samples, ...) to a number for each of the first axes.
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    drawn = [own[rng.integers(len(own), size=(_RESAMPLES, len(own)))].mean(1) for own in samples]
+    n = min(map(len, samples))
+    se = float(np.std(statistic(np.stack(drawn, axis=1)), ddof=1)) if n > 1 else inf
+    return Effect(float(statistic(np.stack([own.mean(axis=0) for own in samples]))), se, n)
 
 
 def all_of(findings: list[Finding]) -> Finding:

@@ -91,12 +91,27 @@ def make_cells(
     DataError
         If a replication of a cell occurs twice, or a printed file is not as an item says.
     """
-    tables = [(item, PrintedTable(item, published)) for item in items]
-    rows: list[dict[str, Any]] = []
+    settings = []
     for key, own in results.groupby(PLACE, sort=False) if len(results) else ():
         timed = rows_with(timings, dict(zip(PLACE, key, strict=True))) if len(timings) else timings
-        cells = list(_cells_of_setting(measure(own, timed, labels), tables))
-        rows += [cell | {"paper": paper, "role": roles[key[1]]} for cell in cells]
+        settings.append(measure(own, timed, labels))
+    return cells_of(settings, items, published, paper, roles)
+
+
+def cells_of(
+    settings: Iterable[Measured],
+    items: Iterable[Item],
+    published: str | Path,
+    paper: str,
+    roles: Mapping[str, str],
+) -> pd.DataFrame:
+    """Return the cells of what was measured in some settings, see :func:`make_cells`."""
+    tables = [(item, PrintedTable(item, published)) for item in items]
+    rows = [
+        cell | {"paper": paper, "role": roles[cell["variant"]]}
+        for measured in settings
+        for cell in _cells_of_setting(measured, tables)
+    ]
     return _typed(rows)
 
 
@@ -169,7 +184,7 @@ def _cells_of_setting(
                     shown.add((method, name))
     for method, identity in measured.methods.items():
         own = [metric for m, metric in measured.values if m == method]
-        for name in dict.fromkeys([*own, *RUN_METRICS]):
+        for name in own or RUN_METRICS:  # a method that never finished has a row as well
             if (method, name) not in shown:
                 unit = {"unit": SECONDS if name == SECONDS else ""}
                 values = measured.values.get((method, name))
@@ -199,11 +214,10 @@ def _place(item: Item, known: Mapping[str, Any]) -> dict[str, Any]:
 def _numbers(
     measured: Measured, method: str, metric: str, values: pd.Series | None
 ) -> dict[str, Any]:
-    finished = measured.values.get((method, RUN_METRICS[0]), ())
     return {
         "metric": metric,
         **summarise([] if values is None else values),
-        "failed": len(measured.runs[method]) - len(finished),
+        "failed": measured.failed[method],
         "replications": [] if values is None else values.index.tolist(),
         "values": [] if values is None else values.tolist(),
     }

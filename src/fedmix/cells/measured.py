@@ -29,6 +29,8 @@ class Measured:
         Method and metric -> values of the finished replications, indexed by replication.
     runs : mapping of str to list of int
         Method -> replications that ran, failed ones included.
+    failed : mapping of str to int
+        Method -> how many of them failed.
     trajectories : DataFrame
         Rows of the results that have a round.
     """
@@ -36,6 +38,7 @@ class Measured:
     methods: Mapping[str, Mapping[str, Any]]
     values: dict[tuple[str, str], pd.Series]
     runs: Mapping[str, list[int]]
+    failed: Mapping[str, int]
     trajectories: pd.DataFrame = field(repr=False)
 
     def metric(self, name: str) -> Metric:
@@ -68,10 +71,12 @@ def measure(
         for key, own in finals.groupby(["method", "metric"], sort=False)
     }
     runs = results.groupby("method")["replication"].unique()
+    finished = results[results["status"] == "ok"].groupby("method")["replication"].nunique()
     return Measured(
         methods={identity["method"]: identity for identity in _identities(results, labels or {})},
         values=values,
         runs={method: sorted(own) for method, own in runs.items()},
+        failed={method: len(own) - int(finished.get(method, 0)) for method, own in runs.items()},
         trajectories=results[results["round"].notna()],
     )
 

@@ -35,11 +35,7 @@ def falls_by_round(
     """Check that some rounds bring the score below ``factor`` times its start (geometrically)."""
     import numpy as np
 
-    for place in places:
-        path = evidence.path(place, method, metric)
-        if path.empty or rounds not in path:
-            continue
-        logs = _logs(path)
+    for place, logs in _log_paths(evidence, places, metric, method, rounds):
         change = (logs[rounds] - logs[0]).dropna()
         if change.empty:
             continue
@@ -58,11 +54,7 @@ def slows_after(
     until: Round,
 ) -> Iterator[Check]:
     """Check that the score keeps falling after a round, but more slowly than before it."""
-    for place in places:
-        path = evidence.path(place, method, metric)
-        if path.empty or until not in path:
-            continue
-        logs = _logs(path)
+    for place, logs in _log_paths(evidence, places, metric, method, until):
         early = (logs[split] - logs[0]) / split
         late = (logs[until] - logs[split]) / (until - split)
         change = (early - late).dropna()
@@ -120,11 +112,19 @@ def slower_at(
         yield check(places[0], f"{at} against {than}", Finding.above(effect), detail)
 
 
-def _logs(path: pd.DataFrame) -> pd.DataFrame:
-    """Return logarithms; missing where an error is 0, as the oracle's first one."""
+def _log_paths(
+    evidence: Evidence, places: list[Place], metric: str, method: str, until: int
+) -> Iterator[tuple[Place, pd.DataFrame]]:
+    """Yield the logarithms of a score by round where a round was reached.
+
+    They are missing where an error is 0, as the oracle's first one.
+    """
     import numpy as np
 
-    return np.log(path.where(path > 0))
+    for place in places:
+        path = evidence.path(place, method, metric)
+        if until in path:
+            yield place, np.log(path.where(path > 0))
 
 
 def _rounds_to(path: pd.DataFrame, level: float) -> pd.Series:

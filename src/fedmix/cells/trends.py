@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isnan, log, nan, sqrt
+from math import log, sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
-from fedmix.cells.effects import Effect, Finding, all_of
+from fedmix.cells.effects import Effect, Finding, all_of, bootstrap_effect
 from fedmix.cells.predicates import (
     Check,
     Column,
@@ -21,6 +21,9 @@ from fedmix.cells.predicates import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from fedmix.cells.evidence import Evidence, Place
 
 
@@ -51,15 +54,11 @@ def trend(
     per : str, optional
         Another column of the setting; one trend for each of its values.
     """
-    for label, group in _groups(places, along, per):
-        for name in _methods_of(evidence, group, method):
-            xs, effects = _means(evidence, group, name, metric, along)
-            if len(xs) < 2:
-                continue
-            slope = _slope(xs, effects)
-            found = Finding.above(slope) if direction == "rising" else Finding.below(slope)
-            detail = f"{metric} of {name}, slope in {along}: {slope}"
-            yield check(group[0], f"{label}{name}", found, detail)
+    for place, label, name, xs, effects in _series(evidence, places, metric, method, along, per):
+        slope = _slope(xs, effects)
+        found = Finding.above(slope) if direction == "rising" else Finding.below(slope)
+        detail = f"{metric} of {name}, slope in {along}: {slope}"
+        yield check(place, f"{label}{name}", found, detail)
 
 
 @predicate
@@ -76,16 +75,12 @@ def flat(
 
     Parameters are those of :func:`trend`; ``tolerance`` is the share.
     """
-    for label, group in _groups(places, along, per):
-        for name in _methods_of(evidence, group, method):
-            xs, effects = _means(evidence, group, name, metric, along)
-            if len(xs) < 2:
-                continue
-            slope = _slope(xs, effects)
-            reach = max(xs) - min(xs)
-            bound = tolerance * abs(fmean(e.mean for e in effects)) / reach
-            detail = f"{metric} of {name}, change over {along}: {slope.mean * reach:+.3g}"
-            yield check(group[0], f"{label}{name}", Finding.within(slope, bound), detail)
+    for place, label, name, xs, effects in _series(evidence, places, metric, method, along, per):
+        slope = _slope(xs, effects)
+        reach = max(xs) - min(xs)
+        bound = tolerance * abs(fmean(e.mean for e in effects)) / reach
+        detail = f"{metric} of {name}, change over {along}: {slope.mean * reach:+.3g}"
+        yield check(place, f"{label}{name}", Finding.within(slope, bound), detail)
 
 
 @predicate
@@ -203,16 +198,50 @@ def moves_more(
     along: Column,
     per: Column | None = None,
 ) -> Iterator[Check]:
-    """Check that one metric's means span a larger share of their average than another's."""
+    """Check that one metric's means span a larger share of their average than another's.
+
+    The error is a bootstrap's over replications, in which the two metrics stay together.
+    """
     for label, group in _groups(places, along, per):
-        spans = []
-        for name in (metric, than_metric):
-            means = [e.mean for e in _means(evidence, group, method, name, along)[1]]
-            spans.append((max(means) - min(means)) / abs(fmean(means)) if means else nan)
-        if not any(map(isnan, spans)):
-            detail = f"relative span {spans[0]:.3g} of {metric}, {spans[1]:.3g} of {than_metric}"
-            found = Finding.above(Effect(spans[0] - spans[1], 0.0, 1))
-            yield check(group[0], label or method, found, detail)
+        found = [_both(evidence, place, method, metric, than_metric) for place in group]
+        samples = [values for values in found if len(values)]
+        if len(samples) > 1:
+            difference = bootstrap_effect(samples, _difference_of_spans)
+            detail = f"relative span of {metric} minus that of {than_metric}: {difference}"
+            yield check(group[0], label or method, Finding.above(difference), detail)
+
+
+def _series(
+    evidence: Evidence,
+    places: list[Place],
+    metric: str,
+    method: str | list[str],
+    along: str,
+    per: str | None,
+) -> Iterator[tuple[Place, str, str, list[float], list[Effect]]]:
+    """Yield each group's first place and label, each method, its x values and means."""
+    for label, group in _groups(places, along, per):
+        for name in _methods_of(evidence, group, method):
+            xs, effects = _means(evidence, group, name, metric, along)
+            if len(xs) > 1:
+                yield group[0], label, name, xs, effects
+
+
+def _both(
+    evidence: Evidence, place: Place, method: str, metric: str, other: str
+) -> NDArray[np.float64]:
+    """Return two metrics of the replications that have both, (n, 2)."""
+    import pandas as pd
+
+    values = [evidence.values(place, method, name) for name in (metric, other)]
+    return pd.concat(values, axis=1, join="inner").to_numpy(dtype=float)
+
+
+def _difference_of_spans(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far means (..., settings, 2) reach by their average, the first less the second."""
+    reach = means.max(axis=-2) - means.min(axis=-2)
+    spans = reach / abs(means.mean(axis=-2))
+    return spans[..., 0] - spans[..., 1]
 
 
 def _groups(places: list[Place], along: str, per: str | None) -> list[tuple[str, list[Place]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fedmix.data.dataset import Dataset, content_sha256
-from fedmix.data.readers import Raw
+from fedmix.data.raw import Raw
 from fedmix.data.registry import DatasetEntry
 from fedmix.errors import DataError
 
@@ -31,14 +31,14 @@ def to_dataset(entry: DatasetEntry, raw: Raw, where: str) -> Dataset:
     DataError
         Naming the source, what was found and what was expected.
     """
-    names = np.asarray(raw.labels).astype(str)
-    known = {name: number for number, name in enumerate(entry.class_names)}
-    found, places = np.unique(names, return_inverse=True)
+    found, places = np.unique(np.asarray(raw.labels).astype(str), return_inverse=True)
+    names = entry.class_names or found.tolist()
+    known = {name: number for number, name in enumerate(names)}
     strange = sorted(set(found.tolist()) - set(known))
     if strange:
         raise DataError(
             f"{where}: class {strange[0]!r} is not expected; the registry has "
-            f"{', '.join(entry.class_names)}. {_remedy(entry)}"
+            f"{', '.join(names)}. {_remedy(entry)}"
         )
     codes = np.array([known[name] for name in found.tolist()], dtype=np.int64)
     dataset = Dataset(entry.name, raw.features, codes[places.reshape(-1)], raw.groups)
@@ -63,7 +63,8 @@ def check_dataset(entry: DatasetEntry, dataset: Dataset, where: str) -> None:
     DataError
         At the first difference, naming the source, what was found and what was expected.
     """
-    _expect(entry, where, "shape", dataset.features.shape, (entry.n_points, entry.n_features))
+    shape = (entry.n_points or dataset.n_points, entry.n_features or dataset.n_features)
+    _expect(entry, where, "shape", dataset.features.shape, shape)
     _check_finite(dataset, where)
     if entry.class_counts is not None:
         counts = np.bincount(dataset.labels, minlength=len(entry.class_names))
@@ -76,7 +77,7 @@ def check_dataset(entry: DatasetEntry, dataset: Dataset, where: str) -> None:
         _expect(entry, where, "sha256 of the values", found, entry.content_sha256)
 
 
-def check_embedding(dataset: Dataset, shape: tuple[int, int | None], where: str) -> None:
+def check_embedding(dataset: Dataset, shape: tuple[int | None, int | None], where: str) -> None:
     """Check that an embedded data set has a row for every point, and the columns asked for.
 
     Parameters
@@ -93,9 +94,9 @@ def check_embedding(dataset: Dataset, shape: tuple[int, int | None], where: str)
     DataError
         Naming the file, what was found and what was expected; also for a value that is not finite.
     """
-    n_points, n_features = shape
-    expected = (n_points, dataset.n_features if n_features is None else n_features)
-    if dataset.features.shape != expected:
+    found = dataset.features.shape
+    expected = tuple(size or there for size, there in zip(shape, found, strict=True))
+    if found != expected:
         raise DataError(
             f"{where} holds {dataset.n_points} points with {dataset.n_features} features; the "
             f"registry of data sets asks for {expected[0]} with {expected[1]}. Delete it and run "

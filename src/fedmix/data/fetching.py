@@ -13,9 +13,10 @@ from fedmix.data.checks import check_dataset, constant_columns, to_dataset
 from fedmix.data.dataset import Dataset, load_dataset, save_dataset
 from fedmix.data.download import Downloads
 from fedmix.data.openml_source import fetch_table
+from fedmix.data.raw import Raw
 from fedmix.data.readers import read
 from fedmix.data.registry import DatasetEntry, Source, SourceFile, mirror_folder
-from fedmix.errors import DataError, DownloadError, FedmixError
+from fedmix.errors import ConfigurationError, DataError, DownloadError, FedmixError
 
 _logger = logging.getLogger(__name__)
 #: Folder inside the raw folder where people place raw files by hand.
@@ -62,7 +63,7 @@ def fetch(
     DownloadError
         If no source could deliver; it lists every attempt and how to place the files by hand.
     ConfigurationError
-        If the mirror is not a folder.
+        If the mirror is not a folder, or a reader's option does not fit a file at hand.
     """
     raw_folder = Path(raw_folder)
     target = raw_folder / f"{entry.name}.npz"
@@ -146,7 +147,7 @@ def _read_at_hand(entry: DatasetEntry, source: Source, paths: Sequence[Path]) ->
         for file, path, name in zip(source.files, paths, names, strict=True):
             _check_sum(file, path, name)
         where = ", ".join(names) or f"{source.reader} (bundled or generated)"
-        return to_dataset(entry, read(source.reader, paths, source.options), where)
+        return to_dataset(entry, _read(entry, source, paths), where)
     except DataError as error:
         if not paths:
             raise
@@ -165,7 +166,14 @@ def _download(entry: DatasetEntry, source: Source, downloads: Downloads) -> Data
         paths = [downloads.get(file) for file in source.files]
         for file, path in zip(source.files, paths, strict=True):
             _check_sum(file, path, f"{file.name} from {file.url}")
-    return to_dataset(entry, read(source.reader, paths, source.options), where)
+    return to_dataset(entry, _read(entry, source, paths), where)
+
+
+def _read(entry: DatasetEntry, source: Source, paths: Sequence[Path]) -> Raw:
+    try:
+        return read(source.reader, paths, source.options)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"config/datasets.yaml: {entry.name}: {error}") from error
 
 
 def _check_sum(file: SourceFile, path: Path, where: str) -> None:

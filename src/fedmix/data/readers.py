@@ -10,38 +10,18 @@ import gzip
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedmix.data import pendigits
-from fedmix.errors import DataError
-from fedmix.storage import read_arrays, read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-@dataclass(frozen=True)
-class Raw:
-    """What a reader returns.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, d)
-        Numbers of any type.
-    labels : ndarray of shape (n,)
-        Classes as the raw file calls them.
-    groups : ndarray of shape (n,), optional
-        Groups, numbered from 0.
-    """
-
-    features: NDArray
-    labels: NDArray
-    groups: NDArray | None = None
+from fedmix.data.raw import Raw, require_names
+from fedmix.data.tables import read_frames, read_table_file
+from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.storage import read_arrays
 
 
 def read_digits(paths: Sequence[Path]) -> Raw:
@@ -62,9 +42,8 @@ def generate_waveform(paths: Sequence[Path], n_points: int = 5000, seed: int = 0
 def read_npz(paths: Sequence[Path], features: str = "images", labels: str = "labels") -> Raw:
     """Read one npz; the options name its arrays."""
     arrays = read_arrays(paths[0], remade=False)
-    missing = sorted({features, labels} - set(arrays))
-    if missing:
-        raise DataError(f"{paths[0]} lacks the arrays {missing}; it holds {sorted(arrays)}.")
+    require_names("features", [features], arrays, "array", paths[0])
+    require_names("labels", [labels], arrays, "array", paths[0])
     return Raw(arrays[features], arrays[labels])
 
 
@@ -111,61 +90,10 @@ def read_cifar10(paths: Sequence[Path]) -> Raw:
     return Raw(records[:, 1:], records[:, 0])
 
 
-def read_table_file(
-    paths: Sequence[Path],
-    label: str,
-    columns: Sequence[str] | None = None,
-    drop: Sequence[str] = (),
-    names: Sequence[str] | None = None,
-    codes: Mapping[str, Mapping[str, float]] | None = None,
-    label_edges: Sequence[float] | None = None,
-    square: bool = False,
-) -> Raw:
-    """Read a csv or parquet table.
-
-    Parameters
-    ----------
-    paths : sequence of path
-        The file; further files are appended below it.
-    label : str
-        Column with the classes.
-    columns : sequence of str, optional
-        Feature columns in order; default is all but the label and those in ``drop``.
-    drop : sequence of str, default=()
-        Columns to leave out.
-    names : sequence of str, optional
-        Column names of a csv without a header line.
-    codes : mapping of str to mapping, optional
-        Numbers for the words of a column.
-    label_edges : sequence of float, optional
-        Bin a numeric label: a value's class is the number of edges below it.
-    square : bool, default=False
-        Transpose each row as a square image (EMNIST is published with images on their side).
-
-    Returns
-    -------
-    Raw
-    """
-    table = _read_tables(paths, names)
-    codes = codes or {}
-    columns = list(columns or [c for c in table.columns if c != label and c not in drop])
-    missing = sorted({label, *columns} - set(table.columns))
-    if missing:
-        raise DataError(f"{paths[0]} lacks columns {missing}; it has {list(table.columns)}.")
-    features = _numbers(table, columns, codes, paths[0])
-    if square:
-        side = round(len(columns) ** 0.5)
-        features = features.reshape(-1, side, side).transpose(0, 2, 1).reshape(len(table), -1)
-    labels = table[label].astype(str).str.strip().to_numpy(dtype=str)
-    if label_edges is not None:
-        labels = np.searchsorted(label_edges, labels.astype(np.float64), side="left")
-    return Raw(features, labels)
-
-
 def read_pendigits_tables(paths: Sequence[Path]) -> Raw:
     """Read the 16-feature table and the table of writers of the pen digits."""
     points = read_table_file(paths[:1], label="class")
-    writers = _read_tables(paths[1:], None)
+    writers = read_frames(paths[1:])
     pendigits.check_same_digits(points.labels, writers["digit"].to_numpy(), paths[1])
     return Raw(points.features, points.labels, writers["writer"].to_numpy())
 
@@ -195,15 +123,20 @@ READERS: dict[str, Callable[..., Raw]] = {
 
 
 def read(reader: str, paths: Sequence[Path], options: Mapping[str, Any]) -> Raw:
-    """Run a reader and say which file is to blame if it fails.
+    """Run a reader and say which option or file is to blame if it fails.
 
     Raises
     ------
+    ConfigurationError
+        Naming the option that the reader does not take, or that does not fit the file.
     DataError
         Naming the files.
     """
     try:
+        _check_options(reader, options)
         return READERS[reader](list(paths), **options)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"reader {reader!r}, {error}") from error
     except DataError:
         raise
     except Exception as error:
@@ -212,6 +145,20 @@ def read(reader: str, paths: Sequence[Path], options: Mapping[str, Any]) -> Raw:
             f"{names}: reader {reader!r} failed ({type(error).__name__}: {error}). The file is "
             "damaged, truncated or of another format."
         ) from error
+
+
+def _check_options(reader: str, options: Mapping[str, Any]) -> None:
+    """Raise ConfigurationError for an option that a reader does not take, or needs and lacks."""
+    _, *parameters = signature(READERS[reader]).parameters.values()
+    known = [parameter.name for parameter in parameters]
+    for name in options:
+        if name not in known:
+            raise ConfigurationError(
+                f"option {name!r}: no such option. {nearest_names(name, known)}"
+            )
+    for parameter in parameters:
+        if parameter.default is Parameter.empty and parameter.name not in options:
+            raise ConfigurationError(f"option {parameter.name!r}: it must be given.")
 
 
 def _load_npy(path: Path) -> NDArray:
@@ -229,38 +176,3 @@ def _idx_array(content: bytes, where: object) -> NDArray[np.uint8]:
 
 def _idx_member(archive: zipfile.ZipFile, name: str) -> NDArray[np.uint8]:
     return _idx_array(gzip.decompress(archive.read(name)), name)
-
-
-def _read_tables(paths: Sequence[Path], names: Sequence[str] | None) -> pd.DataFrame:
-    import pandas as pd
-
-    def read_one(path: Path) -> pd.DataFrame:
-        if path.suffix == ".parquet":
-            return read_table(path, remade=False)
-        header = "infer" if names is None else None
-        return pd.read_csv(path, header=header, names=names, skipinitialspace=True)
-
-    return pd.concat([read_one(path) for path in paths], ignore_index=True)
-
-
-def _numbers(
-    table: pd.DataFrame, columns: Sequence[str], codes: Mapping, where: Path
-) -> NDArray[np.float64]:
-    """Return columns as an (n, d) array, or say which column has no number in which row."""
-    import pandas as pd
-
-    def one(name: str) -> NDArray[np.float64]:
-        column = table[name].astype(str).map(codes[name]) if name in codes else table[name]
-        return pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
-
-    values = np.empty((len(table), len(columns)))
-    for j, name in enumerate(columns):
-        values[:, j] = one(name)
-        bad = np.flatnonzero(~np.isfinite(values[:, j]))
-        if bad.size:
-            found = table[name].iloc[bad[0]]
-            raise DataError(
-                f"{where}: column {name!r} has {bad.size} values that are not finite numbers, "
-                f"first {found!r} in row {bad[0]}. Repair or replace the file."
-            )
-    return values

@@ -81,18 +81,19 @@ class DatasetEntry:
     ----------
     name, title : str
         Its name in configurations and in print.
-    n_points, n_features : int
-        Its shape.
-    class_names : tuple of str
-        Classes as they are called in the raw files; label r stands for ``class_names[r]``.
-    class_counts : tuple of int, optional
-        Points a class; None where they are random.
     sources : tuple of Source
         In the order in which they are tried; those at hand come before those from the network.
+    n_points, n_features : int, optional
+        Its shape; None is any, for files at hand only.
+    class_names : tuple of str, default=()
+        Classes as they are called in the raw files; label r stands for ``class_names[r]``. Without
+        names, those found, sorted.
+    class_counts : tuple of int, optional
+        Points a class; None where they are random or not known.
     embeddings : mapping of str to mapping
         Named specifications for :mod:`fedmix.embed`; the first one is the usual choice.
     n_groups : int, optional
-        Number of groups, such as writers; None if there are none.
+        Number of groups, the natural clients, such as writers; None if there are none.
     constant_columns : int, default=0
         Columns known to hold one value only (margins of images).
     content_sha256 : str, optional
@@ -103,11 +104,11 @@ class DatasetEntry:
 
     name: str
     title: str
-    n_points: int
-    n_features: int
-    class_names: tuple[str, ...]
-    class_counts: tuple[int, ...] | None
     sources: tuple[Source, ...]
+    n_points: int | None = None
+    n_features: int | None = None
+    class_names: tuple[str, ...] = ()
+    class_counts: tuple[int, ...] | None = None
     embeddings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     n_groups: int | None = None
     constant_columns: int = 0
@@ -120,10 +121,12 @@ class DatasetEntry:
     @property
     def largest_file(self) -> int:
         """Bytes that a raw file of this shape can need; a download that goes on is stopped."""
+        assert self.n_points is not None  # as _errors sees to
+        assert self.n_features is not None
         return _BESIDE + _LONGEST_NUMBER * self.n_points * (self.n_features + 1)
 
-    def embedded_shape(self, embedding: str) -> tuple[int, int | None]:
-        """Return points and features of an embedding; None where its kind decides."""
+    def embedded_shape(self, embedding: str) -> tuple[int | None, int | None]:
+        """Return points and features of an embedding; None where nothing is promised."""
         spec = self.embeddings[embedding]
         as_they_are = self.n_features if spec["kind"] in ("identity", "standardize") else None
         return self.n_points, spec.get("n_components", as_they_are)
@@ -207,12 +210,15 @@ def _source(values: Mapping[str, Any]) -> Source:
 def _errors(entry: DatasetEntry) -> Iterator[str]:
     """Yield what a schema cannot see."""
     counts = entry.class_counts
-    if not entry.class_names:
-        yield f"{entry.name}: give class_counts or class_names."
     if counts is not None and len(counts) != len(entry.class_names):
         yield f"{entry.name}: {len(counts)} class counts for {len(entry.class_names)} classes."
-    if counts is not None and sum(counts) != entry.n_points:
+    if counts is not None and entry.n_points not in (None, sum(counts)):
         yield f"{entry.name}: class counts add up to {sum(counts)}, not to {entry.n_points} points."
     for source in entry.sources:
+        if source.options.get("client") and entry.n_groups is None:
+            column = source.options["client"]
+            yield f"{entry.name}: give n_groups, the number of clients in the column {column!r}."
+        if source.downloadable and None in (entry.n_points, entry.n_features):
+            yield f"{entry.name}: give n_points and n_features, beyond which a download is stopped."
         if source.files and source.openml is not None:
             yield f"{entry.name}: a source has either files or an openml number, not both."

@@ -61,7 +61,12 @@ class Method:
 
     @property
     def open_choices(self) -> list[str]:
-        """The parameters to be chosen for the data, less those that the configuration sets."""
+        """The parameters to be chosen for the data, less those that the configuration sets.
+
+        Clients that exchange nothing have nothing to choose together.
+        """
+        if self.parameters.get("server") == "none":
+            return []
         return [name for name in self.kind.tunes if name not in self.parameters]
 
     def build(self, known: Mapping[str, Any]) -> FederatedEstimator:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from fedmix.clients import Clients, offsets_of
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.settings.federated_clustering import Settings
 from fedmix.methods.base import FederatedEstimator
-from fedmix.metrics.clustering import per_client_scores, pooled_scores, silhouette
+from fedmix.metrics.clustering import per_client_scores, pooled_scores
 from fedmix.partition.by_class import (
     deal_out,
     draw_classes,
@@ -20,6 +20,7 @@ from fedmix.partition.by_class import (
     share_out,
     split_in_order,
 )
+from fedmix.selection import choose
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, np.ndarray]
 IntArray = NDArray[np.int64]
-
-_FOLDS = 3
 
 
 def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
@@ -133,7 +132,7 @@ def fit_method(
     chosen: dict[str, float] = {}
     if len(candidates) == 1:
         known = {**known, "final_radius_scale": candidates[0]}
-    elif "final_radius_scale" in method.kind.tunes:
+    elif "final_radius_scale" in method.open_choices:
         chosen = choose_scale(method, train, known, candidates)
         known = {**known, "final_radius_scale": chosen["final_radius_scale"]}
     estimator = method.fit(train, known)
@@ -147,53 +146,22 @@ def choose_scale(
 ) -> dict[str, float]:
     """Choose the candidate with the largest mean silhouette of the clients' held-out thirds.
 
-    A client whose held-out points all get one label has no silhouette; it counts as 0, so that a
-    radius that merges everything does not win by being scored on the few other clients.
-
     Returns
     -------
     dict
         ``final_radius_scale`` and ``validation_undefined``; see :func:`fit_method`.
     """
-    rng = np.random.default_rng(known["random_state"])
-    folds = [_folds(n, rng) for n in train.sizes]
-    parts = [_hold_out(train, folds, fold) for fold in range(_FOLDS)]
-    values = np.array(
-        [
-            [
-                silhouette(x, own)
-                for seen, held in parts
-                for x, own in _predict(method, {**known, "final_radius_scale": scale}, seen, held)
-            ]
-            for scale in candidates
-        ],
-        dtype=np.float64,
+    chosen = choose(
+        method.build(known),
+        train,
+        {"final_radius_scale": candidates},
+        criterion="silhouette",
+        average="mean",
+        refit=False,
+        random_state=known["random_state"],
     )
-    best = int(np.argmax(np.nan_to_num(values, nan=0.0).mean(axis=1)))
-    return {
-        "final_radius_scale": candidates[best],
-        "validation_undefined": float(np.isnan(values).sum()),
-    }
-
-
-def _predict(
-    method: Method, known: Mapping[str, Any], seen: Clients, held: Clients
-) -> Iterable[tuple[np.ndarray, IntArray]]:
-    """Fit to the points seen; return each client's held-out points with their labels."""
-    estimator = method.build(known).fit(seen)
-    return zip(held, estimator.predict(held), strict=True)
-
-
-def _hold_out(train: Clients, folds: Sequence[IntArray], fold: int) -> tuple[Clients, Clients]:
-    """Split every client's points into those outside and those in a fold."""
-    pairs = list(zip(train, folds, strict=True))
-    seen = Clients.from_arrays([x[own != fold] for x, own in pairs])
-    return seen, Clients.from_arrays([x[own == fold] for x, own in pairs])
-
-
-def _folds(n_points: int, rng: np.random.Generator) -> IntArray:
-    """Return each point's fold; a client with too few points for all folds is never held out."""
-    return rng.permutation(n_points) % _FOLDS if n_points >= _FOLDS else np.full(n_points, -1)
+    undefined = float(chosen.scores["n_undefined"].sum())
+    return {**chosen.best_parameters, "validation_undefined": undefined}
 
 
 def score(

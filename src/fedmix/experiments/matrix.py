@@ -19,9 +19,9 @@ from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.federated_clustering import choose_scale, known_numbers
 from fedmix.experiments.real_clustering import clients_of, initial_values, make_problem
 from fedmix.experiments.settings.matrix import Settings
-from fedmix.methods.penalty_selection import select_penalty
 from fedmix.metrics.clustering import per_client_scores, pooled_scores
 from fedmix.metrics.mixture import misclustering
+from fedmix.selection import choose_penalty
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -97,6 +97,6 @@ def _tuned(
         return {"final_radius_scale": chosen["final_radius_scale"]}
     if "penalty_scale" in method.open_choices:
         # Fits on a part start from that part alone: the shared start has seen what is held out.
-        start = setting.initialization
-        return {"penalty_scale": select_penalty(method.build(known), train, start)}
+        own_start = method.build(known).set_params(init=setting.initialization)
+        return {"penalty_scale": choose_penalty(own_start, train)}
     return {}

@@ -11,7 +11,6 @@ from fedmix.clients import Clients, offsets_of
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.settings.real_clustering import Settings
 from fedmix.initialization import aligned_initial_values
-from fedmix.methods.penalty_selection import select_penalty
 from fedmix.metrics.mixture import misclustering
 from fedmix.partition import (
     by_group,
@@ -21,6 +20,7 @@ from fedmix.partition import (
     train_test_split,
     uniform,
 )
+from fedmix.selection import choose_penalty
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ def run(
     }
     if method.parameters.get("penalty_scale") == "held-out":
         # The shared initial values have seen all points, those that would be held out included.
-        chosen = select_penalty(method.build(known), train, init=setting.initialization)
+        own_start = method.build(known).set_params(init=setting.initialization)
+        chosen = choose_penalty(own_start, train)
         method = replace(method, parameters={**method.parameters, "penalty_scale": chosen})
     estimator = method.fit(train, known)
     labels = test.split(data.labels[problem["test"]])

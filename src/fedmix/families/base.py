@@ -141,6 +141,12 @@ class Family(ABC):
         """
 
 
+def log_sum(log_joint: FloatArray) -> FloatArray:
+    """Return log sum_r exp(log_joint) of an (n, R) array, of shape (n,)."""
+    largest = log_joint.max(axis=1, initial=-np.inf)
+    return largest + np.log(np.exp(log_joint - largest[:, None]).sum(axis=1))
+
+
 def symmetric(upper: FloatArray) -> FloatArray:
     """Return the symmetric matrices (..., d, d) of which the upper triangles are given."""
     return np.triu(upper) + np.triu(upper, 1).swapaxes(-2, -1)

@@ -17,6 +17,7 @@ from fedmix.clients import Clients, ClientsLike, as_clients
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.methods.constraints import Alternative, check_parameters
 
+FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Constraints = Mapping[str, Sequence[Alternative]]
 
@@ -202,3 +203,22 @@ class FederatedEstimator(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "labels_")
+
+
+class LikelihoodMixin:
+    """Likelihoods under a fitted mixture, for methods that implement :meth:`_score_samples`."""
+
+    def score_samples(self, clients: ClientsLike) -> list[FloatArray]:
+        """Return each point's log-likelihood under its client's mixture: K arrays (n_k,).
+
+        The clients are those of the fit, in the same order, with other points or the same.
+        """
+        check_is_fitted(self)
+        return self._score_samples(as_clients(clients))
+
+    def score(self, clients: ClientsLike) -> float:
+        """Return the mean log-likelihood a point under each client's mixture."""
+        return float(np.concatenate(self.score_samples(clients)).mean())
+
+    def _score_samples(self, clients: Clients) -> list[FloatArray]:
+        raise NotImplementedError

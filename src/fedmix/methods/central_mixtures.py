@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from fedmix.checks import check_same_features
 from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
-from fedmix.methods.base import Constraints, FederatedEstimator, register
+from fedmix.methods.base import Constraints, FederatedEstimator, LikelihoodMixin, register
 from fedmix.methods.seeding import components_of
 from fedmix.streams import generator_of
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 IntArray = NDArray[np.int64]
 
 
-class _CentralMixture(FederatedEstimator):
+class _CentralMixture(LikelihoodMixin, FederatedEstimator):
     """A scikit-learn mixture of the pooled data."""
 
     constraints: ClassVar[Constraints] = {
@@ -36,6 +36,11 @@ class _CentralMixture(FederatedEstimator):
         """Label each point with its most probable component."""
         check_same_features(self, clients, self.cluster_centers_.shape[1])
         return clients.split(self._model.predict(clients.points).astype(np.int64))
+
+    def _score_samples(self, clients: Clients) -> list[NDArray[np.float64]]:
+        """Return each point's log-likelihood under the mixture of all: K arrays (n_k,)."""
+        check_same_features(self, clients, self.cluster_centers_.shape[1])
+        return clients.split(self._model.score_samples(clients.points))
 
     def _fit_model(
         self, model: GaussianMixture | BayesianGaussianMixture, clients: Clients

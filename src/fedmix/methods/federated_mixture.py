@@ -7,21 +7,20 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from fedmix import families
 from fedmix.checks import as_numbers, check_same_features
-from fedmix.clients import Clients, ClientsLike, as_clients
+from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError, DivergenceError
-from fedmix.families import Sample, Statistics
+from fedmix.families import Sample, Statistics, log_sum
 from fedmix.initialization import aligned_initial_values
-from fedmix.methods.base import Constraints, FederatedEstimator
+from fedmix.methods.base import Constraints, FederatedEstimator, LikelihoodMixin
 from fedmix.streams import seed_of
 
 FloatArray = NDArray[np.float64]
 
 
-class FederatedMixture(FederatedEstimator):
+class FederatedMixture(LikelihoodMixin, FederatedEstimator):
     """Base of the EM family.
 
     Parameters
@@ -89,17 +88,9 @@ class FederatedMixture(FederatedEstimator):
         self.density_floor = density_floor
         self.random_state = random_state
 
-    def score_samples(self, clients: ClientsLike) -> list[FloatArray]:
-        """Return each point's log-likelihood under its client's own mixture, K arrays (n_k,).
-
-        The clients are those of the fit, in the same order, with other points or the same.
-        """
-        check_is_fitted(self)
-        return [_log_sum(joint) for joint in self._log_joint(as_clients(clients))]
-
-    def score(self, clients: ClientsLike) -> float:
-        """Return the mean log-likelihood a point under each client's own mixture."""
-        return float(np.concatenate(self.score_samples(clients)).mean())
+    def _score_samples(self, clients: Clients) -> list[FloatArray]:
+        """Return each point's log-likelihood under its client's own mixture: K arrays (n_k,)."""
+        return [log_sum(joint) for joint in self._log_joint(clients)]
 
     def _predict(self, clients: Clients) -> list[np.ndarray]:
         """Return the component of largest responsibility of each point: K arrays (n_k,)."""
@@ -188,9 +179,3 @@ class FederatedMixture(FederatedEstimator):
         """M-step of the means from the current ones, (K, R, d)."""
         as_published = self.density_floor is not None
         return families.get(self.family).maximise(statistics, self.means_, as_published)
-
-
-def _log_sum(log_joint: FloatArray) -> FloatArray:
-    """Return log sum_r exp(log_joint), of shape (n,)."""
-    largest = log_joint.max(axis=1, initial=-np.inf)
-    return largest + np.log(np.exp(log_joint - largest[:, None]).sum(axis=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -11,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedmix.checks import as_numbers, check_same_features
 from fedmix.clients import Clients, ClientsLike, offsets_of
-from fedmix.errors import ConfigurationError, DataError
-from fedmix.families import Sample
+from fedmix.errors import ConfigurationError, DataError, SelectionWarning
+from fedmix.families import Gaussian, Sample, log_sum
 from fedmix.kernels import fedgem as kernels
-from fedmix.methods.base import Constraints, FederatedEstimator, register
+from fedmix.methods.base import Constraints, FederatedEstimator, LikelihoodMixin, register
 from fedmix.methods.fedgem_client import (
     MaximisationStep,
     Mixtures,
@@ -32,7 +33,7 @@ IntArray = NDArray[np.int64]
 
 
 @register
-class FedGEM(FederatedEstimator):
+class FedGEM(LikelihoodMixin, FederatedEstimator):
     """Federated generalised EM for isotropic unit-variance mixtures (Algorithm 1).
 
     A client's components are its own; the server lets components of different clients whose
@@ -62,7 +63,8 @@ class FedGEM(FederatedEstimator):
         neither collaborative training nor final aggregation: the same local EM from the same
         starts, without any exchange, which shows what federation adds.
     final_radius_scale : float, default=1.0
-        v in the squared radius v R_min / (pi sqrt(N_g)) of the final aggregation.
+        v in the squared radius v R_min / (pi sqrt(N_g)) of the final aggregation; to be chosen for
+        the data at hand, see :func:`fedmix.selection.choose`.
     init : sequence of G arrays of shape (K_g, d), optional
         Starting means; by default k-means++ at every client.
     tol : float, default=0.0
@@ -87,6 +89,9 @@ class FedGEM(FederatedEstimator):
         The global cluster of each component.
     n_clusters_ : int
         Estimated number of clusters, K-hat.
+    n_clusters_by_scale_ : dict of float to int
+        K-hat at half of v, at v and at twice v, by the scale; a SelectionWarning says if they
+        differ.
     cluster_centers_ : ndarray of shape (n_clusters_, d)
     radii_ : list of G arrays of shape (K_g,)
         Squared radii epsilon of the last client step's uncertainty sets.
@@ -205,6 +210,16 @@ class FedGEM(FederatedEstimator):
         )
         return clients.split(labels)
 
+    def _score_samples(self, clients: Clients) -> list[FloatArray]:
+        """Return each point's log-likelihood under its client's own mixture: G arrays (n_g,)."""
+        self._check_same_clients(clients)
+        with np.errstate(divide="ignore"):  # a weight of zero is a log weight of -infinity
+            log_weights = [np.log(own) for own in self.weights_]
+        return [
+            log_sum(Gaussian().log_density(x, None, means) + own)
+            for x, means, own in zip(clients, self.means_, log_weights, strict=True)
+        ]
+
     def _start(self, clients: Clients) -> Mixtures:
         """Return the mixtures before the first round."""
         n_components = components_of(clients, self.components_per_client)
@@ -245,7 +260,24 @@ class FedGEM(FederatedEstimator):
         self.final_radii_ = mixtures.split(final)
         self.cluster_centers_ = means[np.unique(labels, return_index=True)[1]]
         self.n_clusters_ = len(self.cluster_centers_)
+        self._look_around(server, mixtures, final)
         self._count_floats(mixtures)
+
+    def _look_around(self, server: Server, mixtures: Mixtures, final: FloatArray) -> None:
+        """Count the clusters at half of v and at twice v; warn if these are others than at v."""
+        counts = {self.final_radius_scale: self.n_clusters_}
+        for factor in (0.5, 2.0):
+            _, labels = server.merge(mixtures.means, factor * final, mixtures.client)
+            counts[factor * self.final_radius_scale] = int(labels.max(initial=-1)) + 1
+        self.n_clusters_by_scale_ = dict(sorted(counts.items()))
+        if len(set(counts.values())) > 1:
+            found = ", ".join(f"{n} at {v:g}" for v, n in self.n_clusters_by_scale_.items())
+            warnings.warn(
+                f"FedGEM: the number of clusters hangs on final_radius_scale: {found}. Choose it "
+                "with fedmix.selection.choose.",
+                SelectionWarning,
+                stacklevel=2,
+            )
 
     def _count_floats(self, mixtures: Mixtures) -> None:
         """Up: a mean and a radius a component. Down: a mean. Nothing without a server."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from sklearn.base import clone
 
 from fedmix import families
 from fedmix.clients import Clients
@@ -31,8 +32,9 @@ class FedGrEM(FederatedMixture):
     penalty_decay : float, default=0.1
         kappa_0 of the penalty path, from the paper; beyond 1 the penalty would grow without end.
     penalty_scale : float or "held-out", default=2.0
-        C of the penalty path, from the paper; or chosen by held-out log-likelihood, see
-        :func:`fedmix.methods.penalty_selection.select_penalty`.
+        C of the penalty path, from the paper; or, of
+        :func:`fedmix.selection.penalty_candidates`, that of the largest held-out log-likelihood
+        (one fold of five is held out), see :func:`fedmix.selection.choose`.
     central_steps : "exact" or int, default="exact"
         Solve the central problem to a tolerance, or do that many passes of its alternating
         minimisation from no deviation (the published code: 2).
@@ -195,9 +197,10 @@ class FedGrEM(FederatedMixture):
     def _choose_penalty_scale(self, clients: Clients) -> float:
         if self.penalty_scale != "held-out":
             return float(self.penalty_scale)
-        from fedmix.methods.penalty_selection import select_penalty
+        from fedmix.selection import choose_penalty
 
-        return select_penalty(self, clients, init=(self.weights_, self.means_))
+        plain = clone(self).set_params(init=(self.weights_, self.means_))
+        return choose_penalty(plain, clients)
 
     def _floats_per_client(self) -> int:
         """Count the floats that an active client sends, and gets back, in a round."""

@@ -1,8 +1,8 @@
 """One file with everything a reader needs to remake tables, figures and the page.
 
-The archive is a zip with the collected results under their own relative paths and
-``manifest.json``, which holds the size and sha256 of each of them and what the run was (options,
-versions, commit). Equal files give equal bytes.
+The archive is a zip with the collected results under their own relative paths, documents for
+other readers (:mod:`fedmix.pipeline.crate`), and ``manifest.json``, which holds the size and sha256
+of each of them and what the run was (options, versions, commit). Equal files give equal bytes.
 
 An archive comes from anywhere. Its checksums find damage, not malice, for they lie in the same
 file: what protects the reader is that nothing but collected results is ever written, in their own
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fedmix.errors import DataError, FedmixError
+from fedmix.pipeline import crate
 from fedmix.storage import atomic_path, sha256_of
 
 MANIFEST = "manifest.json"
@@ -35,6 +36,8 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip can hold: no run's clo
 _RESULT_FILE = re.compile(
     r"results/[a-z0-9_]+/(?!\.)[^/\\:\x00-\x1f]+/(results|timings)\.parquet", re.ASCII
 )
+# What an archive holds beside: read by people and other programs, never unpacked.
+_DOCUMENTS = (crate.METADATA, *crate.DOCUMENTS)
 _MOST_MEMBERS = 100_000  # the largest preset has a thousand
 _LARGEST_MANIFEST = 1 << 25  # bytes: room for as many entries
 _PIECE = 1 << 20  # bytes read at a time
@@ -45,6 +48,7 @@ def make(
     archive: str | os.PathLike,
     root: str | os.PathLike = ".",
     about: Mapping[str, Any] | None = None,
+    documents: Mapping[str, bytes] | None = None,
 ) -> dict[str, Any]:
     """Write an archive.
 
@@ -59,6 +63,8 @@ def make(
     about : mapping, optional
         What the run was: ``options`` (those of :data:`RUN_OPTIONS`), and whatever else a reader
         may want to know. Plain JSON values.
+    documents : mapping of str to bytes, optional
+        What :func:`fedmix.pipeline.crate.describe_crate` speaks of, and its metadata.
 
     Returns
     -------
@@ -72,7 +78,7 @@ def make(
 
     Examples
     --------
-    >>> make(["results/fedgrem_real/digits/results.parquet"], "results/archive.zip",
+    >>> make(["results/fedgrem_real/digits/results.parquet"], "results/quick/archive.zip",
     ...      about={"options": {"preset": "paper"}})                  # doctest: +SKIP
     """
     files = {_name(Path(path), Path(root).resolve()): Path(path) for path in paths}
@@ -82,13 +88,20 @@ def make(
         name: {"size": path.stat().st_size, "sha256": sha256_of(path)}
         for name, path in sorted(files.items())
     }
-    manifest = {"format": _FORMAT, "about": dict(about or {}), "files": entries}
+    texts = dict(documents or {})
+    written = {
+        name: {"size": len(content), "sha256": sha256(content).hexdigest()}
+        for name, content in texts.items()
+    }
+    manifest = {"format": _FORMAT, "about": dict(about or {}), "files": entries | written}
     with atomic_path(archive) as temporary, zipfile.ZipFile(temporary, "w") as bundle:
         for name in entries:
             entry = _member(name)
             entry.file_size = entries[name]["size"]
             with open(files[name], "rb") as source, bundle.open(entry, "w") as target:
                 shutil.copyfileobj(source, target, _PIECE)
+        for name, content in texts.items():
+            bundle.writestr(_member(name), content)
         text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
         bundle.writestr(_member(MANIFEST), text, compress_type=zipfile.ZIP_DEFLATED)
     return manifest
@@ -121,7 +134,7 @@ def extract(
     """
     folder, names = Path(folder).resolve(), list(wanted)
     with _opened(Path(archive)) as (bundle, manifest):
-        others = sorted(manifest["files"].keys() - set(names))
+        others = sorted(manifest["files"].keys() - {*names, *_DOCUMENTS})
         _refuse(archive, (f"it lacks {n}" for n in names if n not in manifest["files"]))
         _refuse(archive, (problem for name in names for problem in _place(folder, name)))
         for name in names:
@@ -187,10 +200,10 @@ def _member_problems(members: list[zipfile.ZipInfo], size: int) -> Iterator[str]
         elif member.filename == MANIFEST:
             if member.file_size > _LARGEST_MANIFEST:
                 yield f"{MANIFEST}: {member.file_size} bytes; at most {_LARGEST_MANIFEST} are read"
-        elif not _RESULT_FILE.fullmatch(member.filename):
+        elif member.filename not in _DOCUMENTS and not _RESULT_FILE.fullmatch(member.filename):
             yield f"{member.filename!r}: no collected result; an archive holds nothing else"
         elif member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
-            yield f"{member.filename}: compressed or encrypted; results are stored as they are"
+            yield f"{member.filename}: compressed or encrypted; members are stored as they are"
     # What is stored cannot be larger than the file that it lies in, unless members overlap.
     unpacked = sum(member.file_size for member in members if member.filename != MANIFEST)
     if unpacked > size:

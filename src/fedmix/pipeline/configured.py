@@ -35,7 +35,14 @@ from fedmix.pipeline.checking.printed import PrintedFiles
 from fedmix.pipeline.checking.settings import setting_errors
 from fedmix.pipeline.checking.vocabulary import Vocabulary
 from fedmix.pipeline.plan import Study, plan_study
-from fedmix.pipeline.presets import Preset, change_schema, changed, preset_files, read_preset
+from fedmix.pipeline.presets import (
+    Preset,
+    change_schema,
+    changed,
+    name_errors,
+    preset_files,
+    read_preset,
+)
 
 
 @dataclass(frozen=True)
@@ -152,9 +159,11 @@ class _Planner:
 def _read_presets(
     folder: Path, papers: Mapping[str, Paper], studies: Mapping[str, Document]
 ) -> dict[str, Preset]:
+    files = preset_files(folder, papers)
+    raise_all(name_errors(files, studies))
     presets = {
         name: read_preset([_read(folder, path, "preset") for path in paths], studies)
-        for name, paths in preset_files(folder, papers).items()
+        for name, paths in files.items()
     }
     schema = change_schema(read_schema(_schema(folder, "study")))
     for preset in presets.values():

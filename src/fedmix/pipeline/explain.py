@@ -163,7 +163,8 @@ def _data(request: Request, setting: Setting, workdir: Path) -> Iterator[Section
     name, embedding = setting.values["dataset"], setting.values["embedding"]
     entry = request.datasets[name]
     raw = workdir / "data" / "raw" / f"{name}.npz"
-    lines = [f"{entry['title']}: {entry['n_points']} x {entry['n_features']}"]
+    shape = [str(entry.get(size, "?")) for size in ("n_points", "n_features")]
+    lines = [f"{entry['title']}: {' x '.join(shape)}"]
     for source in entry["sources"]:
         for file in source.get("files", []):
             lines.append(f"{file['name']}: sha256 {file.get('sha256', 'not recorded')}")

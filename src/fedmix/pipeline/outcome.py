@@ -93,17 +93,17 @@ def summary_lines(made: Iterable[str], workdir: str | os.PathLike = ".") -> Iter
     """
     there = [Path(path) for path in made if Path(workdir, path).exists()]
     for kind in ("tables", "figures"):
-        names = sorted({path.stem for path in there if path.parent.name == kind})
-        if names:
-            yield f"{kind} in results/{kind}: {', '.join(names)}"
+        for folder in dict.fromkeys(path.parent for path in there if path.parent.name == kind):
+            names = sorted({path.stem for path in there if path.parent == folder})
+            yield f"{kind} in {folder}: {', '.join(names)}"
     yield from _verdicts(Path(workdir), there)
-    alone = [path for path in there if path.parent == Path("results")]
+    alone = [path for path in there if path.parent.parent == Path("results")]
     yield from (f"{_KINDS.get(path.suffix, 'made')}: {path}" for path in alone)
 
 
 def _verdicts(workdir: Path, made: Iterable[Path]) -> Iterator[str]:
     """Yield the counts of verdicts, if this run has audited its results."""
-    titles = {"cells": "printed numbers", "claims": "claims"}
+    titles = {"cells": "printed numbers, each in every variant", "claims": "claims"}
     for path in made:
         if path.parent.name == "audit" and path.suffix == ".csv" and path.stem in titles:
             with open(workdir / path, encoding="utf-8", newline="") as stream:

@@ -56,14 +56,16 @@ class Setting:
 class PlannedMethod:
     """A method of a study: its name in paths and tables, its estimator and parameters.
 
-    ``source`` is the entry of ``config/methods.yaml`` that it is, or varies. ``replications`` is
-    set for a method too slow for as many as the study has.
+    ``source`` is the entry of ``config/methods.yaml`` that it is, or varies, and ``inherited`` are
+    the parameters that this entry has, there and in the study. ``replications`` is set for a method
+    too slow for as many as the study has.
     """
 
     name: str
     source: str
     estimator: str
     label: str
+    inherited: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
     where: Where = field(default_factory=dict)
     replications: int | None = None
@@ -111,15 +113,17 @@ class Study:
         ]
 
     def method_in(self, name: str, setting: Setting) -> PlannedMethod:
-        """Return a method with the parameters that the setting's variant gives it.
+        """Return a method with all the parameters that it has in a setting.
 
-        What a variant says of an entry of ``config/methods.yaml`` holds for all that vary it.
+        What a variant says of an entry of ``config/methods.yaml`` holds for all that vary it, but
+        for the parameters of their own: these give way only to a variant that names them.
         """
         method = self.methods[name]
         changes = self.variants[setting.variant].get("methods", {})
         parameters = {
-            **method.parameters,
+            **method.inherited,
             **changes.get(method.source, {}),
+            **method.parameters,
             **changes.get(name, {}),
         }
         return replace(method, parameters=parameters)
@@ -240,9 +244,12 @@ def _planned_methods(wanted: Document, known: Mapping[str, Any]) -> Iterator[Pla
     if wanted.content == REGISTERED:
         yield from _registered_methods(known)
         return
+    entries: list[dict[str, Any]] = [
+        {"name": e} if isinstance(e, str) else e for e in wanted.content
+    ]
+    listed = {e["name"]: e.get("parameters", {}) for e in entries}
     seen: set[str] = set()
-    for i, entry in enumerate(wanted.content):
-        entry = {"name": entry} if isinstance(entry, str) else entry
+    for i, entry in enumerate(entries):
         source = entry.get("method", entry["name"])
         if source not in known:
             raise ConfigurationError(
@@ -251,7 +258,8 @@ def _planned_methods(wanted: Document, known: Mapping[str, Any]) -> Iterator[Pla
         if entry["name"] in seen:
             raise ConfigurationError(f"{wanted.place(i)}: {entry['name']!r} is listed twice.")
         seen.add(entry["name"])
-        yield _plan_method(entry, source, known[source])
+        inherited = {**known[source].get("parameters", {}), **listed.get(source, {})}
+        yield _plan_method(entry, source, {**known[source], "parameters": inherited})
 
 
 def _registered_methods(known: Mapping[str, Any]) -> Iterator[PlannedMethod]:
@@ -269,7 +277,8 @@ def _plan_method(entry: Mapping[str, Any], source: str, base: Mapping[str, Any])
         source=source,
         estimator=base["estimator"],
         label=entry.get("label", base["label"] if source == entry["name"] else entry["name"]),
-        parameters={**base.get("parameters", {}), **entry.get("parameters", {})},
+        inherited=base.get("parameters", {}),
+        parameters=entry.get("parameters", {}),
         where=entry.get("where", {}),
         replications=entry.get("replications"),
     )

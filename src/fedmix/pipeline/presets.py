@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fedmix.cells.papers import Paper
-from fedmix.configuration import Document, raise_all
+from fedmix.configuration import Document, name_of, raise_all
 from fedmix.errors import nearest_names
 
 ALL = "all"
 # Names the variants of a study that a preset runs; all of them without it.
 ONLY = "only_variants"
+# Folders of results that are no study's and no preset's: the searches' runs, pictures of the data.
+SHARED_FOLDERS = ("protocols", "embeddings")
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,25 @@ def preset_files(folder: Path, papers: Mapping[str, Paper]) -> dict[str, list[Pa
         for path in sorted(part.glob("presets/*.yaml")):
             found.setdefault(path.stem, []).append(path)
     return found
+
+
+def name_errors(files: Mapping[str, list[Path]], studies: Iterable[str]) -> Iterator[str]:
+    """Yield presets that are called as a folder of ``results`` that all presets share.
+
+    Parameters
+    ----------
+    files : mapping of str to list of pathlib.Path
+        Of :func:`preset_files`.
+    studies : iterable of str
+        Names of all studies.
+    """
+    shared = {*studies, *SHARED_FOLDERS}
+    for name, paths in files.items():
+        if name in shared:
+            yield (
+                f"{name_of(paths[0])}: a preset cannot be called {name!r}, for results/{name} "
+                "holds what all presets share. Give the file another name."
+            )
 
 
 def read_preset(parts: list[Document], studies: Mapping[str, Document]) -> Preset:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fedmix.cells.verdicts import RULES
+from fedmix.revision import commit
 from fedmix.views.tables.format import SYMBOLS
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
     plural = "replication is" if failed == 1 else "replications are"
     left_out = f"; {failed} failed {plural} left out" if failed else ""
     return f"n = {usual_n(cells)} replications{beside}{left_out}. Preset {preset}."
+
+
+def written_by() -> str:
+    """Say which code wrote a table or a figure."""
+    return f"Commit {commit()}."
 
 
 def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> str:

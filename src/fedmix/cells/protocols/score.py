@@ -58,7 +58,7 @@ def printed_cells(
         rows = []
         for value in table.rows:
             for method in space.methods.values():
-                names, _ = printed.names_of(_identity(space, table, value, method))
+                names, _ = printed.names_of(cell_identity(space, table, value, method))
                 cell = printed.number(names) if names else None
                 if cell is None or not cell.sd > 0:
                     raise DataError(
@@ -71,9 +71,14 @@ def printed_cells(
     return found
 
 
-def _identity(space: Space, table: Table, value: Any, method: Column) -> dict[str, Any]:
+def cell_identity(space: Space, table: Table, value: Any, method: Column) -> dict[str, Any]:
     """Return what names a method in a row, as the cells' columns do."""
-    parameters = {f"method_{name}": given for name, given in method.parameters.items()}
+    plain = (str, int, float, bool)  # none in units of the data
+    parameters = {
+        f"method_{name}": given
+        for name, given in method.parameters.items()
+        if isinstance(given, plain)
+    }
     setting = {**table.setting, space.row: value}
     return parameters | identity_of(setting, method.name, method.label)
 

@@ -62,11 +62,9 @@ def _dataset_errors(
     if embedding not in known:
         hint = nearest_names(embedding, known)
         yield ("embedding",), f"data set {name!r} has no embedding {embedding!r}. {hint}"
-    if values["n_clients"] > entry["n_points"]:
-        yield (
-            ("n_clients",),
-            f"{values['n_clients']} clients for {entry['n_points']} points of {name}",
-        )
+    n_points = entry.get("n_points")
+    if n_points is not None and values["n_clients"] > n_points:
+        yield ("n_clients",), f"{values['n_clients']} clients for {n_points} points of {name}"
     if values["partition"] == "group":
         groups = entry.get("n_groups")
         if groups is None:

@@ -48,7 +48,7 @@ class Vocabulary:
         methods = [method for plan in plans for method in plan.methods.values()]
         _, own = declared(plans[0].experiment)
         measured = [*own, *OF_EVERY_RUN]
-        derived = [f"{kind}: {name}" for kind in OF_METRICS for name in measured]
+        derived = [f"{kind}: {name}" for kind in OF_METRICS for name in (*measured, *DERIVED)]
         return cls(
             settings=tuple(s for plan in plans for s in plan.settings.values()),
             methods=tuple(dict.fromkeys(method.name for method in methods)),

@@ -65,15 +65,17 @@ def build_figure(
     files = [os.fspath(output) for output in outputs]
     stem = files[0].rpartition(".")[0]
     pictures = [file.rpartition(".")[2] for file in files if not file.endswith(".md")]
-    save_figure(figure, stem, pictures)
-    write_text(f"{stem}.md", caption(item, own) + "\n")
+    below = caption(item, own)
+    save_figure(figure, stem, pictures, about=below)
+    write_text(f"{stem}.md", below + "\n")
 
 
 def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
-    """Return the whole caption: what stood in, what is shown, n, preset and variants."""
+    """Return the whole caption: what stood in, what is shown, n, preset, variants and commit."""
     return captions.sentences(
         captions.stand_in(cells, item["datasets"]),
         item["caption"],
         captions.replications(cells, item["preset"], "in most cells"),
         captions.variants_explained(cells, item["variants"]),
+        captions.written_by(),
     )

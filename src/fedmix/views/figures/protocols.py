@@ -15,7 +15,7 @@ from fedmix.cells.items import Item
 from fedmix.cells.protocols.outcome import drawn_nearest
 from fedmix.cells.protocols.space import Space
 from fedmix.storage import write_text
-from fedmix.views.captions import in_words
+from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_figure
 from fedmix.views.figures.style import COLORS, house_style
@@ -42,6 +42,7 @@ def draw_search(
     items: Mapping[str, Item],
     inputs: Mapping[str, str],
     outputs: Iterable[str | os.PathLike],
+    preset: str,
 ) -> None:
     """Draw the three figures of one target and write them, each with its caption beside it.
 
@@ -54,6 +55,8 @@ def draw_search(
         The CSV files ``first, scores, nearest`` and ``shares``, and ``words``, what was found.
     outputs : iterable of path-like
         Stems that end in ``_curve``, ``_shares`` and ``_nearest``, with suffixes.
+    preset : str
+        What was run.
     """
     import matplotlib
 
@@ -68,13 +71,20 @@ def draw_search(
         }
     words = Path(inputs["words"]).read_text(encoding="utf-8")
     captions = {**CAPTIONS, "curve": f"{CAPTIONS['curve']} {_as_prose(words)}"}
+    origin = f"{_replications(parts['scores'])} Preset {preset}. {written_by()}"
     for path in outputs:
         stem, _, suffix = os.fspath(path).rpartition(".")
         figure = stem.rpartition("_")[2]
+        below = f"{captions[figure]} {origin}"
         if suffix == "md":
-            write_text(path, captions[figure] + "\n")
+            write_text(path, below + "\n")
         else:
-            save_figure(figures[figure], stem, [suffix])
+            save_figure(figures[figure], stem, [suffix], about=below)
+
+
+def _replications(scores: pd.DataFrame) -> str:
+    low, high = scores["replications"].min(), scores["replications"].max()
+    return f"n = {low}{f' to {high}' if high > low else ''} replications a protocol."
 
 
 @dataclass(frozen=True)

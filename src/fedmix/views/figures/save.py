@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,15 +15,20 @@ if TYPE_CHECKING:
 
 FORMATS = ("pdf", "svg", "png")
 # What would otherwise carry the time or Matplotlib's version into the bytes.
-_METADATA = {
+_METADATA: Mapping[str, dict[str, str | None]] = {
     "pdf": {"CreationDate": None, "Creator": "fedmix", "Producer": "fedmix"},
     "svg": {"Date": None, "Creator": "fedmix"},
     "png": {"Software": None},
 }
+# What each format calls a description of the picture.
+_DESCRIPTION = {"pdf": "Subject", "svg": "Description", "png": "Description"}
 
 
 def save_figure(
-    figure: Figure, stem: str | os.PathLike, formats: Iterable[str] = FORMATS
+    figure: Figure,
+    stem: str | os.PathLike,
+    formats: Iterable[str] = FORMATS,
+    about: str | None = None,
 ) -> list[Path]:
     """Write a figure in every format, each file whole or absent.
 
@@ -32,9 +37,11 @@ def save_figure(
     figure : matplotlib.figure.Figure
         Drawn inside :func:`fedmix.views.figures.style.house_style`.
     stem : path-like
-        Path without suffix, e.g. ``"results/figures/fedgrem_figure3"``.
+        Path without suffix, e.g. ``"results/quick/figures/fedgrem_figure3"``.
     formats : iterable of {"pdf", "svg", "png"}
         All three by default.
+    about : str, optional
+        What the picture shows; it stands in each file, unseen.
 
     Returns
     -------
@@ -55,7 +62,8 @@ def save_figure(
         for suffix in formats:
             # Not with_suffix: a stem such as "figure-h0.5" has no suffix to replace.
             path = Path(f"{os.fspath(stem)}.{suffix}")
+            metadata = {**_METADATA[suffix], _DESCRIPTION[suffix]: about}
             with atomic_path(path) as temporary:
-                figure.savefig(temporary, format=suffix, metadata=_METADATA[suffix])
+                figure.savefig(temporary, format=suffix, metadata=metadata)
             paths.append(path)
     return paths

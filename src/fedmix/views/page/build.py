@@ -121,7 +121,7 @@ def build_page(context: PageContext, out: str | os.PathLike) -> Path:
     context : PageContext
         What to show; empty frames leave their sections empty, and say so.
     out : path-like
-        Usually ``results/index.html``.
+        Usually ``results/<preset>/index.html``.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def build_page(context: PageContext, out: str | os.PathLike) -> Path:
     --------
     >>> cells = audit_cells(results, timings, load())                # doctest: +SKIP
     >>> context = PageContext(cells, ranks, claims, discrepancies, papers)  # doctest: +SKIP
-    >>> build_page(context, "results/index.html")                    # doctest: +SKIP
+    >>> build_page(context, "results/quick/index.html")              # doctest: +SKIP
     """
     papers = [
         {

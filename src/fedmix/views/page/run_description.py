@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 from collections.abc import Mapping
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmix import __version__
+from fedmix.revision import commit
+from fedmix.storage import write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,16 +18,14 @@ if TYPE_CHECKING:
 _LIBRARIES = ("snakemake", "numpy", "scipy", "scikit-learn", "numba")
 
 
-def describe_run(
-    options: Mapping[str, Any], results: pd.DataFrame, timings: pd.DataFrame
-) -> dict[str, str]:
+def describe_run(options: Mapping[str, Any], timings: pd.DataFrame) -> dict[str, str]:
     """Describe a run for a reader who wants to repeat it.
 
     Parameters
     ----------
     options : mapping
         Preset and overrides.
-    results, timings : DataFrame
+    timings : DataFrame
         Of all studies.
 
     Returns
@@ -35,6 +33,8 @@ def describe_run(
     dict of str to str
         In the order to be shown.
     """
+    if timings.empty:  # nothing has been run yet, nor are there columns
+        timings = timings.reindex(columns=["study", "replication", "cpu_seconds"])
     replications = timings.groupby("study")["replication"].nunique()
     overrides = [f"{k}={v}" for k, v in options.items() if k != "preset" and v not in (None, False)]
     return {
@@ -49,24 +49,24 @@ def describe_run(
     }
 
 
+def write_description(path: str | os.PathLike, description: Mapping[str, str]) -> None:
+    """Write a run's description as CSV, a line a thing."""
+    import pandas as pd
+
+    lines = pd.DataFrame({"what": list(description), "is": list(description.values())})
+    write_text(path, lines.to_csv(index=False))
+
+
+def read_description(path: str | os.PathLike) -> dict[str, str]:
+    """Read what :func:`write_description` has written."""
+    import pandas as pd
+
+    lines = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return dict(zip(lines["what"], lines["is"], strict=True))
+
+
 def count_failures(results: pd.DataFrame) -> pd.DataFrame:
     """Return rows ``study, variant, method, status, n`` of replications that did not finish."""
     failed = results[results["status"] != "ok"]
     keys = ["study", "variant", "method", "status"]
     return failed.groupby(keys, as_index=False).size().rename(columns={"size": "n"})
-
-
-def commit() -> str:
-    """Return the commit that the package's source is at, or "unknown" outside a checkout."""
-    try:
-        found = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return "unknown"
-    return found.stdout.strip()

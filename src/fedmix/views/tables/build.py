@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fedmix.methods.capabilities import obstacles
+from fedmix.revision import commit
 from fedmix.storage import write_text
 from fedmix.views import captions
 from fedmix.views.items import cells_of
@@ -40,15 +41,21 @@ def build_table(
     """
     own = cells_of(item, cells)
     layout = as_text(blocks_of(item, own), own, item["options"].get("rows", ""))
-    heading, below = caption(item, own), [*_brackets(own), *notes(item, own)]
+    heading = caption(item, own)
+    below = [*_brackets(own), *notes(item, own), captions.written_by()]
     writers = {
-        "csv": lambda: own.drop(columns=list(LISTS)).to_csv(index=False),
+        "csv": lambda: as_rows(item, own).to_csv(index=False),
         "md": lambda: to_markdown(layout, heading, below),
         "tex": lambda: to_latex(layout, heading, below, label=item["name"]),
     }
     for output in outputs:
         suffix = os.fspath(output).rpartition(".")[2]
         write_text(output, writers[suffix]())
+
+
+def as_rows(item: Mapping[str, Any], cells: pd.DataFrame) -> pd.DataFrame:
+    """Return an item's rows of the frame as a CSV file has them, with the preset and the commit."""
+    return cells.drop(columns=list(LISTS)).assign(preset=item["preset"], commit=commit())
 
 
 def blocks_of(item: Mapping[str, Any], cells: pd.DataFrame) -> list[Block]:

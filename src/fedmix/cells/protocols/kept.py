@@ -1,0 +1,177 @@
+"""What is kept of a search, and as cells: each protocol is a variant of the study, like any other.
+
+Two files hold all that claims and tables ask of it: ``protocols.csv``, a row a protocol with its
+choices, and ``runs.csv``, a row a fit. Their ``kind`` is ``drawn``, a protocol of the first rung on
+the rows that all of that rung ran, or ``nearest``, the one nearest to the print of its ``table``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedmix.cells.evidence import Evidence
+from fedmix.cells.frame import cells_of
+from fedmix.cells.items import Item
+from fedmix.cells.measured import Measured
+from fedmix.cells.protocols.score import cell_identity
+from fedmix.cells.protocols.space import Space
+from fedmix.cells.roles import DIAGNOSTIC, NEAREST
+from fedmix.errors import DataError, nearest_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DRAWN = "drawn"
+_DIGITS = 6  # of an error that is kept
+
+
+def keep(
+    space: Space,
+    design: pd.DataFrame,
+    first: pd.DataFrame,
+    scores: Mapping[str, pd.DataFrame],
+    nearest: Mapping[str, pd.DataFrame],
+) -> dict[str, pd.DataFrame]:
+    """Return what is kept of a search: ``protocols`` and ``runs``.
+
+    Parameters
+    ----------
+    space : Space
+    design, first : DataFrame
+        The first rung's protocols and runs.
+    scores, nearest : mapping of str to DataFrame
+        By table, of :func:`fedmix.cells.protocols.outcome.rank_protocols` and ``nearest_cells``.
+    """
+    import pandas as pd
+
+    best = [own[own["rank"] == 1].assign(kind=NEAREST) for own in scores.values()]
+    protocols = pd.concat([design.assign(kind=DRAWN), *best])
+    chosen = [own[own["rank"] == 1].assign(kind=NEAREST) for own in nearest.values()]
+    runs = pd.concat([first.assign(kind=DRAWN), *chosen]).rename(columns={space.row: "row"})
+    fit = ["kind", "protocol", "table", "row", "replication", "method", "value"]
+    named = ["kind", "table", "protocol", "distance", *space.choices]
+    return {"protocols": protocols[named].round(_DIGITS), "runs": runs[fit].round(_DIGITS)}
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search that was kept.
+
+    Parameters
+    ----------
+    space : Space
+    protocols, runs : DataFrame
+        The files' content, see :func:`keep`.
+    items : mapping of str to Item
+        The tables' items.
+    published : path-like
+        ``data/published``.
+    """
+
+    space: Space
+    protocols: pd.DataFrame
+    runs: pd.DataFrame
+    items: Mapping[str, Item]
+    published: str | Path
+
+    @property
+    def choices(self) -> pd.DataFrame:
+        """The drawn protocols' choices, by the protocol's name."""
+        drawn = self.protocols[self.protocols["kind"] == DRAWN].set_index("protocol")
+        return drawn[list(self.space.choices)]
+
+    @cached_property
+    def drawn(self) -> Evidence:
+        """The first rung, each protocol under its own name.
+
+        As in the search's scores, a method that diverged is behind all others.
+        """
+        runs = self.runs[self.runs["kind"] == DRAWN]
+        sign = self.space.claim.sign
+        values = (sign * runs["value"]).groupby(
+            [runs[name] for name in ("protocol", "table", "row", "replication")]
+        )
+        worst = values.transform("max").clip(lower=1.0).fillna(1.0)
+        runs = runs.assign(value=runs["value"].fillna(sign * worst), variant=runs["protocol"])
+        roles = dict.fromkeys(runs["variant"], DIAGNOSTIC)
+        return Evidence(cells_of(self._measured(runs), [], self.published, self.space.paper, roles))
+
+    def nearest_cells(self) -> pd.DataFrame:
+        """Return the cells of the nearest protocols, one a table, beside the print."""
+        runs = self.runs[self.runs["kind"] == NEAREST].assign(variant=NEAREST)
+        shown = [_in_any_variant(self.items[table]) for table in self.space.tables]
+        measured = self._measured(runs)
+        return cells_of(measured, shown, self.published, self.space.paper, {NEAREST: NEAREST})
+
+    def _measured(self, runs: pd.DataFrame) -> Iterator[Measured]:
+        by = ["variant", "table", "row"]
+        for (variant, name, row), own in runs.groupby(by, sort=False):
+            table, item = self.space.tables[name], self.items[name]
+            place = {
+                "study": self.space.study,
+                "variant": variant,
+                "setting": f"{table.title}, {self.space.row} {row}",
+            }
+            scores = {
+                str(method): fits.set_index("replication")["value"].sort_index()
+                for method, fits in own.groupby("method", sort=False)
+            }
+            yield Measured(
+                methods={
+                    method: place
+                    | cell_identity(self.space, table, row, self.space.methods[method])
+                    for method in scores
+                },
+                values={
+                    (method, item.metrics_of(method)[0]): values.dropna()
+                    for method, values in scores.items()
+                },
+                runs={method: values.index.tolist() for method, values in scores.items()},
+                failed={method: int(values.isna().sum()) for method, values in scores.items()},
+                trajectories=own.iloc[:0],
+            )
+
+
+def read_search(
+    folder: str | Path,
+    space: Space,
+    items: Mapping[str, Item],
+    published: str | Path,
+) -> Search:
+    """Read what was kept of a search; parameters as of :class:`Search`.
+
+    Raises
+    ------
+    DataError
+        If it has a table, or lacks a choice, that the space has not, or has.
+    """
+    import pandas as pd
+
+    names = {"protocol": str, **dict.fromkeys(space.choices, str)}
+    protocols, runs = (
+        pd.read_csv(
+            Path(folder) / f"{name}.csv", dtype=names, keep_default_na=False, na_values=[""]
+        )
+        for name in ("protocols", "runs")
+    )
+    for table in runs["table"].unique():
+        if table not in space.tables:
+            hint = nearest_names(table, space.tables)
+            raise DataError(f"{folder}/runs.csv: unknown table {table!r}. {hint}")
+    for choice in space.choices:
+        if choice not in protocols:
+            hint = nearest_names(choice, protocols.columns)
+            raise DataError(
+                f"{folder}/protocols.csv has no column {choice!r}: the space was changed after the "
+                f"search, which must be run again. {hint}"
+            )
+    return Search(space, protocols, runs, items, published)
+
+
+def _in_any_variant(item: Item) -> Item:
+    where = {name: wanted for name, wanted in item.where.items() if name != "variant"}
+    return replace(item, where=where)

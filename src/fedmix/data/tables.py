@@ -1,0 +1,158 @@
+"""The reader of csv and parquet tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedmix.data.raw import Raw, require_names
+from fedmix.errors import ConfigurationError, DataError
+from fedmix.storage import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read_table_file(
+    paths: Sequence[Path],
+    label: str,
+    client: str | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    names: Sequence[str] | None = None,
+    codes: Mapping[str, Mapping[str, float]] | None = None,
+    label_edges: Sequence[float] | None = None,
+    square: bool = False,
+) -> Raw:
+    """Read a csv or parquet table.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        The file; further files are appended below it.
+    label : str
+        Column with the classes.
+    client : str, optional
+        Column that says whose each row is, in numbers or words; clients are numbered in their
+        sorted order.
+    columns : sequence of str, optional
+        Feature columns in order; default is all but the label, the client and those in ``drop``.
+    drop : sequence of str, default=()
+        Columns to leave out.
+    names : sequence of str, optional
+        Column names of a csv without a header line.
+    codes : mapping of str to mapping, optional
+        Numbers for the words of a column.
+    label_edges : sequence of float, optional
+        Bin a numeric label: a value's class is the number of edges below it.
+    square : bool, default=False
+        Transpose each row as a square image (EMNIST is published with images on their side).
+
+    Returns
+    -------
+    Raw
+
+    Raises
+    ------
+    ConfigurationError
+        If an option names a column that is not there, or does not fit the column that it names.
+    DataError
+        If the file has no client in a row, or no finite number for a feature.
+    """
+    table, codes = read_frames(paths, names), codes or {}
+    special = {"label": [label], "client": [client] if client else [], "drop": drop}
+    for option, wanted in {**special, "columns": columns or (), "codes": codes}.items():
+        require_names(option, wanted, table.columns, "column", paths[0])
+    left_out = {name for names in special.values() for name in names}
+    columns = list(columns or [name for name in table.columns if name not in left_out])
+    features = _numbers(table, columns, codes, paths[0])
+    labels = table[label].astype(str).str.strip().to_numpy(dtype=str)
+    return Raw(
+        _upright(features) if square else features,
+        labels if label_edges is None else _binned(labels, label_edges, label),
+        _numbered(table[client], paths[0]) if client else None,
+    )
+
+
+def read_frames(paths: Sequence[Path], names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Read csv or parquet files, one below the other; ``names`` are those of a headless csv."""
+    import pandas as pd
+
+    return pd.concat([_read_frame(path, names) for path in paths], ignore_index=True)
+
+
+def _read_frame(path: Path, names: Sequence[str] | None) -> pd.DataFrame:
+    import pandas as pd
+
+    if path.suffix == ".parquet":
+        return read_table(path, remade=False)
+    header = "infer" if names is None else None
+    table = pd.read_csv(path, header=header, skipinitialspace=True)
+    if names is not None and len(names) != table.shape[1]:
+        raise ConfigurationError(
+            f"option 'names': {len(names)} names for the {table.shape[1]} columns of {path}."
+        )
+    return table if names is None else table.set_axis(names, axis=1)
+
+
+def _numbers(
+    table: pd.DataFrame, columns: Sequence[str], codes: Mapping, where: Path
+) -> NDArray[np.float64]:
+    """Return columns as an (n, d) array, or say which column has no number in which row."""
+    import pandas as pd
+
+    def one(name: str) -> NDArray[np.float64]:
+        column = table[name].astype(str).map(codes[name]) if name in codes else table[name]
+        return pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+
+    values = np.empty((len(table), len(columns)))
+    for j, name in enumerate(columns):
+        values[:, j] = one(name)
+        bad = np.flatnonzero(~np.isfinite(values[:, j]))
+        if bad.size:
+            found = table[name].iloc[bad[0]]
+            raise DataError(
+                f"{where}: column {name!r} has {bad.size} values that are not finite numbers, "
+                f"first {found!r} in row {bad[0]}. Give words numbers (option codes), leave the "
+                "column out (option drop), or repair the file."
+            )
+    return values
+
+
+def _upright(features: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Transpose each row as a square image."""
+    n_points, n_features = features.shape
+    side = round(n_features**0.5)
+    if side**2 != n_features:
+        raise ConfigurationError(f"option 'square': {n_features} features are no square image.")
+    return features.reshape(-1, side, side).transpose(0, 2, 1).reshape(n_points, n_features)
+
+
+def _binned(labels: NDArray, edges: Sequence[float], column: str) -> NDArray[np.int64]:
+    """Return the number of edges below each label."""
+    try:
+        numbers = labels.astype(np.float64)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"option 'label_edges': column {column!r} holds words, which have no bins ({error}). "
+            "Leave it out, or name a column of numbers as label."
+        ) from error
+    return np.searchsorted(edges, numbers, side="left")
+
+
+def _numbered(clients: pd.Series, where: Path) -> NDArray[np.int64]:
+    """Return the number of each row's client."""
+    import pandas as pd
+
+    numbers, _ = pd.factorize(clients, sort=True)
+    unnamed = np.flatnonzero(numbers < 0)
+    if unnamed.size:
+        raise DataError(
+            f"{where}: column {clients.name!r} names no client in {unnamed.size} rows, first in "
+            f"row {unnamed[0]}. Name their client, or leave them out."
+        )
+    return numbers.astype(np.int64)

@@ -1,0 +1,44 @@
+"""Presets share what is run; what is shown of it is each one's own."""
+
+import shutil
+
+import pandas as pd
+import pytest
+
+pytestmark = pytest.mark.workflow
+
+TABLE = "results/{}/tables/fedgrem_table1.{}"
+
+
+@pytest.fixture
+def two(pipeline):
+    """A finished run with a second preset, equal to the first."""
+    presets = pipeline.project / "config/papers/fedgrem/presets"
+    shutil.copy(presets / "smoke.yaml", presets / "other.yaml")
+    return pipeline
+
+
+def test_another_preset_runs_only_what_it_defines_otherwise(two):
+    other = {"preset": "other"}
+    assert two.planned("fedgrem_table1", config=other) == {"make_table": 1, "fedgrem_table1": 1}
+    preset = "config/papers/fedgrem/presets/other.yaml"
+    two.edit(preset, "PooledEM]", "{name: PooledEM, parameters: {max_rounds: 3}}]")
+    planned = two.planned("fedgrem_table1", config=other)
+    assert {rule for rule in planned if rule.startswith("run ")} == {"run PooledEM"}
+
+
+def test_presets_keep_their_tables_and_each_says_its_preset_replications_and_commit(two):
+    first = {suffix: two.work / TABLE.format("smoke", suffix) for suffix in ("md", "csv", "tex")}
+    before = {suffix: path.read_bytes() for suffix, path in first.items()}
+    two.run("fedgrem_table1", config={"preset": "other", "replications": 2})
+    assert {suffix: path.read_bytes() for suffix, path in first.items()} == before
+    for preset, n in (("smoke", 1), ("other", 2)):
+        for suffix in ("md", "tex"):
+            text = (two.work / TABLE.format(preset, suffix)).read_text(encoding="utf-8")
+            assert f"n = {n} replications" in text
+            assert f"Preset {preset}." in text
+            assert "Commit unknown." in text  # the copy is no checkout
+        rows = pd.read_csv(two.work / TABLE.format(preset, "csv"))
+        assert set(rows["preset"]) == {preset}
+        assert set(rows.loc[rows["mean"].notna(), "n"]) == {n}
+        assert set(rows["commit"]) == {"unknown"}

@@ -1,0 +1,14 @@
+"""Copy what is kept of a search into the repository, and its words beside it."""
+
+from fedmix.pipeline.jobs import job
+
+with job(snakemake.log[0], snakemake.threads):
+    import shutil
+    from pathlib import Path
+
+    folder = Path(snakemake.output[0])
+    folder.mkdir(parents=True)
+    for path in map(Path, snakemake.input.kept):
+        shutil.copyfile(path, folder / path.name)
+    for path in map(Path, snakemake.input.words):
+        shutil.copyfile(path, folder / f"{path.parent.name}.md")
