@@ -170,6 +170,16 @@ def test_unknown_parameter_is_named_before_anything_runs():
         draw_protocols(own)
 
 
+def test_units_that_an_experiment_does_not_know_are_named_before_anything_runs():
+    own = search_of("fedgrem_simulation", "quick")
+    spread = (2.0, ("spread",))
+    own.choices["penalty_scale"] = replace(
+        own.choices["penalty_scale"], values=[Value("2 spreads", spread, 1.0)]
+    )
+    with pytest.raises(ConfigurationError, match="choices: penalty_scale: units.*real_clustering"):
+        draw_protocols(own)
+
+
 def test_unknown_setting_is_named_before_anything_runs():
     own = search_of("fedgrem", "reproduction")
     own.choices["scaling"] = choice("scaling", {"none": 1.0, "nowhere": 1.0}, setting="scaling")

@@ -14,7 +14,7 @@ from fedmix.cells.protocols.score import joint_distance
 from fedmix.cells.protocols.space import Choice, Space
 from fedmix.configuration import raise_all
 from fedmix.errors import nearest_names
-from fedmix.protocols import settings_of
+from fedmix.protocols import SHARING, settings_of
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -37,12 +37,13 @@ def draw_protocols(space: Space) -> pd.DataFrame:
     Raises
     ------
     ConfigurationError
-        If a choice fills a parameter that its method has not, or gives a setting that there is not.
+        If a choice fills a parameter that its method has not, gives a setting that there is not, or
+        has units that the experiment does not know.
     """
     import pandas as pd
     from scipy.stats import qmc
 
-    raise_all([*_unknown_parameters(space), *_wrong_settings(space)])
+    raise_all([*_unknown_parameters(space), *_unknown_units(space), *_wrong_settings(space)])
     rng = Streams(space.study, "protocols", 0).generator("design")
     n = space.rungs[0].protocols
     points = qmc.LatinHypercube(len(space.choices), rng=rng).random(n)
@@ -109,6 +110,16 @@ def _unknown_parameters(space: Space) -> Iterator[str]:
             if parameter not in known:
                 hint = nearest_names(parameter, known)
                 yield f"choices: {choice.name}: {method} has no parameter {parameter!r}. {hint}"
+
+
+def _unknown_units(space: Space) -> Iterator[str]:
+    if space.experiment in SHARING:
+        return
+    filled = {f"choices: {c.name}": [v.value for v in c.values] for c in space.choices.values()}
+    filled |= {f"methods: {m.name}": list(m.parameters.values()) for m in space.methods.values()}
+    for place, values in filled.items():
+        if any(isinstance(value, tuple) for value in values):
+            yield f"{place}: units are known in searches of {', '.join(SHARING)} alone."
 
 
 def _wrong_settings(space: Space) -> Iterator[str]:
