@@ -176,7 +176,7 @@ def test_units_that_an_experiment_does_not_know_are_named_before_anything_runs()
     own.choices["penalty_scale"] = replace(
         own.choices["penalty_scale"], values=[Value("2 spreads", spread, 1.0)]
     )
-    with pytest.raises(ConfigurationError, match="choices: penalty_scale: units.*real_clustering"):
+    with pytest.raises(ConfigurationError, match=r"choices: penalty_scale: units.*real_clustering"):
         draw_protocols(own)
 
 
