@@ -1,6 +1,7 @@
 """Sphinx configuration; pages that follow from the package are generated before each build."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -20,9 +21,11 @@ version = release = fedmix.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "examples"]
-html_theme = "alabaster"
-html_theme_options = {"description": fedmix.__doc__.splitlines()[0], "fixed_sidebar": True}
+exclude_patterns = ["_build", "examples", "reproduction/protocols"]
+html_theme = "furo"
+html_title = "fedmix"
+html_static_path = ["static"]
+html_css_files = ["figures.css"]
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
@@ -40,14 +43,18 @@ def escape_plain_text(app, what, name, obj, options, lines):
             lines[number] = line[:start] + "``".join(parts)
 
 
-def add_title(app, name, source):
-    """Give the tables of a run, which begin with their caption, the title that a page needs."""
-    folder, _, title = name.rpartition("/")
-    if folder == "reproduction/tables":
-        source[0] = f"# {title}\n\n{source[0]}"
+def copy_run(app, exception):
+    """Copy the kept run's pages as they are: they are HTML already, and link to each other."""
+    target = Path(app.outdir, "reproduction")
+    for name in ("index.html", "pages", "figures"):
+        source = HERE / "reproduction" / name
+        if source.is_dir():
+            shutil.copytree(source, target / name, dirs_exist_ok=True)
+        elif source.exists():
+            shutil.copyfile(source, target / name)
 
 
 def setup(app):
     """Escape after Napoleon has made reStructuredText of the sections."""
-    app.connect("source-read", add_title)
+    app.connect("build-finished", copy_run)
     app.connect("autodoc-process-docstring", escape_plain_text, priority=900)

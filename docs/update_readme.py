@@ -1,21 +1,29 @@
-"""Write what is reproduced into README.md, from the scorecard of the exported run."""
+"""Write what is reproduced into README.md, from the kept run, paper by paper, table by table."""
 
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from pathlib import Path
 
+from fedmix.cells.items import read_items
 from fedmix.cells.papers import read_papers
+from fedmix.views.captions import in_words
+from fedmix.views.page.contents import items_named
 
 ROOT = Path(__file__).parents[1]
-SCORECARD = ROOT / "docs" / "reproduction" / "scorecard.csv"
+KEPT = ROOT / "docs" / "reproduction"
 PICTURE = ROOT / "docs" / "scorecard.svg"
 BEGIN = "<!-- reproduced: begin (python docs/update_readme.py) -->"
 END = "<!-- reproduced: end -->"
+FOLDERS = read_papers(ROOT / "config")
 PAPERS = {
-    key: f"**{paper.title}**: {paper.about}"
-    for key, paper in read_papers(ROOT / "config").items()
-    if paper.is_paper
+    key: f"**{paper.title}**: {paper.about}" for key, paper in FOLDERS.items() if paper.is_paper
+}
+# What `scores.csv` says of a table beside its counts.
+_NOT_COUNTS = {
+    *("paper", "item", "variant", "role", "power"),
+    *("below", "above", "median_in_se", "direction"),
 }
 _PLURAL = {
     "agrees closely": "agree closely",
@@ -49,29 +57,63 @@ def main() -> None:
 
 def read_scorecard() -> dict[str, dict[str, int]]:
     """Return the counts of each paper, such as ``"cells: reproduced"``; empty without a run."""
-    if not SCORECARD.exists():
-        return {}
-    with open(SCORECARD, encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = _rows("scorecard.csv")
     return {row.pop("paper"): {name: int(value) for name, value in row.items()} for row in rows}
 
 
+def _rows(name: str) -> list[dict[str, str]]:
+    """Return the rows of one of the kept run's files; none without a run."""
+    path = KEPT / name
+    if not path.exists():
+        return []
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def summary(scores: dict[str, dict[str, int]]) -> str:
-    """Return the table of what is reproduced, one row a paper."""
+    """Return what is reproduced, a row a paper and then a row a printed table."""
     lines = ["| paper | printed numbers | claims |", "|---|---|---|"]
     if not scores:
         return "\n".join([*lines, *(f"| {paper} | – | – |" for paper in PAPERS.values())])
     for key, paper in PAPERS.items():
         cells, claims = (_in_words(scores.get(key, {}), kind) for kind in ("cells", "claims"))
         lines.append(f"| {paper} | {cells} | {claims} |")
-    picture = "![Verdicts of the printed numbers](docs/scorecard.svg)"
-    link = "All numbers: [docs/reproduction](docs/reproduction/README.md)."
-    return "\n".join([*lines, "", picture, "", link])
+    lines += ["", "![Verdicts of the printed numbers](docs/scorecard.svg)", ""]
+    lines += ["Table by table, by the variant that is named, with all that belongs to it behind"]
+    lines += ["the link ([all of it](docs/reproduction/README.md)):", "", *tables()]
+    return "\n".join(lines)
+
+
+def tables() -> list[str]:
+    """Return a row for every printed table of the kept run, each with a link to its page."""
+    items, claims = read_items(FOLDERS), _rows("claims.csv")
+    verdicts = dict.fromkeys(
+        v for own in read_scorecard().values() for v in _of_kind(own, "claims")
+    )
+    lines = ["| printed table | its numbers | claims about it |", "|---|---|---|"]
+    for row in _rows("scores.csv"):
+        title = items[row["item"]].title
+        numbers = {name: int(n) for name, n in row.items() if name not in _NOT_COUNTS}
+        found = Counter(
+            claim["verdict"]
+            for claim in claims
+            if claim["paper"] == row["paper"] and items_named(claim["section"]) & items_named(title)
+        )
+        about = {verdict: found[verdict] for verdict in verdicts}
+        page = f"docs/reproduction/tables/{row['item']}.md"
+        told = f"{in_words(row['variant']) or 'not run'}: {_counted(numbers)}"
+        lines.append(f"| [{title}]({page}) | {told} | {_counted(about)} |")
+    return lines
 
 
 def _in_words(counts: dict[str, int], kind: str) -> str:
-    own = _of_kind(counts, kind)
-    return ", ".join(f"{n} {_PLURAL.get(name, name)}" for name, n in own.items() if n) or "–"
+    return _counted(_of_kind(counts, kind))
+
+
+def _counted(counts: dict[str, int]) -> str:
+    """Return ``"12 agree, 1 differs"``; an en dash where there is nothing."""
+    told = (f"{n} {_PLURAL.get(v, v) if n > 1 else v}" for v, n in counts.items() if n)
+    return ", ".join(told) or "–"
 
 
 def _of_kind(counts: dict[str, int], kind: str) -> dict[str, int]:
@@ -88,17 +130,18 @@ def draw(scores: dict[str, dict[str, int]]) -> None:
     matplotlib.rcParams["svg.hashsalt"] = "fedmix"
     import matplotlib.pyplot as plt
 
-    figure, axis = plt.subplots(figsize=(8, 1.7), layout="constrained")
-    for place, key in enumerate(PAPERS):
-        own = _of_kind(scores.get(key, {}), "cells")
-        total, left = max(sum(own.values()), 1), 0.0
+    by_paper = {key: _of_kind(scores.get(key, {}), "cells") for key in PAPERS}
+    shown = {FOLDERS[key].name: own for key, own in by_paper.items() if any(own.values())}
+    figure, axis = plt.subplots(figsize=(8, 0.8 + 0.3 * len(shown)), layout="constrained")
+    for place, own in enumerate(shown.values()):
+        total, left = sum(own.values()), 0.0
         for color, (name, n) in zip(_COLORS, own.items(), strict=False):
             share = n / total
             axis.barh(place, share, left=left, color=color, label=name if not place else "")
             if share > 0.04:
                 axis.text(left + share / 2, place, str(n), ha="center", va="center", fontsize=8)
             left += share
-    axis.set_yticks(range(len(PAPERS)), list(PAPERS))
+    axis.set_yticks(range(len(shown)), list(shown))
     axis.invert_yaxis()
     axis.set(xticks=[], xlim=(0, 1))
     axis.spines[:].set_visible(False)

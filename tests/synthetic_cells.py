@@ -47,6 +47,7 @@ _PLAIN = {
     "verdict": "",
     "is_stand_in": False,
     "role": "written",
+    "best": "",
 }
 
 
@@ -64,6 +65,7 @@ def laid_out(item: Item) -> dict[str, Any]:
         "variants": {},
         "datasets": {},
         "looks": {},
+        "left_out": {},
     }
 
 
@@ -79,5 +81,6 @@ def item(**changes: Any) -> dict[str, Any]:
         "variants": {"as_written": "what the text says"},
         "datasets": {"digits": "Digits (8x8)"},
         "looks": {},
+        "left_out": {},
     }
     return plain | changes

@@ -110,7 +110,8 @@ def _where_printed(item: Item, number: PrintedNumber) -> dict:
         bad = round(names["contaminated_percent"] * clients / 100)
         setting |= {"setting_n_clients": clients, "setting_n_contaminated": bad}
     methods = configured_studies()[item.study].methods.values()
-    [method] = [m.name for m in methods if names["method"] in (m.name, m.label)]
+    printed = {m.name: m.label.removesuffix(" (central)") for m in methods}
+    [method] = [name for name, label in printed.items() if names["method"] in (name, label)]
     return setting | {"method": method}
 
 
@@ -144,7 +145,7 @@ def _fedgem_figures(rng: np.random.Generator, n: int) -> Iterator[dict]:
             yield from _scores("fedgem_radius", setting, rng, n, 0.9 - 0.2 * (v > 10), 25 / (1 + v))
     for axis in ("d", "n_clients"):
         for value in (5, 25, 65):
-            for method, seconds in {"FedGEM": 3.0, "AFCL": 1.0, "FedKmeans": 0.1}.items():
+            for method, seconds in {"FedGEM": 3.0, "AFCL": 1.0, "FedKMeans": 0.1}.items():
                 growth = value / 5 if axis == "n_clients" and method == "AFCL" else 1.0
                 for r in range(n):
                     row = {"study": "fedgem_scalability", "variant": "as_coded"}
@@ -159,7 +160,7 @@ def _scores(
     study: str, setting: dict, rng: np.random.Generator, n: int, ari: float, clusters: float
 ) -> Iterator[dict]:
     name = "-".join(f"{k.removeprefix('setting_')}{v}" for k, v in setting.items())
-    for method, gain in {"FedGEM": 0.02, "GMM": 0.0}.items():
+    for method, gain in {"FedGEM": 0.02, "CentralGMM": 0.0}.items():
         for r in range(n):
             row = {"study": study, "variant": "as_coded", "setting": name, **setting}
             row |= {"method": method, "replication": r, "round": None}

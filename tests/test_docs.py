@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -53,6 +54,15 @@ def test_links_between_pages_lead_somewhere():
             assert generated or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_the_contract_s_sentences_are_its_tests():
+    page = (DOCS / "adding_a_method.md").read_text(encoding="utf-8")
+    section = page.partition("## What it must keep")[2].partition("\nClass variables")[0]
+    told = re.findall(r"^- (.*)$", section, re.M)
+    text = "\n".join(p.read_text() for p in sorted((ROOT / "tests/contract").glob("test_*.py")))
+    tests = re.findall(r"^def test_(\w+)", text, re.M)
+    assert [re.sub(r"\W+", "_", sentence.lower()) for sentence in told] == tests
+
+
 def property_names(schema):
     """Return the keys that a schema describes, at any depth."""
     if isinstance(schema, list):
@@ -94,15 +104,24 @@ def test_the_readme_tells_what_was_exported_last():
 
 def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     update = script("update_readme")
-    scorecard = tmp_path / "scorecard.csv"
-    scorecard.write_text(
-        "paper,cells: agrees,cells: differs,claims: holds\nfedgrem,12,3,4\nmixed_regression,0,0,2\n"
-    )
-    monkeypatch.setattr(update, "SCORECARD", scorecard)
+    files = {
+        "scorecard": "paper,cells: agrees,cells: differs,claims: holds,claims: reversed\n"
+        "fedgrem,12,3,4,1\nmixed_regression,0,0,2,0\n",
+        "scores": "paper,item,variant,role,agrees,differs,power,direction\n"
+        "fedgrem,fedgrem_table4,as_coded,authors,12,1,0.5,All below.\n",
+        "claims": "paper,section,verdict\n"
+        'fedgrem,"B.1, Tables 4-5",holds\nfedgrem,Table 4,reversed\nfedgem,Table 4,holds\n',
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    monkeypatch.setattr(update, "KEPT", tmp_path)
     monkeypatch.setattr(update, "PICTURE", tmp_path / "scorecard.svg")
     scores = update.read_scorecard()
-    assert "| 12 agree, 3 differ | 4 hold |" in update.summary(scores)
-    assert update.summary(scores).count("| – | – |") == 1, "a paper that the run had not yet"
+    told = update.summary(scores)
+    assert "| 12 agree, 3 differ | 4 hold, 1 reversed |" in told
+    assert told.count("| – | – |") == 1, "a paper that the run had not yet"
+    link = "[FedGrEM, Table 4](docs/reproduction/tables/fedgrem_table4.md)"
+    assert f"| {link} | as coded: 12 agree, 1 differs | 1 holds, 1 reversed |" in told
     update.draw(scores)
     assert "<svg" in (tmp_path / "scorecard.svg").read_text()
 
@@ -200,10 +219,35 @@ def test_the_picture_shows_the_rules_of_today():
     )
 
 
-@pytest.mark.skipif(not (find_spec("sphinx") and find_spec("myst_parser")), reason="no Sphinx")
-def test_the_pages_build_without_a_warning(tmp_path):
+@pytest.mark.skipif(not all(map(find_spec, ("sphinx", "myst_parser", "furo"))), reason="no Sphinx")
+def test_the_pages_build_without_a_warning_and_without_a_dead_link(tmp_path):
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
     finished = subprocess.run(
         [*command, str(DOCS), str(tmp_path)], capture_output=True, text=True, timeout=300
     )
     assert finished.returncode == 0, finished.stderr
+    assert list(script("check_links").dead_links(tmp_path)) == []
+
+
+def test_dead_links_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<h1 id="top">A</h1><a href="b.html#here">b</a><a href="https://example.org/x">far</a>'
+        '<a href="b.html#gone">b</a><a href="c.html">c</a><img src="d.svg"><a href="#top">up</a>'
+    )
+    (tmp_path / "b.html").write_text('<p id="here">B</p>')
+    found = list(script("check_links").dead_links(tmp_path))
+    assert found == ["a.html: b.html#gone", "a.html: c.html", "a.html: d.svg"]
+
+
+@pytest.mark.skipif(not find_spec("sphinx"), reason="no Sphinx")
+def test_the_kept_run_s_pages_are_copied_as_they_are(tmp_path, monkeypatch):
+    conf = script("conf")
+    kept, built = tmp_path / "docs" / "reproduction", tmp_path / "built"
+    (kept / "pages").mkdir(parents=True)
+    (kept / "index.html").write_text('<a href="pages/a.html">a</a>')
+    (kept / "pages" / "a.html").write_text("<p>table</p>")
+    (built / "reproduction").mkdir(parents=True)
+    monkeypatch.setattr(conf, "HERE", tmp_path / "docs")
+    conf.copy_run(SimpleNamespace(outdir=built), None)
+    copied = {p.relative_to(built).as_posix() for p in built.rglob("*.html")}
+    assert copied == {"reproduction/index.html", "reproduction/pages/a.html"}

@@ -114,7 +114,7 @@ def test_best_of_several_starts_counts_by_each_score():
     problem = cluster_simulation.make_problem(
         cluster_simulation.Settings(**SIMULATION), None, streams
     )
-    method = Method("GMM", "CentralGMM", {})
+    method = Method("CentralGMM", "CentralGMM", {})
     scores = {}
     for starts in (1, 2, 4):
         setting = cluster_simulation.Settings(**SIMULATION | {"starts": starts})

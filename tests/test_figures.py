@@ -38,6 +38,22 @@ def test_a_line_a_method_and_a_panel_a_variant_in_the_unit_shown():
     np.testing.assert_allclose(line.get_ydata(), [10, 13])
 
 
+@pytest.mark.parametrize("builder", ["lines", "points"])
+def test_printed_numbers_are_hollow_marks_in_the_unit_shown(builder, tmp_path):
+    cells = grid(method=METHODS, x=(0, 3)).assign(scale=0.01, mean=0.1)
+    cells.loc[cells["setting_x"] == 3, "printed_mean"] = 12.5
+    options = {"x": "setting_x", "along": "label", "where": {"setting_x": [0, 3]}}
+    module = {"lines": lines, "points": points}[builder]
+    axis = module.draw(cells, {}, options).axes[0]
+    hollow = [line for line in axis.get_lines() if line.get_markerfacecolor() == "white"]
+    assert len(hollow) == len(METHODS)
+    value = {"lines": lambda line: line.get_ydata(), "points": lambda line: line.get_xdata()}
+    assert all(list(value[builder](line)) == [12.5] for line in hollow)
+    told = item(builder=builder, options=options)
+    build_figure(told, cells.assign(item=told["name"]), [tmp_path / "f.svg", tmp_path / "f.md"])
+    assert "Hollow marks are the printed numbers." in (tmp_path / "f.md").read_text()
+
+
 def test_x_may_name_a_metric_of_the_same_runs():
     cells = grid(metric=("log: error", "snr"), x=(0.0, 1.0))
     cells.loc[cells["metric"] == "snr", "mean"] = 5.0

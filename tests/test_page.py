@@ -1,4 +1,4 @@
-"""The page is one file, says what the frames say, and works in a real browser."""
+"""The pages say what the frames say, hang together without a server, and work in a real browser."""
 
 import json
 import re
@@ -19,9 +19,10 @@ from fedmix.cells.ranks import rank_agreement
 from fedmix.cells.scorecard import score_tables
 from fedmix.errors import DataError
 from fedmix.storage import read_table, write_table
-from fedmix.views.page import Figure, PageContext, build_page
-from fedmix.views.page.images import inline_image
-from fedmix.views.page.views import anchor, items_named
+from fedmix.views.page import Figure, PageContext, Search, build_pages
+from fedmix.views.page.contents import items_named, pages_of
+from fedmix.views.page.images import light_image
+from fedmix.views.page.views import anchor
 from synthetic_cells import laid_out
 from synthetic_results import ROOT, cells, cells_of, results_and_timings, shipped_items
 
@@ -64,9 +65,15 @@ def first_cell() -> dict:
 def context(folder, preset="quick") -> PageContext:
     (folder / "figure.svg").write_bytes(PIXEL)
     (folder / "figure.md").write_text("STAND-IN: of other data. Bands.")
+    (folder / "words.md").write_text("- The nearest is p01.\n- Its choices: <none>.\n")
+    curve = Figure("fedgrem", "Which protocol?", folder / "figure.svg")
     return replace(
         of_page(**frames()),
-        figures=[Figure("fedgrem", "FedGrEM, Figure 3", folder / "figure.svg")],
+        figures=[
+            Figure("fedgrem", "FedGrEM, Figure 3", folder / "figure.svg"),
+            Figure("fedgrem", "FedGrEM, Table 1 as a figure", folder / "figure.svg"),
+        ],
+        searches=[Search("fedgrem", "fedgrem_table1", folder / "words.md", [curve])],
         provenance={"commit": "abc1234", "machine": "<2 cores>"},
         preset=preset,
         failures=pd.DataFrame(
@@ -77,14 +84,21 @@ def context(folder, preset="quick") -> PageContext:
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
-    return build_page(context(folder), folder / "index.html")
+    build_pages(context(folder), folder / "index.html")
+    return folder
+
+
+def read(folder) -> dict[str, str]:
+    """Return every page by its address."""
+    pages = [folder / "index.html", *sorted((folder / "pages").glob("*.html"))]
+    return {p.relative_to(folder).as_posix(): p.read_text(encoding="utf-8") for p in pages}
 
 
 @pytest.fixture(scope="module")
-def html(page) -> str:
-    return page.read_text(encoding="utf-8")
+def pages(folder) -> dict[str, str]:
+    return read(folder)
 
 
 class Tags(HTMLParser):
@@ -106,94 +120,129 @@ class Tags(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def tags(html) -> Tags:
-    parser = Tags()
-    parser.feed(html)
-    return parser
+def tags(pages) -> dict[str, Tags]:
+    found = {name: Tags() for name in pages}
+    for name, parser in found.items():
+        parser.feed(pages[name])
+    return found
 
 
-def test_the_page_is_well_formed_and_every_link_leads_somewhere(tags):
-    assert tags.open == []
-    assert len(tags.ids) == len(set(tags.ids))
-    inner = {a[1:] for a in tags.addresses if a.startswith("#")}
-    assert inner <= set(tags.ids)
+def test_every_page_is_well_formed_and_every_link_leads_somewhere(tags, folder):
+    for name, page in tags.items():
+        assert page.open == []
+        assert len(page.ids) == len(set(page.ids))
+        for address in page.addresses:
+            assert "://" not in address
+            target, _, fragment = address.partition("#")
+            path = ((folder / name).parent / target).resolve() if target else folder / name
+            assert path.is_file(), f"{name}: {address}"
+            if fragment:
+                assert fragment in tags[path.relative_to(folder).as_posix()].ids, address
 
 
-def test_the_page_needs_no_network_and_no_file_beside_it(tags, html):
-    assert all(a.startswith(("#", "data:image/")) for a in tags.addresses)
-    assert "@import" not in html
-    assert "url(" not in html
+def test_the_first_page_is_short_and_leads_to_every_other(tags, pages):
+    linked = {address.partition("#")[0] for address in tags["index.html"].addresses}
+    assert set(pages) - {"index.html"} <= linked
+    assert "13.30 (1.17)" not in pages["index.html"]
+    assert len(pages["index.html"]) < 60_000
 
 
-def test_all_printed_numbers_claims_and_discrepancies_are_there(html, tags):
-    assert "13.30 (1.17)" in html
+def test_every_printed_table_has_a_page_with_all_that_belongs_to_it(pages, tags):
     for item in shipped_items().values():
-        assert item.kind != "table" or not item.printed or item.name.replace("_", "-") in tags.ids
-    assert sum(i.startswith("claim-") for i in tags.ids) >= 35
-    assert "fedgem-metric" in tags.ids
+        if item.kind == "table" and item.printed and item.judged:
+            assert item.name.replace("_", "-") in tags[f"pages/{item.name}.html"].ids
+    page = pages["pages/fedgrem_table1.html"]
+    for text in (
+        "13.30 (1.17)",
+        "FedGrEM, Table 1 as a figure",
+        "STAND-IN: of other data. Bands.",
+        'id="claim-fedgrem-pendigits-lowest"',
+        "“FedGrEM performs the best in most settings”",
+        "The nearest is p01.",
+        "Its choices: &lt;none&gt;.",
+    ):
+        assert text in page, text
 
 
-def test_a_cell_has_an_anchor_and_links_to_its_explanation(html, tags):
-    name = anchor(first_cell())
-    assert {name, f"explain-{name}"} <= set(tags.ids)
-    assert f"#explain-{name}" in tags.addresses
-    assert "raw file &lt;a&gt;, then the method" in html
+def test_a_page_s_table_and_its_readings_in_other_metrics_stand_together():
+    found = {page.name: page for page in pages_of(of_page(**frames()))}
+    names = [table["name"] for table in found["fedgem_table1"].tables]
+    assert names == ["fedgem_table1", "fedgem_table1_one_metric", "fedgem_table1_pooled"]
+
+
+def test_all_claims_and_discrepancies_are_there(tags):
+    assert sum(i.startswith("claim-") for i in tags["pages/claims.html"].ids) >= 35
+    assert "fedgem-metric" in tags["pages/discrepancies.html"].ids
+
+
+def test_a_table_s_count_stands_on_top_with_its_variant(pages):
+    score = frames()["scores"].set_index("item").loc["fedgrem_table1"]
+    top = pages["pages/fedgrem_table1.html"].partition("<main>")[0]
+    assert "<b>paper like</b> (authors)" in top
+    assert f"</span> {score['agrees']} agrees" in top
+
+
+def test_a_cell_has_an_anchor_and_links_to_its_explanation(pages, tags):
+    name, page = anchor(first_cell()), tags["pages/fedgrem_table1.html"]
+    assert {name, f"explain-{name}"} <= set(page.ids)
+    assert f"#explain-{name}" in page.addresses
+    assert "raw file &lt;a&gt;, then the method" in pages["pages/fedgrem_table1.html"]
     own = cells()
     judged = own[own["verdict"] != ""]
-    assert {anchor(cell) for cell in judged.to_dict("records")} <= set(tags.ids)
+    everywhere = {i for found in tags.values() for i in found.ids}
+    assert {anchor(cell) for cell in judged.to_dict("records")} <= everywhere
 
 
-def test_a_figure_says_which_data_stood_in(html):
-    assert "STAND-IN: of other data. Bands." in html
-
-
-def test_verdicts_are_told_by_sign_and_word_beside_colour(html):
+def test_verdicts_are_told_by_sign_and_word_beside_colour(pages):
+    html = "".join(pages.values())
     cell = re.search(r'<td class="v-differs"[^>]*title="differs[^"]*"[^>]*>(.*?)</td>', html)
     assert '<span class="sign">○</span>' in cell.group(1)
 
 
-def test_a_quick_run_is_announced_and_a_full_one_is_not(html, tmp_path):
-    assert "A quick run." in html
-    full = build_page(context(tmp_path, preset="paper"), tmp_path / "full.html").read_text()
-    assert "run.</strong> Its sizes" not in full
+def test_a_quick_run_is_announced_on_every_page_and_a_full_one_is_not(pages, tmp_path):
+    assert all("A quick run." in html for html in pages.values())
+    build_pages(context(tmp_path, preset="paper"), tmp_path / "index.html")
+    assert not any("run.</strong> Its sizes" in html for html in read(tmp_path).values())
 
 
-def test_what_comes_from_outside_is_escaped(html):
-    assert "&lt;2 cores&gt;" in html
-    assert "<2 cores>" not in html
+def test_what_comes_from_outside_is_escaped(pages):
+    assert "&lt;2 cores&gt;" in pages["index.html"]
+    assert "<2 cores>" not in pages["index.html"]
 
 
-def test_a_page_without_any_result_is_still_a_page(tmp_path):
+def test_pages_without_any_result_are_still_pages(tmp_path):
     results, timings = results_and_timings()
     nothing = results.iloc[:0]
     empty = of_page(**judged(cells_of(nothing, timings.iloc[:0]), nothing))
-    html = build_page(empty, tmp_path / "index.html").read_text()
-    assert "not run" in html
-    assert "not measured yet" in html
+    build_pages(empty, tmp_path / "index.html")
+    html = read(tmp_path)
+    assert "not run" in html["pages/fedgrem_table1.html"]
+    assert "not measured yet" in html["pages/discrepancies.html"]
 
 
-def test_equal_results_give_equal_bytes(page, tmp_path):
-    again = build_page(context(tmp_path), tmp_path / "index.html")
-    assert again.read_bytes() == page.read_bytes()
+def test_equal_results_give_equal_bytes(pages, tmp_path):
+    build_pages(context(tmp_path), tmp_path / "index.html")
+    assert read(tmp_path) == pages
 
 
-def test_frames_read_back_from_files_make_the_same_page(page, tmp_path):
+def test_frames_read_back_from_files_make_the_same_pages(pages, tmp_path):
     read_back = {}
     for name, frame in frames().items():
         write_table(tmp_path / f"{name}.parquet", frame)
         read_back[name] = read_table(tmp_path / f"{name}.parquet")
     read_back["cells"] = read_cells([tmp_path / "cells.parquet"])
     again = replace(context(tmp_path), **read_back)
-    assert build_page(again, tmp_path / "index.html").read_bytes() == page.read_bytes()
+    build_pages(again, tmp_path / "index.html")
+    assert read(tmp_path) == pages
 
 
 def test_a_heavy_vector_figure_gives_way_to_its_picture(tmp_path):
     (tmp_path / "a-h0.5.svg").write_bytes(PIXEL)
     (tmp_path / "a-h0.5.png").write_bytes(b"\x89PNG")
-    assert inline_image(tmp_path / "a-h0.5.svg").startswith("data:image/svg+xml")
-    assert inline_image(tmp_path / "a-h0.5.svg", limit=10).startswith("data:image/png")
+    assert light_image(tmp_path / "a-h0.5.svg").suffix == ".svg"
+    assert light_image(tmp_path / "a-h0.5.svg", limit=10).suffix == ".png"
     with pytest.raises(DataError, match="no such figure"):
-        inline_image(tmp_path / "b.svg")
+        light_image(tmp_path / "b.svg")
 
 
 def test_references_to_tables_and_figures_are_understood():
@@ -203,9 +252,7 @@ def test_references_to_tables_and_figures_are_understood():
     assert items_named("Abstract") == set()
 
 
-PROBE = """
-<script>
-window.addEventListener("load", () => {
+TABLE_PROBE = """
   const article = document.getElementById("fedgrem-table1");
   const table = article.querySelector("table.sortable");
   const first = () => [...table.tBodies[0].rows].map((row) => Number(row.cells[1].dataset.value));
@@ -215,47 +262,72 @@ window.addEventListener("load", () => {
   const note = article.querySelector(".note").textContent;
   const shown = () => [...article.querySelectorAll(".variant")].map((v) => v.checkVisibility());
   const before = shown();
+  const box = article.querySelector(".scroll");
+  const hinted = box.classList.contains("more") === (box.scrollWidth > box.clientWidth + 2);
   article.querySelectorAll(".tabs button")[1].click();
+  const image = document.querySelector("figure img").naturalWidth;
+  const result = { up, down, before, after: shown(), note, hinted, image };
+"""
+CLAIMS_PROBE = """
   document.querySelector('.filter button[data-show="holds"]').click();
   const claims = [...document.querySelectorAll(".claims > tbody > tr")].filter((r) => !r.hidden);
-  const result = { up, down, before, after: shown(), note,
-    verdicts: [...new Set(claims.map((r) => r.dataset.verdict))],
-    overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
-    image: document.querySelector("figure img").naturalWidth, errors: window.problems };
+  const result = { verdicts: [...new Set(claims.map((r) => r.dataset.verdict))] };
+"""
+PROBE = """
+<script>
+window.addEventListener("load", () => setTimeout(() => {
+  %s
+  const root = document.documentElement;
+  result.overflow = root.scrollWidth - root.clientWidth;
+  result.errors = window.problems;
   document.body.innerHTML = "<pre id=probe></pre>";
   document.getElementById("probe").textContent = JSON.stringify(result);
-});
+}, 200));
 </script>
 """
+CATCH = "<script>window.problems = []; onerror = (e) => { problems.push(String(e)); };</script>"
 
 
-def browse(folder, *arguments: str, width: int) -> str:
-    """Run headless Chromium without network use on ``folder/probe.html``."""
+def browse(page, width: int) -> str:
+    """Return a page's document from a headless Chromium without network use."""
     command = [
         *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"),
         *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
         *("--disable-sync", "--hide-scrollbars", f"--window-size={width},1200"),
-        *(f"--user-data-dir={folder / f'profile{width}'}", *arguments),
-        (folder / "probe.html").as_uri(),
+        *(f"--user-data-dir={page.parent / 'profile'}", "--virtual-time-budget=2000", "--dump-dom"),
+        page.as_uri(),
     ]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
+def probed(folder, tmp_path, page: str, code: str, width: int) -> dict:
+    """Return what a script finds on a page."""
+    shutil.copytree(folder, tmp_path / "site")
+    path = tmp_path / "site" / page
+    html = path.read_text(encoding="utf-8").replace("<head>", f"<head>{CATCH}")
+    path.write_text(html.replace("</body>", f"{PROBE % code}</body>"), encoding="utf-8")
+    dom = browse(path, width)
+    return json.loads(re.search(r'<pre id="probe">(.*?)</pre>', dom, re.DOTALL).group(1))
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 @pytest.mark.parametrize("width", [1280, 500])
-def test_the_page_works_in_a_browser_at_desktop_and_phone_width(html, tmp_path, width):
-    catch = "<script>window.problems = []; onerror = (e) => { problems.push(String(e)); };</script>"
-    probe = html.replace("<head>", f"<head>{catch}").replace("</body>", f"{PROBE}</body>")
-    (tmp_path / "probe.html").write_text(probe, encoding="utf-8")
-    dom = browse(tmp_path, "--dump-dom", width=width)
-    found = json.loads(re.search(r'<pre id="probe">(.*?)</pre>', dom, re.DOTALL).group(1))
+def test_a_table_s_page_works_in_a_browser_at_desktop_and_phone_width(folder, tmp_path, width):
+    found = probed(folder, tmp_path, "pages/fedgrem_table1.html", TABLE_PROBE, width)
     assert found["errors"] == []
     assert found["up"] == sorted(found["up"])
     assert found["down"] == sorted(found["up"], reverse=True)
     assert (found["before"], found["after"]) == ([True, False], [False, True])
-    assert found["verdicts"] == ["holds"]
     assert re.match(
         r"[\d.]+ %, Local-EM: (agrees|undecided|differs)[ a-z]*, n = 12, difference", found["note"]
     )
+    assert found["hinted"], "a table wider than its place says that it scrolls"
     assert found["overflow"] == 0
     assert found["image"] == 600
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+@pytest.mark.parametrize("width", [1280, 500])
+def test_claims_are_filtered_by_verdict_in_a_browser(folder, tmp_path, width):
+    found = probed(folder, tmp_path, "pages/claims.html", CLAIMS_PROBE, width)
+    assert found == {"verdicts": ["holds"], "overflow": 0, "errors": []}

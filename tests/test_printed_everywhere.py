@@ -9,13 +9,15 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.scorecard import score_tables
-from fedmix.views.page import PageContext, build_page
+from fedmix.views.page import PageContext, build_pages
 from fedmix.views.tables.build import build_table
 from synthetic_cells import laid_out
 from synthetic_results import PUBLISHED, cells, shipped_items
 
 TABLES = {i.name: i for i in shipped_items().values() if i.kind == "table" and i.printed}
 IN_BRACKETS = re.compile(r"\[(.*?)\]")
+LABEL = re.compile(r"\\label{tab:[^:}]*:?([^:}]*)")
+HEAD = re.compile(r"\\multicolumn\{2\}\{c\}\{(?:\\shortstack\{)?(.*?)\}+(?= [&\\])")
 
 
 def rows_of(name: str) -> pd.DataFrame:
@@ -60,8 +62,26 @@ def read_lines(lines: list[list[str]]) -> dict[tuple[str, str], str]:
     }
 
 
+def read_latex(text: str) -> dict[tuple[str, str], str]:
+    """Return (row, column) -> the number in print, which stands in a row below ours."""
+    found = {}
+    for table in text.split(r"\begin{table}")[1:]:
+        variant = LABEL.search(table)[1]
+        for tabular in table.split(r"\begin{tabular}")[1:]:
+            columns = [plain(head) for head in HEAD.findall(tabular)]
+            body = tabular.partition(r"\cmidrule")[2]
+            for line in [line for line in body.splitlines() if line.endswith(r"\\")]:
+                name, *texts = (plain(part) for part in line[:-2].split("&"))
+                if name != r"\quad in print":
+                    row = f"{variant.replace('_', ' ')}, {name}" if variant else name
+                    continue
+                pairs = zip(columns, texts[::2], texts[1::2], strict=True)
+                found |= {(row, c): f"{value} {sd}" for c, value, sd in pairs if sd}
+    return found
+
+
 def plain(latex: str) -> str:
-    return re.sub(r"\\([%_&#$])", r"\1", latex).strip()
+    return re.sub(r"\\([%_&#$])", r"\1", latex.replace(r"\\", ", ")).strip()
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -78,8 +98,7 @@ def test_a_table_has_every_printed_number_in_its_place(name, tmp_path):
     cut = [[part.strip() for part in line.strip("|").split(" | ")] for line in lines]
     assert read_lines([cut[0], *cut[2:]]) == wanted
 
-    lines = [line for line in outputs[2].read_text().splitlines() if line.endswith(r"\\")]
-    assert read_lines([[plain(p) for p in line[:-2].split(" & ")] for line in lines]) == wanted
+    assert read_latex(outputs[2].read_text()) == wanted
 
 
 class PrintedTexts(HTMLParser):
@@ -121,13 +140,15 @@ def test_the_page_has_every_printed_number_in_its_place(tmp_path):
         cells(),
         scores=score_tables(cells()),
         ranks=pd.DataFrame({"item": [], "variant": []}),
-        claims=pd.DataFrame({"paper": [], "verdict": []}),
+        claims=pd.DataFrame({"paper": [], "section": [], "verdict": []}),
         discrepancies=pd.DataFrame({"paper": [], "where": []}),
         papers={"fedgrem": "FedGrEM", "fedgem": "FedGEM"},
         tables=[laid_out(item) for item in TABLES.values()],
     )
     reader = PrintedTexts()
-    reader.feed(build_page(context, tmp_path / "index.html").read_text(encoding="utf-8"))
+    build_pages(context, tmp_path / "index.html")
+    for page in (tmp_path / "pages").glob("*_table*.html"):
+        reader.feed(page.read_text(encoding="utf-8"))
     for name in TABLES:
         own = rows_of(name)
         columns = list(dict.fromkeys(own["column"]))

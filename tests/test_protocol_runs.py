@@ -8,7 +8,7 @@ from fedmix import methods
 from fedmix.data import Dataset
 from fedmix.errors import DivergenceError
 from fedmix.experiments.base import Method
-from fedmix.experiments.runner import Scenario, initial_values_of, run_replication
+from fedmix.experiments.runner import Scenario, run_replication, start_of
 from fedmix.protocols import Bench, Protocol
 
 SETTING = {
@@ -129,9 +129,8 @@ def test_any_experiment_runs_as_it_does_by_itself():
     assert list(runs) == ["protocol", "h", "replication", "method", "value"]
     for row in runs.to_dict("records"):
         own = Scenario("study", "", "simulated", "mixture_simulation", SIMULATION | {"h": row["h"]})
-        problem = own.module.make_problem(own.settings, None, own.streams(0))
         method = next(m for m in steps if m.name == row["method"])
-        outcome = run_replication(own, method, 0, problem, initial_values_of(own, problem, 0))
+        outcome = run_replication(own, method, 0, *start_of(own, 0))
         assert row["value"] == outcome.metrics["means_error"]
 
 

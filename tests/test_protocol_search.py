@@ -412,13 +412,12 @@ def test_sentences_and_figures_are_made_from_a_search(tmp_path):
     assert "64 with 2 replications on the first row, then 8 with 3 replications on all rows" in text
     assert "FedGrEM is the lowest of 3 methods in 100 % of 64 protocols" in text
     assert "Its choices: scaling none" in text
-    (tmp_path / "words.md").write_text("- Found this.\n- And that.\n")
-    inputs = {name: tmp_path / f"{name}.csv" for name in parts} | {"words": tmp_path / "words.md"}
+    inputs = {name: tmp_path / f"{name}.csv" for name in parts}
     outputs = [tmp_path / f"t_{kind}.{s}" for kind in CAPTIONS for s in ("svg", "md")]
     item = Item("one", "table", "fedgrem", "fedgrem_real", metric="misclustering", scale=0.01)
     draw_search(own, {"one": item}, inputs, outputs, preset="paper")
     assert all(path.stat().st_size > 1000 for path in outputs if path.suffix == ".svg")
-    assert "Found this. And that." in (tmp_path / "t_curve.md").read_text()
+    assert CAPTIONS["curve"] in (tmp_path / "t_curve.md").read_text()
 
 
 def test_the_documented_paper_is_searched_by_its_own_study(tmp_path):

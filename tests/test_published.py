@@ -101,8 +101,8 @@ def test_a_printed_numbers_place_follows_from_its_printed_columns_alone():
 def test_each_method_is_held_against_the_metric_the_paper_gave_it():
     table = shipped_items()["fedgem_table1"]
     assert table.metrics_of("FedGEM") == ["ari_per_client"]
-    assert table.metrics_of("GMM") == ["ari_pooled"]
-    assert shipped_items()["fedgem_table2"].metrics_of("GMM") == []
+    assert table.metrics_of("CentralGMM") == ["ari_pooled"]
+    assert shipped_items()["fedgem_table2"].metrics_of("CentralGMM") == []
 
 
 def test_a_printed_row_without_an_item_is_an_error_that_names_it(folder):

@@ -1,31 +1,98 @@
-"""The kept run tells by table and by claim what it comes to."""
+"""The kept run tells by table and by claim what it comes to, and keeps the pages whole."""
+
+from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
 
 from fedmix.cells.claims import SOURCES, evaluate_claims, read_claims
+from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies
 from fedmix.cells.papers import read_papers
+from fedmix.cells.ranks import rank_agreement
 from fedmix.cells.scorecard import score_tables
-from fedmix.views.page.reproduction import export_reproduction
-from synthetic_results import ROOT, cells, results_and_timings
+from fedmix.errors import DataError
+from fedmix.views.page import Figure, PageContext, Search, reproduction
+from synthetic_cells import laid_out
+from synthetic_results import ROOT, cells, results_and_timings, shipped_items
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("reproduction")
-    table = folder / "fedgrem_table5.md"
-    table.write_text("| |\n")
-    claims = read_claims(read_papers(ROOT / "config"))
-    found = evaluate_claims(claims, cells(), results_and_timings()[0])
-    export_reproduction(folder / "out", cells(), found, {"commit": "abc"}, [table], [], "make all")
-    return folder / "out"
+def run(tmp_path_factory):
+    """Return what the pages show of a made-up run, and its tables."""
+    work = tmp_path_factory.mktemp("run")
+    papers = read_papers(ROOT / "config")
+    for path in ("figures/a.svg", "figures/fedgrem_protocols/b.svg"):
+        (work / path).parent.mkdir(parents=True, exist_ok=True)
+        (work / path).write_text("<svg/>")
+        (work / path).with_suffix(".md").write_text("Bands.")
+    (work / "words.md").write_text("- p01 is the nearest.")
+    (work / "fedgrem_table5.md").write_text("| table |\n")
+    curve = Figure("fedgrem", "Which protocol?", work / "figures/fedgrem_protocols/b.svg")
+    context = PageContext(
+        cells(),
+        scores=score_tables(cells()),
+        ranks=rank_agreement(cells(), shipped_items()),
+        claims=evaluate_claims(read_claims(papers), cells(), results_and_timings()[0]),
+        discrepancies=measure_discrepancies(read_discrepancies(papers), cells()),
+        papers={key: paper.title for key, paper in papers.items()},
+        tables=[laid_out(item) for item in shipped_items().values() if item.kind == "table"],
+        figures=[Figure("fedgrem", "FedGrEM, Table 5 as a figure", work / "figures/a.svg")],
+        searches=[Search("fedgrem", "fedgrem_table1", work / "words.md", [curve])],
+        provenance={"commit": "abc"},
+    )
+    return context, [work / "fedgrem_table5.md"]
+
+
+@pytest.fixture(scope="module")
+def folder(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reproduction") / "out"
+    reproduction.export_reproduction(folder, *run, command="make all")
+    return folder
+
+
+class Addresses(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found += [value for name, value in attrs if name in ("src", "href")]
+
+
+def test_pages_and_figures_are_whole_and_figures_are_there_once(folder):
+    assert sorted(p.name for p in (folder / "figures").iterdir()) == [
+        "a.svg",
+        "fedgrem_protocols_b.svg",
+    ]
+    for page in folder.rglob("*.html"):
+        reader = Addresses()
+        reader.feed(page.read_text(encoding="utf-8"))
+        for address in filter(None, (a.partition("#")[0] for a in reader.found)):
+            path = (page.parent / address).resolve()
+            assert path.is_file(), f"{page.name}: {address}"
+            assert path.is_relative_to(folder.resolve())
+
+
+def test_a_table_s_page_in_markdown_has_what_belongs_to_it(folder):
+    page = (folder / "tables" / "fedgrem_table5.md").read_text(encoding="utf-8")
+    score = score_tables(cells()).set_index("item").loc["fedgrem_table5"]
+    assert page.startswith("# FedGrEM, Table 5\n\n**as coded, ")
+    for text in (score["direction"], "| table |", "](../figures/a.svg)", "## Discrepancies"):
+        assert text in page
+    assert '<a href="../pages/fedgrem_table5.html">' in page
+
+
+def test_a_run_too_heavy_for_a_repository_is_refused(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(reproduction, "LIMIT", 1000)
+    with pytest.raises(DataError, match=r"more than 1 kB\. The largest files: "):
+        reproduction.export_reproduction(tmp_path, *run, command="make all")
 
 
 def test_the_front_page_says_what_each_table_comes_to_and_by_which_variant(folder):
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    [line] = [x for x in readme.splitlines() if x.startswith("- [fedgrem_table5]")]
+    [line] = [x for x in readme.splitlines() if x.startswith("- [FedGrEM, Table 5]")]
     score = score_tables(cells()).set_index("item").loc["fedgrem_table5"]
-    assert ": as_coded, " in line
+    assert ": as coded, " in line
     assert line.endswith(score["direction"])
 
 

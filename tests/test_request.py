@@ -12,6 +12,7 @@ from fedmix import methods
 from fedmix.__main__ import main
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError
+from fedmix.pipeline.choice import left_out
 from fedmix.pipeline.request import embedded_path, read_request
 
 ROOT = Path(__file__).parents[1]
@@ -179,6 +180,45 @@ def test_the_documented_variation_has_the_rule_to_stop_and_its_own_penalty_and_s
         "penalty_scale": 8.0,
         "init": "random",
     }
+
+
+def test_chosen_methods_and_metrics_are_compared_in_their_order():
+    chosen = {"methods": ["k-FED", "FedGrEM"], "metrics": ["seconds", "ari_per_client", "rounds"]}
+    request = read_request(ROOT / "config", options(**chosen))
+    assert list(request.studies["matrix"].methods) == ["k-FED", "FedGrEM"]
+    assert len(request.studies["fedgem_benchmark"].methods) > 2  # papers keep theirs
+    assert request.items["matrix_table"].metrics == ["ari_per_client"]
+    assert request.items["matrix_cost"].metrics == ["seconds", "rounds"]
+    assert "matrix_silhouette" not in request.items
+    figure = request.items["matrix_figure"]
+    assert figure.metrics == ["rank: ari_per_client", "ari_per_client"]
+    assert [row["metric"] for row in figure.options["rows"]] == ["ari_per_client"]
+    assert request.items["fedgem_table1"].metrics
+
+
+@pytest.mark.parametrize(
+    ("chosen", "says"),
+    [
+        ({"methods": ["FedGREM"]}, "--config methods: unknown method 'FedGREM'. .*'FedGrEM'"),
+        ({"methods": ["TwoPhase"]}, "unknown method 'TwoPhase'"),  # labels no points
+        ({"metrics": ["ari_poled"]}, "--config metrics: unknown metric 'ari_poled'. .*ari_pooled"),
+        ({"methods": "FedGrEM"}, r"the command line \(--config\): methods"),
+        ({"preset": "smoke", "methods": ["FedGrEM"]}, "This preset compares nothing"),
+    ],
+)
+def test_a_wrong_choice_of_methods_or_metrics_is_told_with_the_nearest(chosen, says):
+    with pytest.raises(ConfigurationError, match=says):
+        read_request(ROOT / "config", options(**chosen))
+
+
+def test_methods_that_a_comparison_leaves_out_are_named_with_the_reason():
+    request = read_request(ROOT / "config", options(methods=["FedGrEM", "k-FED"]))
+    found = left_out(request.studies["matrix"])
+    assert "TwoPhase" in found["for regression data only"]
+    assert {"FedGEM", "AFCL"} <= set(found["not chosen"])
+    assert not {"FedGrEM", "KFED"} & {name for names in found.values() for name in names}
+    whole = read_request(ROOT / "config", options())
+    assert "not chosen" not in left_out(whole.studies["matrix"])
 
 
 def test_a_wrong_option_names_the_command_line_or_the_file(folder):

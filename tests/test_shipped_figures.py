@@ -32,8 +32,12 @@ def made_up(item):
             named |= {f"method_{k}": v for k, v in plain.items()}
             named |= {"row": values.get("setting_dataset", "")}
             rows += [{**place, **named, "metric": m} for m in item.metrics_of(name)]
-    numbered = [{**row, "item": item.name, "mean": 1.0 + i % 7} for i, row in enumerate(rows)]
-    return frame(numbered)
+    return frame([{**row, "item": item.name} | numbers(1.0 + i) for i, row in enumerate(rows)])
+
+
+def numbers(value):
+    """Return the numbers of a cell, which are those of no other."""
+    return {"mean": value, "median": value, "values": (value,) * 4}
 
 
 def is_list(value):
@@ -42,8 +46,8 @@ def is_list(value):
 
 def made_up_results(cells, metric):
     rounds = pd.DataFrame({"round": range(1, 9)}, dtype="Int64")
-    runs = cells[["study", "variant", "setting", "method"]].assign(metric=metric)
-    return runs.merge(rounds, how="cross").assign(value=1.0, replication=0)
+    runs = cells[["study", "variant", "setting", "method", "mean"]].assign(metric=metric)
+    return runs.rename(columns={"mean": "value"}).merge(rounds, how="cross").assign(replication=0)
 
 
 def draw(item):
@@ -71,6 +75,17 @@ def test_a_figure_has_one_range_of_y_a_row_and_no_colour_twice(item):
         rows.setdefault(axis.get_subplotspec().rowspan.start, set()).add(axis.get_ylim())
     assert all(len(ranges) == 1 for ranges in rows.values())
     assert not any(axis.get_legend() for axis in figure.axes)  # legends cover no data
+
+
+def drawn_on(axis):
+    """Return the numbers that a panel shows."""
+    return tuple(tuple(map(tuple, line.get_xydata().round(9))) for line in axis.get_lines())
+
+
+@pytest.mark.parametrize("item", FIGURES.values(), ids=FIGURES)
+def test_no_panel_of_a_figure_repeats_another(item):
+    shown = [drawn_on(axis) for axis in draw(item).axes]
+    assert len(set(shown)) == len(shown)
 
 
 def test_builders_are_those_of_the_schema():

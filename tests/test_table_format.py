@@ -1,12 +1,10 @@
-"""Tables read the same as Markdown and LaTeX."""
+"""Tables as Markdown, and the numbers in them."""
 
 import pandas as pd
 
 from fedmix.views.tables.format import (
-    escape_latex,
     number,
     seconds,
-    to_latex,
     to_markdown,
     with_spread,
 )
@@ -46,12 +44,3 @@ def test_markdown_keeps_its_columns_when_a_cell_holds_a_bar():
 
 def test_notes_stand_below():
     assert to_markdown(TABLE, notes=["n = 5.", "Marks."]).endswith("|\n\n- n = 5.\n- Marks.\n")
-    assert r"\footnotesize n = 5. Marks." in to_latex(TABLE, notes=["n = 5.", "Marks."])
-
-
-def test_latex_is_booktabs_with_special_signs_made_safe():
-    text = to_latex(TABLE, "Error in % & time")
-    assert r"0 \% & 13.31 (1.20) | 13.30 (1.00) $\bullet$" in text
-    assert r"\caption{Error in \% \& time}" in text
-    assert text.index(r"\toprule") < text.index(r"\midrule") < text.index(r"\bottomrule")
-    assert escape_latex("a_b^c\\") == r"a\_b\textasciicircum{}c\textbackslash{}"

@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 from fedmix.errors import DataError
-from fedmix.views.tables.build import as_text, blocks_of, build_table, notes
+from fedmix.views.tables.build import blocks_of, build_table, caption, notes
+from fedmix.views.tables.text import as_text
 from synthetic_cells import frame, item
 
 PRINTED = {"printed_text": "13.30 (1.17)", "printed_mean": 13.3, "verdict": "agrees closely"}
@@ -64,7 +65,7 @@ def test_a_cell_says_its_n_where_it_is_not_the_usual_one():
     table = text(cells)
     assert table.loc["short"].item() == "1.00 (0.10), n = 3"
     assert table.loc["0"].item() == "1.00 (0.10)"
-    said = " ".join(notes(item(), cells))
+    said = caption(item(), cells)
     assert (
         "n = 4 replications unless a cell says otherwise; 1 failed replication is left out" in said
     )
@@ -103,9 +104,13 @@ def test_names_of_data_sets_are_for_people():
     assert list(text(cells).columns) == ["Digits (8x8)"]
 
 
-def test_below_stand_preset_variants_and_marks():
+def test_above_stand_title_replications_and_preset():
+    said = caption(item(), frame([PRINTED]))
+    assert said == "Paper, Table 1. Errors. n = 4 replications. Preset quick."
+
+
+def test_below_stand_variants_and_marks():
     said = notes(item(), frame([PRINTED]))
-    assert "n = 4 replications. Preset quick." in said
     assert "As written: what the text says." in said
     assert "Marks: ● agrees closely." in said
 
@@ -117,9 +122,11 @@ def test_seconds_that_are_not_judged_say_why():
 
 
 def test_methods_that_cannot_run_are_named_with_the_reason():
-    said = " ".join(notes(item(options={"left_out": True}), frame([{}])))
-    assert "Not run, for regression data only: " in said
-    assert "TwoPhase" in said
+    reasons = {"for regression data only": ["IFCA", "TwoPhase"], "not chosen": ["AFCL"]}
+    said = " ".join(notes(item(left_out=reasons), frame([{}])))
+    assert said.endswith(
+        "Not run, for regression data only: IFCA, TwoPhase. Not run, not chosen: AFCL."
+    )
 
 
 @pytest.fixture
@@ -138,7 +145,7 @@ def test_every_output_is_written_in_its_format(written):
     assert len(rows) == 1
     assert {"mean", "sd", "se", "n", "failed", "printed_text", "verdict"} <= set(rows)
     assert not {"values", "replications"} & set(rows)
-    assert md.read_text().startswith("Paper, Table 1. Errors.\n")
+    assert md.read_text().startswith("Paper, Table 1. Errors. n = 4 replications. Preset quick.\n")
     assert r"\toprule" in tex.read_text()
     assert r"\label{tab:item}" in tex.read_text()
 

@@ -33,7 +33,7 @@ def test_its_table_shows_its_printed_numbers_as_printed(extended):
 
 
 def test_its_claims_and_its_discrepancy_are_judged(extended):
-    audit = extended.work / "results/alone/audit"
+    audit = extended.work / "results" / "audit"
     claims = (audit / "claims.csv").read_text(encoding="utf-8")
     for name in ("waveforms-k-fed-above", "waveforms-clients-do-not-matter"):
         assert name in claims
@@ -43,8 +43,9 @@ def test_its_claims_and_its_discrepancy_are_judged(extended):
 
 
 def test_the_page_has_it(extended):
-    page = (extended.work / "results/alone/index.html").read_text(encoding="utf-8")
-    assert "One-shot clustering of waveforms (nobody 2020)" in page
+    index = (extended.work / "results/alone/index.html").read_text(encoding="utf-8")
+    assert "One-shot clustering of waveforms (nobody 2020)" in index
+    page = (extended.work / "results/alone/pages/waveforms_table1.html").read_text(encoding="utf-8")
     assert "k-FED has a higher ARI than FedKmeans at five and at ten clients." in page
     assert "0.281 (0.040)" in page
 

@@ -12,27 +12,40 @@ import pytest
 from pipeline import ROOT, Pipeline
 
 EXAMPLES = ROOT / "docs" / "examples"
+METHODS = ("LocalEM", "OneShotKMeans")
+#: A plug-in may use another file of its folder.
+HELPED = "\nfrom fedmix.plugins.helper import factor  # noqa: E402, F401\n"
 pytestmark = pytest.mark.workflow
 
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory) -> Pipeline:
-    """A copy with the example's method dropped in and its data set and preset registered."""
+    """A copy with the example's data set and preset registered; its method lies outside of it."""
     pipeline = Pipeline.new(tmp_path_factory.mktemp("extended"))
     project = pipeline.project
-    shutil.copy(EXAMPLES / "one_shot_kmeans.py", project / "src" / "fedmix" / "methods")
+    folder = plugins_of(pipeline)
+    folder.mkdir()
+    text = (EXAMPLES / "one_shot_kmeans.py").read_text(encoding="utf-8")
+    (folder / "one_shot_kmeans.py").write_text(text + HELPED, encoding="utf-8")
+    (folder / "helper.py").write_text("factor = 1\n", encoding="utf-8")
     shutil.copy(EXAMPLES / "mine.yaml", project / "config" / "presets")
     with open(project / "config" / "datasets.yaml", "a", encoding="utf-8") as registry:
         for example in ("blobs", "wards"):
             registry.write("\n" + (EXAMPLES / f"{example}.yaml").read_text(encoding="utf-8"))
-    shutil.copy(ROOT / "tests" / "contract_cases.py", project)
-    shutil.copy(ROOT / "tests" / "test_contract.py", project)
     return pipeline
 
 
+def plugins_of(pipeline):
+    return pipeline.project.parent / "my_methods"
+
+
+def options(pipeline, **config):
+    own = {"mirror": EXAMPLES, "plugins": plugins_of(pipeline)}
+    return {"config": {"preset": "mine", "replications": 2, **own, **config}}
+
+
 def run(pipeline, *arguments, **config):
-    chosen = {"preset": "mine", "replications": 2, "mirror": EXAMPLES, **config}
-    return pipeline.run(*arguments, config=chosen)
+    return pipeline.run(*arguments, **options(pipeline, **config))
 
 
 def test_the_examples_appear_in_plan_results_tables_and_figures(extended):
@@ -47,7 +60,7 @@ def test_the_examples_appear_in_plan_results_tables_and_figures(extended):
     assert (scores > 0.3).all()
     table = (extended.work / "results/mine/tables/matrix_table.md").read_text(encoding="utf-8")
     assert "| OneShotKMeans |" in table
-    assert "blobs, 1 of 6 contaminated" in table
+    assert "Three blobs, 1 of 6 contaminated" in table
     figure = (extended.work / "results/mine/figures/matrix_figure.svg").read_text(encoding="utf-8")
     assert "OneShotKMeans" in figure
 
@@ -63,28 +76,75 @@ def test_a_table_with_a_column_of_clients_is_a_federated_data_set(extended):
     assert kept.tolist() == rows.groupby("ward").size().tolist()
 
 
-def test_the_example_keeps_the_contract(extended):
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k"]
+def test_a_changed_plug_in_reruns_itself_alone(extended):
+    results = [f"results/matrix/blobs-contaminated1/{m}/0-1.parquet" for m in METHODS]
+    run(extended, *results)
+    own = {"run OneShotKMeans": 1}
+    for name in ("helper.py", "one_shot_kmeans.py"):
+        path = plugins_of(extended) / name
+        kept = path.read_text(encoding="utf-8")
+        path.write_text(kept + "# changed\n", encoding="utf-8")
+        assert extended.planned(*results, **options(extended)) == own
+        path.write_text(kept, encoding="utf-8")
+    assert not extended.planned(*results, **options(extended))
+
+
+def test_a_submitted_job_finds_the_plug_in(extended, queue, tmp_path):
+    pipeline = extended.copy(tmp_path)
+    result = "results/matrix/blobs-contaminated0/OneShotKMeans/0-1.parquet"
+    pipeline.submit(queue, result, **options(pipeline))
+    assert set(pd.read_parquet(pipeline.work / result)["status"]) == {"ok"}
+    assert "-N fedmix.run_method" in (queue / "requests").read_text()
+
+
+def test_a_study_names_a_plug_in_as_it_is_registered(extended):
+    path = extended.project / "config/presets/mine.yaml"
+    kept = path.read_text(encoding="utf-8")
+    path.write_text(kept + "    methods: [LocalEM, OneShotKMeans]\n", encoding="utf-8")
+    planned = extended.planned("matrix_table", **options(extended))
+    path.write_text(kept, encoding="utf-8")
+    assert {name for name in planned if name.startswith("run ")} == {
+        "run LocalEM",
+        "run OneShotKMeans",
+    }
+
+
+@pytest.mark.parametrize(
+    ("folder", "says"),
+    [("nowhere", "folder of plug-ins nowhere is not there"), ("work", "has no method")],
+)
+def test_a_folder_without_methods_is_told_before_the_run(extended, folder, says):
+    place = extended.work if folder == "work" else folder
+    chosen = options(extended, plugins=place)
+    failed = extended.run("--dry-run", "matrix_table", check=False, **chosen)
+    assert failed.returncode == 1
+    assert says in failed.stdout
+    assert "Traceback" not in failed.stdout
+
+
+def test_the_example_keeps_the_contract():
+    """All of it, by the command that the documentation gives."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     finished = subprocess.run(
-        [*command, "OneShotKMeans", str(extended.project / "test_contract.py")],
-        cwd=extended.project,
-        env={**os.environ, "PYTHONPATH": str(extended.project / "src")},
+        [*command, "tests/contract", "-k", "OneShotKMeans"],
+        cwd=ROOT,
+        env={**os.environ, "FEDMIX_PLUGINS": str(EXAMPLES)},
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert finished.returncode == 0, finished.stdout
-    assert finished.stdout.count(".") >= 15
+    assert finished.stdout.count(".") >= 35
 
 
 def test_the_example_has_a_look_of_its_own():
     from fedmix.views.figures.style import looks_of
 
     alone = looks_of(["OneShotKMeans"], {})["OneShotKMeans"]
-    known = {"FedKmeans": {"color": "sky", "marker": "^", "line": "-"}}
-    together = looks_of(["OneShotKMeans", "FedKmeans"], known)
+    known = {"FedKMeans": {"color": "sky", "marker": "^", "line": "-"}}
+    together = looks_of(["OneShotKMeans", "FedKMeans"], known)
     assert together["OneShotKMeans"].marker == alone.marker
-    assert together["OneShotKMeans"].color != together["FedKmeans"].color
+    assert together["OneShotKMeans"].color != together["FedKMeans"].color
 
 
 def test_no_other_file_knows_the_example():

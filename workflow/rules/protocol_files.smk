@@ -113,24 +113,36 @@ def protocol_source(wildcards):
 PROTOCOL_FIGURES = ["curve", "shares", "nearest"]
 
 
-def protocol_figures(searches):
-    """Every figure of some searches; its caption stands beside it."""
+def search_shown(search, target, words, figures):
+    """What the page shows of a search: its words, and figures with their captions beside them."""
+    space = SEARCHES[search]
+    title = getattr(space.tables.get(target), "title", "All tables")
+    shown = [
+        {"paper": space.paper, "title": f"Which protocol? {title}", "path": f} for f in figures
+    ]
+    return {"paper": space.paper, "target": target, "words": words, "figures": shown}
+
+
+def searches_run(searches):
+    """Every one of some searches, as this run makes it."""
     return [
-        {
-            "paper": space.paper,
-            "title": f"Which protocol? {getattr(space.tables.get(target), 'title', 'All tables')}",
-            "path": f"{SHOWN}/figures/{search}_protocols/{target}_{figure}.svg",
-        }
+        search_shown(
+            search,
+            target,
+            f"results/protocols/{search}/{target}/words.md",
+            [f"{SHOWN}/figures/{search}_protocols/{target}_{f}.svg" for f in PROTOCOL_FIGURES],
+        )
         for search, space in searches.items()
         for target in space.targets
-        for figure in PROTOCOL_FIGURES
     ]
 
 
 def protocol_files(searches):
     """Everything that some searches end in."""
-    figures = [figure["path"] for figure in protocol_figures(searches)]
-    return [f"{SHOWN}/tables/{search}_protocols.csv" for search in searches] + figures
+    found = searches_run(searches)
+    figures = [figure["path"] for search in found for figure in search["figures"]]
+    words = [search["words"] for search in found]
+    return [f"{SHOWN}/tables/{search}_protocols.csv" for search in searches] + words + figures
 
 
 # An archive holds no search, and no method is run to show one.
@@ -140,6 +152,17 @@ IN_ALL = {
 # A search of hours is kept in the repository, where later runs find it.
 IN_REPOSITORY = "docs/reproduction/protocols"
 EXPORTED = [f"{IN_REPOSITORY}/{search}" for search, space in SEARCHES.items() if not space.in_all]
+
+
+def searches_kept():
+    """Every search that lies in the repository, with the figures that lie there beside its words."""
+    return [
+        search_shown(search, target, str(words), sorted(map(str, folder.glob(f"{target}_*.svg"))))
+        for search, space in SEARCHES.items()
+        for folder in [BASE / IN_REPOSITORY / search]
+        for target in space.targets
+        if not space.in_all and (words := folder / f"{target}.md").is_file()
+    ]
 
 
 def searches_made(wildcards):

@@ -118,6 +118,12 @@ rule export_protocols:
             f"results/protocols/{wildcards.search}/{target}/words.md"
             for target in SEARCHES[wildcards.search].targets
         ],
+        figures=lambda wildcards: [
+            f"{SHOWN}/figures/{wildcards.search}_protocols/{target}_{figure}.{suffix}"
+            for target in SEARCHES[wildcards.search].targets
+            for figure in PROTOCOL_FIGURES
+            for suffix in ("svg", "md")
+        ],
     output:
         directory(f"{IN_REPOSITORY}/{{search}}"),
     log:
@@ -155,7 +161,6 @@ rule draw_protocols:
         scores=f"{SEARCH}/{{target}}/scores.csv",
         nearest=f"{SEARCH}/{{target}}/nearest.csv",
         shares=f"{SEARCH}/{{target}}/shares.csv",
-        words=f"{SEARCH}/{{target}}/words.md",
     output:
         [
             f"{SHOWN}/figures/{{search}}_protocols/{{target}}_{figure}.{suffix}"

@@ -20,28 +20,21 @@ rule build_page:
     input:
         results=all_settings("results"),
         cells=rules.judge_results.output.frame,
-        figures=item_files([name for name, item in ITEMS.items() if item.kind == "figure"])
-        + embedding_figures(),
         audit=rules.judge_results.output.whole,
         run=rules.judge_results.output.run,
-        explanations=rules.explain_cells.output,
+        explanations=rules.explain_cells.output[0],
+        figures=item_files([name for name, item in ITEMS.items() if item.kind == "figure"])
+        + embedding_figures(),
+        searches=protocol_files(IN_ALL),
     output:
-        report(
-            f"{SHOWN}/index.html",
-            caption="../report/page.rst",
-            category="Scorecard",
-            labels={"item": "The whole page", "kind": "page"},
-        ),
+        index=f"{SHOWN}/index.html",
+        pages=directory(f"{SHOWN}/pages"),
     log:
         "logs/build_page.log",
     conda:
         "../../environment.yml"
     params:
-        tables=page_tables(),
-        figures=page_figures(),
-        preset=config["preset"],
-        papers={key: paper.title for key, paper in REQUEST.papers.items()},
-        left_out=list(REQUEST.left_out),
+        shown=page_parameters(),
         source=source_hash("fedmix.views.page"),
     script:
         "../scripts/build_page.py"
@@ -67,19 +60,8 @@ rule build_archive:
 
 rule export_reproduction:
     input:
-        cells=rules.judge_results.output.frame,
-        audit=rules.judge_results.output.whole,
-        run=rules.judge_results.output.run,
-        tables=[
-            f
-            for f in item_files(ITEMS)
-            if f.startswith(f"{SHOWN}/tables") and not f.endswith("tex")
-        ],
-        figures=[
-            f
-            for f in item_files(ITEMS)
-            if f.startswith(f"{SHOWN}/figures") and f.endswith(("svg", "md"))
-        ],
+        **rules.build_page.input,
+        tables=[f for f in item_files(ITEMS) if f.endswith(".md") and "/tables/" in f],
     output:
         "docs/reproduction/README.md",
     log:
@@ -87,6 +69,8 @@ rule export_reproduction:
     conda:
         "../../environment.yml"
     params:
+        shown=page_parameters(),
         command=f"snakemake --cores 2 reproduction --config preset={config['preset']} mirror=<folder>",
+        source=source_hash("fedmix.views.page"),
     script:
         "../scripts/export_reproduction.py"

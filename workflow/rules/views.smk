@@ -13,13 +13,14 @@ rule make_table:
             labels=item_labels,
         ),
         f"{SHOWN}/tables/{{item}}.tex",
+        f"{SHOWN}/tables/{{item}}.html",
     log:
         "logs/make_table/{item}.log",
     conda:
         "../../environment.yml"
     params:
         item=item_parameters,
-        source=source_hash("fedmix.views.tables.build"),
+        source=source_hash("fedmix.views.tables"),
     script:
         "../scripts/make_table.py"
 

@@ -1,4 +1,4 @@
-"""Copy what is kept of a search into the repository, and its words beside it."""
+"""Copy what is kept of a search into the repository, with its words and its figures."""
 
 from fedmix.pipeline.jobs import job
 
@@ -8,7 +8,7 @@ with job(snakemake.log[0], snakemake.threads):
 
     folder = Path(snakemake.output[0])
     folder.mkdir(parents=True)
-    for path in map(Path, snakemake.input.kept):
+    for path in map(Path, [*snakemake.input.kept, *snakemake.input.figures]):
         shutil.copyfile(path, folder / path.name)
     for path in map(Path, snakemake.input.words):
         shutil.copyfile(path, folder / f"{path.parent.name}.md")

@@ -5,18 +5,17 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
-    from fedmix.cells.frame import read_cells
-    from fedmix.storage import read_records
+    from fedmix.views.page import read_context
     from fedmix.views.page.reproduction import export_reproduction
-    from fedmix.views.page.run_description import read_description
 
     files = snakemake.input
-    export_reproduction(
-        Path(snakemake.output[0]).parent,
-        read_cells([files.cells]),
-        read_records(files.audit)["claims"],
-        read_description(files.run),
-        files.tables,
-        [figure for figure in files.figures if figure.endswith(".svg")],
-        command=snakemake.params.command,
+    context = read_context(
+        files.cells,
+        files.audit,
+        files.explanations,
+        files.run,
+        files.results,
+        **snakemake.params.shown,
     )
+    folder = Path(snakemake.output[0]).parent
+    export_reproduction(folder, context, files.tables, command=snakemake.params.command)

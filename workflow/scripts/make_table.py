@@ -1,4 +1,4 @@
-"""Lay one table out as CSV, Markdown and LaTeX."""
+"""Lay one table out as CSV, Markdown, LaTeX and HTML."""
 
 from fedmix.pipeline.jobs import job
 

@@ -12,6 +12,9 @@ shows it; a metric that no item shows has a row with an empty item.
     The method, its name in print, its parameters.
 ``metric, mean, sd, se, median, q1, q3, n, failed, replications, values``
     In our unit, over finished replications; ``failed`` counts the others.
+``best``
+    ``"best"`` or ``"tied"`` where the method is among the best of the item's at its place
+    (:mod:`fedmix.cells.best`).
 ``unit, scale, digits``
     How the item shows it: number shown x scale = ours.
 ``printed_mean, printed_sd, printed_text, printed_replications, printed_file, printed_line``
@@ -31,6 +34,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedmix.cells.best import standings
 from fedmix.cells.derived import metric_of
 from fedmix.cells.items import Item
 from fedmix.cells.measured import PLACE, Measured, measure
@@ -43,15 +47,18 @@ from fedmix.storage import concatenate
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fedmix.cells.measured import Metric
+
 _FIRST = ["paper", "item", "row", "column", *PLACE]
 _REST = [
     *("metric", "unit", "mean", "sd", "se", "median", "q1", "q3", "n", "failed"),
     *("replications", "values", "scale", "digits", "printed_mean", "printed_sd", "printed_text"),
     *("printed_replications", "printed_file", "printed_line", "difference", "difference_in_sd"),
     *("difference_in_se", "low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed"),
-    *("verdict", "is_stand_in", "role"),
+    *("verdict", "is_stand_in", "role", "best"),
 ]
-_TEXTS = ["item", "row", "column", "unit", "printed_text", "printed_file", "verdict", "role"]
+_TEXTS = ["item", "row", "column", "unit", "printed_text", "printed_file", "verdict"]
+_TEXTS += ["role", "best"]
 _WHOLE = ["n", "failed", "digits", "printed_replications", "printed_line"]
 _NUMBERS = [
     *("mean", "sd", "se", "median", "q1", "q3", "scale", "printed_mean", "printed_sd"),
@@ -170,6 +177,10 @@ def _cells_of_setting(
     shown = set()
     for item, table in tables:
         metrics = {name: metric_of(measured, name) for name in item.metrics}
+        best = {
+            name: standings(_shown(item, name, scores), item.direction)
+            for name, scores in metrics.items()
+        }
         for method, identity in measured.methods.items():
             names, is_stand_in = table.names_of(identity)
             if names is None or not has_values(_setting_values(identity), item.where):
@@ -180,7 +191,8 @@ def _cells_of_setting(
                 if place and (numbers["n"] or numbers["failed"]):
                     partner = table.number(names)
                     compared = _compared(item, partner, numbers, is_stand_in)
-                    yield {**identity, **place, **numbers, **compared}
+                    standing = {"best": best[name].get(method, "")}
+                    yield {**identity, **place, **numbers, **compared, **standing}
                     shown.add((method, name))
     for method, identity in measured.methods.items():
         own = [metric for m, metric in measured.values if m == method]
@@ -189,6 +201,11 @@ def _cells_of_setting(
                 unit = {"unit": SECONDS if name == SECONDS else ""}
                 values = measured.values.get((method, name))
                 yield {**identity, **_numbers(measured, method, name, values), **unit}
+
+
+def _shown(item: Item, metric: str, scores: Metric) -> Metric:
+    """Return the scores of the methods of which an item shows a metric."""
+    return {method: s for method, s in scores.items() if metric in item.metrics_of(method)}
 
 
 def _setting_values(identity: Mapping[str, Any]) -> dict[str, Any]:

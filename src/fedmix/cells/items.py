@@ -44,6 +44,8 @@ class Item:
         Decimals shown; in print they bound the rounding error.
     printed : mapping
         The paper's numbers, see :mod:`fedmix.cells.printed`.
+    best : {"highest", "lowest", "none"}
+        Of its metrics, where nothing printed says it.
     judged : bool, default=True
         False for an item that shows another item's printed numbers beside another metric.
     options : mapping
@@ -66,6 +68,7 @@ class Item:
     scale: float = 1.0
     digits: int | None = None
     printed: Mapping[str, Any] = field(default_factory=dict)
+    best: str = "none"
     judged: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -84,6 +87,11 @@ class Item:
             for m in _as_list(self.metric)
         )
         return list(dict.fromkeys(chosen))
+
+    @property
+    def direction(self) -> str:
+        """What is best: ``"highest"``, ``"lowest"`` or ``"none"``."""
+        return self.printed.get("best", self.best)
 
     @property
     def columns_named(self) -> list[str]:

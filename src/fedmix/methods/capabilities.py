@@ -6,11 +6,10 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.methods import index
+from fedmix.methods import index, parsed
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def _targets(node: ast.stmt) -> list[str]:
 
 
 def _ancestors(name: str) -> list[str]:
-    """Return a class and those of its bases that stand in this folder, in Python's order.
+    """Return a class and those of its bases that stand beside methods, in Python's order.
 
     That is depth first, each class at its last place.
     """
@@ -141,5 +140,22 @@ def _depth_first(name: str) -> Iterator[str]:
 
 @cache
 def _classes() -> Mapping[str, ast.ClassDef]:
-    trees = [ast.parse(p.read_text(encoding="utf-8")) for p in Path(__file__).parent.glob("*.py")]
-    return {n.name: n for tree in trees for n in tree.body if isinstance(n, ast.ClassDef)}
+    """Return all classes by name; a plug-in's may not take the name of one of fedmix's.
+
+    Raises
+    ------
+    ConfigurationError
+        If one does: which of the two is meant as a base cannot be told from the text.
+    """
+    found: dict[str, ast.ClassDef] = {}
+    for module, tree in parsed().items():
+        own = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        taken = sorted(set(own) & set(found))
+        if taken and not module.startswith("fedmix.methods."):
+            raise ConfigurationError(f"{module}: there is a class {taken[0]} already; rename it.")
+        found |= own
+    return found
+
+
+#: What has to be read again when the plug-ins change.
+REMEMBERED = (capabilities_of, constraints_of, _classes)

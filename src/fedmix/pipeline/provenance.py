@@ -6,8 +6,10 @@ import ast
 import hashlib
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import resolve_name
 from pathlib import Path
 
+from fedmix import plugins
 from fedmix.storage import sha256_of
 
 PACKAGE = "fedmix"
@@ -29,19 +31,32 @@ def source_hash(*modules: str) -> str:
     -------
     str
         16 hexadecimal digits. A comment changes it, code of another method does not.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If there is no such module: the hash of nothing would never change.
     """
     digest = hashlib.sha256()
-    for name in source_files(*modules):
+    for name, path in sorted(source_files(*modules).items()):
         digest.update(name.encode())
-        digest.update((ROOT / name).read_bytes())
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def source_files(*modules: str) -> list[str]:
-    """Return the modules' files and all of fedmix that they import, relative to the package."""
-    asked = [name for module in modules for name in (module, *_modules_within(module))]
-    files = set().union(*map(_closure, asked), *map(_other_files_within, modules))
-    return sorted(path.relative_to(ROOT).as_posix() for path in files)
+def source_files(*modules: str) -> dict[str, Path]:
+    """Return the modules' files and all of fedmix, and of plug-ins, that they import.
+
+    Their names are the same wherever the files lie: relative to fedmix; for a plug-in its module's.
+    """
+    files: dict[str, Path] = {}
+    for module in modules:
+        if _path(module) is None:
+            raise ModuleNotFoundError(f"no module {module!r} in {ROOT}: its code has no hash")
+        for name in (module, *_modules_within(module)):
+            files |= _closure(name)
+        files |= _resources_within(module)
+    return files
 
 
 def content_hash(root: Path, *patterns: str) -> str:
@@ -66,42 +81,58 @@ def content_hash(root: Path, *patterns: str) -> str:
 
 
 @cache
-def _closure(module: str) -> frozenset[Path]:
-    """Return the files that importing a module may run, itself included."""
-    seen: dict[Path, None] = {}
+def _closure(module: str) -> dict[str, Path]:
+    """Return the files that importing a module may run, itself included, by name."""
+    seen: dict[str, Path] = {}
     waiting = [module]
     while waiting:
-        path = _path(waiting.pop())
-        if path is not None and path not in seen:
-            seen[path] = None
-            waiting += _imports(path)
-    return frozenset(seen)
+        name = waiting.pop()
+        path = _path(name)
+        if path is not None and _name(name, path) not in seen:
+            seen[_name(name, path)] = path
+            waiting += _imports(name, path)
+    return seen
 
 
-def _folder(package: str) -> Path:
-    return ROOT.joinpath(*package.split(".")[1:])
+def _name(module: str, path: Path) -> str:
+    """Return what a module's file is called in a hash."""
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else module
 
 
 def _modules_within(package: str) -> list[str]:
     """Return the modules directly in a package; none for a module."""
-    return [f"{package}.{path.stem}" for path in sorted(_folder(package).glob("[a-z]*.py"))]
+    return [f"{package}.{path.stem}" for f in _folders(package) for path in f.glob("[a-z]*.py")]
 
 
-def _other_files_within(package: str) -> list[Path]:
-    """Return what a package holds beside modules, such as templates."""
-    found = _folder(package).rglob("*")
-    return [p for p in found if p.is_file() and p.suffix in _RESOURCES]
+def _resources_within(package: str) -> dict[str, Path]:
+    """Return what a package holds beside modules, such as templates, by name."""
+    found = [(f, path) for f in _folders(package) for path in f.rglob("*")]
+    return {
+        f"{package}/{path.relative_to(folder).as_posix()}": path
+        for folder, path in found
+        if path.is_file() and path.suffix in _RESOURCES
+    }
+
+
+def _folders(package: str) -> list[Path]:
+    """Return the folder of a package; none for a module."""
+    path = _path(package)
+    return [path.parent] if path is not None and path.stem == "__init__" else []
 
 
 @cache
-def _imports(path: Path) -> tuple[str, ...]:
+def _imports(module: str, path: Path) -> tuple[str, ...]:
+    """Return the modules of fedmix and of plug-ins that a module imports, and names in them."""
+    package = module if path.stem == "__init__" else module.rpartition(".")[0]
     found: list[str] = []
     for node in _run(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return tuple(n for n in found if n == PACKAGE or n.startswith(f"{PACKAGE}."))
+        elif isinstance(node, ast.ImportFrom):
+            source = resolve_name("." * node.level + (node.module or ""), package)
+            found += [source, *(f"{source}.{alias.name}" for alias in node.names)]
+    followed = {PACKAGE, *plugins.packages()}
+    return tuple(name for name in found if name.partition(".")[0] in followed)
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:
@@ -114,6 +145,9 @@ def _run(node: ast.AST) -> Iterator[ast.AST]:
 
 def _path(module: str) -> Path | None:
     """Return a module's file; None for a name that is not a module, such as a class."""
-    base = ROOT.joinpath(*module.split(".")[1:])
+    top, *rest = module.split(".")
+    if top != PACKAGE or (rest[:1] == ["plugins"] and len(rest) > 1):
+        return plugins.path_of(module)
+    base = ROOT.joinpath(*rest)
     candidates = (base.with_suffix(".py"), base / "__init__.py")
     return next((p for p in candidates if p.is_file()), None)

@@ -19,8 +19,10 @@ from fedmix.configuration import (
     validate,
 )
 from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.methods import use_plugins
+from fedmix.pipeline.choice import with_methods, with_metrics
 from fedmix.pipeline.configured import read_configuration
-from fedmix.pipeline.plan import Setting, Study
+from fedmix.pipeline.plan import RUNTIME, Setting, Study
 
 
 @dataclass(frozen=True)
@@ -83,15 +85,19 @@ def read_request(
     """
     folder = Path(folder)
     options = read_options(folder, options)
+    use_plugins(options["plugins"])
     configuration = read_configuration(folder)
     preset, known = options["preset"], configuration.presets
     if preset not in known:
         raise ConfigurationError(f"There is no preset {preset!r}. {nearest_names(preset, known)}")
     limits = {key: options[key] for key in ("replications", "block") if options[key]}
     studies = {name: replace(study, **limits) for name, study in known[preset].items()}
+    compared = [name for name, s in studies.items() if not configuration.papers[s.paper].is_paper]
+    studies = with_methods(studies, compared, options["methods"])
     present = {name: _without_missing(study, Path(workdir)) for name, study in studies.items()}
     items = read_items(configuration.papers, configuration.changes[preset].items)
     planned = {name: item for name, item in items.items() if item.study in studies}
+    planned = with_metrics(planned, compared, options["metrics"])
     request = Request(
         options=options,
         studies=present,
@@ -132,7 +138,15 @@ def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     def find(keys: Keys) -> str | None:
         return f"the command line (--config): {keys[0]}" if keys and keys[0] in given else None
 
-    validate(Document(values, (find, *file.finders)), schema)
+    document = Document(values, (find, *file.finders))
+    validate(document, schema)
+    timeout = values.get("replication_timeout")
+    if timeout and timeout > RUNTIME * 60:
+        raise ConfigurationError(
+            f"{document.place('replication_timeout')}: {timeout} s is more than the {RUNTIME} "
+            "minutes that a job is given: a replication that takes as long would end its job, each "
+            "time anew. Finished replications of a job that ran out of time are kept."
+        )
     return values
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from sklearn.exceptions import ConvergenceWarning
 
 from fedmix.errors import DivergenceError
-from fedmix.experiments import has_initial_values
 from fedmix.experiments.base import Method
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class Ordinary:
         if key not in self._started:
             problem = self.module.make_problem(settings, data, self.streams)
             initial = {}
-            if has_initial_values(self.experiment):
+            if hasattr(self.module, "initial_values"):
                 initial = self.module.initial_values(settings, problem, data, self.streams)
             self._started[key] = problem, initial
         problem, initial = self._started[key]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fedmix.cells.verdicts import RULES
@@ -67,6 +67,17 @@ def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
 def written_by() -> str:
     """Say which code wrote a table or a figure."""
     return f"Commit {commit()}."
+
+
+def left_out(methods: Mapping[str, Sequence[str]]) -> str:
+    """Name the methods that did not run, by the reason."""
+    return " ".join(f"Not run, {reason}: {', '.join(own)}." for reason, own in methods.items())
+
+
+def best_explained(cells: pd.DataFrame) -> list[str]:
+    """Say what stands in bold, if anything does."""
+    bold = "In bold: the best, and what a paired test cannot tell from it (99 % interval)."
+    return [bold] if (cells["best"] != "").any() else []
 
 
 def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> str:

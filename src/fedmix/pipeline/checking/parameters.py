@@ -44,14 +44,15 @@ def study_parameter_errors(
     for entry in entries:
         if "parameters" in entry:
             parameters = study.part("methods", listed.index(entry), "parameters")
-            yield from parameter_errors(parameters, estimators[sources[entry["name"]]])
+            source = sources[entry["name"]]  # a registered method may do without an entry
+            yield from parameter_errors(parameters, estimators.get(source, source))
     for variant, change in study.content.get("variants", {}).items():
         for name in change.get("methods", {}):
             parameters = study.part("variants", variant, "methods", name)
             if name not in known:
                 yield f"{parameters.place()}: unknown method {name!r}. {nearest_names(name, known)}"
                 continue
-            source = sources.get(name, name)  # a registered method may do without an entry
+            source = sources.get(name, name)
             yield from parameter_errors(parameters, estimators.get(source, source))
 
 

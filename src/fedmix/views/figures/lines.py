@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fedmix.views.figures.panels import (
     legend_below,
     line_with_band,
+    mark_printed,
     middle_and_band,
     name_axes,
     new_figure,
@@ -72,6 +73,7 @@ def _draw_panel(
         x = own["x"].map(ticks.index) if panel.get("even") else own["x"]
         label, look = series[str(key)]
         line_with_band(axis, x, *middle_and_band(own, panel), label, look)
+        mark_printed(axis, x, own["printed_mean"], look)
     if panel.get("even"):
         axis.set_xticks(range(len(ticks)), [f"{tick:g}" for tick in ticks])
     if "level" in panel and len(cells):

@@ -135,6 +135,23 @@ def line_with_band(
     axis.fill_between(x, *band, color=look.color, alpha=0.12, linewidth=0)
 
 
+def mark_printed(axis: Axes, x: pd.Series, y: pd.Series, look: MethodStyle) -> None:
+    """Mark what the paper prints by the series' marker, hollow.
+
+    Parameters
+    ----------
+    axis : Axes
+    x, y : Series of shape (n,)
+        A place without a number has no mark.
+    look : MethodStyle
+        Of the series.
+    """
+    there = x.notna() & y.notna()
+    if there.any():
+        hollow = look.keywords() | {"linestyle": "none", "markerfacecolor": "white"}
+        axis.plot(x[there], y[there], **hollow, zorder=4)
+
+
 def name_axes(axes: Any, grid: Sequence[Sequence[tuple[Mapping[str, Any], Any]]]) -> None:
     """Write titles and labels where they are not repeated by a neighbour.
 

@@ -10,6 +10,7 @@ import numpy as np
 from fedmix.views.captions import in_words
 from fedmix.views.figures.panels import (
     legend_below,
+    mark_printed,
     middle_and_band,
     name_axes,
     new_figure,
@@ -62,6 +63,7 @@ def draw(
                 bars = [middle - low, high - middle]
                 keywords = look.keywords() | {"linestyle": "none"}
                 axis.errorbar(middle, place, xerr=bars, label=label, **keywords)
+                mark_printed(axis, points["printed_mean"], place, look)
         axes[i][0].set_yticks(range(len(names)), [in_words(name) for name in names])
         axes[i][0].set_ylim(len(names) - 0.5, -0.5)
     name_axes(axes, grid)

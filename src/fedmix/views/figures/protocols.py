@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,7 +51,7 @@ def draw_search(
     items : mapping of str to Item
         The tables' items; numbers are shown in their unit.
     inputs : mapping
-        The CSV files ``first, scores, nearest`` and ``shares``, and ``words``, what was found.
+        The CSV files ``first, scores, nearest`` and ``shares``.
     outputs : iterable of path-like
         Stems that end in ``_curve``, ``_shares`` and ``_nearest``, with suffixes.
     preset : str
@@ -69,13 +68,11 @@ def draw_search(
             "shares": shares(space, parts["shares"]),
             "nearest": nearest(space, unit, parts["nearest"]),
         }
-    words = Path(inputs["words"]).read_text(encoding="utf-8")
-    captions = {**CAPTIONS, "curve": f"{CAPTIONS['curve']} {_as_prose(words)}"}
     origin = f"{_replications(parts['scores'])} Preset {preset}. {written_by()}"
     for path in outputs:
         stem, _, suffix = os.fspath(path).rpartition(".")
         figure = stem.rpartition("_")[2]
-        below = f"{captions[figure]} {origin}"
+        below = f"{CAPTIONS[figure]} {origin}"
         if suffix == "md":
             write_text(path, below + "\n")
         else:
@@ -98,10 +95,6 @@ class _Unit:
 def _unit_of(item: Item) -> _Unit:
     unit = f" ({item.unit})" if item.unit else ""
     return _Unit(in_words(item.metrics[0]) + unit, item.scale)
-
-
-def _as_prose(points: str) -> str:
-    return " ".join(line.removeprefix("- ") for line in points.splitlines())
 
 
 def read_search(path: str | os.PathLike) -> pd.DataFrame:

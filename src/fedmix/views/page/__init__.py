@@ -1,5 +1,6 @@
-"""The page that a reader opens: scorecard, tables, figures, claims, discrepancies, provenance."""
+"""The pages that a reader opens: the scorecard, and a page for every printed table."""
 
-from fedmix.views.page.build import Figure, PageContext, build_page
+from fedmix.views.page.build import build_pages
+from fedmix.views.page.context import Figure, PageContext, Search, read_context
 
-__all__ = ["Figure", "PageContext", "build_page"]
+__all__ = ["Figure", "PageContext", "Search", "build_pages", "read_context"]

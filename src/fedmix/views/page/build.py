@@ -1,22 +1,27 @@
-"""Build the page: one HTML file that needs nothing beside it and no network."""
+"""Build the pages: HTML files that need no server and no network, linked by relative addresses."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_RULES, CLAIM_VERDICTS
-from fedmix.cells.scorecard import AGREES_ANYWAY, COUNTED
+from fedmix.cells.scorecard import AGREES_ANYWAY, COUNTED, judge_numbers
 from fedmix.cells.verdicts import RULES, VERDICTS
 from fedmix.storage import write_text
-from fedmix.views.page.images import inline_image
+from fedmix.views.page.contents import Page, pages_of
+from fedmix.views.page.context import Figure, PageContext
+from fedmix.views.page.images import light_image
+from fedmix.views.page.names import names_of, translator
 from fedmix.views.page.views import (
+    claim_counts,
     claim_views,
     claims_about,
-    items_named,
+    entries_about,
+    page_lines,
     score_views,
     slug,
     table_views,
@@ -28,190 +33,114 @@ if TYPE_CHECKING:
     import pandas as pd
     from jinja2 import Environment
 
-_FOLDER = Path(__file__).parent / "templates"
+#: The folder of all pages but the first, beside it.
+FOLDER = "pages"
+_TEMPLATES = Path(__file__).parent / "templates"
+_ASSETS = ("page.css", "page.js")
 CLAIM_SYMBOLS = dict(zip(CLAIM_VERDICTS, "●◕◔◇◑?○–", strict=True))
-
-
 _ANYWAY = "ours agrees, and so does every variant that was run: it tells nothing of any of them"
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure for the page.
-
-    Parameters
-    ----------
-    paper : str
-        Key of the paper, or of a comparison of our own.
-    title : str
-        Claims whose section names the figure that the title names (``"FedGrEM, Figure 3"``) are
-        listed beside it.
-    path : path-like
-        An SVG or PNG file; of an SVG beyond the size limit the PNG beside it is taken.
-    caption : str, optional
-        By default it is read from the file of the figure's name that ends in ``.md``.
-    """
-
-    paper: str
-    title: str
-    path: str | os.PathLike
-    caption: str = ""
-
-    def read_caption(self) -> str:
-        """Return the caption: what is shown, of what data, and what bands are."""
-        return self.caption or Path(self.path).with_suffix(".md").read_text(encoding="utf-8")
-
-
-@dataclass(frozen=True)
-class PageContext:
-    """Everything the page shows.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        The frame of cells of all settings.
-    scores : DataFrame
-        Of :func:`fedmix.cells.scorecard.score_tables`.
-    ranks : DataFrame
-        Of :func:`fedmix.cells.ranks.rank_agreement`.
-    claims : DataFrame
-        Of :func:`fedmix.cells.claims.evaluate_claims`.
-    discrepancies : DataFrame
-        Of :func:`fedmix.cells.discrepancies.measure_discrepancies`.
-    papers : mapping of str to str
-        Title of every paper, and of every comparison of our own, in the order to be shown.
-    tables : sequence of mapping
-        Items as :func:`fedmix.views.tables.build.build_table` takes them, each with its ``paper``,
-        in the order to be shown.
-    figures : sequence of Figure
-        In the order to be shown.
-    provenance : mapping of str to str
-        How it was run, in words: versions, commit, replications, core-hours, machine.
-    preset : str
-        Any other than ``"paper"`` is announced on top, with what sets its sizes apart.
-    failures : DataFrame, optional
-        Rows ``study, variant, method, status, n`` of replications that did not finish.
-    explanations : mapping of str to str
-        Anchor of a cell (:func:`fedmix.views.page.views.anchor`) -> where its number comes from;
-        the cells that have one link to it.
-    title : str
-        The page's title.
-    """
-
-    cells: pd.DataFrame
-    scores: pd.DataFrame
-    ranks: pd.DataFrame
-    claims: pd.DataFrame
-    discrepancies: pd.DataFrame
-    papers: Mapping[str, str]
-    tables: Sequence[Mapping[str, Any]] = ()
-    figures: Sequence[Figure] = ()
-    provenance: Mapping[str, str] = field(default_factory=dict)
-    preset: str = "paper"
-    failures: pd.DataFrame | None = None
-    explanations: Mapping[str, str] = field(default_factory=dict)
-    title: str = "Federated mixture learning, reproduced and audited"
-
-
-def build_page(context: PageContext, out: str | os.PathLike) -> Path:
-    """Write the page as one HTML file.
+def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
+    """Write the scorecard and, in a folder beside it, every other page.
 
     Parameters
     ----------
     context : PageContext
         What to show; empty frames leave their sections empty, and say so.
-    out : path-like
-        Usually ``results/<preset>/index.html``.
+    index : path-like
+        The first page, usually ``results/<preset>/index.html``; figures are linked where they lie.
 
     Returns
     -------
     pathlib.Path
-        ``out``.
+        ``index``.
+
+    Raises
+    ------
+    DataError
+        If a figure is missing.
 
     Examples
     --------
-    >>> cells = audit_cells(results, timings, load())                # doctest: +SKIP
-    >>> context = PageContext(cells, ranks, claims, discrepancies, papers)  # doctest: +SKIP
-    >>> build_page(context, "results/quick/index.html")              # doctest: +SKIP
+    >>> context = PageContext(cells, **read_records("audit.json"), papers=papers)  # doctest: +SKIP
+    >>> build_pages(context, "index.html")                           # doctest: +SKIP
     """
-    papers = [
-        {
-            "key": key,
-            "name": name,
-            "tables": _tables(context, key),
-            "figures": _figures(context, key),
-        }
-        for key, name in context.papers.items()
-    ]
-    for paper in papers:
-        _place_figures(paper)
-    html = (
-        _environment()
-        .get_template("page.html")
-        .render(
-            context=context,
-            scores=score_views(context.cells, context.claims, context.papers),
-            variants=variant_counts(context.cells),
-            papers=[p for p in papers if p["tables"] or p["figures"]],
-            claims=claim_views(context.claims),
-            discrepancies=context.discrepancies.to_dict("records"),
-            failures=[] if context.failures is None else context.failures.to_dict("records"),
-            paper_names=context.papers,
-            verdicts=VERDICTS,
-            counted=COUNTED,
-            claim_rules=CLAIM_RULES,
-            symbols={**SYMBOLS, AGREES_ANYWAY: "◎", **CLAIM_SYMBOLS},
-            explained={**RULES, AGREES_ANYWAY: _ANYWAY},
-        )
+    index = Path(index)
+    folder = index.parent / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in _ASSETS:
+        shutil.copyfile(_TEMPLATES / name, folder / name)
+    pages, environment = pages_of(context), _environment(context)
+    numbers = judge_numbers(context.cells)
+
+    def write(path: Path, template: str, **more: Any) -> None:
+        to = {"root": "../", "pages": ""} if path.parent == folder else {"root": ""}
+        html = environment.get_template(template).render(**{"pages": f"{FOLDER}/", **to, **more})
+        write_text(path, html)
+
+    for page in pages:
+        shown = _shown(page, context, numbers, folder)
+        write(folder / f"{page.name}.html", "item.html", page=page, **shown)
+    write(folder / "claims.html", "claims.html", claims=claim_views(context.claims))
+    discrepancies = context.discrepancies.to_dict("records")
+    write(folder / "discrepancies.html", "discrepancies.html", discrepancies=discrepancies)
+    write(
+        index,
+        "index.html",
+        scores=score_views(context.cells, context.claims, context.papers),
+        lines=page_lines(pages, context.scores, context.claims),
+        variants=variant_counts(context.cells),
+        failures=[] if context.failures is None else context.failures.to_dict("records"),
     )
-    write_text(out, html)
-    return Path(out)
+    return index
 
 
-def _tables(context: PageContext, paper: str) -> list[dict[str, Any]]:
-    own = [table for table in context.tables if table["paper"] == paper]
-    judged = (context.scores, context.ranks, context.claims, context.discrepancies)
-    return table_views(own, context.cells, *judged, context.explanations)
+def _shown(page: Page, context: PageContext, numbers: pd.DataFrame, folder: Path) -> dict[str, Any]:
+    """Return what the page of a table, a figure or the rest of a paper shows."""
+    judged = context.scores, context.ranks
+    claims = claims_about(context.claims, page.paper, page.title)
+    return {
+        "tables": table_views(page.tables, context.cells, numbers, *judged, context.explanations),
+        "figures": [_figure(figure, folder) for figure in page.figures],
+        "searches": [
+            {
+                "words": search.read_words(),
+                "figures": [_figure(figure, folder) for figure in search.figures],
+            }
+            for search in page.searches
+        ],
+        "claims": claim_views(claims),
+        "counts": claim_counts(claims),
+        "discrepancies": entries_about(context.discrepancies, page.paper, page.title),
+    }
 
 
-def _place_figures(paper: dict[str, Any]) -> None:
-    """Move the figures that show a table's numbers to the first table of that number."""
-    tables: dict[frozenset[str], dict[str, Any]] = {}
-    for table in paper["tables"]:
-        table["figures"] = []
-        tables.setdefault(frozenset(items_named(table["title"])), table)
-    left: list[dict[str, Any]] = []
-    for figure in paper["figures"]:
-        named = frozenset(items_named(figure["title"]))
-        if named and named in tables:
-            tables[named]["figures"].append({**figure, "claims": []})  # the table lists them
-        else:
-            left.append(figure)
-    paper["figures"] = left
+def _figure(figure: Figure, folder: Path) -> dict[str, str]:
+    address = Path(os.path.relpath(light_image(figure.path), folder)).as_posix()
+    return {"title": figure.title, "caption": figure.read_caption(), "source": address}
 
 
-def _figures(context: PageContext, paper: str) -> list[dict[str, object]]:
-    return [
-        {
-            "title": figure.title,
-            "caption": figure.read_caption(),
-            "source": inline_image(figure.path),
-            "claims": claims_about(context.claims, paper, figure.title),
-        }
-        for figure in context.figures
-        if figure.paper == paper
-    ]
-
-
-def _environment() -> Environment:
+def _environment(context: PageContext) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
+        loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["slug"] = slug
+    environment.filters["people"] = translator(names_of(context))
+    shared: Mapping[str, Any] = {
+        "context": context,
+        "paper_names": context.papers,
+        "verdicts": VERDICTS,
+        "counted": COUNTED,
+        "claim_rules": CLAIM_RULES,
+        "symbols": {**SYMBOLS, AGREES_ANYWAY: "◎", **CLAIM_SYMBOLS},
+        "explained": {**RULES, AGREES_ANYWAY: _ANYWAY},
+    }
+    environment.globals.update(shared)
     return environment

@@ -1,20 +1,19 @@
-"""Images inside the page, so that it needs no file beside it."""
+"""Which file of a figure a page links to."""
 
 from __future__ import annotations
 
 import os
-from base64 import b64encode
 from pathlib import Path
 
 from fedmix.errors import DataError
 
 # Beyond this a vector figure (many thousand points) is heavier than its picture.
 SIZE_LIMIT = 1_000_000
-_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
+_SUFFIXES = (".svg", ".png")
 
 
-def inline_image(path: str | os.PathLike, limit: int = SIZE_LIMIT) -> str:
-    """Return an image as a ``data:`` address.
+def light_image(path: str | os.PathLike, limit: int = SIZE_LIMIT) -> Path:
+    """Return the file to show of a figure.
 
     Parameters
     ----------
@@ -29,11 +28,11 @@ def inline_image(path: str | os.PathLike, limit: int = SIZE_LIMIT) -> str:
         If the file is missing or of another kind.
     """
     path = Path(path)
-    if path.suffix not in _TYPES:
-        raise DataError(f"{path}: the page takes figures as {' or '.join(_TYPES)} files.")
+    if path.suffix not in _SUFFIXES:
+        raise DataError(f"{path}: the page takes figures as {' or '.join(_SUFFIXES)} files.")
     if not path.is_file():
         raise DataError(f"{path}: no such figure. Draw the figures before the page.")
     picture = path.with_name(f"{path.name.removesuffix('.svg')}.png")
     if path.suffix == ".svg" and path.stat().st_size > limit and picture.is_file():
-        path = picture
-    return f"data:{_TYPES[path.suffix]};base64,{b64encode(path.read_bytes()).decode('ascii')}"
+        return picture
+    return path

@@ -7,9 +7,10 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
-from fedmix.cells.scorecard import COUNTED, counts, judge_numbers, printed_cells
+from fedmix.cells.scorecard import COUNTED, counts, printed_cells
 from fedmix.cells.verdicts import UNDECIDED, VERDICTS
-from fedmix.views.captions import in_words, sentences, stand_in
+from fedmix.views.captions import in_words, replications, sentences, stand_in
+from fedmix.views.page.contents import Page, items_named
 from fedmix.views.tables.build import blocks_of, notes
 from fedmix.views.tables.format import is_missing
 from fedmix.views.tables.layout import Block, Entry
@@ -21,28 +22,12 @@ if TYPE_CHECKING:
 
 # What names a cell of a table; its anchor and its explanation go by it.
 ANCHOR = ("item", "variant", "setting", "method", "metric", "row", "column")
-_ITEMS = re.compile(r"(Table|Figure)s? (\d+(?:(?:-| and |, )\d+)*)")
+_REST = "Further tables and figures"
 
 
 def slug(text: object) -> str:
     """Return a text as a name for CSS classes and anchors."""
     return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-")
-
-
-def items_named(section: str) -> set[str]:
-    """Return the tables and figures that a section's reference names.
-
-    Examples
-    --------
-    >>> sorted(items_named("4.2, Tables 1-3; Figures 1 and 4 right"))
-    ['Figure 1', 'Figure 4', 'Table 1', 'Table 2', 'Table 3']
-    """
-    found = set()
-    for kind, numbers in _ITEMS.findall(section):
-        for part in re.split(r" and |, ", numbers):
-            first, _, last = part.partition("-")
-            found |= {f"{kind} {n}" for n in range(int(first), int(last or first) + 1)}
-    return found
 
 
 def score_views(
@@ -85,35 +70,45 @@ def variant_counts(cells: pd.DataFrame) -> list[dict[str, Any]]:
 def table_views(
     tables: Iterable[Mapping[str, Any]],
     cells: pd.DataFrame,
+    numbers: pd.DataFrame,
     scores: pd.DataFrame,
     ranks: pd.DataFrame,
-    claims: pd.DataFrame,
-    discrepancies: pd.DataFrame,
     explanations: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return tables, each in every variant that was run; those without any cell are left out."""
+    """Return tables, each in every variant that was run.
+
+    Parameters
+    ----------
+    tables, cells, scores, ranks, explanations
+        As in :class:`fedmix.views.page.context.PageContext`.
+    numbers : DataFrame
+        Of :func:`fedmix.cells.scorecard.judge_numbers`.
+    """
     views = []
-    moved = judge_numbers(cells)
     for table in tables:
         own = cells[cells["item"] == table["name"]]
-        if own.empty:
-            continue
         ranked = ranks[ranks["item"] == table["name"]]
+        score = _score(scores, table["name"])
+        blocks = blocks_of(table, own)
+        if score:  # the variant that answers for the paper comes first
+            blocks.sort(key=lambda block: in_words(block.variant) != score["variant"])
         views.append(
             {
                 "id": slug(table["name"]),
                 "title": table["title"],
-                "caption": sentences(stand_in(own, table["datasets"]), table["caption"]),
+                "caption": sentences(
+                    stand_in(own, table["datasets"]),
+                    table["caption"],
+                    replications(own, table["preset"], "unless a cell says otherwise"),
+                ),
                 "notes": notes(table, own),
                 "printed": bool((own["printed_text"] != "").any()),
                 "variants": [
                     _variant_view(block, ranked[ranked["variant"] == block.variant], explanations)
-                    for block in blocks_of(table, own)
+                    for block in blocks
                 ],
-                "moved": _moved(moved[moved["item"] == table["name"]]),
-                "score": _score(scores, table["name"]),
-                "claims": claims_about(claims, table["paper"], table["title"]),
-                "discrepancies": entries_about(discrepancies, table["paper"], table["title"]),
+                "moved": _moved(numbers[numbers["item"] == table["name"]]),
+                "score": score,
             }
         )
     return views
@@ -135,19 +130,45 @@ def _sources(claim: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [row for row in found if row["yes"] + row["no"] + row["unclear"]]
 
 
-def claims_about(claims: pd.DataFrame, paper: str, title: str) -> list[dict[str, Any]]:
+def page_lines(
+    pages: Iterable[Page], scores: pd.DataFrame, claims: pd.DataFrame
+) -> dict[str, list[dict[str, Any]]]:
+    """Return, for each paper, a line a page: what its table and its claims come to."""
+    lines: dict[str, list[dict[str, Any]]] = {}
+    for page in pages:
+        about = claims_about(claims, page.paper, page.title)
+        lines.setdefault(page.paper, []).append(
+            {
+                "name": page.name,
+                "title": page.title if page.is_of_print else _REST,
+                "about": page.tables[0]["caption"] if page.tables and page.is_of_print else "",
+                "score": _score(scores, page.name),
+                "claims": claim_counts(about),
+            }
+        )
+    return lines
+
+
+def claim_counts(claims: pd.DataFrame) -> dict[str, int]:
+    """Return how many claims have which verdict, for those that occur."""
+    found = claims["verdict"].value_counts()
+    return {verdict: int(found[verdict]) for verdict in CLAIM_VERDICTS if verdict in found}
+
+
+def claims_about(claims: pd.DataFrame, paper: str, title: str) -> pd.DataFrame:
     """Return the claims of a paper whose section names a table or figure that a title names."""
     return _about(claims, paper, "section", title)
 
 
 def entries_about(discrepancies: pd.DataFrame, paper: str, title: str) -> list[dict[str, Any]]:
     """Return the discrepancies of a paper that stand in a table or figure that a title names."""
-    return _about(discrepancies, paper, "where", title)
+    return _about(discrepancies, paper, "where", title).to_dict("records")
 
 
-def _about(entries: pd.DataFrame, paper: str, place: str, title: str) -> list[dict[str, Any]]:
-    own = entries[entries["paper"] == paper].to_dict("records")
-    return [entry for entry in own if items_named(entry[place]) & items_named(title)]
+def _about(entries: pd.DataFrame, paper: str, place: str, title: str) -> pd.DataFrame:
+    named = items_named(title)
+    there = entries[place].map(lambda text: bool(items_named(text) & named)).astype(bool)
+    return entries[there & (entries["paper"] == paper)]
 
 
 def _bar(numbers: dict[str, int]) -> dict[str, Any]:
@@ -160,16 +181,25 @@ def _bar(numbers: dict[str, int]) -> dict[str, Any]:
     return {"total": total, "parts": parts}
 
 
+def score_in_words(score: Mapping[str, Any]) -> str:
+    """Return what a printed table comes to, by the one variant that answers for the paper."""
+    counted = ", ".join(f"{n} {verdict}" for verdict, n in _counted(score).items())
+    return f"{in_words(score['variant']) or 'no variant'}, {counted}. {score['direction']}".rstrip()
+
+
 def _score(scores: pd.DataFrame, item: str) -> dict[str, Any] | None:
     """Return what one printed table comes to; None for a table that holds no printed numbers."""
     for row in scores[scores["item"] == item].to_dict("records"):
-        found = {name: row[name] for name in COUNTED if row[name]}
         power = "" if is_missing(row["power"]) else f"{row['power']:.0%}"
         name = in_words(row["variant"])
-        return {"variant": name, "role": row["role"], "counts": found, "power": power} | {
+        return {"variant": name, "role": row["role"], "counts": _counted(row), "power": power} | {
             "direction": row["direction"]
         }
     return None
+
+
+def _counted(score: Mapping[str, Any]) -> dict[str, int]:
+    return {name: score[name] for name in COUNTED if score[name]}
 
 
 def _moved(summaries: pd.DataFrame) -> dict[str, int]:

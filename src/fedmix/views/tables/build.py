@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.methods.capabilities import obstacles
 from fedmix.revision import commit
 from fedmix.storage import write_text
 from fedmix.views import captions
 from fedmix.views.items import cells_of
-from fedmix.views.tables.format import is_missing, to_latex, to_markdown
-from fedmix.views.tables.layout import LISTS, Block, Entry, lay_out
+from fedmix.views.tables.format import is_missing, to_markdown
+from fedmix.views.tables.latex import to_latex
+from fedmix.views.tables.layout import LISTS, Block, lay_out
+from fedmix.views.tables.text import as_text, corner_of, text_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,35 +29,24 @@ def build_table(
     ----------
     item : mapping
         ``name, title, caption, options, preset``; ``variants`` and ``datasets``, which explain
-        names. Options are ``show`` and ``names`` (see :func:`fedmix.views.tables.layout.lay_out`),
-        ``rows`` (what the rows are) and ``left_out`` (whether methods that cannot run are named).
+        names; ``left_out``, methods that did not run by the reason. Options are ``show`` and
+        ``names`` (see :func:`fedmix.views.tables.layout.lay_out`), ``rows`` (what the rows are) and
+        ``metrics`` (their names, where there are several).
     cells : DataFrame
-        The frame of cells of the item's settings.
+        The frame of cells of the item's settings; what was not run is left out.
     outputs : iterable of path-like
-        Ending in ``csv`` (the frame's rows), ``md`` or ``tex``.
+        Ending in ``csv`` (the frame's rows), ``md``, ``tex`` or ``html``.
 
     Raises
     ------
     DataError
-        If the item has no cell.
+        If the item has no cell that was run.
     """
-    own = cells_of(item, cells)
-    layout = as_text(blocks_of(item, own), own, item["options"].get("rows", ""))
-    heading = caption(item, own)
-    below = [*_brackets(own), *notes(item, own), captions.written_by()]
-    writers = {
-        "csv": lambda: as_rows(item, own).to_csv(index=False),
-        "md": lambda: to_markdown(layout, heading, below),
-        "tex": lambda: to_latex(layout, heading, below, label=item["name"]),
-    }
+    own = cells_of(item, cells[cells["n"] + cells["failed"] > 0])
+    writers = {"csv": _csv, "md": _markdown, "tex": _latex, "html": _html}
     for output in outputs:
         suffix = os.fspath(output).rpartition(".")[2]
-        write_text(output, writers[suffix]())
-
-
-def as_rows(item: Mapping[str, Any], cells: pd.DataFrame) -> pd.DataFrame:
-    """Return an item's rows of the frame as a CSV file has them, with the preset and the commit."""
-    return cells.drop(columns=list(LISTS)).assign(preset=item["preset"], commit=commit())
+        write_text(output, writers[suffix](item, own))
 
 
 def blocks_of(item: Mapping[str, Any], cells: pd.DataFrame) -> list[Block]:
@@ -65,75 +56,89 @@ def blocks_of(item: Mapping[str, Any], cells: pd.DataFrame) -> list[Block]:
     return lay_out(cells, options.get("show"), names)
 
 
-def as_text(blocks: list[Block], cells: pd.DataFrame, rows: str = "") -> pd.DataFrame:
-    """Return a table of text: blocks below each other, ours, its mark and the printed number.
-
-    Parameters
-    ----------
-    blocks : list of Block
-    cells : DataFrame
-        The rows behind them.
-    rows : str
-        What the rows are.
-    """
-    import pandas as pd
-
-    n = captions.usual_n(cells)
-    several = len(blocks) > 1
-    lines = {
-        f"{captions.in_words(block.variant)}, {row}" if several else row: [
-            cell_text(block.entries.get((row, column), []), n) for column in block.columns
-        ]
-        for block in blocks
-        for row in block.rows
-    }
-    table = pd.DataFrame.from_dict(lines, orient="index", columns=blocks[0].columns)
-    return table.rename_axis(index=f"variant, {rows}" if several and rows else rows)
+def _csv(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
+    rows = cells.drop(columns=list(LISTS)).assign(preset=item["preset"], commit=commit())
+    return rows.to_csv(index=False)
 
 
-def cell_text(entries: list[Entry], n: int) -> str:
-    """Return one place of a table in words, e.g. ``"13.25 (1.20) ● [13.30 (1.17)]"``.
+def _markdown(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
+    table = as_text(blocks_of(item, cells), cells, item["options"].get("rows", ""))
+    return to_markdown(table, caption(item, cells), _below(item, cells))
 
-    Parameters
-    ----------
-    entries : list of Entry
-        Several are joined by slashes; none gives an en dash.
-    n : int
-        Replications that need not be told.
-    """
-    if not entries:
-        return "–"
-    text = " / ".join(
-        " ".join(filter(None, [e.ours, e.mark, f"[{e.printed}]" if e.printed else ""]))
-        for e in entries
+
+def _html(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
+    from jinja2 import Environment, FileSystemLoader
+
+    blocks = blocks_of(item, cells)
+    loader = FileSystemLoader(Path(__file__).parent)
+    template = Environment(loader=loader, autoescape=True, trim_blocks=True)
+    return template.get_template("table.html").render(
+        title=item["title"],
+        caption=caption(item, cells),
+        corner=corner_of(blocks, item["options"].get("rows", "")),
+        columns=blocks[0].columns,
+        rows=text_rows(blocks, cells),
+        notes=_below(item, cells),
     )
-    other = sorted({int(e.cell["n"]) for e in entries if e.cell} - {n})
-    return f"{text}, n = {' / '.join(map(str, other))}" if other else text
 
 
-def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
-    """Return what stands above a table: its title, what stood in for its data, its caption."""
+def _latex(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
+    """Return a table a variant and metric, for each is wide enough alone."""
+    blocks = blocks_of(item, cells)
+    tables = []
+    for block in blocks:
+        own = cells[cells["variant"] == block.variant]
+        for index in range(block.depth):
+            part = block.only(index)
+            metrics = list(dict.fromkeys(cell["metric"] for cell in part.cells()))
+            named = [block.variant] * (len(blocks) > 1) + metrics * (block.depth > 1)
+            tables.append(
+                to_latex(
+                    part,
+                    caption(item, own, [_name_of(name, item) for name in named]),
+                    _below(item, own),
+                    label=":".join([item["name"], *named]),
+                    corner=item["options"].get("rows", ""),
+                    usual_n=captions.usual_n(own),
+                )
+            )
+    return f"% Preset {item['preset']}. {captions.written_by()}\n" + "\n".join(tables)
+
+
+def _name_of(name: str, item: Mapping[str, Any]) -> str:
+    return item["options"].get("metrics", {}).get(name, captions.in_words(name))
+
+
+def caption(item: Mapping[str, Any], cells: pd.DataFrame, of: Iterable[str] = ()) -> str:
+    """Return what stands above a table: its title, what stood in for its data, its caption and n.
+
+    ``of`` names the variant and the metric where the table has only one of several.
+    """
+    named = list(of)
+    shown = [_name_of(metric, item) for metric in dict.fromkeys(cells["metric"])]
+    several = len(shown) > 1 and "metrics" in item["options"] and not named
     return captions.sentences(
-        f"{item['title']}.", captions.stand_in(cells, item["datasets"]), item["caption"]
+        f"{item['title']}{''.join(f', {name}' for name in named)}.",
+        captions.stand_in(cells, item["datasets"]),
+        item["caption"],
+        f"In each place: {' / '.join(shown)}." if several else "",
+        captions.replications(cells, item["preset"], "unless a cell says otherwise"),
     )
 
 
-def _brackets(cells: pd.DataFrame) -> list[str]:
+def _below(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
+    """Return all that stands below a table in a file of its own."""
     printed = any(not is_missing(text) for text in cells["printed_text"])
-    return ["In brackets: the paper's, as printed."] if printed else []
+    beside = ["In brackets, or below ours: the paper's, as printed."] if printed else []
+    best = captions.best_explained(cells)
+    return [*beside, *best, *notes(item, cells), captions.written_by()]
 
 
 def notes(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
     """Return the sentences below a table."""
     lines = [
-        captions.replications(cells, item["preset"], "unless a cell says otherwise"),
         captions.variants_explained(cells, item["variants"]),
         captions.marks_explained(cells),
+        captions.left_out(item["left_out"]),
     ]
-    if item["options"].get("left_out"):
-        skipped = obstacles()
-        lines += [
-            f"Not run, {reason}: {', '.join(n for n, own in skipped.items() if own == reason)}."
-            for reason in dict.fromkeys(skipped.values())
-        ]
     return [line for line in lines if line]

@@ -1,12 +1,11 @@
-"""Tables as Markdown and LaTeX (booktabs), and the signs in them.
+"""Tables as Markdown, and the numbers and signs in them.
 
 A table is a data frame of strings whose index names the rows and whose columns name the columns.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,28 +24,6 @@ SYMBOLS = {
     "not judged": "",
     "not run": "–",
 }
-_LATEX_SYMBOLS = {
-    "●": r"$\bullet$",
-    "◐": r"$\odot$",
-    "○": r"$\circ$",
-    "◇": r"$\diamond$",
-    "–": "--",
-    "±": r"$\pm$",
-    "τ": r"$\tau$",
-}
-_LATEX_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
-_LATEX_PATTERN = re.compile("|".join(map(re.escape, [*_LATEX_SPECIAL, *_LATEX_SYMBOLS])))
 
 
 def number(value: float, digits: int | None = None) -> str:
@@ -96,35 +73,6 @@ def to_markdown(table: pd.DataFrame, caption: str = "", notes: Sequence[str] = (
     )
     below = "\n\n" + "\n".join(f"- {note}" for note in notes) if notes else ""
     return (f"{caption}\n\n" if caption else "") + body + below + "\n"
-
-
-def to_latex(
-    table: pd.DataFrame, caption: str = "", notes: Sequence[str] = (), label: str = ""
-) -> str:
-    r"""Return a LaTeX table in booktabs' manner, ready for ``\input`` in a paper.
-
-    The document needs ``\usepackage{booktabs}``.
-    """
-    names, rows = _rows(table)
-    header = [_name_of_index(table), *map(str, table.columns)]
-    body = [" & ".join(map(escape_latex, header)) + r" \\", r"\midrule"]
-    body += [
-        " & ".join(map(escape_latex, [str(name), *map(_text, row)])) + r" \\"
-        for name, row in zip(names, rows, strict=True)
-    ]
-    lines = [r"\begin{table}[tb]", r"\centering"]
-    lines += [rf"\caption{{{escape_latex(caption)}}}"] if caption else []
-    lines += [rf"\label{{tab:{label}}}"] if label else []
-    lines += [rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}", r"\toprule", *body]
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par\smallskip\footnotesize {escape_latex(' '.join(notes))}"] if notes else []
-    return "\n".join([*lines, r"\end{table}"]) + "\n"
-
-
-def escape_latex(text: str) -> str:
-    """Return ``text`` with LaTeX's special signs, and ours for the verdicts, made safe."""
-    replacements: Mapping[str, str] = {**_LATEX_SPECIAL, **_LATEX_SYMBOLS}
-    return _LATEX_PATTERN.sub(lambda found: replacements[found.group()], text)
 
 
 def _rows(table: pd.DataFrame) -> tuple[Sequence[object], Sequence[Sequence[object]]]:

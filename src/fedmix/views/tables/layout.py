@@ -6,7 +6,7 @@ Every form of a table (Markdown, LaTeX, the page) writes the same layout.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.summary import SECONDS
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 #: Columns that hold a list a cell, which a CSV file cannot.
 LISTS = ("replications", "values")
+SIDES = ("row", "column")
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,11 @@ class Entry:
         """The verdict's sign, or nothing."""
         return SYMBOLS.get(self.verdict, "")
 
+    @property
+    def is_best(self) -> bool:
+        """Whether it is the best of those compared, or cannot be told from it."""
+        return bool(self.cell.get("best"))
+
 
 @dataclass(frozen=True)
 class Block:
@@ -63,6 +69,20 @@ class Block:
     rows: list[str]
     columns: list[str]
     entries: Mapping[tuple[str, str], list[Entry]]
+
+    @property
+    def depth(self) -> int:
+        """How many metrics the fullest place has."""
+        return max(len(own) for own in self.entries.values())
+
+    def only(self, index: int) -> Block:
+        """Return the block with the metric that stands at an index in each place, and no other."""
+        entries = {place: own[index : index + 1] for place, own in self.entries.items()}
+        return replace(self, entries=entries)
+
+    def cells(self) -> list[Mapping[str, Any]]:
+        """Return the rows of the frame that it shows."""
+        return [entry.cell for own in self.entries.values() for entry in own if entry.cell]
 
 
 def lay_out(
@@ -88,7 +108,9 @@ def lay_out(
         Variants in the order of ``cells``; rows and columns in that of the print, then of
         ``cells``.
     """
-    cells = cells.replace({"row": names or {}, "column": names or {}})
+    cells = cells.assign(
+        **{side: cells[side].map(lambda text: _named(text, names or {})) for side in SIDES}
+    )
     columns = _in_order(cells, "column")
     blocks = []
     for variant, own in cells.groupby("variant", sort=False):
@@ -99,6 +121,13 @@ def lay_out(
         rows = _in_order(own, "row")
         blocks.append(Block(str(variant), rows, columns, _aligned(entries)))
     return blocks
+
+
+def _named(text: str, names: Mapping[str, str]) -> str:
+    """Return a row's or a column's name with each of its parts as people call it."""
+    if text in names:
+        return names[text]
+    return ", ".join(names.get(part, part) for part in text.split(", "))
 
 
 def _in_order(cells: pd.DataFrame, name: str) -> list[str]:

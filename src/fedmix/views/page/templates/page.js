@@ -52,15 +52,23 @@ for (const cell of document.querySelectorAll(".printed td[title]")) {
 }
 
 // Claims of one verdict.
-const filter = document.querySelector(".filter");
-filter.hidden = false;
-filter.addEventListener("click", (event) => {
-  const button = event.target.closest("button");
-  if (!button) return;
-  for (const other of filter.querySelectorAll("button")) {
-    other.setAttribute("aria-pressed", String(other === button));
-  }
-  for (const row of document.querySelectorAll(".claims > tbody > tr")) {
-    row.hidden = button.dataset.show !== "" && row.dataset.verdict !== button.dataset.show;
-  }
-});
+for (const filter of document.querySelectorAll(".filter")) {
+  const buttons = [...filter.querySelectorAll("button")];
+  const rows = document.querySelectorAll(".claims > tbody > tr");
+  filter.hidden = false;
+  const show = (chosen) => {
+    buttons.forEach((button) => button.setAttribute("aria-pressed", String(button === chosen)));
+    rows.forEach((row) => { row.hidden = !["", row.dataset.verdict].includes(chosen.dataset.show); });
+  };
+  buttons.forEach((button) => button.addEventListener("click", () => show(button)));
+}
+
+// A table that is wider than its place says so, until its end is in sight.
+for (const box of document.querySelectorAll(".scroll")) {
+  const hint = () => {
+    box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
+  };
+  box.addEventListener("scroll", hint, { passive: true });
+  new IntersectionObserver(hint).observe(box);  // also when its variant is chosen
+  window.addEventListener("resize", hint);
+}

@@ -1,0 +1,84 @@
+"""Which table, figure and search stands on which page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fedmix.views.page.context import Figure, PageContext, Search
+
+_ITEMS = re.compile(r"(Table|Figure)s? (\d+(?:(?:-| and |, )\d+)*)")
+
+
+@dataclass
+class Page:
+    """A page: a printed table or figure with all that belongs to it, or the rest of a paper.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, without its suffix: the first table's or figure's, or the paper's key.
+    paper : str
+    title : str
+    tables, figures, searches : list
+        What stands on it, in the order to be shown.
+    """
+
+    name: str
+    paper: str
+    title: str
+    tables: list[Mapping[str, Any]] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    searches: list[Search] = field(default_factory=list)
+
+    @property
+    def is_of_print(self) -> bool:
+        """Whether it is of a table or figure that the paper numbers."""
+        return bool(items_named(self.title))
+
+
+def items_named(section: str) -> set[str]:
+    """Return the tables and figures that a section's reference names.
+
+    Examples
+    --------
+    >>> sorted(items_named("4.2, Tables 1-3; Figures 1 and 4 right"))
+    ['Figure 1', 'Figure 4', 'Table 1', 'Table 2', 'Table 3']
+    """
+    found = set()
+    for kind, numbers in _ITEMS.findall(section):
+        for part in re.split(r" and |, ", numbers):
+            first, _, last = part.partition("-")
+            found |= {f"{kind} {n}" for n in range(int(first), int(last or first) + 1)}
+    return found
+
+
+def pages_of(context: PageContext) -> list[Page]:
+    """Return all pages, paper by paper: printed tables, printed figures, then the rest.
+
+    Items whose titles name the same table or figure share a page, which bears the first one's name:
+    a table, its reading in another metric, and its figures.
+    """
+    shown = set(context.cells["item"])
+    pages: dict[tuple[str, frozenset[str]], Page] = {}
+
+    def page_for(paper: str, title: str, name: str) -> Page:
+        named = frozenset(items_named(title))
+        if not named:
+            name, title = paper, context.papers[paper]
+        return pages.setdefault((paper, named), Page(name, paper, title))
+
+    for table in context.tables:
+        if table["paper"] in context.papers and table["name"] in shown:
+            page_for(table["paper"], table["title"], table["name"]).tables.append(table)
+    for figure in context.figures:
+        page_for(figure.paper, figure.title, Path(figure.path).stem).figures.append(figure)
+    of_table = {table["name"]: page for page in pages.values() for table in page.tables}
+    for search in context.searches:
+        page = of_table.get(search.target) or page_for(search.paper, "", "")
+        page.searches.append(search)
+    order = list(context.papers)
+    return sorted(pages.values(), key=lambda page: (order.index(page.paper), not page.is_of_print))

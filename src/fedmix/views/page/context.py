@@ -1,0 +1,167 @@
+"""What the pages are made of."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedmix.cells.frame import read_cells
+from fedmix.storage import concatenate, read_records
+from fedmix.views.page.run_description import count_failures, read_description
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure for a page.
+
+    Parameters
+    ----------
+    paper : str
+        Key of the paper, or of a comparison of our own.
+    title : str
+        It stands on the page of the table or figure that the title names (``"FedGrEM, Figure 3"``).
+    path : path-like
+        An SVG or PNG file, which the page links to; of an SVG beyond the size limit to the PNG
+        beside it.
+    caption : str, optional
+        By default it is read from the file of the figure's name that ends in ``.md``.
+    """
+
+    paper: str
+    title: str
+    path: str | os.PathLike
+    caption: str = ""
+
+    def read_caption(self) -> str:
+        """Return the caption: what is shown, of what data, and what bands are."""
+        return self.caption or Path(self.path).with_suffix(".md").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search for the protocol behind a table has found.
+
+    Parameters
+    ----------
+    paper : str
+    target : str
+        The table that was searched for; a target over several tables stands with the paper.
+    words : path-like
+        The findings, a line each that begins with a dash.
+    figures : sequence of Figure
+    """
+
+    paper: str
+    target: str
+    words: str | os.PathLike
+    figures: Sequence[Figure] = ()
+
+    def read_words(self) -> list[str]:
+        """Return the findings, a sentence or two each."""
+        lines = Path(self.words).read_text(encoding="utf-8").splitlines()
+        return [line.removeprefix("- ") for line in lines if line]
+
+
+@dataclass(frozen=True)
+class PageContext:
+    """Everything the pages show.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        The frame of cells of all settings.
+    scores : DataFrame
+        Of :func:`fedmix.cells.scorecard.score_tables`.
+    ranks : DataFrame
+        Of :func:`fedmix.cells.ranks.rank_agreement`.
+    claims : DataFrame
+        Of :func:`fedmix.cells.claims.evaluate_claims`.
+    discrepancies : DataFrame
+        Of :func:`fedmix.cells.discrepancies.measure_discrepancies`.
+    papers : mapping of str to str
+        Title of every paper, and of every comparison of our own, in the order to be shown.
+    tables : sequence of mapping
+        Items as :func:`fedmix.views.tables.build.build_table` takes them, each with its ``paper``,
+        in the order to be shown.
+    figures : sequence of Figure
+        In the order to be shown.
+    searches : sequence of Search
+        For the protocols behind tables.
+    provenance : mapping of str to str
+        How it was run, in words: versions, commit, replications, core-hours, machine.
+    preset : str
+        Any other than ``"paper"`` is announced on top, with what sets its sizes apart.
+    failures : DataFrame, optional
+        Rows ``study, variant, method, status, n`` of replications that did not finish.
+    explanations : mapping of str to str
+        Anchor of a cell (:func:`fedmix.views.page.views.anchor`) -> where its number comes from;
+        the cells that have one link to it.
+    title : str
+        The title of the first page.
+    """
+
+    cells: pd.DataFrame
+    scores: pd.DataFrame
+    ranks: pd.DataFrame
+    claims: pd.DataFrame
+    discrepancies: pd.DataFrame
+    papers: Mapping[str, str]
+    tables: Sequence[Mapping[str, Any]] = ()
+    figures: Sequence[Figure] = ()
+    searches: Sequence[Search] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    preset: str = "paper"
+    failures: pd.DataFrame | None = None
+    explanations: Mapping[str, str] = field(default_factory=dict)
+    title: str = "Federated mixture learning, reproduced and audited"
+
+
+def read_context(
+    cells: str | os.PathLike,
+    audit: str | os.PathLike,
+    explanations: str | os.PathLike,
+    run: str | os.PathLike,
+    results: Iterable[str | os.PathLike],
+    left_out: Sequence[str] = (),
+    figures: Iterable[Mapping[str, Any]] = (),
+    searches: Iterable[Mapping[str, Any]] = (),
+    **shown: Any,
+) -> PageContext:
+    """Gather what the pages of a run show from its files.
+
+    Parameters
+    ----------
+    cells, audit, explanations, run : path-like
+        The frame of cells, what was judged by it, where its numbers come from, and how it was run.
+    results : iterable of path-like
+        Of all settings.
+    left_out : sequence of str
+        Settings that were not run, each with the reason.
+    figures, searches : iterable of mapping
+        Parameters of :class:`Figure` and of :class:`Search`.
+    **shown
+        ``papers``, ``tables`` and ``preset`` of :class:`PageContext`.
+    """
+    provenance = read_description(run)
+    if left_out:
+        provenance["Left out"] = "; ".join(left_out)
+    return PageContext(
+        cells=read_cells([cells]),
+        **read_records(audit),
+        figures=[Figure(**figure) for figure in figures],
+        searches=[
+            Search(**{**search, "figures": [Figure(**figure) for figure in search["figures"]]})
+            for search in searches
+        ],
+        provenance=provenance,
+        failures=count_failures(concatenate(results)),
+        explanations=json.loads(Path(explanations).read_text(encoding="utf-8")),
+        **shown,
+    )

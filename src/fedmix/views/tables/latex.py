@@ -1,0 +1,233 @@
+r"""Tables for a paper: booktabs' rules, numbers aligned by siunitx, the best in bold.
+
+The document needs ``\usepackage{booktabs}`` and ``\usepackage{siunitx}``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fedmix.views.tables.layout import Block, Entry
+
+_SYMBOLS = {
+    "●": r"$\bullet$",
+    "◐": r"$\odot$",
+    "○": r"$\circ$",
+    "◇": r"$\diamond$",
+    "–": "--",
+    "−": "$-$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "→": r"$\to$",
+    "²": r"$^2$",
+}
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    # In LaTeX's first encoding these come out as other signs.
+    "|": r"\textbar{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    '"': "''",
+}
+_GREEK = {
+    "α": "alpha",
+    "β": "beta",
+    "γ": "gamma",
+    "δ": "delta",
+    "ε": "varepsilon",
+    "κ": "kappa",
+    "λ": "lambda",
+    "μ": "mu",
+    "ν": "nu",
+    "π": "pi",
+    "ρ": "rho",
+    "σ": "sigma",
+    "τ": "tau",
+    "χ": "chi",
+}
+_REPLACED = {**_SYMBOLS, **_SPECIAL, **{sign: rf"$\{name}$" for sign, name in _GREEK.items()}}
+_PATTERN = re.compile("|".join(map(re.escape, _REPLACED)))
+_NUMBER = re.compile(r"-?(\d+)(?:\.(\d+))?")
+_WITH_SPREAD = re.compile(r"(.*?)(?: \((.*)\))?")
+_MISSING = "–"
+_BELOW = r"\\"
+_WIDTH = 78  # characters that a line of a one-column article has room for, in its footnotes' size
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A place of a table: the number, what follows it, and whether it is among the best."""
+
+    value: str
+    after: str = ""
+    is_best: bool = False
+
+    @property
+    def digits(self) -> tuple[int, int] | None:
+        """Digits before and after the point; None if it is no number."""
+        found = _NUMBER.fullmatch(self.value)
+        return (len(found[1]), len(found[2] or "")) if found else None
+
+
+@dataclass(frozen=True)
+class _Line:
+    name: str
+    texts: list[_Text]
+
+
+def to_latex(
+    block: Block,
+    caption: str = "",
+    notes: Sequence[str] = (),
+    label: str = "",
+    corner: str = "",
+    usual_n: int | None = None,
+) -> str:
+    r"""Return a table ready for ``\input`` in a paper.
+
+    Parameters
+    ----------
+    block : Block
+        One variant, one metric a place. Printed numbers have a row below ours.
+    caption, label : str
+    notes : sequence of str
+        What stands below.
+    corner : str
+        What the rows are.
+    usual_n : int, optional
+        Replications that a cell need not tell.
+
+    Returns
+    -------
+    str
+        A ``table``. Columns that do not fit beside each other stand below each other.
+    """
+    lines = list(_lines(block, usual_n))
+    parts = [_tabular(corner, block.columns, lines, own) for own in _side_by_side(block, lines)]
+    return "\n".join(
+        [
+            r"\begin{table}[tb]",
+            r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
+            r"\sisetup{detect-weight, mode=text, group-minimum-digits=4}",
+            rf"\caption{{{escape_latex(caption)}}}",
+            rf"\label{{tab:{label}}}",
+            r"\par\smallskip",
+            "\n\\par\\medskip\n".join(parts),
+            *([rf"\par\smallskip\raggedright {escape_latex(' '.join(notes))}"] if notes else []),
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def escape_latex(text: str) -> str:
+    """Return ``text`` with LaTeX's special signs, ours for the verdicts and Greek made safe."""
+    return _PATTERN.sub(lambda found: _REPLACED[found.group()], text)
+
+
+def _lines(block: Block, usual_n: int | None) -> Iterator[_Line]:
+    """Yield our rows, each with the printed one below it where there is one."""
+    for row in block.rows:
+        entries = [next(iter(block.entries.get((row, c), [])), None) for c in block.columns]
+        yield _Line(row, [_ours(entry, usual_n) for entry in entries])
+        if any(entry and entry.printed for entry in entries):
+            printed = [_split(entry.printed if entry else "") for entry in entries]
+            yield _Line("  in print", printed)
+
+
+def _ours(entry: Entry | None, usual_n: int | None) -> _Text:
+    if entry is None:
+        return _Text(_MISSING)
+    text = _split(entry.ours)
+    n = entry.cell.get("n", usual_n)
+    after = [text.after, entry.mark, "" if n == usual_n else f"n = {n}"]
+    return _Text(text.value, " ".join(filter(None, after)), entry.is_best)
+
+
+def _split(text: str) -> _Text:
+    """Return ``"13.25 (1.20)"`` as its number and what follows it."""
+    found = _WITH_SPREAD.fullmatch(text)
+    value, spread = found.groups() if found else (text, None)
+    plain = value.replace(",", "")  # siunitx groups digits itself
+    value = plain if _NUMBER.fullmatch(plain) else value
+    return _Text(value, f"({spread})" if spread else "")
+
+
+def _side_by_side(block: Block, lines: list[_Line]) -> Iterator[list[int]]:
+    """Yield the columns that fit beside each other, by their numbers."""
+    names = max(len(line.name) for line in lines)
+    here: list[int] = []
+    room = _WIDTH - names
+    for i, column in enumerate(block.columns):
+        texts = [line.texts[i] for line in lines]
+        head = max(map(len, column.split(", ")))
+        width = 2 + max(head, max(len(t.value) + len(t.after) + 1 for t in texts))
+        if here and width > room:
+            yield here
+            here, room = [], _WIDTH - names
+        here.append(i)
+        room -= width
+    yield here
+
+
+def _tabular(corner: str, columns: list[str], lines: list[_Line], own: list[int]) -> str:
+    formats = [_format([line.texts[i] for line in lines]) for i in own]
+    heads = [rf"\multicolumn{{2}}{{c}}{{{_head(columns[i])}}}" for i in own]
+    rules = "".join(rf"\cmidrule(lr){{{2 * k + 2}-{2 * k + 3}}}" for k in range(len(own)))
+    body = [
+        " & ".join([_name(line.name), *(_cell(line.texts[i]) for i in own)]) + r" \\"
+        for line in lines
+    ]
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{l {' '.join(formats)}}}",
+            r"\toprule",
+            " & ".join([escape_latex(corner), *heads]) + r" \\",
+            rules,
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+    )
+
+
+def _name(name: str) -> str:
+    indent = r"\quad " if name.startswith("  ") else ""
+    return indent + escape_latex(name.strip())
+
+
+def _head(column: str) -> str:
+    """Return a column's name, its parts below each other."""
+    parts = [escape_latex(part) for part in column.split(", ")]
+    return parts[0] if len(parts) == 1 else rf"\shortstack{{{_BELOW.join(parts)}}}"
+
+
+def _format(texts: list[_Text]) -> str:
+    """Return what a column is: numbers of a size and what follows them, or text."""
+    sizes = [text.digits for text in texts if text.value != _MISSING]
+    found = [size for size in sizes if size]
+    if not found or len(found) < len(sizes):
+        return r"r@{\,}l"
+    before, after = (max(parts) for parts in zip(*found, strict=True))
+    return rf"S[table-format={before}.{after}]@{{\,}}l"
+
+
+def _cell(text: _Text) -> str:
+    value = text.value if text.digits else f"{{{escape_latex(text.value)}}}"
+    after = escape_latex(text.after)
+    if not text.is_best:
+        return f"{value} & {after}".rstrip()
+    return rf"\bfseries {value} & \bfseries {after}".rstrip()

@@ -1,0 +1,97 @@
+"""Tables in words: what a place says, and the same as Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fedmix.views import captions
+from fedmix.views.tables.layout import Block, Entry
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Part:
+    """One number of a place: ours, what follows it, and whether ours is among the best."""
+
+    ours: str
+    after: str = ""
+    is_best: bool = False
+
+
+@dataclass(frozen=True)
+class TextRow:
+    """A row in words: its name, and the parts of each place."""
+
+    name: str
+    places: list[list[Part]]
+
+
+def text_rows(blocks: list[Block], cells: pd.DataFrame) -> list[TextRow]:
+    """Return a table's rows in words, blocks below each other.
+
+    Parameters
+    ----------
+    blocks : list of Block
+    cells : DataFrame
+        The rows behind them.
+    """
+    n = captions.usual_n(cells)
+    several = len(blocks) > 1
+    return [
+        TextRow(
+            f"{captions.in_words(block.variant)}, {row}" if several else row,
+            [parts_of(block.entries.get((row, column), []), n) for column in block.columns],
+        )
+        for block in blocks
+        for row in block.rows
+    ]
+
+
+def as_text(blocks: list[Block], cells: pd.DataFrame, rows: str = "") -> pd.DataFrame:
+    """Return a table of Markdown: ours, the best in bold, its mark and the printed number.
+
+    ``rows`` is what the rows are; the rest as of :func:`text_rows`.
+    """
+    import pandas as pd
+
+    lines = {
+        row.name: ["".join(map(_marked, place)) for place in row.places]
+        for row in text_rows(blocks, cells)
+    }
+    table = pd.DataFrame.from_dict(lines, orient="index", columns=blocks[0].columns)
+    return table.rename_axis(index=corner_of(blocks, rows))
+
+
+def _marked(part: Part) -> str:
+    return f"**{part.ours}**{part.after}" if part.is_best else part.ours + part.after
+
+
+def corner_of(blocks: list[Block], rows: str) -> str:
+    """Return what the table's corner says: what its rows are."""
+    return f"variant, {rows}" if len(blocks) > 1 and rows else rows
+
+
+def parts_of(entries: list[Entry], n: int) -> list[Part]:
+    """Return one place of a table in words, e.g. ``13.25 (1.20)``, ``● [13.30 (1.17)]``.
+
+    Parameters
+    ----------
+    entries : list of Entry
+        Several are parted by slashes; none gives an en dash.
+    n : int
+        Replications that need not be told.
+    """
+    if not entries:
+        return [Part("–")]
+    other = sorted({int(e.cell["n"]) for e in entries if e.cell} - {n})
+    ends = [" / "] * (len(entries) - 1) + [f", n = {' / '.join(map(str, other))}" if other else ""]
+    return [Part(e.ours, _beside(e) + end, e.is_best) for e, end in zip(entries, ends, strict=True)]
+
+
+def _beside(entry: Entry) -> str:
+    """Return the mark and the printed number."""
+    printed = f" [{entry.printed}]" if entry.printed else ""
+    return f" {entry.mark}{printed}" if entry.mark else printed

@@ -1,0 +1,115 @@
+"""Tables for a paper: LaTeX that compiles, numbers aligned, the best in bold."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from fedmix.views.tables.build import build_table
+from fedmix.views.tables.latex import escape_latex
+from synthetic_cells import frame, item
+
+AWKWARD = r"50 % & 2|3 of 'a_b' <c> {d} \e ~ ^ # $ " + '"q" – ± × ≤ ν ● ◐ ○ ◇ ü'
+DOCUMENT = r"""\documentclass{article}
+\usepackage{booktabs,siunitx}
+\begin{document}
+\input{table}
+\end{document}
+"""
+
+
+def latex(tmp_path, rows, **changes):
+    path = tmp_path / "table.tex"
+    build_table(item(**changes), frame(rows), [path])
+    return path.read_text(encoding="utf-8")
+
+
+def test_rules_alignment_caption_label_and_preset_stand_in_the_table(tmp_path):
+    rows = [{"row": "0 %", "mean": 13.25, "sd": 1.2}, {"row": "20 %", "mean": 3.5}]
+    text = latex(tmp_path, rows, options={"rows": "contaminated"})
+    assert text.startswith("% Preset quick. Commit ")
+    assert r"S[table-format=2.2]@{\,}l" in text
+    assert r"0 \% & 13.25 & (1.20) \\" in text
+    caption = r"\caption{Paper, Table 1. Errors. n = 4 replications. Preset quick.}"
+    places = [caption, r"\label{tab:item}", r"\toprule", r"\midrule", "13.25", r"\bottomrule"]
+    found = [text.index(place.replace(r"\midrule", r"\cmidrule")) for place in places]
+    assert found == sorted(found)
+
+
+def test_the_best_and_its_ties_are_bold_in_every_form(tmp_path):
+    rows = [
+        {"column": "A", "mean": 1.0, "best": "best"},
+        {"column": "B", "mean": 1.1, "best": "tied"},
+        {"column": "C", "mean": 2.0},
+    ]
+    paths = [tmp_path / f"table.{suffix}" for suffix in ("tex", "md", "html")]
+    build_table(item(), frame(rows), paths)
+    tex, md, html = (path.read_text(encoding="utf-8") for path in paths)
+    assert r"\bfseries 1.00 & \bfseries (0.10) & \bfseries 1.10 & \bfseries (0.10) & 2.00" in tex
+    assert "| **1.00 (0.10)** | **1.10 (0.10)** | 2.00 (0.10) |" in md
+    assert "<strong>1.10 (0.10)</strong></td><td>2.00 (0.10)</td>" in html
+    for form in (tex, md, html):
+        assert "In bold: the best, and what a paired test cannot tell from it" in form
+
+
+def test_a_printed_row_stands_below_ours(tmp_path):
+    text = latex(tmp_path, [{"printed_text": "13.30 (1.17)", "verdict": "differs"}])
+    ours, printed = text.index(r"row & 1.00 & (0.10) $\circ$"), text.index("in print & 13.30")
+    assert ours < printed
+
+
+def test_what_was_not_run_has_no_row(tmp_path):
+    missing = {"row": "never", "n": 0, "failed": 0, "mean": float("nan"), "verdict": "not run"}
+    assert "never" not in latex(tmp_path, [{}, missing])
+
+
+def test_a_variant_and_a_metric_have_a_table_and_a_label_each(tmp_path):
+    rows = [
+        {"variant": variant, "metric": metric}
+        for variant in ("as_written", "as_coded")
+        for metric in ("ari", "seconds")
+    ]
+    text = latex(tmp_path, rows, options={"metrics": {"ari": "adjusted Rand index"}})
+    assert text.count(r"\begin{table}") == 4
+    assert r"\label{tab:item:as_coded:ari}" in text
+    assert "as coded, adjusted Rand index. Errors." in text
+
+
+def test_columns_that_do_not_fit_beside_each_other_stand_below(tmp_path):
+    text = latex(tmp_path, [{"column": f"data set {i}, 0 of 10"} for i in range(12)])
+    assert text.count(r"\begin{tabular}") > 1
+    assert all(text.count(rf"data set {i}\\0 of 10") == 1 for i in range(12))
+
+
+def test_text_beside_numbers_is_not_aligned_by_a_point(tmp_path):
+    text = latex(tmp_path, [{"row": "a", "mean": 5.5e6, "digits": None}, {"row": "b"}])
+    assert r"r@{\,}l" in text
+    assert "{5.50M}" in text or "{5.5M}" in text
+
+
+def test_every_special_sign_is_made_safe():
+    assert escape_latex("a|b<c>") == r"a\textbar{}b\textless{}c\textgreater{}"
+    assert escape_latex("a_b^c\\") == r"a\_b\textasciicircum{}c\textbackslash{}"
+    assert escape_latex("± ν") == r"$\pm$ $\nu$"
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
+def test_latex_compiles_whatever_signs_names_have(tmp_path):
+    rows = [
+        {"row": AWKWARD, "column": f"{AWKWARD}, {i}", "mean": 1e4 + i, "best": "best"}
+        for i in range(3)
+    ]
+    rows += [{"row": "text", "column": f"{AWKWARD}, 0", "mean": 0.0123, "metric": "seconds"}]
+    latex(tmp_path, rows, title=AWKWARD, options={"rows": AWKWARD})
+    (tmp_path / "paper.tex").write_text(DOCUMENT, encoding="utf-8")
+    told = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+    if "siunitx.sty' not found" in told.stdout:
+        pytest.skip("LaTeX has no siunitx")
+    assert told.returncode == 0, told.stdout[-2000:]
+    assert (tmp_path / "paper.pdf").stat().st_size > 1000
