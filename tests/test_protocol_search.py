@@ -438,7 +438,7 @@ def test_the_documented_paper_is_searched_by_its_own_study(tmp_path):
     assert len(scores) == 16
     assert (scores["cells"] == 4).all()
     assert len(survivors(scores, own.rungs[1].protocols)) == 4
-    # High values are good: k-FED leads where its index is above FedKmeans'.
+    # High values are good: k-FED leads where its index is above FedKMeans'.
     means = runs.groupby(["protocol", "n_clients", "method"])["value"].mean().unstack()
-    leads = (means["k-FED"] > means["FedKmeans"]).groupby("protocol").all()
+    leads = (means["KFED"] > means["FedKMeans"]).groupby("protocol").all()
     assert scores.set_index("protocol")["lowest"].equals(leads.rename("lowest"))

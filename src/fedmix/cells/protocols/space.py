@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fedmix.cells.papers import Paper, part_documents, schema_of
 from fedmix.configuration import Document, raise_all, read_document, validate
 from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.methods import index as registered_methods
 
 if TYPE_CHECKING:
     from fedmix.protocols import Protocol
@@ -271,7 +272,8 @@ def read_searches(papers: Mapping[str, Paper], preset: str) -> dict[str, Space]:
 
 def _space(name: str, paper: Paper, whole: Document) -> Space:
     validate(whole, schema_of(paper, "protocols"))
-    known = read_document(paper.folder.parents[1] / "methods.yaml").content
+    entries = read_document(paper.folder.parents[1] / "methods.yaml").content
+    known = {name: {"estimator": name, "label": name} for name in registered_methods()} | entries
     studies = {path.stem: path for path in paper.folder.glob("studies/*.yaml")}
     raise_all(_errors(whole, known, studies))
     document = whole.content
