@@ -183,9 +183,9 @@ def test_the_documented_variation_has_the_rule_to_stop_and_its_own_penalty_and_s
 
 
 def test_chosen_methods_and_metrics_are_compared_in_their_order():
-    chosen = {"methods": ["k-FED", "FedGrEM"], "metrics": ["seconds", "ari_per_client", "rounds"]}
+    chosen = {"methods": ["KFED", "FedGrEM"], "metrics": ["seconds", "ari_per_client", "rounds"]}
     request = read_request(ROOT / "config", options(**chosen))
-    assert list(request.studies["matrix"].methods) == ["k-FED", "FedGrEM"]
+    assert list(request.studies["matrix"].methods) == ["KFED", "FedGrEM"]
     assert len(request.studies["fedgem_benchmark"].methods) > 2  # papers keep theirs
     assert request.items["matrix_table"].metrics == ["ari_per_client"]
     assert request.items["matrix_cost"].metrics == ["seconds", "rounds"]
@@ -212,7 +212,7 @@ def test_a_wrong_choice_of_methods_or_metrics_is_told_with_the_nearest(chosen, s
 
 
 def test_methods_that_a_comparison_leaves_out_are_named_with_the_reason():
-    request = read_request(ROOT / "config", options(methods=["FedGrEM", "k-FED"]))
+    request = read_request(ROOT / "config", options(methods=["FedGrEM", "KFED"]))
     found = left_out(request.studies["matrix"])
     assert "TwoPhase" in found["for regression data only"]
     assert {"FedGEM", "AFCL"} <= set(found["not chosen"])
