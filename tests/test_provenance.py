@@ -58,5 +58,5 @@ def test_what_only_a_type_checker_imports_is_not_behind_a_result():
 
 
 def test_code_that_is_not_there_has_no_hash():
-    with pytest.raises(ModuleNotFoundError, match="no module 'fedmix.methods.nowhere'"):
+    with pytest.raises(ModuleNotFoundError, match=r"no module 'fedmix.*nowhere'"):
         provenance.source_hash("fedmix.methods.fedgrem", "fedmix.methods.nowhere")

@@ -65,8 +65,10 @@ class Costs:
             Seconds that the benchmark takes on the machine in question; default is the machine
             that the costs were measured on.
         """
-        relatives = [(study, dataset, method), (study, None, method)]
-        if method != SHARED and study != EMBEDDINGS:
+        relatives: list[tuple[str | None, str | None, str | None]] = [(study, dataset, method)]
+        if study != EMBEDDINGS:
+            relatives.append((study, None, method))
+        if study != EMBEDDINGS and method != SHARED:
             relatives += [(None, None, method), (study, None, None)]
         for key in relatives:
             near = self._like(key)
