@@ -41,6 +41,7 @@ _API = {
         "fedmix.methods.constraints",
         "fedmix.methods.capabilities",
         "fedmix.methods.federated_mixture",
+        "fedmix.plugins",
         "fedmix.methods.clustered_regression",
     ],
     "Scores and theory": [

@@ -63,7 +63,7 @@ def _csv(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
 
 def _markdown(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     table = as_text(blocks_of(item, cells), cells, item["options"].get("rows", ""))
-    return to_markdown(table, caption(item, cells), _below(item, cells))
+    return to_markdown(table, caption(item, cells), [*_brackets(cells), *_below(item, cells)])
 
 
 def _html(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
@@ -78,7 +78,7 @@ def _html(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
         corner=corner_of(blocks, item["options"].get("rows", "")),
         columns=blocks[0].columns,
         rows=text_rows(blocks, cells),
-        notes=_below(item, cells),
+        notes=[*_brackets(cells), *_below(item, cells)],
     )
 
 
@@ -91,7 +91,8 @@ def _latex(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
         for index in range(block.depth):
             part = block.only(index)
             metrics = list(dict.fromkeys(cell["metric"] for cell in part.cells()))
-            named = [block.variant] * (len(blocks) > 1) + metrics * (block.depth > 1)
+            parted = "metrics" in item["options"] or block.depth > 1
+            named = [block.variant] * (len(blocks) > 1) + metrics * parted
             tables.append(
                 to_latex(
                     part,
@@ -110,28 +111,46 @@ def _name_of(name: str, item: Mapping[str, Any]) -> str:
 
 
 def caption(item: Mapping[str, Any], cells: pd.DataFrame, of: Iterable[str] = ()) -> str:
-    """Return what stands above a table: its title, what stood in for its data, its caption and n.
+    """Return what stands above a table in a file of its own: its title and what it shows.
 
     ``of`` names the variant and the metric where the table has only one of several.
     """
-    named = list(of)
-    shown = [_name_of(metric, item) for metric in dict.fromkeys(cells["metric"])]
-    several = len(shown) > 1 and "metrics" in item["options"] and not named
+    metrics = _metrics_named(item, cells)
+    named = list(of) or metrics * (len(metrics) == 1)
+    title = f"{item['title']}{''.join(f', {name}' for name in named)}."
+    return captions.sentences(title, described(item, cells, one_metric=bool(named)))
+
+
+def described(item: Mapping[str, Any], cells: pd.DataFrame, one_metric: bool = False) -> str:
+    """Return what a table shows: what stood in for its data, its caption, its metrics and n."""
+    metrics = _metrics_named(item, cells)
+    several = len(metrics) > 1 and not one_metric
     return captions.sentences(
-        f"{item['title']}{''.join(f', {name}' for name in named)}.",
         captions.stand_in(cells, item["datasets"]),
         item["caption"],
-        f"In each place: {' / '.join(shown)}." if several else "",
+        f"In each place: {' / '.join(metrics)}." if several else "",
         captions.replications(cells, item["preset"], "unless a cell says otherwise"),
     )
 
 
+def _metrics_named(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
+    """Return the metrics that are shown, where the item has names for them."""
+    if "metrics" not in item["options"]:
+        return []
+    return [_name_of(metric, item) for metric in dict.fromkeys(cells["metric"])]
+
+
 def _below(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
     """Return all that stands below a table in a file of its own."""
-    printed = any(not is_missing(text) for text in cells["printed_text"])
-    beside = ["In brackets, or below ours: the paper's, as printed."] if printed else []
+    plain = not item["options"].get("show")
+    spread = ["Means, and standard deviations in parentheses."] if plain else []
     best = captions.best_explained(cells)
-    return [*beside, *best, *notes(item, cells), captions.written_by()]
+    return [*spread, *best, *notes(item, cells), captions.written_by()]
+
+
+def _brackets(cells: pd.DataFrame) -> list[str]:
+    printed = any(not is_missing(text) for text in cells["printed_text"])
+    return ["In brackets: the paper's, as printed."] if printed else []
 
 
 def notes(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
