@@ -158,6 +158,8 @@ def curve(
 
 
 def _effects(axis: Axes, own: pd.DataFrame, near: np.ndarray, unit: _Unit) -> None:
+    from matplotlib.ticker import MaxNLocator, NullLocator
+
     x = np.arange(len(own))
     effect, low, high = (own[c] / unit.scale for c in ("effect", "effect_low", "effect_high"))
     axis.vlines(x, low, high, color=PALE, linewidth=0.6, label="95 % of a bootstrap")
@@ -171,9 +173,14 @@ def _effects(axis: Axes, own: pd.DataFrame, near: np.ndarray, unit: _Unit) -> No
         label=f"the {near.sum()} of them nearest to the print",
     )
     axis.axhline(0, color=COLORS["black"], linewidth=0.8)
-    axis.set_yscale("symlog", linthresh=5)
-    axis.set_yticks([-20, -10, -5, -2, 0, 2, 5, 10, 20, 50], minor=False)
-    axis.yaxis.set_major_formatter("{x:g}")
+    # Linear for nine tenths of the protocols; a few can lie very far, and the ends are told.
+    bend = float(effect.abs().quantile(0.9)) or 1.0
+    axis.set_yscale("symlog", linthresh=bend, linscale=3)
+    axis.set_ylim(1.2 * min(low.min(), -bend / 5), 1.2 * max(high.max(), bend / 5))
+    ends = [end for end in (effect.min(), effect.max()) if abs(end) > 5 * bend]
+    axis.set_yticks([*MaxNLocator(4).tick_values(-bend, bend), *ends], minor=False)
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_formatter("{x:.3g}")
 
 
 def _choices(axis: Axes, own: pd.DataFrame, near: np.ndarray, rows: list[tuple[str, str]]) -> None:
