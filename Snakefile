@@ -5,7 +5,7 @@
 #   snakemake --cores 1 status                                 what is done, running and failed
 #
 # Data flows one way, a rule module a stage:
-#   raw -> embedded -> partition -> initial values -> run -> collected -> cells -> tables, figures, page
+#   raw -> embedded -> run -> collected -> cells -> tables, figures, page
 
 from snakemake.utils import min_version
 
@@ -26,7 +26,6 @@ include: "workflow/rules/files.smk"
 include: "workflow/rules/parameters.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/embed.smk"
-include: "workflow/rules/partition.smk"
 include: "workflow/rules/run.smk"
 
 

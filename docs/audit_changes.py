@@ -1,63 +1,121 @@
-"""Write into docs/audit_changes.md which verdicts of the first audit changed, and why."""
+"""Write into docs/audit_changes.md what changed since the first audit, and why.
+
+    python docs/audit_changes.py [folder]
+
+The folder holds ``claims.csv`` and ``scores.csv`` of a run, as ``results/<preset>/audit`` does; by
+default it is that of the kept run.
+"""
 
 from __future__ import annotations
 
 import csv
+import sys
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
-from fedmix.cells.claims import UNTESTABLE, read_claims
+from fedmix.cells.claims import CLAIM_RULES, UNTESTABLE, read_claims
+from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.papers import read_papers
+from fedmix.cells.scorecard import COUNTED
 from fedmix.configuration import read_yaml
 
 ROOT = Path(__file__).parents[1]
-FIRST, NOW = ROOT / "docs" / "first_audit", ROOT / "docs" / "reproduction"
+FIRST, KEPT = ROOT / "docs" / "first_audit", ROOT / "docs" / "reproduction"
 PAGE = ROOT / "docs" / "audit_changes.md"
 BEGIN = "<!-- changes: begin (python docs/audit_changes.py) -->"
 END = "<!-- changes: end -->"
 DROPPED, WAITING = "dropped", "not run again yet"
 
+Row = Mapping[str, str]
 
-def main() -> None:
+
+def main(folder: Path = KEPT) -> None:
     """Replace what stands between the markers."""
     head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     tail = rest.partition(END)[2]
-    PAGE.write_text(f"{head}{BEGIN}\n{changes()}\n{END}{tail}", encoding="utf-8")
+    PAGE.write_text(f"{head}{BEGIN}\n{changes(folder)}\n{END}{tail}", encoding="utf-8")
 
 
-def changes() -> str:
-    """Return the table of the claims whose verdict changed, and how many did not."""
+def changes(folder: Path = KEPT) -> str:
+    """Return what tables and claims came to in the first audit, and what they come to now."""
+    return "\n".join(["### Tables", "", *_tables(folder), "", "### Claims", "", *_claims(folder)])
+
+
+def _tables(folder: Path) -> Iterator[str]:
+    """Yield each printed table's counts: then by the best variant of each number, now by one."""
+    now = {row["item"]: row for row in _read(folder / "scores.csv")}
+    yield "| table | first audit, each number by its best variant | now, by one variant | |"
+    yield "|---|---|---|---|"
+    for row in _read(FIRST / "tables.csv"):
+        then = _counts({name: n for name, n in row.items() if name != "item"})
+        score = now.get(row["item"], {})
+        found = f"{score['variant'] or 'no variant'}: {_counts(score)}" if _is_new(score) else ""
+        side = score["direction"] if found else ""
+        yield f"| {row['item']} | {then} | {found or WAITING} | {side} |"
+
+
+def _is_new(score: Row) -> bool:
+    """Return whether a table was counted by the present scale."""
+    return set(COUNTED) <= score.keys()
+
+
+def _counts(row: Row) -> str:
+    names = COUNTED if _is_new(row) else list(row)
+    return ", ".join(f"{row[name]} {name}" for name in names if int(row[name]))
+
+
+def _claims(folder: Path) -> Iterator[str]:
+    """Yield the claims whose verdict changed, and how many did not."""
     reasons = read_yaml(FIRST / "reasons.yaml")
-    verdicts = verdicts_now()
-    first = _read(FIRST / "claims.csv")
-    rows = [(row["id"], row["verdict"], verdicts.get(row["id"], DROPPED)) for row in first]
-    moved = [row for row in rows if row[1] != row[2]]
-    added = [name for name in verdicts if name not in {row["id"] for row in first}]
-    lines = [
-        f"{len(moved)} of {len(rows)} claims have another verdict, or wait for a run; "
-        f"{len(rows) - len(moved)} have the same. New ones: {', '.join(added)}.",
-        "",
-        "| claim | first audit | now | why |",
-        "|---|---|---|---|",
-        *(f"| {name} | {old} | {new} | {_why(name, reasons)} |" for name, old, new in moved),
-    ]
-    return "\n".join(lines)
+    exported = {row["id"]: row for row in _read(folder / "claims.csv")}
+    verdicts = verdicts_now(folder)
+    first = {row["id"]: row["verdict"] for row in _read(FIRST / "claims.csv")}
+    moved = {n: old for n, old in first.items() if old != verdicts.get(n, DROPPED)}
+    waiting = sum(verdicts.get(name) == WAITING for name in first)
+    added = [name for name in verdicts if name not in first]
+    yield (
+        f"Of {len(first)} claims {len(moved) - waiting} have another verdict, {waiting} wait for a "
+        f"run and {len(first) - len(moved)} have the same. New ones: {', '.join(added)}."
+    )
+    yield ""
+    yield "| claim | first audit | now | why |"
+    yield "|---|---|---|---|"
+    for name, old in moved.items():
+        new = verdicts.get(name, DROPPED)
+        why = " ".join(filter(None, [_why(name, reasons), _rule(new)]))
+        yield f"| {name} | {old} | {new}{_answers(exported.get(name, {}))} | {why} |"
 
 
-def verdicts_now() -> dict[str, str]:
-    """Return the verdict of every claim of the registry in the last exported run.
+def verdicts_now(folder: Path = KEPT) -> dict[str, str]:
+    """Return the verdict of every claim of the registry in a run.
 
     An export of the first audit has no sources: what needs a run then waits for one.
     """
-    exported = {row["id"]: row for row in _read(NOW / "claims.csv")}
+    exported = {row["id"]: row for row in _read(folder / "claims.csv")}
     claims = read_claims(read_papers(ROOT / "config"))
     return {claim["id"]: _verdict(claim, exported.get(claim["id"], {})) for claim in claims}
 
 
-def _verdict(claim: dict[str, str], exported: dict[str, str]) -> str:
+def _verdict(claim: Row, exported: Row) -> str:
     if "source" in exported:
         return exported["verdict"]
     return UNTESTABLE if "untestable" in claim else WAITING
+
+
+def _answers(exported: Row) -> str:
+    """Return in how many settings the source of a verdict says yes, if any answers."""
+    source = exported.get("source")
+    if not source:
+        return ""
+    answers = [int(exported[f"{source}_{answer}"]) for answer in (YES, NO, UNCLEAR)]
+    return f" (yes in {answers[0]} of {sum(answers)}, {source})"
+
+
+def _rule(verdict: str) -> str:
+    """Return what a verdict says; nothing where the reason says it."""
+    told = verdict in CLAIM_RULES and verdict != UNTESTABLE
+    return f"Now: {CLAIM_RULES[verdict]}." if told else ""
 
 
 def _why(name: str, reasons: list[dict]) -> str:
@@ -65,9 +123,12 @@ def _why(name: str, reasons: list[dict]) -> str:
 
 
 def _read(path: Path) -> list[dict[str, str]]:
+    """Return a file's rows; none if there is no such file."""
+    if not path.is_file():
+        return []
     with open(path, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(Path, sys.argv[1:2]))

@@ -156,7 +156,7 @@ def test_a_cancelled_job_is_submitted_again(cluster, local, started):
 
 
 def test_a_job_out_of_memory_is_retried_with_more(cluster, local, started):
-    too_little = "--set-resources=run_method:mem_mb=150 * 3 ** (attempt - 1)"
+    too_little = "--set-resources=run_fedgrem_real_1:mem_mb=150 * 3 ** (attempt - 1)"
     _, taken = submit(cluster, started, too_little, BLOCK)
     states, memory = zip(*taken, strict=True)
     print("\n", taken)
@@ -168,8 +168,7 @@ def test_a_job_out_of_memory_is_retried_with_more(cluster, local, started):
 
 
 def test_a_job_that_always_fails_is_tried_three_times(cluster, started):
-    partition = started.work / SETTING / "partition/0-0.npz"
-    partition.write_bytes(b"not an archive")
+    (started.work / "data/embedded/digits/pca10.npz").write_bytes(b"not an archive")
     done, taken = submit(cluster, started, BLOCK, check=False)
     assert done.returncode != 0
     assert [state for state, _ in taken] == ["FAILED"] * 3

@@ -73,6 +73,14 @@ class Pipeline:
             raise AssertionError(f"Snakemake ended with {result.returncode}:\n{output}")
         return result
 
+    def submit(self, queue: Path, *arguments: str, **options) -> subprocess.CompletedProcess:
+        """Run Snakemake with the jobs submitted to the programs in a folder; see :meth:`run`."""
+        profile = f"--workflow-profile={self.project}/profiles/cluster-generic"
+        fast = ["--seconds-between-status-checks=1", "--latency-wait=2", "--retries=1"]
+        path = f"{queue}{os.pathsep}{self._environment()['PATH']}"
+        environment = {"QUEUE": str(queue), "PATH": path}
+        return self.run(profile, *fast, *arguments, cores=None, environment=environment, **options)
+
     def start(
         self,
         *arguments: str,
@@ -137,12 +145,10 @@ class Pipeline:
         }
 
     def planned(self, *arguments: str, config: dict | None = None) -> Counter:
-        """Count the jobs that a dry run plans, by rule; ``run_method`` by ``"run <method>"``."""
+        """Count the jobs that a dry run plans, by rule; those that run methods by ``"run"``."""
         output = self.run("--dry-run", *arguments, config=config).stdout
-        jobs = Counter(re.findall(r"^(?:local)?rule (\w+):", output, flags=re.M))
-        del jobs["run_method"]
-        methods = re.findall(r"^    wildcards: .*method=(\S+), block=", output, flags=re.M)
-        return jobs + Counter(f"run {method}" for method in methods)
+        rules = re.findall(r"^(?:local)?rule (\w+):", output, flags=re.M)
+        return Counter(re.sub(r"^run_.*_\d+$", "run", rule) for rule in rules)
 
     def results(self) -> dict[str, str]:
         """Return the sha256 of every file that no run changes; cells hold seconds."""
@@ -162,6 +168,11 @@ class Pipeline:
             shutil.rmtree(self.work / SETTING / method)
         for path in (self.work / SETTING).glob("*.*"):
             path.unlink()
+
+    def fits(self, log: str = "0-0", setting: str = SETTING) -> list[str]:
+        """Return the methods that the last job of one setting and block has run."""
+        path = self.work / setting.replace("results", "logs/run_methods", 1) / f"{log}.log"
+        return re.findall(r"runner: (\S+), replication \d+: ", path.read_text())
 
     def edit(self, name: str, old: str, new: str) -> None:
         """Replace text in one file of the workflow."""

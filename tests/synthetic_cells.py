@@ -65,6 +65,7 @@ def laid_out(item: Item) -> dict[str, Any]:
         "variants": {},
         "datasets": {},
         "looks": {},
+        "left_out": {},
     }
 
 
@@ -81,5 +82,6 @@ def item(**changes: Any) -> dict[str, Any]:
         "variants": {"as_written": "what the text says"},
         "datasets": {"digits": "Digits (8x8)"},
         "looks": {},
+        "left_out": {},
     }
     return plain | changes

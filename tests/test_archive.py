@@ -12,7 +12,8 @@ from fedmix.pipeline import archive
 
 RESULTS = "results/study/default.h0.5/results.parquet"
 TIMINGS = "results/study/default.h0.5/timings.parquet"
-ABOUT = {"options": {"preset": "paper", "replications": None, "block": 5}, "run": {"Host": "here"}}
+OPTIONS = {"preset": "paper", "replications": None, "block": 5, "methods": ["FedGrEM", "k-FED"]}
+ABOUT = {"options": OPTIONS, "run": {"Host": "here"}}
 
 
 @pytest.fixture
@@ -206,6 +207,8 @@ def test_too_many_members_are_refused(made, tmp_path, monkeypatch):
         ({"options": {"preset": "paper", "replications": "3; rm"}}, "expected a whole number"),
         ({"options": {"preset": "paper", "replications": True}}, "expected a whole number"),
         ({"options": {"preset": "paper", "block": 0}}, "expected a whole number"),
+        ({"options": {"preset": "paper", "methods": "FedGrEM"}}, "expected a list of names"),
+        ({"options": {"preset": "paper", "methods": ["$(rm)"]}}, "expected a list of names"),
         ({"options": "paper"}, "and nothing else"),
         ({}, "and nothing else"),
         ("paper", "and nothing else"),

@@ -287,6 +287,21 @@ def test_one_metric_moves_more_than_another_only_beyond_their_noise(noise, verdi
     assert found.authors_low < found.authors_smallest < found.authors_high
 
 
+def test_a_run_that_failed_does_not_decide_a_comparison_of_ratios():
+    rng = np.random.default_rng(0)
+    oracle = rng.uniform(1.0, 1.1, 20)
+    scores = {"C1": oracle * rng.uniform(1.0, 1.02, 20), "C2": oracle * rng.uniform(1.4, 1.6, 20)}
+    scores["C2"][0] *= 50
+    parts = [
+        frame({"A": own, "Oracle": oracle}, setting_case=case).assign(setting=case)
+        for case, own in scores.items()
+    ]
+    wanted = {"metric": "error", "method": "A", "column": "case", "at": "C1", "than": "C2"}
+    found = answer(pd.concat(parts), "lower_at", relative_to="Oracle", **wanted)
+    assert found.verdict == "holds"
+    assert answer(pd.concat(parts), "lower_at", **wanted).verdict == "too few runs"
+
+
 def test_effects_know_their_interval():
     effect = mean_effect([1.0, 2.0, 3.0])
     assert effect.se == pytest.approx(1 / np.sqrt(3))

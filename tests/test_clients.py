@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedmix.clients import Clients
@@ -83,3 +84,45 @@ def test_bad_input_is_a_clear_error(xs, ys, says):
 def test_responses_are_asked_for_by_name_when_missing():
     with pytest.raises(DataError, match="have no responses"):
         Clients.from_arrays([[[1.0]]]).responses_of(0)
+
+
+def test_clients_of_a_data_frame_keep_their_points_and_responses():
+    frame = pd.DataFrame(
+        {"site": ["b", "a", "b"], "x": [1, 2, 3], "y": [0.5, 0.25, 0.125], "z": [7.0, 8.0, 9.0]}
+    )
+    clients = Clients.from_frame(frame, by="site", response="z")
+    assert [x.tolist() for x in clients] == [[[2.0, 0.25]], [[1.0, 0.5], [3.0, 0.125]]]
+    assert clients.responses.tolist() == [8.0, 7.0, 9.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "says"),
+    [
+        ({}, {"by": "clint"}, "no column 'clint'. Did you mean 'client'"),
+        ({}, {"response": "yy"}, "no column 'yy'"),
+        ({"x": ["a", "b"]}, {}, "Column 'x' holds"),
+        ({"client": [1, None]}, {}, "Column 'client' names no client in 1 rows"),
+        ({"x": [1.0, np.nan]}, {}, "Client 1: points hold NaN"),
+    ],
+)
+def test_a_data_frame_that_cannot_be_cut_names_the_column(change, options, says):
+    frame = pd.DataFrame({"client": [1, 2], "x": [1.0, 2.0], "y": [1.0, 2.0]} | change)
+    with pytest.raises(DataError, match=says):
+        Clients.from_frame(frame, **options)
+
+
+def test_data_frames_with_other_columns_are_refused():
+    one, other = pd.DataFrame({"a": [1.0], "b": [2.0]}), pd.DataFrame({"b": [1.0], "a": [2.0]})
+    with pytest.raises(DataError, match="Client 1 has the columns"):
+        Clients.from_arrays([one, other])
+
+
+@pytest.mark.parametrize(
+    ("groups", "says"),
+    [([0], "one group a point"), ([0, np.nan], "no group"), ([None, "a"], "cannot be sorted")],
+)
+def test_groups_that_do_not_fit_are_refused(groups, says):
+    with pytest.raises(DataError, match=says):
+        Clients.from_groups(
+            [[1.0], [2.0]], np.array(groups, dtype=object if None in groups else None)
+        )

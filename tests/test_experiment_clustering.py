@@ -94,6 +94,12 @@ def test_radius_is_chosen_among_the_candidates_and_a_number_is_taken(data):
     assert "validation_undefined" not in fixed
 
 
+def test_no_radius_is_chosen_for_clients_that_exchange_nothing(data):
+    alone = Method("FedGEM-local", "FedGEM", {"server": "none"})
+    assert alone.open_choices == []
+    assert "final_radius_scale" not in outcome(alone, data).metrics
+
+
 def test_a_radius_that_merges_everything_is_not_chosen(data):
     method = Method("FedGEM", "FedGEM", {})
     assert outcome(method, data, v=[1e9, 1.0]).metrics["final_radius_scale"] == 1.0

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from fedmix import experiments, methods
+from fedmix import methods
 from fedmix.errors import ConfigurationError
+from fedmix.experiments import settings
 from fedmix.experiments.base import Method, told
 
 KNOWN = {
@@ -49,22 +50,16 @@ def test_what_is_configured_is_no_open_choice():
     assert Method("FedGrEM", "FedGrEM", {"penalty_scale": 1.0}).open_choices == []
 
 
-@pytest.mark.parametrize("name", experiments.names())
-def test_initial_values_read_off_the_text_are_those_of_the_module(name):
+@pytest.mark.parametrize("name", settings.names())
+def test_every_experiment_with_settings_makes_and_runs_problems(name):
     module = __import__(f"fedmix.experiments.{name}", fromlist=["run"])
-    assert experiments.has_initial_values(name) == hasattr(module, "initial_values")
     assert callable(module.make_problem)
     assert callable(module.run)
 
 
-def test_only_experiments_with_a_shared_start_have_that_stage():
-    with_start = [n for n in experiments.names() if experiments.has_initial_values(n)]
-    assert with_start == ["matrix", "mixture_simulation", "real_clustering"]
-
-
 def test_an_unknown_experiment_is_a_clear_error():
     with pytest.raises(ConfigurationError, match="Did you mean 'matrix'"):
-        experiments.has_initial_values("matrx")
+        settings.declared("matrx")
 
 
 def test_a_start_given_as_arrays_is_no_truth_value():

@@ -273,6 +273,22 @@ def test_held_out_penalty_is_used():
     np.testing.assert_array_equal(fitted.means_, same.means_)
 
 
+def test_a_named_start_of_the_held_out_fits_has_not_seen_what_is_held_out(monkeypatch):
+    clients, _, _ = simulate(n=30)
+    started = []
+    start = methods.FedGrEM._start
+    monkeypatch.setattr(
+        methods.FedGrEM,
+        "_start",
+        lambda self, own: started.append((self.init, own.n_points)) or start(self, own),
+    )
+    method = methods.FedGrEM(n_components=2, init="kmeans++", max_rounds=2)
+    method.set_params(penalty_scale="held-out").fit(clients)
+    of_candidates = started[1:]
+    assert started[0] == ("kmeans++", clients.n_points)
+    assert set(of_candidates) == {("kmeans++", 0.8 * clients.n_points)}
+
+
 def test_a_named_start_of_the_selection_sees_the_training_part_alone(monkeypatch):
     clients, _, _ = simulate(n=30)
     seen = []

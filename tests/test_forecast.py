@@ -1,96 +1,132 @@
+import numpy as np
+import pandas as pd
 import pytest
 
 from fedmix.configuration import Document
-from fedmix.pipeline.forecast import (
-    FIRST_ESTIMATES,
-    STARTUP,
-    advised_block,
-    forecast,
-    forecast_lines,
-)
+from fedmix.pipeline.actual import against_lines, costs_text, read_actual
+from fedmix.pipeline.costs import SHARED, Cost, Costs, read_costs
+from fedmix.pipeline.forecast import STARTUP, forecast, forecast_lines
 from fedmix.pipeline.plan import plan_study
 from fedmix.pipeline.request import Request
+from fedmix.pipeline.speed import benchmark
+from fedmix.storage import write_table
 
-HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
+KNOWN = Costs(
+    {
+        ("study", "", "FedEM"): Cost(2.0, 300.0, 0.1),
+        ("study", "", "TGMM"): Cost(8.0, 512.0, 0.1),
+        ("study", "", SHARED): Cost(1.0, 300.0, 0.1),
+    }
+)
 
 
-@pytest.fixture
-def request_of_two_methods():
+def request_of_two_methods(block=10, costs=KNOWN):
     document = {
         "experiment": "mixture_simulation",
         "replications": 40,
-        "block": 10,
+        "block": block,
         "settings": [{"grid": {"h": [0, 1]}}],
         "setting_id": "h{h}",
         "methods": ["FedEM", "TGMM"],
     }
     methods = {name: {"estimator": name, "label": name} for name in ("FedEM", "TGMM")}
-    return Request(
-        {},
-        {
-            "study": plan_study(
-                "study", "p", Document(document, (lambda keys: "study.yaml",)), methods
-            )
-        },
-        {},
-        {},
-        {},
-    )
+    place = Document(document, (lambda keys: "study.yaml",))
+    return Request({}, {"study": plan_study("study", "p", place, methods, costs)}, {}, {}, {})
 
 
-def measure(workdir, cell, block, seconds, memory="300.5"):
-    path = workdir / "results/study" / cell / f"{block}.benchmark.tsv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{HEADER}{seconds}\t0:00:00\t{memory}\t1\t1\t1\t0\t0\t99\t{seconds}\n")
+def run(results, seconds):
+    """Two replications of one setting, whose methods take a second and the given ones."""
+    for setting in ("h0", "h1"):
+        rows = [
+            {"method": name, "replication": r, "cpu_seconds": s, "shared_seconds": 0.5}
+            for name, s in (("FedEM", 1.0), ("TGMM", seconds))
+            for r in range(2)
+        ]
+        write_table(results / "study" / setting / "timings.parquet", pd.DataFrame(rows))
+    (results / "study/h0/0-1.benchmark.tsv").write_text("s\tmax_rss\n9\t512.0\n")
+    (results / "study/h1/0-1.benchmark.tsv").write_text("s\tmax_rss\n0.1\tNA\n")
 
 
-def test_without_benchmarks_there_is_a_first_estimate(request_of_two_methods, tmp_path):
-    [study] = forecast(request_of_two_methods, tmp_path)
-    assert study.jobs == 16
-    seconds = 2 * 2 * 40 * FIRST_ESTIMATES["mixture_simulation"] + 16 * STARTUP
-    assert study.hours == pytest.approx(seconds / 3600)
-    assert "a first estimate" in next(forecast_lines([study]))
-
-
-def test_benchmarks_of_any_block_size_replace_the_estimate(request_of_two_methods, tmp_path):
-    measure(tmp_path, "h0/FedEM", "0-4", STARTUP + 5 * 2.0)
-    measure(tmp_path, "h0/TGMM", "0-9", STARTUP + 10 * 8.0, memory="512.0")
-    [study] = forecast(request_of_two_methods, tmp_path)
-    # The other setting is expected to take what this one took, method by method.
-    assert study.hours == pytest.approx((2 * 40 * (2.0 + 8.0) + 16 * STARTUP) / 3600)
+def test_a_forecast_counts_methods_what_they_share_and_the_starts_of_jobs():
+    [study] = forecast(request_of_two_methods()).studies
+    assert study.jobs == 2 * 4 + 2
+    assert study.hours == pytest.approx(2 * 40 * (2.0 + 8.0 + 1.0) / 3600)
+    assert study.starts == pytest.approx(study.jobs * STARTUP / 3600)
     assert study.memory == 512.0
-    assert "from 2 measured blocks" in next(forecast_lines([study]))
 
 
-def test_a_job_too_short_to_be_sampled_has_no_memory(request_of_two_methods, tmp_path):
-    measure(tmp_path, "h0/FedEM", "0-9", 1.0, memory="NA")
-    [study] = forecast(request_of_two_methods, tmp_path)
-    assert study.memory == 0.0
-    assert study.hours == pytest.approx(16 * STARTUP / 3600)
+def test_a_machine_of_half_the_speed_takes_twice_the_time():
+    [here] = forecast(request_of_two_methods(), unit=0.2).studies
+    [there] = forecast(request_of_two_methods()).studies
+    assert here.hours == pytest.approx(2 * there.hours)
+
+
+def test_blocks_do_not_depend_on_the_speed_of_the_machine():
+    study = request_of_two_methods(block=None).studies["study"]
+    slower = Costs({key: Cost(c.seconds, c.memory, 9.9) for key, c in KNOWN.known.items()})
+    other = request_of_two_methods(block=None, costs=slower).studies["study"]
+    for name, setting in study.settings.items():
+        assert list(study.blocks(setting)) == list(other.blocks(other.settings[name]))
 
 
 @pytest.mark.parametrize(
-    ("seconds", "replications", "block"),
-    [(1.0, 10_000, 600), (1.0, 200, 200), (60.0, 200, 10), (10_000.0, 200, 1), (0.0, 200, 200)],
+    ("seconds", "block"), [(0.01, 50_000), (1.0, 500), (11.0, 50), (60.0, 10), (10_000.0, 1)]
 )
-def test_the_advised_block_lasts_ten_minutes_where_it_can(seconds, replications, block):
-    assert advised_block(seconds, replications) == block
+def test_a_block_lasts_ten_minutes_at_most_where_it_can(seconds, block):
+    costs = Costs({("s", "d", "m"): Cost(seconds, 0.0, 0.1)})
+    assert costs.block("s", "d", ["m"]) == block
 
 
-def test_only_unwise_blocks_are_advised_on(request_of_two_methods, tmp_path):
-    measure(tmp_path, "h0/FedEM", "0-9", STARTUP + 10 * 200.0)
-    [few] = forecast(request_of_two_methods, tmp_path)
-    assert "10 replications a job are many: about 3 " in list(forecast_lines([few]))[1]
-    measure(tmp_path, "h0/FedEM", "0-9", STARTUP + 10 * 60.0)
-    [fair] = forecast(request_of_two_methods, tmp_path)
-    assert len(list(forecast_lines([fair]))) == 2
+def test_what_is_not_known_is_taken_from_the_nearest_relative():
+    known = {("s", "a", "m"): 1.0, ("s", "b", "m"): 3.0, ("t", "", "m"): 90.0, ("t", "", "n"): 7.0}
+    costs = Costs({key: Cost(seconds, 0.0, 0.1) for key, seconds in known.items()})
+    assert costs.seconds("s", "a", "m") == 1.0
+    assert costs.seconds("s", "new", "m") == 2.0  # its other data sets
+    assert costs.seconds("new", "", "n") == 7.0  # another study
+    assert costs.seconds("s", "a", "new") == 2.0  # the study's other methods
+    assert costs.seconds("new", "", "new") == 1.0
+    assert costs.seconds("new", "", SHARED) == 0.0
 
 
-def test_disk_is_measured_by_what_replications_have_left(request_of_two_methods, tmp_path):
-    [before] = forecast(request_of_two_methods, tmp_path)
-    assert before.disk == pytest.approx(2 * 2 * 40 * 20e3 / 1e6)
-    measure(tmp_path, "h0/FedEM", "0-9", 5.0)
-    (tmp_path / "results/study/h0/FedEM/0-9.parquet").write_bytes(bytes(10**6))
-    [study] = forecast(request_of_two_methods, tmp_path)
-    assert study.disk == pytest.approx(16, rel=0.01)
-    assert "16 MB on disk" in next(forecast_lines([study]))
+def test_a_block_that_is_unwise_is_advised_on_at_both_ends():
+    [_, advice, _] = forecast_lines(forecast(request_of_two_methods(block=1)))
+    assert "block=1 is few: a job may last 11 s" in advice
+    slow = Costs({("study", "", "FedEM"): Cost(900.0, 0.0, 0.1)})
+    [_, advice, _] = forecast_lines(forecast(request_of_two_methods(block=20, costs=slow)))
+    assert "block=20 is too many: a job would last 10.0 h, and it is given 120 minutes" in advice
+    for fair in (10, None):
+        assert len(list(forecast_lines(forecast(request_of_two_methods(block=fair))))) == 2
+
+
+def test_a_run_gives_the_costs_that_foretell_it(tmp_path):
+    run(tmp_path, 4.0)
+    request = request_of_two_methods()
+    actual = read_actual(request, tmp_path)
+    (tmp_path / "costs.csv").write_text(costs_text(actual, 0.1))
+    costs = read_costs(tmp_path / "costs.csv")
+    assert costs.known["study", "", "TGMM"] == Cost(4.0, 512.0, 0.1)
+    assert costs.known["study", "", SHARED] == Cost(0.5, 512.0, 0.1)
+    *_, together = against_lines(request_of_two_methods(costs=costs), actual, 0.1)
+    assert together.endswith("| 1.00 |")
+
+
+def test_forecast_against_actual_is_a_table_by_study(tmp_path):
+    run(tmp_path, 17.0)
+    request = request_of_two_methods()
+    lines = list(against_lines(request, read_actual(request, tmp_path), 0.1))
+    taken, foretold = 4 * (1.0 + 17.0 + 0.5), 4 * (2.0 + 8.0 + 1.0)
+    assert lines[2] == (
+        f"| study | 8 | {foretold / 3600:.3f} | {taken / 3600:.3f} | {taken / foretold:.2f} |"
+    )
+
+
+def test_a_line_of_costs_that_cannot_be_read_is_named(tmp_path):
+    path = tmp_path / "costs.csv"
+    path.write_text("study,dataset,method,seconds,memory,benchmark\ns,,m,fast,1,1\n")
+    with pytest.raises(Exception, match=r"costs.csv:2: expected study, .* got s, , m, fast"):
+        read_costs(path)
+
+
+def test_the_benchmark_gives_the_seconds_of_a_fixed_piece_of_work():
+    assert np.isfinite(benchmark(0.0))
+    assert 0 < benchmark(0.0) < 60

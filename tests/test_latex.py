@@ -81,6 +81,12 @@ def test_columns_that_do_not_fit_beside_each_other_stand_below(tmp_path):
     assert all(text.count(rf"data set {i}\\0 of 10") == 1 for i in range(12))
 
 
+def test_long_heads_are_broken_and_negative_numbers_have_room_for_their_sign(tmp_path):
+    text = latex(tmp_path, [{"column": "Pen digits, 0 of 44 contaminated", "mean": -0.5}])
+    assert r"\shortstack{Pen digits\\0 of 44\\contaminated}" in text
+    assert "S[table-format=-1.2]" in text
+
+
 def test_text_beside_numbers_is_not_aligned_by_a_point(tmp_path):
     text = latex(tmp_path, [{"row": "a", "mean": 5.5e6, "digits": None}, {"row": "b"}])
     assert r"r@{\,}l" in text

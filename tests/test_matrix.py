@@ -4,14 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from configured_studies import configured_studies
 from fedmix import methods
 from fedmix.cells.frame import make_cells
-from fedmix.cells.ranks import mean_ranks
+from fedmix.cells.ranks import critical_difference, mean_ranks
 from fedmix.data import Dataset
 from fedmix.experiments.base import Method
-from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
+from fedmix.experiments.runner import Scenario, run_block, tables_of
 from fedmix.methods.capabilities import Capabilities, able_methods, capabilities_of, obstacles
+from fedmix.pipeline.choice import left_out
 from fedmix.views.figures.ranks import draw
+from fedmix.views.figures.style import COLORS, looks_of
 from fedmix.views.tables.build import blocks_of, notes
 from fedmix.views.tables.text import as_text
 from synthetic_cells import laid_out
@@ -42,12 +45,9 @@ def frames():
     centres = np.array([[0.0, 0, 0], [20, 0, 0], [0, 20, 0]])
     data = Dataset("three", centres[labels] + rng.standard_normal((240, 3)), labels, None)
     scenario = Scenario("matrix", "default", "three", "matrix", SETTING, data)
-    problems = make_problems(scenario, range(1))
-    initial = make_initial_values(scenario, problems, range(1))
-    parts = [
-        run_block(scenario, Method(name, name), problems, initial, range(1))
-        for name in able_methods()
-    ]
+    chosen = [Method(name, name) for name in able_methods()]
+    fits = run_block(scenario, chosen, range(1))
+    parts = [tables_of(scenario, method, fits, range(1)) for method in chosen]
     return [pd.concat(part, ignore_index=True) for part in zip(*parts, strict=True)]
 
 
@@ -63,7 +63,8 @@ def cells_of(results, timings):
 
 def shown(cells, name):
     """Return a table of the configuration: its rows of the frame, its text and its notes."""
-    item, own = laid_out(ITEMS[name]), cells[cells["item"] == name]
+    item = laid_out(ITEMS[name]) | {"left_out": left_out(configured_studies()["matrix"])}
+    own = cells[cells["item"] == name]
     return own, as_text(blocks_of(item, own), own), " ".join(notes(item, own))
 
 
@@ -144,8 +145,44 @@ def test_every_method_can_run_or_has_an_obstacle():
 def test_the_figure_names_every_method_and_the_critical_difference(cells):
     own = cells[cells["item"] == "matrix_figure"]
     figure = draw(own, {}, ITEMS["matrix_figure"].options)
-    for axis in figure.axes:
+    for axis in figure.axes[::2]:
         names = {text.get_text() for text in axis.get_yticklabels()}
         assert len(names) == len(able_methods())
         assert "Fed GEM" in names
         assert any("critical" in text.get_text() for text in axis.texts)
+
+
+@pytest.mark.parametrize("name", [name for name, item in ITEMS.items() if item.kind == "figure"])
+def test_scores_stand_beside_the_ranks_in_the_same_order_brighter_where_better(cells, name):
+    item = ITEMS[name]
+    own = cells[cells["item"] == name]
+    axes = draw(own, {}, item.options).axes
+    for row, scores in zip(item.options["rows"], axes[1::2], strict=True):
+        ranked = mean_ranks(own, row["rank"])["method"]
+        means = own[own["metric"] == row["metric"]].set_index("method")["mean"].reindex(ranked)
+        [shown] = scores.images
+        np.testing.assert_array_equal(shown.get_array().filled(np.nan)[:, 0], means)
+        best, *_, worst = means.dropna()
+        assert np.greater(*(sum(shown.cmap(shown.norm(v))[:3]) for v in (best, worst)))
+
+
+def test_a_critical_difference_ends_on_the_axis_and_says_its_value(cells):
+    own = cells[cells["item"] == "matrix_figure"]
+    axis = draw(own, {}, ITEMS["matrix_figure"].options).axes[0]
+    [text] = [text.get_text() for text in axis.texts]
+    width = critical_difference(len(able_methods()), 1)
+    assert f"critical difference {width:.1f}, more than the {len(able_methods()) - 1}" in text
+    low, high = axis.get_xlim()
+    assert all(low <= x <= high for line in axis.lines for x in line.get_xdata())
+
+
+def test_a_method_of_ones_own_has_a_colour_and_a_marker_that_no_other_has(cells):
+    own = cells[cells["item"] == "matrix_figure"]
+    looks = {name: {} for name in own["method"] if name != "AFCL"}
+    axis = draw(own, looks, ITEMS["matrix_figure"].options).axes[0]
+    [label] = [t for t in axis.get_yticklabels() if t.get_text() == "AFCL"]
+    marker = looks_of(["AFCL"], {})["AFCL"].marker
+    marked = [line for line in axis.lines if line.get_marker() == marker]
+    [mine] = [line for line in marked if len(line.get_xdata()) == 1]
+    assert label.get_color() == mine.get_color()
+    assert mine.get_color() not in (COLORS["black"], COLORS["grey"])

@@ -7,7 +7,7 @@ import pytest
 from fedmix.errors import ConfigurationError
 from fedmix.experiments import mixed_regression
 from fedmix.experiments.base import Method
-from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
+from fedmix.experiments.runner import Scenario, run_block, tables_of
 from fedmix.partition import CONTAMINATIONS
 from fedmix.simulate.mixed_regression import draw_clients, draw_truth
 
@@ -39,9 +39,8 @@ METHODS = [
 
 def run(values, replications=range(2), chosen=METHODS):
     scenario = Scenario("study", "as_written", "C1", "mixed_regression", {**SETTING, **values})
-    problems = make_problems(scenario, replications)
-    initial = make_initial_values(scenario, problems, replications)
-    return pd.concat([run_block(scenario, m, problems, initial, replications)[0] for m in chosen])
+    fits = run_block(scenario, chosen, replications)
+    return pd.concat([tables_of(scenario, m, fits, replications)[0] for m in chosen])
 
 
 @pytest.fixture(scope="module")

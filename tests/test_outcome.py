@@ -73,7 +73,8 @@ def test_nothing_collected_is_no_failure(study, tmp_path):
 
 def test_a_run_ends_with_its_files_and_verdicts(tmp_path):
     made = ["results/p/tables/t1.md", "results/p/tables/t1.csv", "results/p/figures/f.svg"]
-    made += ["results/p/index.html", "results/p/audit/cells.csv", "results/p/audit/claims.csv"]
+    made += ["results/p/index.html", "results/p/pages", "results/p/cells.parquet"]
+    made += ["results/p/audit/cells.csv", "results/p/audit/claims.csv"]
     for name in made:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("id,verdict\n1,reproduced\n2,close\n3,reproduced\n")
@@ -82,5 +83,7 @@ def test_a_run_ends_with_its_files_and_verdicts(tmp_path):
         "figures in results/p/figures: f",
         "printed numbers, each in every variant: 2 reproduced, 1 close",
         "claims: 2 reproduced, 1 close",
-        "the page with every verdict, to open: results/p/index.html",
+        "the scorecard, to open: results/p/index.html",
+        "behind it, a page for every printed table: results/p/pages",
+        "every number, for programs: results/p/cells.parquet",
     ]

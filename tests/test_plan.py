@@ -1,7 +1,9 @@
+from pathlib import Path
+
 import pytest
 import yaml
 
-from fedmix.configuration import Document, merged
+from fedmix.configuration import Document, merged, read_yaml
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.plan import combinations, plan_study, replications_of
 
@@ -163,3 +165,17 @@ def test_a_variant_that_names_no_role_decides_nothing_and_a_study_without_varian
     plain = document()
     plain.content.pop("variants", None)
     assert plan_study("s", "fedgrem", plain, METHODS).roles == {"default": "written"}
+
+
+def test_a_method_is_called_as_it_is_registered_unless_its_parameters_differ():
+    entries = read_yaml(Path(__file__).parents[1] / "config" / "methods.yaml")
+    assert all(e["estimator"] == name for name, e in entries.items() if "parameters" not in e)
+
+
+def test_a_registered_method_needs_no_entry():
+    listed = ["LocalEM", {"name": "mine", "method": "FedEM"}]
+    study = plan_study("s", "fedgrem", document(methods=listed), METHODS)
+    assert {m.name: (m.estimator, m.label) for m in study.methods.values()} == {
+        "LocalEM": ("LocalEM", "LocalEM"),
+        "mine": ("FedEM", "mine"),
+    }

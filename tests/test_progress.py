@@ -22,16 +22,16 @@ def test_a_line_says_what_of_a_setting_is_done_and_failed_and_what_time_is_left(
         progress.finished(cell)
     first, second, third = stream.getvalue().splitlines()
     assert first.startswith("[1/3 blocks, ")
-    assert first.endswith(" left] s/a/FedEM: 2 of 4 replications done")
-    assert second.endswith(" left] s/b/FedEM: 3 of 3 replications done, 2 failed")
-    assert third.endswith("0 s left] s/a/FedEM: 4 of 4 replications done")
+    assert first.endswith(" left] s/a/FedEM: 2 of 4 fits done")
+    assert second.endswith(" left] s/b/FedEM: 3 of 3 fits done, 2 failed")
+    assert third.endswith("0 s left] s/a/FedEM: 4 of 4 fits done")
 
 
 def test_a_terminal_shows_a_bar_in_one_line_that_can_be_taken_away(tmp_path):
     path, stream = tmp_path / "progress.jsonl", Terminal()
     progress = Progress(path, BLOCKS, stream=stream)
-    for cell, replications in BLOCKS:
-        report(path, cell, ["ok"] * replications)
+    for cell, fits in BLOCKS:
+        report(path, cell, ["ok"] * fits)
         progress.finished(cell)
     progress.clear()
     assert "\n" not in stream.getvalue()
@@ -53,7 +53,7 @@ def test_what_an_earlier_run_noted_does_not_count(tmp_path):
     path, stream = tmp_path / "progress.jsonl", io.StringIO()
     report(path, "s/a/FedEM", ["ok"])
     Progress(path, BLOCKS, stream=stream).finished("s/a/FedEM")
-    assert "0 of 4 replications done" in stream.getvalue()
+    assert "0 of 4 fits done" in stream.getvalue()
 
 
 def test_durations_are_rough():

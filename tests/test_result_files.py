@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ import pytest
 from fedmix.data import Dataset, check_embedding
 from fedmix.errors import DataError
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.runner import Scenario, run_block
+from fedmix.experiments.runner import Scenario, run_block, tables_of
 from fedmix.pipeline.blocks import COLUMNS, read_block, read_collected
 from fedmix.storage import write_table
 
@@ -22,6 +22,7 @@ FOLDER = "results/study/small.h0"
 def frames(monkeypatch):
     """What the pipeline writes for two replications."""
     module = ModuleType("fedmix.experiments.toy")
+    module.Settings, module.make_problem = SimpleNamespace, lambda *arguments: {}
     module.run = lambda *arguments: Outcome(
         metrics={"error": 0.5},
         trajectories={"error": np.ones(2)},
@@ -32,7 +33,10 @@ def frames(monkeypatch):
     )
     monkeypatch.setitem(sys.modules, module.__name__, module)
     scenario = Scenario("study", "small", "h0", "toy", {"h": 0.0})
-    results, timings = run_block(scenario, Method("FedEM", "FedEM"), {}, {}, range(2))
+    method = Method("FedEM", "FedEM")
+    results, timings = tables_of(
+        scenario, method, run_block(scenario, [method], range(2)), range(2)
+    )
     return {"results": results, "timings": timings}
 
 

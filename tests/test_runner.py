@@ -8,7 +8,7 @@ import pytest
 
 from fedmix.errors import DivergenceError
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.runner import Scenario, make_initial_values, make_problems, run_block
+from fedmix.experiments.runner import Scenario, run_block, start_of, tables_of
 
 
 @pytest.fixture
@@ -53,10 +53,9 @@ def _raise(error):
 
 
 def run_all(scenario, name="good", replications=range(3), parameters=None, **options):
-    problems = make_problems(scenario, replications)
-    initial = make_initial_values(scenario, problems, replications)
     method = Method(name, "Toy", parameters or {})
-    return run_block(scenario, method, problems, initial, replications, **options)
+    fits = run_block(scenario, [method], replications, **options)
+    return tables_of(scenario, method, fits, replications)
 
 
 def test_rows_are_tidy_and_carry_the_setting(scenario):
@@ -104,9 +103,32 @@ def test_variants_share_their_data(scenario):
     other = Scenario(
         scenario.study, "as_coded", scenario.setting, scenario.experiment, scenario.values
     )
-    first, second = make_problems(scenario, range(2)), make_problems(other, range(2))
-    for name, value in first.items():
-        np.testing.assert_array_equal(value, second[name])
+    for r in range(2):
+        (first, _), (second, _) = start_of(scenario, r), start_of(other, r)
+        for name, value in first.items():
+            np.testing.assert_array_equal(value, second[name])
+
+
+def test_methods_of_a_block_share_a_start_that_none_can_change_for_the_next(scenario, monkeypatch):
+    seen = []
+
+    def run(method, setting, problem, initial, data, streams):
+        seen.append(initial["mean"][0])
+        initial["mean"][0] = problem["points"][:] = 9.0
+        return Outcome({"error": 0.0}, 1, True, 0, 0)
+
+    monkeypatch.setattr(scenario.module, "run", run)
+    run_block(scenario, [Method("a", "Toy"), Method("b", "Toy")], range(1))
+    assert seen[0] == seen[1] != 9.0
+
+
+def test_what_is_finished_is_not_run_again(scenario):
+    good = Method("good", "Toy")
+    fits = run_block(scenario, [good], range(2))
+    known = dict(fits)
+    run_block(scenario, [good], range(3), fits=fits)
+    assert set(fits) == {("good", r) for r in range(3)}
+    assert all(fits[cell] is fit for cell, fit in known.items())
 
 
 @pytest.mark.parametrize(

@@ -46,11 +46,14 @@ def request_of_one_method():
 def finish(workdir, block, statuses=("ok", "ok"), message=""):
     path = workdir / "results" / CELL / f"{block}.parquet"
     write_table(path, pd.DataFrame({"status": statuses, "message": message}))
-    write_table(path.with_suffix(".timings.parquet"), pd.DataFrame({"status": statuses}))
+    write_table(
+        path.with_suffix(".timings.parquet"),
+        pd.DataFrame({"status": statuses, "cpu_seconds": 1800.0}),
+    )
 
 
 def start(workdir, block, text=""):
-    path = workdir / "logs/run_method" / CELL / f"{block}.log"
+    path = workdir / "logs/run_methods/study/h0" / f"{block}.log"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 
@@ -77,6 +80,7 @@ def test_finished_running_and_failed_blocks_are_told_apart(request_of_one_method
     [cell] = read_status(request_of_one_method, tmp_path)
     assert (cell.done, cell.running, cell.failed) == (1, 1, 1)
     assert cell.message == "DataError: client 3 is empty"
+    assert cell.hours_used == 1.0
 
 
 def test_a_block_that_started_and_no_run_at_work_has_been_killed(request_of_one_method, tmp_path):

@@ -1,4 +1,4 @@
-"""Commands beside Snakemake: ``python -m fedmix status | forecast | rerun | explain``."""
+"""Commands beside Snakemake: ``python -m fedmix status | forecast | costs | rerun | explain``."""
 
 from __future__ import annotations
 
@@ -51,9 +51,16 @@ def _parser() -> argparse.ArgumentParser:
         "status", parents=[shared], help="what is done, running and failed: a line a study"
     )
     status.add_argument("study", nargs="?", help="tell every setting and method of this study")
-    commands.add_parser(
+    forecast = commands.add_parser(
         "forecast", parents=[shared], help="core-hours, memory and disk space of a request"
     )
+    forecast.add_argument(
+        "--against", type=Path, metavar="RESULTS", help="beside what a finished run has taken"
+    )
+    costs = commands.add_parser(
+        "costs", parents=[shared], help="config/costs.csv, as a finished run has it"
+    )
+    costs.add_argument("results", type=Path, help="the folder results of the run")
     again = commands.add_parser(
         "rerun", parents=[shared], help="run one method on one replication, errors and all"
     )
@@ -89,13 +96,27 @@ def _request(options: argparse.Namespace) -> Request:
 def _report(request: Request, options: argparse.Namespace) -> Iterable[str]:
     if options.command == "explain":
         return _explanations(request, options)
-    if options.command == "forecast":
-        from fedmix.pipeline.forecast import forecast, forecast_lines
-
-        return forecast_lines(forecast(request, options.directory))
+    if options.command in ("forecast", "costs"):
+        return _costs(request, options)
     from fedmix.pipeline.status import read_status, status_lines
 
     return status_lines(read_status(request, options.directory), options.study)
+
+
+def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
+    """Return what is foretold or known of a request's costs, in this machine's seconds."""
+    from fedmix.pipeline.actual import against_lines, costs_text, read_actual
+    from fedmix.pipeline.forecast import forecast, forecast_lines
+    from fedmix.pipeline.jobs import prepare_process
+    from fedmix.pipeline.speed import benchmark
+
+    prepare_process()
+    unit = benchmark()
+    if options.command == "costs":
+        return [costs_text(read_actual(request, options.results), unit).rstrip()]
+    if options.against:
+        return against_lines(request, read_actual(request, options.against), unit)
+    return forecast_lines(forecast(request, options.directory, unit))
 
 
 def _explanations(request: Request, options: argparse.Namespace) -> Iterable[str]:

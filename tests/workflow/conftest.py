@@ -8,6 +8,18 @@ import pytest
 
 from pipeline import Pipeline
 
+QSUB = """#!/bin/sh
+echo "$@" >> "$QUEUE/requests"
+number=$(wc -l < "$QUEUE/requests")
+for script; do :; done  # the last argument
+sh "$script" > "$QUEUE/log" 2>&1
+printf 'job_state = F\\nExit_status = %s\\n' $? > "$QUEUE/$number"
+echo "$number"
+"""
+QSTAT = """#!/bin/sh
+cat "$QUEUE/$3"
+"""
+
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory) -> Pipeline:
@@ -32,3 +44,13 @@ def _finished(folder: Path) -> Pipeline:
 def pipeline(finished, tmp_path) -> Pipeline:
     """A copy of the finished run for one test."""
     return finished.copy(tmp_path)
+
+
+@pytest.fixture
+def queue(tmp_path_factory) -> Path:
+    """A folder with a stand-in for PBS that runs a job as it is submitted."""
+    folder = tmp_path_factory.mktemp("queue")
+    for name, script in {"qsub": QSUB, "qstat": QSTAT}.items():
+        (folder / name).write_text(script)
+        (folder / name).chmod(0o755)
+    return folder

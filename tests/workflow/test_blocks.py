@@ -1,16 +1,18 @@
-"""What runs again after a change: counted in dry runs."""
+"""What runs again after a change: counted in dry runs, and read off the logs."""
 
 import pytest
+
+from fedmix.storage import read_table
+from pipeline import METHODS, SETTING
 
 pytestmark = pytest.mark.workflow
 
 SETTINGS = [
     f"results/fedgrem_real/paper_like.digits-contaminated{n}/results.parquet" for n in (0, 1)
 ]
-FEDGREM_AND_WHAT_FOLLOWS = {
-    "run FedGrEM": 2,
+ITS_JOBS_AND_WHAT_FOLLOWS = {
+    "run": 2,
     "collect_setting": 2,
-    "make_cells": 2,
     "make_table": 1,
     "fedgrem_table1": 1,
 }
@@ -22,14 +24,7 @@ def test_a_finished_run_has_nothing_to_do(pipeline):
 
 def test_more_replications_run_only_the_new_blocks(pipeline):
     planned = pipeline.planned(*SETTINGS, config={"replications": 3})
-    assert planned == {
-        "partition_clients": 4,
-        "compute_initial_values": 4,
-        "run LocalEM": 4,
-        "run FedGrEM": 4,
-        "run PooledEM": 4,
-        "collect_setting": 2,
-    }
+    assert planned == {"run": 4, "collect_setting": 2}
 
 
 def test_a_methods_parameters_rerun_that_method_and_what_follows(pipeline):
@@ -38,13 +33,35 @@ def test_a_methods_parameters_rerun_that_method_and_what_follows(pipeline):
         "  estimator: FedGrEM\n  label: FedGrEM\n",
         "  estimator: FedGrEM\n  label: FedGrEM\n  parameters: {step_scale: 0.5}\n",
     )
-    assert pipeline.planned("fedgrem_table1") == FEDGREM_AND_WHAT_FOLLOWS
+    assert pipeline.planned("fedgrem_table1") == ITS_JOBS_AND_WHAT_FOLLOWS
 
 
 def test_a_methods_code_reruns_that_method_and_what_follows(pipeline):
     source = pipeline.project / "src/fedmix/methods/fedgrem.py"
     source.write_text(source.read_text() + "\n# changed\n")
-    assert pipeline.planned("fedgrem_table1") == FEDGREM_AND_WHAT_FOLLOWS
+    assert pipeline.planned("fedgrem_table1") == ITS_JOBS_AND_WHAT_FOLLOWS
+
+
+def test_of_a_job_with_one_changed_method_the_others_do_not_run_again(pipeline):
+    expected = pipeline.results()
+    timings = {name: pipeline.work / SETTING / name / "0-0.timings.parquet" for name in METHODS}
+    before = {name: read_table(path) for name, path in timings.items()}
+    assert pipeline.fits() == list(METHODS)
+    source = pipeline.project / "src/fedmix/methods/fedgrem.py"
+    source.write_text(source.read_text() + "\n# changed\n")
+    pipeline.run("fedgrem_table1")
+    assert pipeline.fits() == ["FedGrEM"]
+    assert pipeline.results() == expected
+    same = {name for name, path in timings.items() if read_table(path).equals(before[name])}
+    assert same == set(METHODS) - {"FedGrEM"}
+
+
+def test_another_block_size_runs_nothing_again(pipeline):
+    """The replication of the smaller block is taken over, the other one is new."""
+    pipeline.run(f"{SETTING}/results.parquet", config={"replications": 2, "block": 2})
+    log = pipeline.work / SETTING.replace("results", "logs/run_methods", 1) / "0-1.log"
+    assert "replication 1: ok" in log.read_text()
+    assert "replication 0: " not in log.read_text()
 
 
 def test_the_code_of_a_method_that_does_not_run_reruns_nothing(pipeline):
@@ -56,7 +73,7 @@ def test_the_code_of_a_method_that_does_not_run_reruns_nothing(pipeline):
 def test_a_label_reruns_the_cells_and_the_table_alone(pipeline):
     pipeline.edit("config/methods.yaml", "label: FedGrEM\n", "label: Fed-GrEM\n")
     assert pipeline.planned("fedgrem_table1") == {
-        "make_cells": 2,
+        "collect_setting": 2,
         "make_table": 1,
         "fedgrem_table1": 1,
     }

@@ -89,20 +89,17 @@ def test_a_second_run_in_the_same_folder_is_refused(pipeline):
     assert (pipeline.work / LOCK).exists()
 
 
-def test_damaged_files_are_named_and_remade(pipeline):
+def test_a_damaged_block_is_named_and_remade(pipeline):
     expected = pipeline.results()
-    partition = pipeline.work / SETTING / "partition/0-0.npz"
-    partition.write_bytes(partition.read_bytes()[:-100])
     block = pipeline.work / SETTING.replace("0", "1") / "FedGrEM/0-0.parquet"
     content = bytearray(block.read_bytes())
     content[60] ^= 0xFF
     block.write_bytes(content)
     failed = pipeline.run("fedgrem_table1", check=False)
     assert failed.returncode != 0
-    for path in (partition, block):
-        name = path.relative_to(pipeline.work)
-        assert f"{name} is damaged or truncated" in failed.stdout
-        path.unlink()
+    name = block.relative_to(pipeline.work)
+    assert f"{name} is damaged or truncated" in failed.stdout
+    block.unlink()
     pipeline.run(*expected)
     assert pipeline.results() == expected
 
@@ -152,7 +149,7 @@ def test_read_only_results_stop_the_run_before_any_job(pipeline):
         subprocess.run(["umount", results], check=True)
     assert failed.returncode != 0
     assert f"Results cannot be written to {results}: it is not writable" in failed.stdout
-    assert "rule run_method" not in failed.stdout
+    assert "rule run_" not in failed.stdout
 
 
 def test_another_locale_and_time_zone_change_nothing(pipeline):

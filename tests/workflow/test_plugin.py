@@ -12,27 +12,44 @@ import pytest
 from pipeline import ROOT, Pipeline
 
 EXAMPLES = ROOT / "docs" / "examples"
+#: The example's preset with two methods, the example's own by the name that it is registered by.
+TWO_METHODS = "    methods: [LocalEM, OneShotKMeans]\n"
+#: A plug-in may use another file of its folder.
+HELPED = "\nfrom fedmix.plugins.helper import factor  # noqa: E402, F401\n"
 pytestmark = pytest.mark.workflow
 
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory) -> Pipeline:
-    """A copy with the example's method dropped in and its data set and preset registered."""
+    """A copy with the example's data set and preset registered; its method lies outside of it."""
     pipeline = Pipeline.new(tmp_path_factory.mktemp("extended"))
     project = pipeline.project
-    shutil.copy(EXAMPLES / "one_shot_kmeans.py", project / "src" / "fedmix" / "methods")
-    shutil.copy(EXAMPLES / "mine.yaml", project / "config" / "presets")
+    folder = plugins_of(pipeline)
+    folder.mkdir()
+    text = (EXAMPLES / "one_shot_kmeans.py").read_text(encoding="utf-8")
+    (folder / "one_shot_kmeans.py").write_text(text + HELPED, encoding="utf-8")
+    (folder / "helper.py").write_text("factor = 1\n", encoding="utf-8")
+    presets = project / "config" / "presets"
+    shutil.copy(EXAMPLES / "mine.yaml", presets)
+    text = (EXAMPLES / "mine.yaml").read_text(encoding="utf-8")
+    (presets / "two.yaml").write_text(text + TWO_METHODS, encoding="utf-8")
     with open(project / "config" / "datasets.yaml", "a", encoding="utf-8") as registry:
         for example in ("blobs", "wards"):
             registry.write("\n" + (EXAMPLES / f"{example}.yaml").read_text(encoding="utf-8"))
-    shutil.copy(ROOT / "tests" / "contract_cases.py", project)
-    shutil.copy(ROOT / "tests" / "test_contract.py", project)
     return pipeline
 
 
+def plugins_of(pipeline):
+    return pipeline.project.parent / "my_methods"
+
+
+def options(pipeline, **config):
+    own = {"mirror": EXAMPLES, "plugins": plugins_of(pipeline)}
+    return {"config": {"preset": "mine", "replications": 2, **own, **config}}
+
+
 def run(pipeline, *arguments, **config):
-    chosen = {"preset": "mine", "replications": 2, "mirror": EXAMPLES, **config}
-    return pipeline.run(*arguments, config=chosen)
+    return pipeline.run(*arguments, **options(pipeline, **config))
 
 
 def test_the_examples_appear_in_plan_results_tables_and_figures(extended):
@@ -47,34 +64,70 @@ def test_the_examples_appear_in_plan_results_tables_and_figures(extended):
     assert (scores > 0.3).all()
     table = (extended.work / "results/mine/tables/matrix_table.md").read_text(encoding="utf-8")
     assert "| OneShotKMeans |" in table
-    assert "blobs, 1 of 6 contaminated" in table
+    assert "Three blobs, 1 of 6 contaminated" in table
     figure = (extended.work / "results/mine/figures/matrix_figure.svg").read_text(encoding="utf-8")
     assert "OneShotKMeans" in figure
 
 
 def test_a_table_with_a_column_of_clients_is_a_federated_data_set(extended):
-    """The wards are the clients: as many, with their own rows."""
+    """The wards are the clients, with their own rows."""
     result = "results/matrix/wards-contaminated1/LocalEM/0-1.parquet"
-    run(extended, result)
+    run(extended, result, preset="two")
     assert set(pd.read_parquet(extended.work / result)["status"]) == {"ok"}
-    problem = np.load(extended.work / "results/matrix/wards-contaminated1/partition/0-1.npz")
+    groups = np.load(extended.work / "data/raw/wards.npz")["groups"]
     rows = pd.read_csv(EXAMPLES / "wards.csv")
-    kept = np.diff(problem["0/train_offsets"]) + np.diff(problem["0/test_offsets"])
-    assert kept.tolist() == rows.groupby("ward").size().tolist()
+    assert np.bincount(groups).tolist() == rows.groupby("ward").size().tolist()
 
 
-def test_the_example_keeps_the_contract(extended):
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k"]
+def test_a_changed_plug_in_reruns_itself_alone(extended):
+    """Named in a study as it is registered; a file that it uses counts as it does."""
+    setting = "results/matrix/blobs-contaminated0"
+    result = f"{setting}/OneShotKMeans/0-1.parquet"
+    run(extended, result, preset="two")
+    assert set(extended.fits("0-1", setting)) == {"LocalEM", "OneShotKMeans"}
+    for name in ("helper.py", "one_shot_kmeans.py"):
+        path = plugins_of(extended) / name
+        path.write_text(path.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+        run(extended, result, preset="two")
+        assert set(extended.fits("0-1", setting)) == {"OneShotKMeans"}
+    assert not extended.planned(result, **options(extended, preset="two"))
+
+
+def test_a_submitted_job_finds_the_plug_in(extended, queue, tmp_path):
+    pipeline = extended.copy(tmp_path)
+    result = "results/matrix/wards-contaminated1/OneShotKMeans/0-1.parquet"
+    (pipeline.work / result).unlink(missing_ok=True)
+    pipeline.submit(queue, result, **options(pipeline, preset="two"))
+    assert set(pd.read_parquet(pipeline.work / result)["status"]) == {"ok"}
+    assert "-N fedmix.run_" in (queue / "requests").read_text()
+
+
+@pytest.mark.parametrize(
+    ("folder", "says"),
+    [("nowhere", "folder of plug-ins nowhere is not there"), ("work", "has no method")],
+)
+def test_a_folder_without_methods_is_told_before_the_run(extended, folder, says):
+    place = extended.work if folder == "work" else folder
+    chosen = options(extended, plugins=place)
+    failed = extended.run("--dry-run", "matrix_table", check=False, **chosen)
+    assert failed.returncode == 1
+    assert says in failed.stdout
+    assert "Traceback" not in failed.stdout
+
+
+def test_the_example_keeps_the_contract():
+    """All of it, by the command that the documentation gives."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     finished = subprocess.run(
-        [*command, "OneShotKMeans", str(extended.project / "test_contract.py")],
-        cwd=extended.project,
-        env={**os.environ, "PYTHONPATH": str(extended.project / "src")},
+        [*command, "tests/contract", "-k", "OneShotKMeans"],
+        cwd=ROOT,
+        env={**os.environ, "FEDMIX_PLUGINS": str(EXAMPLES)},
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert finished.returncode == 0, finished.stdout
-    assert finished.stdout.count(".") >= 15
+    assert finished.stdout.count(".") >= 35
 
 
 def test_the_example_has_a_look_of_its_own():

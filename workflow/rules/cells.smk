@@ -1,29 +1,7 @@
 # The frame of cells: every number of ours, once, beside its printed partner; and what follows.
 
 
-# What lies in the repository is no job's input but a parameter, the hash of its content: a clone
-# elsewhere, or files as new as a checkout makes them, have nothing to remake.
-PRINTED_HASH = content_hash(BASE, "data/published/*/*.csv")
 AUDIT_PARTS = ["cells", "scores", "ranks", "claims", "discrepancies"]
-
-
-rule make_cells:
-    input:
-        results="results/{study}/{setting}/results.parquet",
-        timings="results/{study}/{setting}/timings.parquet",
-    output:
-        "results/{study}/{setting}/cells.parquet",
-    log:
-        "logs/make_cells/{study}/{setting}.log",
-    conda:
-        "../../environment.yml"
-    params:
-        shown=shown_numbers,
-        study=study_parameters,
-        printed=PRINTED_HASH,
-        source=source_hash("fedmix.cells.frame"),
-    script:
-        "../scripts/make_cells.py"
 
 
 rule judge_results:

@@ -1,4 +1,4 @@
-# Gather the blocks of a setting.
+# Gather the blocks of a setting, and turn them into cells: every number of ours beside its print.
 
 
 rule collect_setting:
@@ -9,9 +9,15 @@ rule collect_setting:
         results="results/{study}/{setting}/results.parquet",
         timings="results/{study}/{setting}/timings.parquet",
         outcomes="results/{study}/{setting}/outcomes.json",
+        cells="results/{study}/{setting}/cells.parquet",
     log:
         "logs/collect_setting/{study}/{setting}.log",
     conda:
         "../../environment.yml"
+    params:
+        shown=shown_numbers,
+        study=study_parameters,
+        printed=PRINTED_HASH,
+        source=source_hash("fedmix.cells.frame"),
     script:
         "../scripts/collect_setting.py"

@@ -1,6 +1,7 @@
 # What all stages share: the request, and checks before a run.
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -20,11 +21,11 @@ if " " in sys.executable:
 from fedmix import methods as method_registry
 from fedmix.data.registry import DatasetEntry, mirror_folder
 from fedmix.errors import ConfigurationError, FedmixError, nearest_names
-from fedmix.experiments import has_initial_values
 from fedmix.pipeline.archive import RUN_OPTIONS, read_options
+from fedmix.pipeline.choice import left_out
 from fedmix.pipeline.locking import lock_folder, require_writable
 from fedmix.pipeline.outcome import failed_throughout, summary_lines
-from fedmix.pipeline.plan import replications_of
+from fedmix.pipeline.plan import RUNTIME, replications_of, run_kinds
 from fedmix.pipeline.progress import Progress
 from fedmix.pipeline.provenance import content_hash, source_hash
 from fedmix.pipeline.request import embedded_path, read_request
@@ -61,6 +62,7 @@ except FedmixError as error:
 
 STUDIES = REQUEST.studies
 ITEMS = REQUEST.items
+RUN_KINDS = run_kinds(STUDIES.values())
 # What people look at is each preset's own; what is run is shared.
 SHOWN = f"results/{config['preset']}"
 

@@ -5,22 +5,10 @@ def setting_of(wildcards):
     return STUDIES[wildcards.study].settings[wildcards.setting]
 
 
-def method_of(wildcards):
-    study = STUDIES[wildcards.study]
-    return study.method_in(wildcards.method, setting_of(wildcards))
-
-
 def embedded_data(wildcards):
     """The embedded data set that a setting works on, if any."""
     values = setting_of(wildcards).values
     return embedded_path(values) if "dataset" in values else []
-
-
-def initial_values(wildcards):
-    """The shared initial values of a block, if the experiment has such."""
-    if not has_initial_values(STUDIES[wildcards.study].experiment):
-        return []
-    return "results/{study}/{setting}/initial/{block}.npz".format(**wildcards)
 
 
 def block_files(study, setting, suffix):
@@ -107,6 +95,8 @@ def unknown_target(wildcards):
     elsewhere = [name for name in preset_names() if wildcards.target in targets_of(name)]
     if elsewhere:
         hint = f"It belongs to --config preset={' or preset='.join(elsewhere)}."
+    if config["partial"]:
+        hint += " With partial=true, only what has a finished block is there."
     raise WorkflowError(
         f"There is no target {wildcards.target!r} in the preset {config['preset']!r}. {hint}"
     )

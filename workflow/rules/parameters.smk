@@ -1,6 +1,10 @@
 # From wildcards to parameters: each job gets its slice of the configuration, sorted, and the hash
 # of the code behind it, so that a change reruns just what it touches.
 
+# What lies in the repository is no job's input but a parameter, the hash of its content: a clone
+# elsewhere, or files as new as a checkout makes them, have nothing to remake.
+PRINTED_HASH = content_hash(BASE, "data/published/*/*.csv")
+
 
 def dataset_sources(wildcards):
     """A data set's registry entry without its embeddings, which do not change the raw data."""
@@ -57,18 +61,28 @@ def experiment_hash(wildcards):
     )
 
 
-def method_parameters(wildcards):
-    method = method_of(wildcards)
-    return {
-        "name": method.name,
-        "estimator": method.estimator,
-        "parameters": dict(sorted(method.parameters.items())),
-    }
+def methods_of(wildcards):
+    """The methods that a job runs, with their parameters there."""
+    study, setting = STUDIES[wildcards.study], setting_of(wildcards)
+    block = next(b for b in study.blocks(setting) if b.name == wildcards.block)
+    return [study.method_in(name, setting) for name in block.methods]
 
 
-def method_hash(wildcards):
-    """Hash of the code behind a method, so that a change reruns this method alone."""
-    return source_hash(method_registry.index()[method_of(wildcards).estimator])
+def methods_parameters(wildcards):
+    return [
+        {
+            "name": method.name,
+            "estimator": method.estimator,
+            "parameters": dict(sorted(method.parameters.items())),
+        }
+        for method in methods_of(wildcards)
+    ]
+
+
+def method_hashes(wildcards):
+    """Hash of the code behind each method, so that a change reruns this method alone."""
+    index = method_registry.index()
+    return {method.name: source_hash(index[method.estimator]) for method in methods_of(wildcards)}
 
 
 def more_memory(base_mb):
@@ -114,6 +128,7 @@ def item_layout(item):
         "variants": dict(paper.variants),
         "datasets": {name: entry["title"] for name, entry in REQUEST.datasets.items()},
         "looks": looks_in(paper),
+        "left_out": left_out(STUDIES[item.study]) if item.options.get("left_out") else {},
     }
 
 

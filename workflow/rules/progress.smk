@@ -11,8 +11,13 @@ PROGRESS = "results/.progress.jsonl"
 FINAL_RULES = ("make_table", "make_figure", "build_page", "build_archive", "judge_results")
 
 
-def cell_of(wildcards):
-    return f"{wildcards.study}/{wildcards.setting}/{wildcards.method}"
+def cell_of(job):
+    return f"{job.wildcards.study}/{job.wildcards.setting}"
+
+
+def n_fits(job):
+    """How many replications of methods a job runs."""
+    return len(replications_of(job.wildcards.block)) * len(RUN_KINDS[job.rule.name].methods)
 
 
 class ProgressHandler(logging.Handler):
@@ -34,8 +39,8 @@ def begin(jobs):
     Warnings and errors are always shown, and everything while a run is planned. On a cluster what
     Snakemake says of submitted jobs is wanted as well.
     """
-    found = [job for job in jobs if job.rule.name == "run_method"]
-    sizes = [(cell_of(j.wildcards), len(replications_of(j.wildcards.block))) for j in found]
+    found = [job for job in jobs if job.rule.name in RUN_KINDS]
+    sizes = [(cell_of(job), n_fits(job)) for job in found]
     brief = workflow.local_exec and not workflow.output_settings.verbose
     progress = Progress(PROGRESS, sizes, bar=brief)
 
@@ -48,7 +53,7 @@ def begin(jobs):
     for handler in logger.handlers:
         if brief and handler.name == "DefaultStreamHandler":
             handler.addFilter(is_shown)
-    logger.addHandler(ProgressHandler(progress, {j.jobid: cell_of(j.wildcards) for j in found}))
+    logger.addHandler(ProgressHandler(progress, {job.jobid: cell_of(job) for job in found}))
     return progress
 
 

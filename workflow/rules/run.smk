@@ -1,29 +1,39 @@
-# One method on one setting for one block of replications.
+# All methods of a setting on one block of replications: they share the clients and what they start
+# from. A rule for each combination of methods and blocks, for a rule's outputs are fixed. What of a
+# block was finished by the same code from the same data, the job takes over: a changed method runs
+# alone, and a killed job goes on. Outputs are therefore updated, not deleted beforehand.
 
 
-rule run_method:
-    input:
-        data=embedded_data,
-        partition="results/{study}/{setting}/partition/{block}.npz",
-        initial=initial_values,
-    output:
-        results="results/{study}/{setting}/{method}/{block}.parquet",
-        timings="results/{study}/{setting}/{method}/{block}.timings.parquet",
-    log:
-        "logs/run_method/{study}/{setting}/{method}/{block}.log",
-    benchmark:
-        "results/{study}/{setting}/{method}/{block}.benchmark.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=more_memory(2000),
-        runtime=lambda wildcards, attempt: 120 * attempt,
-    params:
-        scenario=scenario_parameters,
-        method=method_parameters,
-        progress=PROGRESS,
-        experiment=experiment_hash,
-        source=method_hash,
-    script:
-        "../scripts/run_method.py"
+for name, kind in RUN_KINDS.items():
+
+    rule:
+        name:
+            name
+        input:
+            data=embedded_data,
+        output:
+            results=update(kind.files(".parquet")),
+            timings=update(kind.files(".timings.parquet")),
+        log:
+            "logs/run_methods/{study}/{setting}/{block}.log",
+        benchmark:
+            "results/{study}/{setting}/{block}.benchmark.tsv"
+        wildcard_constraints:
+            study=kind.study,
+            setting="|".join(map(re.escape, kind.settings)),
+            block="|".join(kind.blocks),
+        conda:
+            "../../environment.yml"
+        threads: 1
+        resources:
+            mem_mb=more_memory(2000),
+            runtime=lambda wildcards, attempt: RUNTIME * attempt,
+        params:
+            scenario=scenario_parameters,
+            shape=embedded_shape,
+            methods=methods_parameters,
+            progress=PROGRESS,
+            experiment=experiment_hash,
+            sources=method_hashes,
+        script:
+            "../scripts/run_methods.py"

@@ -15,3 +15,22 @@ rule unpack_archive:
         replications=replications_by_setting(),
     script:
         "../scripts/unpack_archive.py"
+
+
+rule make_cells:
+    input:
+        results="results/{study}/{setting}/results.parquet",
+        timings="results/{study}/{setting}/timings.parquet",
+    output:
+        "results/{study}/{setting}/cells.parquet",
+    log:
+        "logs/make_cells/{study}/{setting}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        shown=shown_numbers,
+        study=study_parameters,
+        printed=PRINTED_HASH,
+        source=source_hash("fedmix.cells.frame"),
+    script:
+        "../scripts/make_cells.py"

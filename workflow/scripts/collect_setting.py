@@ -1,19 +1,24 @@
-"""Gather all methods and blocks of one setting, each of which must be whole."""
+"""Gather all methods and blocks of one setting, each of which must be whole, into cells."""
 
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
     import json
+    from pathlib import Path
 
-    import pandas as pd
-
+    from fedmix.cells.frame import make_cells
+    from fedmix.cells.items import Item
     from fedmix.pipeline.blocks import read_block
     from fedmix.pipeline.outcome import count_outcomes
-    from fedmix.storage import write_table, write_text
+    from fedmix.storage import stacked, write_table, write_text
 
-    for kind in ("timings", "results"):
-        blocks = [read_block(path) for path in snakemake.input[kind]]
-        collected = pd.concat(blocks, ignore_index=True) if blocks else pd.DataFrame()
-        write_table(snakemake.output[kind], collected)
-    outcomes = json.dumps(count_outcomes(collected), indent=1, sort_keys=True)  # of the results
+    collected = {}
+    for kind in ("results", "timings"):
+        collected[kind] = stacked(map(read_block, snakemake.input[kind]))
+        write_table(snakemake.output[kind], collected[kind])
+    outcomes = json.dumps(count_outcomes(collected["results"]), indent=1, sort_keys=True)
     write_text(snakemake.output.outcomes, outcomes + "\n")
+    shown = [Item(**item) for item in snakemake.params.shown]
+    published = Path(snakemake.scriptdir).resolve().parents[1] / "data" / "published"
+    cells = make_cells(*collected.values(), shown, published, **snakemake.params.study)
+    write_table(snakemake.output.cells, cells)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fedmix.cells.measured import Measured, Metric
 
 ORACLE, ONE_STEP = "OracleClustering", "TwoPhase-FedAvg-s1"
+LOWEST_FIRST = "rank from lowest"
 _NEAR_ORACLE = 1.1
 _NEAR_BEST = 1.05
 _PHASE1_ROUNDS = 5  # of the two-phase methods, unless they are told another number
@@ -61,6 +62,11 @@ def ratio_to_one_step(measured: Measured, scores: Metric) -> Metric:
     if ONE_STEP not in scores:
         return {}
     return {method: (own / scores[ONE_STEP]).dropna() for method, own in scores.items()}
+
+
+def rank_from_lowest(measured: Measured, scores: Metric) -> Metric:
+    """Rank the methods as :func:`rank` does, the lowest score first."""
+    return rank(measured, {method: -values for method, values in scores.items()})
 
 
 def log(measured: Measured, scores: Metric) -> Metric:
@@ -161,6 +167,7 @@ def _at(paths: pd.DataFrame, rounds: pd.Series) -> pd.Series:
 
 OF_METRICS: dict[str, Callable[[Measured, Metric], Metric]] = {
     "rank": rank,
+    LOWEST_FIRST: rank_from_lowest,
     "log": log,
     "ratio to one step": ratio_to_one_step,
 }

@@ -111,8 +111,8 @@ def score_tables(cells: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         ``paper, item, variant, role``, a column of :data:`COUNTED` each, ``power`` (the mean over
-        its numbers), ``below``, ``above``, ``median_in_se`` and ``direction``, a sentence. Where no
-        replication can be held against the print the sentence is empty.
+        its numbers), ``below``, ``above``, ``median_in_se`` and ``direction``, a sentence. Where
+        fewer than two numbers can be held against the print it is empty.
     """
     import pandas as pd
 
@@ -137,11 +137,14 @@ def _direction(differences: pd.Series, in_se: pd.Series) -> dict[str, Any]:
     n, median = len(differences), float(in_se.median())
     sides = {"below": below, "above": above}
     side = max(sides, key=lambda name: sides[name])
-    how_many = f"All {n}" if sides[side] == n else f"{sides[side]} of {n}"
-    sentence = f"{how_many} lie {side} the print" if n else ""
-    if median == median:
-        sentence += f"; the median difference is {median:+.1f} standard errors"
-    return {**sides, "median_in_se": median, "direction": sentence + "." * bool(sentence)}
+    sentence = ""
+    if n > 1:
+        how_many = f"All {n}" if sides[side] == n else f"{sides[side]} of {n}"
+        sentence = f"{how_many} lie {side} the print"
+        if median == median:
+            sentence += f"; the median difference is {median:+.1f} standard errors"
+        sentence += "."
+    return {**sides, "median_in_se": median, "direction": sentence}
 
 
 def counts(cells: pd.DataFrame) -> pd.DataFrame:

@@ -131,14 +131,16 @@ def lower_at(
 ) -> Iterator[Check]:
     """Check that a score is lower at one value of a setting than at another (unpaired).
 
-    With ``relative_to`` it is the score over that method's, so that settings of different
-    difficulty can be compared.
+    With ``relative_to`` it is the logarithm of the score over that method's: settings of different
+    difficulty can then be compared, and a few runs that failed do not decide alone.
     """
     for label, group in groups_by(places, column, per):
         effect = _between(evidence, group, metric, method, column, (at, than), relative_to)
         if effect:
-            over = f" over that of {relative_to}" if relative_to else ""
-            detail = f"{metric} of {method}{over} at {column} {at} minus at {than}: {effect}"
+            said = f"{metric} of {method}"
+            if relative_to:
+                said = f"log of {said} over that of {relative_to}"
+            detail = f"{said} at {column} {at} minus at {than}: {effect}"
             yield check(group[0], label or method, Finding.below(effect), detail)
 
 
@@ -294,14 +296,18 @@ def _between(
     values: tuple[Any, Any],
     relative_to: str | None = None,
 ) -> Effect | None:
-    """Return the difference between two values of a setting; None if one was not run."""
+    """Return the difference between two values of a setting; None if one was not run.
+
+    With ``relative_to`` it is that of the logarithms of the scores over that method's.
+    """
     pair = []
     for value in values:
         found = [p for p in group if p.has({column: value})]
         score = evidence.score(found[0], method, metric) if found else None
         reference = evidence.score(found[0], relative_to, metric) if found and relative_to else None
         if score and relative_to:
-            score = score.over(reference) if reference else None
+            ratio = score.over(reference) if reference else None
+            score = ratio.log() if ratio else None
         if score is None:
             return None
         pair.append(score)

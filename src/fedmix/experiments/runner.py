@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -77,39 +77,46 @@ def read_scenario(description: Mapping[str, Any], data: str | None = None) -> Sc
     return Scenario(**description, data=load_dataset(data) if data else None)
 
 
-def make_problems(scenario: Scenario, replications: Iterable[int]) -> Arrays:
-    """Return the problems of a block as one dict of arrays, keyed ``"<replication>/<name>"``."""
-    return _pack(
-        (r, scenario.module.make_problem(scenario.settings, scenario.data, scenario.streams(r)))
-        for r in replications
-    )
+def start_of(scenario: Scenario, replication: int) -> tuple[Arrays, Arrays]:
+    """Return what the methods of a replication share: its problem and its initial values.
+
+    There are no initial values where the experiment has none.
+    """
+    module, settings, data = scenario.module, scenario.settings, scenario.data
+    problem = module.make_problem(settings, data, scenario.streams(replication))
+    if not hasattr(module, "initial_values"):
+        return problem, {}
+    return problem, module.initial_values(settings, problem, data, scenario.streams(replication))
 
 
-def make_initial_values(
-    scenario: Scenario, problems: Arrays, replications: Iterable[int]
-) -> Arrays:
-    """Return the shared initial values of a block, keyed like its problems."""
-    return _pack((r, initial_values_of(scenario, _unpack(problems, r), r)) for r in replications)
+@dataclass(frozen=True)
+class Fit:
+    """One replication of one method.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of results without the columns that say what was run.
+    timing : dict
+        Its row of timings, likewise.
+    """
+
+    rows: list[dict[str, Any]]
+    timing: dict[str, Any]
 
 
-def initial_values_of(scenario: Scenario, problem: Arrays, replication: int) -> Arrays:
-    """Return a replication's shared initial values; nothing where an experiment has none."""
-    if not hasattr(scenario.module, "initial_values"):
-        return {}
-    return scenario.module.initial_values(
-        scenario.settings, problem, scenario.data, scenario.streams(replication)
-    )
+# Finished replications by method and number.
+Fits = MutableMapping[tuple[str, int], Fit]
 
 
 def run_block(
     scenario: Scenario,
-    method: Method,
-    problems: Arrays,
-    initial: Arrays,
+    methods: Sequence[Method],
     replications: Iterable[int],
     timeout: float | None = None,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Run one method on a block of replications.
+    fits: Fits | None = None,
+) -> Fits:
+    """Run methods on a block of replications, each on the same data and from the same start.
 
     A replication that fails becomes a row with its status and message; the others go on. Running
     out of memory is not a result: it ends the job, so that it can be tried again with more.
@@ -118,14 +125,41 @@ def run_block(
     ----------
     scenario : Scenario
         The setting.
-    method : Method
-        The configured method.
-    problems, initial : dict of ndarray
-        From :func:`make_problems` and :func:`make_initial_values`.
+    methods : sequence of Method
+        The configured methods.
     replications : iterable of int
         The block's replications.
     timeout : float, optional
         Seconds that one replication may take.
+    fits : mapping, optional
+        What is finished already, by method and replication. It gets each fit as it is done.
+
+    Returns
+    -------
+    mapping of tuple to Fit
+        ``fits``, complete; :func:`tables_of` makes tables of it.
+    """
+    fits = {} if fits is None else fits
+    warm: set[str] = set()
+    for r in replications:
+        missing = [method for method in methods if (method.name, r) not in fits]
+        if not missing:
+            continue
+        started = time.process_time()
+        problem, initial = start_of(scenario, r)
+        shared = time.process_time() - started
+        for method in missing:
+            fit = _run_fit(scenario, method, r, _copied(problem), _copied(initial), timeout)
+            fit.timing.update(shared_seconds=shared, warm=method.name in warm)
+            fits[method.name, r] = fit
+            warm.add(method.name)
+    return fits
+
+
+def tables_of(
+    scenario: Scenario, method: Method, fits: Fits, replications: Iterable[int]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a method's fits as tables.
 
     Returns
     -------
@@ -135,29 +169,45 @@ def run_block(
         floats_down``; ``round`` is missing for final scores.
     timings : DataFrame
         One row a replication with the same identity, which no repetition reproduces: ``seconds``
-        of the fit alone, ``cpu_seconds`` with data and scoring, and ``warm``, false for the
-        process's first replication, which also loads compiled code.
+        of the fit alone, ``cpu_seconds`` with scoring, ``shared_seconds`` of what the methods
+        share, and ``warm``, false for the process's first replication, which also loads compiled
+        code.
     """
     import pandas as pd
 
     results: list[dict[str, Any]] = []
     timings: list[dict[str, Any]] = []
     for r in replications:
-        wall, cpu = time.perf_counter(), time.process_time()
-        rows, seconds = _attempt(
-            scenario, method, _unpack(problems, r), _unpack(initial, r), r, timeout
-        )
         identity = {**identity_of(scenario, method), "replication": r}
-        results += [{**identity, **row} for row in rows]
-        timing = {
-            "status": rows[0]["status"],
-            "seconds": time.perf_counter() - wall if seconds is None else seconds,
-            "cpu_seconds": time.process_time() - cpu,
-            "warm": len(timings) > 0,
-        }
-        timings.append({**identity, **timing})
-        logger.info("replication %d: %s, %.2f s", r, timing["status"], timing["seconds"])
+        results += [{**identity, **row} for row in fits[method.name, r].rows]
+        timings.append({**identity, **fits[method.name, r].timing})
     return _typed(pd.DataFrame(results)), pd.DataFrame(timings)
+
+
+def _copied(arrays: Arrays) -> Arrays:
+    """Return arrays of a method's own: what it writes into them is seen by no other."""
+    return {name: values.copy(order="K") for name, values in arrays.items()}
+
+
+def _run_fit(
+    scenario: Scenario,
+    method: Method,
+    replication: int,
+    problem: Arrays,
+    initial: Arrays,
+    timeout: float | None,
+) -> Fit:
+    wall, cpu = time.perf_counter(), time.process_time()
+    rows, seconds = _attempt(scenario, method, problem, initial, replication, timeout)
+    timing = {
+        "status": rows[0]["status"],
+        "seconds": time.perf_counter() - wall if seconds is None else seconds,
+        "cpu_seconds": time.process_time() - cpu,
+    }
+    logger.info(
+        "%s, replication %d: %s, %.2f s", method.name, replication, *list(timing.values())[:2]
+    )
+    return Fit(rows, timing)
 
 
 def run_replication(
@@ -202,10 +252,10 @@ def _success(outcome: Outcome) -> list[dict[str, Any]]:
     shared = {
         "status": "ok",
         "message": "",
-        "rounds": outcome.rounds,
-        "converged": outcome.converged,
-        "floats_up": outcome.floats_up,
-        "floats_down": outcome.floats_down,
+        "rounds": int(outcome.rounds),
+        "converged": bool(outcome.converged),
+        "floats_up": int(outcome.floats_up),
+        "floats_down": int(outcome.floats_down),
     }
     final = [
         {"round": None, "metric": m, "value": float(v), **shared}
@@ -279,12 +329,3 @@ def _deadline(seconds: float | None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
-
-
-def _pack(blocks: Iterable[tuple[int, Arrays]]) -> Arrays:
-    return {f"{r}/{name}": value for r, arrays in blocks for name, value in arrays.items()}
-
-
-def _unpack(arrays: Arrays, replication: int) -> Arrays:
-    prefix = f"{replication}/"
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

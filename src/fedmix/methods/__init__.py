@@ -27,14 +27,16 @@ def use_plugins(folder: str | os.PathLike | None) -> None:
     """
     from fedmix.methods import capabilities
 
+    before = list(plugins.__path__)
     plugins.use_folder(folder)
-    for remembered in (index, parsed, *capabilities.REMEMBERED):
-        remembered.cache_clear()
+    if list(plugins.__path__) != before:
+        for remembered in (index, parsed, *capabilities.REMEMBERED):
+            remembered.cache_clear()
     own = f"{plugins.__name__}."
-    if folder and not any(module.startswith(own) for module in index().values()):
+    if plugins.__path__ and not any(module.startswith(own) for module in index().values()):
         raise ConfigurationError(
-            f"The folder of plug-ins {folder} has no method: a class under @register in a file "
-            "whose name is a module's, such as my_method.py."
+            f"The folder of plug-ins {plugins.__path__[0]} has no method: a class under @register "
+            "in a file whose name is a module's, such as my_method.py."
         )
 
 

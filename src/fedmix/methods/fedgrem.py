@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import clone
 
 from fedmix import families
 from fedmix.clients import Clients
@@ -199,8 +198,7 @@ class FedGrEM(FederatedMixture):
             return float(self.penalty_scale)
         from fedmix.selection import choose_penalty
 
-        plain = clone(self).set_params(init=(self.weights_, self.means_))
-        return choose_penalty(plain, clients)
+        return choose_penalty(self, clients)
 
     def _floats_per_client(self) -> int:
         """Count the floats that an active client sends, and gets back, in a round."""

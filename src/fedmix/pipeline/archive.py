@@ -30,7 +30,7 @@ from fedmix.storage import atomic_path, sha256_of
 
 MANIFEST = "manifest.json"
 # The options that say what is run; an archive carries them and no others.
-RUN_OPTIONS = ("preset", "replications", "block")
+RUN_OPTIONS = ("preset", "replications", "block", "methods")
 _FORMAT = 1
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip can hold: no run's clock in the bytes
 _RESULT_FILE = re.compile(
@@ -150,7 +150,7 @@ def read_options(archive: str | os.PathLike) -> dict[str, Any]:
     Returns
     -------
     dict
-        Of :data:`RUN_OPTIONS`: a preset's name, and whole numbers or None.
+        Of :data:`RUN_OPTIONS`: a preset's name, whole numbers or None, names of methods or None.
 
     Raises
     ------
@@ -231,6 +231,13 @@ def _manifest_problems(manifest: Any) -> Iterator[str]:
         value = options.get(key)
         if value is not None and (type(value) is not int or value < 1):
             yield f"{MANIFEST}: {key} is {value!r}; expected a whole number from 1 on, or null"
+    chosen = options.get("methods")
+    if chosen is not None and not (isinstance(chosen, list) and all(map(_is_name, chosen))):
+        yield f"{MANIFEST}: methods are {chosen!r}; expected a list of names, or null"
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[\w.+-]+", value, re.ASCII) is not None
 
 
 def _is_entry(entry: Any) -> bool:

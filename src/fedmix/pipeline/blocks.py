@@ -29,7 +29,14 @@ COLUMNS = {
         "floats_up": "i",
         "floats_down": "i",
     },
-    "timings": {**_IDENTITY, "status": "O", "seconds": "f", "cpu_seconds": "f", "warm": "b"},
+    "timings": {
+        **_IDENTITY,
+        "status": "O",
+        "seconds": "f",
+        "cpu_seconds": "f",
+        "shared_seconds": "f",
+        "warm": "b",
+    },
 }
 
 

@@ -34,6 +34,7 @@ from fedmix.pipeline.checking.parameters import (
 from fedmix.pipeline.checking.printed import PrintedFiles
 from fedmix.pipeline.checking.settings import setting_errors
 from fedmix.pipeline.checking.vocabulary import Vocabulary
+from fedmix.pipeline.costs import Costs, read_costs
 from fedmix.pipeline.plan import Study, plan_study
 from fedmix.pipeline.presets import (
     Preset,
@@ -98,7 +99,10 @@ def read_configuration(folder: str | Path) -> Configuration:
     studies = {name: _read(folder, path, "study") for name, (_, path) in files.items()}
     changes = _read_presets(folder, papers, studies)
     planner = _Planner(
-        {name: paper.key for name, (paper, _) in files.items()}, methods.content, datasets.content
+        {name: paper.key for name, (paper, _) in files.items()},
+        methods.content,
+        datasets.content,
+        read_costs(folder / "costs.csv"),
     )
     published = {name: planner.plan(name, document) for name, document in studies.items()}
     presets = {
@@ -135,14 +139,15 @@ def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iter
 
 @dataclass(frozen=True)
 class _Planner:
-    """Plans and checks studies: their papers by name, methods and data sets."""
+    """Plans and checks studies: their papers by name, methods, data sets and costs."""
 
     papers: Mapping[str, str]
     methods: Mapping[str, Any]
     datasets: Mapping[str, Any]
+    costs: Costs
 
     def plan(self, name: str, document: Document, published: Study | None = None) -> Study:
-        study = plan_study(name, self.papers[name], document, self.methods)
+        study = plan_study(name, self.papers[name], document, self.methods, self.costs)
         raise_all(setting_errors(document, self.datasets))
         raise_all(self._method_errors(document, [s for s in (study, published) if s]))
         return study

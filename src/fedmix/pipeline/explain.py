@@ -18,7 +18,6 @@ from fedmix.cells.claims import read_claims
 from fedmix.cells.discrepancies import read_discrepancies
 from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.experiments import has_initial_values
 from fedmix.pipeline.plan import PlannedMethod, Setting, Study
 from fedmix.pipeline.provenance import ROOT, source_files
 from fedmix.pipeline.request import Request, embedded_path
@@ -263,14 +262,11 @@ def _reads(effect: Mapping[str, Any], cell: Cell, values: Mapping[str, Any]) -> 
     return False
 
 
-def _rules(study: Study, setting: Setting) -> Iterator[str]:
+def _rules(setting: Setting) -> Iterator[str]:
     """Yield the rules that a cell went through, in the order of the data."""
     if "dataset" in setting.values:
         yield from ("fetch_data", "embed_features")
-    yield "partition_clients"
-    if has_initial_values(study.experiment):
-        yield "compute_initial_values"
-    yield from ("run_method", "collect_setting", "make_cells")
+    yield from ("run_methods", "collect_setting")
 
 
 def _files(
@@ -279,7 +275,7 @@ def _files(
     """Yield the files of the repository that made a cell: configuration, rules, code."""
     paper = request.papers[study.paper]
     yield f"config/{paper.kind}/{paper.key}/studies/{study.name}.yaml"
-    yield from (f"workflow/scripts/{rule}.py" for rule in _rules(study, setting))
+    yield from (f"workflow/scripts/{rule}.py" for rule in _rules(setting))
     modules = (methods.index()[method.estimator], f"fedmix.experiments.{study.experiment}")
     for name, path in sorted(source_files(*modules).items()):
         yield f"src/fedmix/{name}" if path.is_relative_to(ROOT) else str(path)

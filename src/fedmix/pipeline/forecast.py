@@ -1,239 +1,145 @@
-"""What a request will take: core-hours, memory and disk, and which blocks suit it."""
+"""What a request will take: core-hours, memory and disk, from the known costs."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 
-from fedmix.pipeline.plan import Setting, Study, replications_of
-from fedmix.pipeline.request import Request
+from fedmix.pipeline.costs import EMBEDDINGS, SHARED
+from fedmix.pipeline.plan import RUNTIME, Setting, Study, replications_of
+from fedmix.pipeline.request import Request, embedded_path
 
-# Seconds a replication of one method takes at the published sizes on one core, by experiment:
-# means over methods, for a request of which nothing has been measured yet.
-FIRST_ESTIMATES = {
-    "mixture_simulation": 0.1,
-    "real_clustering": 2.0,
-    "mixed_regression": 0.5,
-    "federated_clustering": 0.5,
-    "cluster_simulation": 0.5,
-    "matrix": 1.0,
-}
-_OTHER_EXPERIMENT = 1.0
-_FIRST_MEMORY = 400.0  # MB: Python, NumPy, Numba and the largest data set
-_FIRST_DISK = 20e3  # bytes a replication of one method leaves: its rows, twice, and its clients
-STARTUP = 3.0  # seconds until a job does its own work: imports, compiled code from the cache
-_LONG_ENOUGH = 600.0  # seconds after which starting a job no longer matters
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    """What one finished block took: seconds on one core, peak memory in MB, replications."""
-
-    seconds: float
-    memory: float
-    replications: int
-
-    @property
-    def per_replication(self) -> float:
-        """Seconds of a replication without the start of the job."""
-        return max(self.seconds - STARTUP, 0.0) / self.replications
-
-
-@dataclass(frozen=True)
-class Costs:
-    """Measured blocks by (study, setting, method), and estimates for all others.
-
-    Parameters
-    ----------
-    measured : mapping of tuple to list of Benchmark
-        From the ``benchmark.tsv`` files of finished blocks.
-    """
-
-    measured: Mapping[tuple[str, str, str], list[Benchmark]]
-
-    def used(self, study: Study, setting: Setting, method: str) -> float:
-        """Return the core-hours that finished blocks took."""
-        blocks = self.measured.get((study.name, setting.folder, method), [])
-        return sum(b.seconds for b in blocks) / 3600
-
-    def hours(self, study: Study, setting: Setting, method: str, block: str) -> float:
-        """Return the core-hours that a block will take."""
-        replications = len(replications_of(block))
-        return (STARTUP + replications * self.per_replication(study, setting, method)) / 3600
-
-    def per_replication(self, study: Study, setting: Setting, method: str) -> float:
-        """Return seconds a replication: of this cell, else of its nearest relatives, else a guess.
-
-        The nearest are the same method in other settings of the study, then the whole study.
-        """
-        near = (
-            self._of(study.name, setting.folder, method)
-            or self._of(study.name, None, method)
-            or self._of(study.name, None, None)
-        )
-        if near:
-            return fmean(b.per_replication for b in near)
-        return FIRST_ESTIMATES.get(study.experiment, _OTHER_EXPERIMENT)
-
-    def memory(self, study: Study) -> float:
-        """Return the largest memory of a job of a study, in MB."""
-        return max((b.memory for b in self._of(study.name, None, None)), default=_FIRST_MEMORY)
-
-    def n_measured(self, study: Study) -> int:
-        """Return how many blocks of a study have been measured."""
-        return len(self._of(study.name, None, None))
-
-    def n_replications(self, study: Study) -> int:
-        """Return how many replications of methods of a study have been measured."""
-        return sum(b.replications for b in self._of(study.name, None, None))
-
-    def _of(self, study: str, setting: str | None, method: str | None) -> list[Benchmark]:
-        return [
-            benchmark
-            for key, found in self.measured.items()
-            for benchmark in found
-            if key == (study, setting or key[1], method or key[2])
-        ]
+STARTUP = 2.5  # seconds of a job before its own work: Snakemake's, imports, compiled code
+_MEMORY = 400.0  # MB of a job of which nothing is known: Python, NumPy, Numba
+_DISK = 12e3  # bytes a replication of one method leaves: its rows and timings, twice
+_SHORT = 60.0  # seconds: of a shorter job, its start is a considerable part
 
 
 @dataclass(frozen=True)
 class StudyForecast:
-    """What a study takes if nothing is finished yet, with advice on its blocks.
+    """What a study takes if nothing is finished yet.
 
-    ``hours`` are core-hours, ``memory`` is that of the largest job in MB, ``disk`` what lies under
-    ``results`` in the end, in MB.
+    ``hours`` are core-hours of its methods and what they share, ``starts`` those of starting its
+    ``jobs``. ``memory`` is that of the largest job in MB, ``disk`` what lies under ``results`` in
+    the end, in MB. ``shortest`` and ``longest`` are seconds of the jobs that run methods.
     """
 
     study: str
     jobs: int
     hours: float
+    starts: float
     memory: float
     disk: float
-    n_measured: int
-    replications: int
-    block: int
-    advised_block: int
+    shortest: float
+    longest: float
+    block: int | None
 
 
-def read_costs(request: Request, workdir: str | Path = ".") -> Costs:
-    """Read the benchmarks of a request's finished blocks, of any block size.
+@dataclass(frozen=True)
+class Forecast:
+    """What a request takes: its studies, embeddings that are not there, and all other jobs."""
 
-    Parameters
-    ----------
-    request : Request
-        Whose studies, settings and methods to look for.
-    workdir : path-like, default="."
-        Where Snakemake works.
-    """
-    measured = {}
-    for study in request.studies.values():
-        for setting in study.settings.values():
-            for method in study.methods_of(setting):
-                folder = Path(workdir, "results", study.name, setting.folder, method)
-                found = [_read_benchmark(p) for p in sorted(folder.glob("*.benchmark.tsv"))]
-                if found:
-                    measured[study.name, setting.folder, method] = found
-    return Costs(measured)
+    studies: list[StudyForecast]
+    embeddings: dict[str, float]
+    views: int
+
+    @property
+    def hours(self) -> float:
+        """Core-hours together."""
+        studies = sum(study.hours + study.starts for study in self.studies)
+        return studies + sum(self.embeddings.values()) + self.views * STARTUP / 3600
 
 
-def _read_benchmark(path: Path) -> Benchmark:
-    """Read Snakemake's benchmark file; a job too short to be sampled has no memory ("-", "NA")."""
-    with open(path, encoding="utf-8", newline="") as stream:
-        row = next(csv.DictReader(stream, delimiter="\t"))
-    try:
-        memory = float(row["max_rss"])
-    except ValueError:
-        memory = 0.0
-    block = path.name.removesuffix(".benchmark.tsv")
-    return Benchmark(float(row["s"]), memory, len(replications_of(block)))
+def job_seconds(
+    study: Study, setting: Setting, methods: tuple[str, ...], block: str, unit: float | None = None
+) -> float:
+    """Return seconds that a block takes without the start of its job."""
+    each = sum(
+        study.costs.seconds(study.name, setting.dataset, name, unit) for name in (SHARED, *methods)
+    )
+    return each * len(replications_of(block))
 
 
-def forecast(request: Request, workdir: str | Path = ".") -> list[StudyForecast]:
-    """Foretell what the runs of every study take on one core of a machine like this one.
-
-    Data, embeddings and initial values are not counted; they are a small part of any study.
+def forecast(request: Request, workdir: str | Path = ".", unit: float | None = None) -> Forecast:
+    """Foretell what a request takes.
 
     Parameters
     ----------
     request : Request
         What is asked for.
     workdir : path-like, default="."
-        Where finished blocks lie whose benchmarks are better than a first estimate.
+        Where Snakemake works: embeddings that lie there cost nothing.
+    unit : float, optional
+        Seconds that the benchmark takes here; default is the machine of the known costs.
     """
-    costs = read_costs(request, workdir)
-    return [_forecast_study(study, costs, Path(workdir)) for study in request.studies.values()]
+    studies = [_forecast_study(study, unit) for study in request.studies.values()]
+    missing = {
+        f"{dataset}, {embedding}": _embedding_hours(request, dataset, embedding, unit)
+        for dataset, embedding in request.embeddings()
+        if not (
+            Path(workdir) / embedded_path({"dataset": dataset, "embedding": embedding})
+        ).is_file()
+    }
+    return Forecast(studies, missing, views=len(request.items) + 2 * len(missing))
 
 
-def _forecast_study(study: Study, costs: Costs, workdir: Path) -> StudyForecast:
-    cells = [(s, m) for s in study.settings.values() for m in study.methods_of(s)]
-    seconds = [costs.per_replication(study, setting, method) for setting, method in cells]
-    jobs = sum(len(study.blocks_of(method, setting)) for setting, method in cells)
-    replications = [study.replications_of(method, setting) for setting, method in cells]
-    work = sum(n * s for n, s in zip(replications, seconds, strict=True)) + STARTUP * jobs
+def _embedding_hours(request: Request, dataset: str, embedding: str, unit: float | None) -> float:
+    known = next((study.costs for study in request.studies.values()), None)
+    return known.seconds(EMBEDDINGS, dataset, embedding, unit) / 3600 if known else 0.0
+
+
+def _forecast_study(study: Study, unit: float | None) -> StudyForecast:
+    seconds: list[float] = []
+    fits = 0
+    for setting in study.settings.values():
+        for block in study.blocks(setting):
+            seconds.append(job_seconds(study, setting, block.methods, block.name, unit))
+            fits += len(block.methods) * len(replications_of(block.name))
+    jobs = len(seconds) + len(study.settings)  # the results of each are gathered
     return StudyForecast(
         study=study.name,
         jobs=jobs,
-        hours=work / 3600,
-        memory=costs.memory(study),
-        disk=sum(replications) * _disk_per_replication(study, costs, workdir) / 1e6,
-        n_measured=costs.n_measured(study),
-        replications=study.replications,
+        hours=sum(seconds) / 3600,
+        starts=jobs * STARTUP / 3600,
+        memory=study.costs.memory(study.name) or _MEMORY,
+        disk=fits * _DISK / 1e6,
+        shortest=min(seconds, default=0.0),
+        longest=max(seconds, default=0.0),
         block=study.block,
-        advised_block=advised_block(max(seconds, default=0.0), study.replications),
     )
 
 
-def _disk_per_replication(study: Study, costs: Costs, workdir: Path) -> float:
-    """Return the bytes that a replication of a method leaves, its share of common files included.
-
-    Data and embeddings are not counted: they are shared by studies and presets.
-    """
-    measured = costs.n_replications(study)
-    if not measured:
-        return _FIRST_DISK
-    files = Path(workdir, "results", study.name).rglob("*")
-    return sum(file.stat().st_size for file in files if file.is_file()) / measured
-
-
-def advised_block(seconds: float, replications: int) -> int:
-    """Return the replications a job for which starting it costs next to nothing.
-
-    Parameters
-    ----------
-    seconds : float
-        Seconds a replication of the slowest method.
-    replications : int
-        Replications of the study; more than these make no sense in one job.
-
-    Returns
-    -------
-    int
-        So many that the slowest job takes about ten minutes: short enough to be repeated after a
-        fault, long enough that its start (3 s here, 10 s on a cluster) does not matter.
-    """
-    wanted = round(_LONG_ENOUGH / max(seconds, 1e-9))
-    return min(max(wanted, 1), replications)
-
-
-def forecast_lines(studies: list[StudyForecast]) -> Iterator[str]:
+def forecast_lines(told: Forecast) -> Iterator[str]:
     """Yield the forecast for people: a line a study, a sum, and advice where blocks are unwise."""
-    for study in studies:
-        basis = f"{study.n_measured} measured blocks" if study.n_measured else "a first estimate"
+    for study in told.studies:
         yield (
-            f"{study.study}: {study.hours:.1f} core-hours in {study.jobs} jobs of up to "
-            f"{study.memory:.0f} MB, {_megabytes(study.disk)} on disk, from {basis}"
+            f"{study.study}: {study.hours:.2f} core-hours and {study.starts:.2f} of starting "
+            f"{study.jobs} jobs of up to {study.memory:.0f} MB, {_megabytes(study.disk)} on disk"
         )
-        ratio = study.block / study.advised_block
-        if not 0.5 <= ratio <= 2:
-            yield (
-                f"  {study.block} replications a job are {'many' if ratio > 1 else 'few'}: "
-                f"about {study.advised_block} make its slowest job last ten minutes"
-            )
-    hours, disk = sum(s.hours for s in studies), sum(s.disk for s in studies)
-    yield f"Together: {hours:.1f} core-hours, {_megabytes(disk)} on disk"
+        yield from _advice(study)
+    for name, hours in told.embeddings.items():
+        if hours > 0.01:
+            yield f"embedding {name}: {hours:.2f} core-hours"
+    disk = sum(study.disk for study in told.studies)
+    jobs = sum(study.jobs for study in told.studies) + told.views
+    yield f"Together: {told.hours:.1f} core-hours in {jobs} jobs, {_megabytes(disk)} on disk"
+
+
+def _advice(study: StudyForecast) -> Iterator[str]:
+    """Yield what is unwise in a block size that somebody chose."""
+    if not study.block:
+        return
+    if study.longest > RUNTIME * 60:
+        yield (
+            f"  block={study.block} is too many: a job would last {study.longest / 3600:.1f} h, "
+            f"and it is given {RUNTIME} minutes. Without block, jobs are cut to take ten."
+        )
+    elif study.shortest < _SHORT:
+        yield (
+            f"  block={study.block} is few: a job may last {study.shortest:.0f} s, and its start "
+            f"takes {STARTUP:g}. Without block, jobs are cut to take ten minutes."
+        )
 
 
 def _megabytes(size: float) -> str:

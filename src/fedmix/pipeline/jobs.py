@@ -40,9 +40,7 @@ def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
     SystemExit
         With status 1 after any error; people see its first lines, the log has the rest.
     """
-    for variable in _THREAD_VARIABLES:
-        os.environ[variable] = str(threads)
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(_kernel_cache()))
+    prepare_process(threads)
     Path(log).parent.mkdir(parents=True, exist_ok=True)
     logging.basicConfig(
         filename=log,
@@ -62,6 +60,19 @@ def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
         sys.exit(1)
     finally:
         logging.shutdown()
+
+
+def prepare_process(threads: int = 1) -> None:
+    """Set threads and the place of compiled code, before NumPy is imported.
+
+    Parameters
+    ----------
+    threads : int, default=1
+        Threads of BLAS and Numba.
+    """
+    for variable in _THREAD_VARIABLES:
+        os.environ[variable] = str(threads)
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(_kernel_cache()))
 
 
 def _kernel_cache() -> Path:

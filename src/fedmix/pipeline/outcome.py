@@ -15,7 +15,13 @@ from fedmix.pipeline.plan import Study
 if TYPE_CHECKING:
     import pandas as pd
 
-_KINDS = {".html": "the page with every verdict, to open", ".zip": "the archive of all results"}
+# What a file is, or the folder of pages, which has no suffix.
+_KINDS = {
+    ".html": "the scorecard, to open",
+    "": "behind it, a page for every printed table",
+    ".parquet": "every number, for programs",
+    ".zip": "the archive of all results",
+}
 
 
 def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:

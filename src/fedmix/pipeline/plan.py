@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from string import Formatter
@@ -15,9 +16,11 @@ from fedmix.configuration import Document, Keys, merged
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods import index
 from fedmix.methods.capabilities import able_methods
+from fedmix.pipeline.costs import Costs
 
 DEFAULT_VARIANT = "default"
 REGISTERED = "registered"
+RUNTIME = 120  # minutes that a job is given at its first try: a block is cut to take ten
 _SAFE_ID = re.compile(r"[\w+-][\w.+-]*")
 
 
@@ -42,6 +45,11 @@ class Setting:
     def folder(self) -> str:
         """The folder's name under ``results/<study>/``."""
         return self.name if self.variant == DEFAULT_VARIANT else f"{self.variant}.{self.name}"
+
+    @property
+    def dataset(self) -> str:
+        """The data set that the setting works on; empty for a simulation."""
+        return self.values.get("dataset", "")
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -73,17 +81,32 @@ class PlannedMethod:
 
 
 @dataclass(frozen=True)
+class Block:
+    """Replications of a setting that one job runs, with all methods that have them.
+
+    ``name`` is the first and the last of them, such as ``"0-19"``.
+    """
+
+    name: str
+    methods: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Study:
-    """A study as configured: settings times methods times replications."""
+    """A study as configured: settings times methods times replications.
+
+    ``block`` is the number of replications a job; None leaves it to ``costs``.
+    """
 
     name: str
     paper: str
     experiment: str
     replications: int
-    block: int
+    block: int | None
     settings: Mapping[str, Setting]
     variants: Mapping[str, Mapping[str, Any]]
     methods: Mapping[str, PlannedMethod]
+    costs: Costs = field(default_factory=Costs, repr=False)
 
     @property
     def method_names(self) -> set[str]:
@@ -101,10 +124,25 @@ class Study:
         limits = [variant.get("replications"), self.methods[name].replications]
         return min([self.replications, *(limit for limit in limits if limit)])
 
+    def blocks(self, setting: Setting) -> Iterator[Block]:
+        """Yield the jobs of a setting.
+
+        A job runs all methods of its replications: they share the clients and initial values. It
+        lasts minutes, by the seconds that the methods are known to take. Where methods have
+        different numbers of replications, the blocks of each begin and end with those of all.
+        """
+        numbers = {name: self.replications_of(name, setting) for name in self.methods_of(setting)}
+        first = 0
+        for end in sorted(set(numbers.values())):
+            methods = tuple(name for name, n in numbers.items() if n >= end)
+            size = self.block or self.costs.block(self.name, setting.dataset, methods)
+            for a in range(first, end, size):
+                yield Block(f"{a}-{min(a + size, end) - 1}", methods)
+            first = end
+
     def blocks_of(self, name: str, setting: Setting) -> list[str]:
         """Return the names of a method's blocks in a setting, such as ``"0-19"``."""
-        n = self.replications_of(name, setting)
-        return [f"{a}-{min(a + self.block, n) - 1}" for a in range(0, n, self.block)]
+        return [block.name for block in self.blocks(setting) if name in block.methods]
 
     def methods_of(self, setting: Setting) -> list[str]:
         """Return the methods that run in a setting."""
@@ -130,13 +168,52 @@ class Study:
         return replace(method, parameters=parameters)
 
 
+@dataclass(frozen=True)
+class RunKind:
+    """Jobs of a study that run the same methods: every block of every setting."""
+
+    study: str
+    methods: tuple[str, ...]
+    blocks: tuple[str, ...]
+    settings: tuple[str, ...]
+
+    def files(self, suffix: str) -> list[str]:
+        """Return the pattern of each method's file."""
+        return [f"results/{{study}}/{{setting}}/{m}/{{block}}{suffix}" for m in self.methods]
+
+
+def run_kinds(studies: Iterable[Study]) -> dict[str, RunKind]:
+    """Return the kinds of jobs that run methods, by a name: the study's and a number."""
+    found: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for study in studies:
+        for setting in study.settings.values():
+            blocks_by_methods: dict[tuple[str, ...], list[str]] = {}
+            for block in study.blocks(setting):
+                blocks_by_methods.setdefault(block.methods, []).append(block.name)
+            for methods, blocks in blocks_by_methods.items():
+                key = (study.name, methods, tuple(blocks))
+                found.setdefault(key, []).append(setting.folder)
+    number = Counter[str]()
+    kinds = {}
+    for (name, methods, names), settings in found.items():
+        number[name] += 1
+        kinds[f"run_{name}_{number[name]}"] = RunKind(name, methods, names, tuple(settings))
+    return kinds
+
+
 def replications_of(block: str) -> range:
     """Return the replications that a block's name stands for: ``"0-19"`` is 0, 1, ..., 19."""
     first, last = block.split("-")
     return range(int(first), int(last) + 1)
 
 
-def plan_study(name: str, paper: str, document: Document, methods: Mapping[str, Any]) -> Study:
+def plan_study(
+    name: str,
+    paper: str,
+    document: Document,
+    methods: Mapping[str, Any],
+    costs: Costs | None = None,
+) -> Study:
     """Resolve a study's configuration.
 
     Parameters
@@ -148,6 +225,8 @@ def plan_study(name: str, paper: str, document: Document, methods: Mapping[str, 
     methods : mapping
         The method entries of ``config/methods.yaml``; a registered method may do without. A study
         whose methods are ``registered`` runs all that can label the points of Gaussian data.
+    costs : Costs, optional
+        What replications take, to cut blocks by where the study names no size of them.
 
     Returns
     -------
@@ -175,10 +254,11 @@ def plan_study(name: str, paper: str, document: Document, methods: Mapping[str, 
         paper=paper,
         experiment=content["experiment"],
         replications=content["replications"],
-        block=content["block"],
+        block=content.get("block"),
         settings=settings,
         variants=variants_of(content),
         methods=planned,
+        costs=costs or Costs(),
     )
 
 

@@ -26,9 +26,9 @@ def report(path: str | os.PathLike, cell: str, statuses: list[str]) -> None:
     path : path-like
         The file.
     cell : str
-        Study, setting and method, with slashes between.
+        Study and setting, with a slash between.
     statuses : list of str
-        One status a replication, ``"ok"`` or what went wrong.
+        One status a replication of a method, ``"ok"`` or what went wrong.
     """
     ok = statuses.count("ok")
     with open(path, "a", encoding="utf-8") as stream:
@@ -43,8 +43,8 @@ class Progress:
     path : path-like
         Where jobs note what they have done; an old file is replaced.
     blocks : iterable of tuple (str, int)
-        The cell (study, setting and method, with slashes between) and the number of replications
-        of every block that will run.
+        The cell (study and setting, with a slash between) and the number of fits, a replication of
+        a method each, of every block that will run.
     bar : bool, default=True
         Whether a terminal may be given a bar; not where others write to it as well.
     stream : file, optional
@@ -63,8 +63,8 @@ class Progress:
         self._path.write_text("", encoding="utf-8")
         self._wanted: Counter[str] = Counter()
         self._n_blocks = 0
-        for cell, replications in blocks:
-            self._wanted[cell] += replications
+        for cell, fits in blocks:
+            self._wanted[cell] += fits
             self._n_blocks += 1
         self._n_done = 0
         self._started = time.monotonic()
@@ -93,11 +93,11 @@ class Progress:
         bad = f", {failed} failed" if failed else ""
         return (
             f"[{self._n_done}/{self._n_blocks} blocks, {duration(left)} left] {cell}: "
-            f"{ok + failed} of {self._wanted[cell]} replications done{bad}"
+            f"{ok + failed} of {self._wanted[cell]} fits done{bad}"
         )
 
     def _tally(self, cell: str) -> tuple[int, int]:
-        """Return how many replications of a cell this run has done, and how many failed."""
+        """Return how many fits of a cell this run has done, and how many failed."""
         notes = map(json.loads, self._path.read_text(encoding="utf-8").splitlines())
         mine = [(ok, failed) for name, ok, failed in notes if name == cell]
         return sum(ok for ok, _ in mine), sum(failed for _, failed in mine)

@@ -31,6 +31,11 @@ def source_hash(*modules: str) -> str:
     -------
     str
         16 hexadecimal digits. A comment changes it, code of another method does not.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If there is no such module: the hash of nothing would never change.
     """
     digest = hashlib.sha256()
     for name, path in sorted(source_files(*modules).items()):
@@ -46,6 +51,8 @@ def source_files(*modules: str) -> dict[str, Path]:
     """
     files: dict[str, Path] = {}
     for module in modules:
+        if _path(module) is None:
+            raise ModuleNotFoundError(f"no module {module!r} in {ROOT}: its code has no hash")
         for name in (module, *_modules_within(module)):
             files |= _closure(name)
         files |= _resources_within(module)

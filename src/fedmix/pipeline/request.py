@@ -20,8 +20,9 @@ from fedmix.configuration import (
 )
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods import use_plugins
+from fedmix.pipeline.choice import with_methods, with_metrics
 from fedmix.pipeline.configured import read_configuration
-from fedmix.pipeline.plan import Setting, Study
+from fedmix.pipeline.plan import RUNTIME, Setting, Study
 
 
 @dataclass(frozen=True)
@@ -91,16 +92,22 @@ def read_request(
         raise ConfigurationError(f"There is no preset {preset!r}. {nearest_names(preset, known)}")
     limits = {key: options[key] for key in ("replications", "block") if options[key]}
     studies = {name: replace(study, **limits) for name, study in known[preset].items()}
+    compared = [name for name, s in studies.items() if not configuration.papers[s.paper].is_paper]
+    studies = with_methods(studies, compared, options["methods"])
     present = {name: _without_missing(study, Path(workdir)) for name, study in studies.items()}
+    left_out = _left_out(studies, present)
+    if options["partial"] and not options["archive"]:
+        present = {name: _started(study, Path(workdir)) for name, study in present.items()}
     items = read_items(configuration.papers, configuration.changes[preset].items)
     planned = {name: item for name, item in items.items() if item.study in studies}
+    planned = with_metrics(planned, compared, options["metrics"])
     request = Request(
         options=options,
         studies=present,
         items=planned,
         datasets=configuration.datasets,
         papers=configuration.papers,
-        left_out=_left_out(studies, present),
+        left_out=left_out,
     )
     shown = {name: item for name, item in planned.items() if request.settings_of(item)}
     return replace(request, items=shown)
@@ -134,7 +141,15 @@ def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     def find(keys: Keys) -> str | None:
         return f"the command line (--config): {keys[0]}" if keys and keys[0] in given else None
 
-    validate(Document(values, (find, *file.finders)), schema)
+    document = Document(values, (find, *file.finders))
+    validate(document, schema)
+    timeout = values.get("replication_timeout")
+    if timeout and timeout > RUNTIME * 60:
+        raise ConfigurationError(
+            f"{document.place('replication_timeout')}: {timeout} s is more than the {RUNTIME} "
+            "minutes that a job is given: a replication that takes as long would end its job, each "
+            "time anew. Finished replications of a job that ran out of time are kept."
+        )
     return values
 
 
@@ -157,6 +172,16 @@ def _without_missing(study: Study, workdir: Path) -> Study:
         folder: setting
         for folder, setting in study.settings.items()
         if not setting.values.get("optional") or (workdir / embedded_path(setting.values)).is_file()
+    }
+    return replace(study, settings=settings)
+
+
+def _started(study: Study, workdir: Path) -> Study:
+    """Leave out settings of which nothing is finished: tables of the others are asked for."""
+    settings = {
+        folder: setting
+        for folder, setting in study.settings.items()
+        if any((workdir / "results" / study.name / folder).glob("*/*-*.parquet"))
     }
     return replace(study, settings=settings)
 

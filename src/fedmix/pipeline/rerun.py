@@ -9,7 +9,7 @@ from typing import Any
 
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.runner import Scenario, initial_values_of, read_scenario, run_replication
+from fedmix.experiments.runner import Scenario, read_scenario, run_replication, start_of
 from fedmix.pipeline.request import Request, embedded_path
 
 
@@ -30,10 +30,7 @@ class Rerun:
 
     def run(self) -> Outcome:
         """Return what the pipeline stores; no error is caught."""
-        problem = self.scenario.module.make_problem(
-            self.scenario.settings, self.scenario.data, self.scenario.streams(self.replication)
-        )
-        initial = initial_values_of(self.scenario, problem, self.replication)
+        problem, initial = start_of(self.scenario, self.replication)
         return run_replication(self.scenario, self.method, self.replication, problem, initial)
 
 

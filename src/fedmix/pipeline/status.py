@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.pipeline.forecast import Costs, read_costs
 from fedmix.pipeline.locking import is_locked
-from fedmix.pipeline.plan import Setting, Study
+from fedmix.pipeline.plan import Setting, Study, replications_of
 from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
 
@@ -65,10 +64,9 @@ def read_status(request: Request, workdir: str | Path = ".") -> list[CellStatus]
         By study, setting and method, in the configuration's order.
     """
     workdir = Path(workdir)
-    costs = read_costs(request, workdir)
     at_work = is_locked(workdir)
     return [
-        _cell_status(workdir, study, setting, method, costs, at_work)
+        _cell_status(workdir, study, setting, method, at_work)
         for study in request.studies.values()
         for setting in study.settings.values()
         for method in study.methods_of(setting)
@@ -76,16 +74,17 @@ def read_status(request: Request, workdir: str | Path = ".") -> list[CellStatus]
 
 
 def _cell_status(
-    workdir: Path, study: Study, setting: Setting, method: str, costs: Costs, at_work: bool
+    workdir: Path, study: Study, setting: Setting, method: str, at_work: bool
 ) -> CellStatus:
-    cell = f"{study.name}/{setting.folder}/{method}"
-    folder, logs = workdir / "results" / cell, workdir / "logs" / "run_method" / cell
+    place = f"{study.name}/{setting.folder}"
+    folder, logs = workdir / "results" / place / method, workdir / "logs" / "run_methods" / place
     blocks = study.blocks_of(method, setting)
     done = [b for b in blocks if (folder / f"{b}.parquet").exists()]
     started = [b for b in blocks if b not in done and (logs / f"{b}.log").exists()]
     errors = {b: _error_in(logs / f"{b}.log") for b in started}
     failed = [b for b in started if errors[b] or not at_work]
     bad, message = _failed_replications(folder / f"{b}" for b in done)
+    left = sum(len(replications_of(b)) for b in blocks if b not in done)
     if failed:
         message = errors[failed[0]] or _ENDED_SILENTLY
     return CellStatus(
@@ -98,8 +97,8 @@ def _cell_status(
         failed=len(failed),
         replications_failed=bad,
         message=message,
-        hours_used=costs.used(study, setting, method),
-        hours_left=sum(costs.hours(study, setting, method, b) for b in blocks if b not in done),
+        hours_used=sum(_seconds(folder / b) for b in done) / 3600,
+        hours_left=left * study.costs.seconds(study.name, setting.dataset, method) / 3600,
     )
 
 
@@ -121,6 +120,12 @@ def _failed_replications(blocks: Iterable[Path]) -> tuple[int, str]:
             message = rows.loc[rows["status"] != "ok", "message"].iloc[0]
         count += bad
     return count, message
+
+
+def _seconds(block: Path) -> float:
+    """Return the CPU seconds of a method's block."""
+    timings = block.with_name(f"{block.name}.timings.parquet")
+    return float(read_table(timings)["cpu_seconds"].sum()) if timings.exists() else 0.0
 
 
 def status_lines(cells: list[CellStatus], study: str | None = None) -> Iterator[str]:

@@ -19,9 +19,6 @@ from fedmix.errors import ConfigurationError
 VARIABLE = "FEDMIX_PLUGINS"
 GROUP = "fedmix.methods"
 
-#: Where Python looks for the modules of this package: in the folder, if there is one.
-__path__ = [os.environ[VARIABLE]] if os.environ.get(VARIABLE) else []
-
 
 def use_folder(folder: str | os.PathLike | None) -> None:
     """Look for methods in a folder from now on, here and in all processes started from here.
@@ -42,7 +39,7 @@ def use_folder(folder: str | os.PathLike | None) -> None:
             f"The folder of plug-ins {folder} is not there. Give plugins=<folder> (or {VARIABLE}) "
             "an existing folder with methods, or leave it out."
         )
-    __path__.clear()
+    __path__.clear()  # where Python looks for the modules of this package
     if folder:
         os.environ[VARIABLE] = str(Path(folder).resolve())
         __path__.append(os.environ[VARIABLE])
@@ -97,3 +94,6 @@ def _installed() -> dict[str, Path]:
             )
         found[point.module] = path
     return found
+
+
+use_folder(None)

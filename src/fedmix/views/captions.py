@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import inf
 from statistics import median
 from typing import TYPE_CHECKING
@@ -70,6 +70,11 @@ def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
 def written_by() -> str:
     """Say which code wrote a table or a figure."""
     return f"Commit {commit()}."
+
+
+def left_out(methods: Mapping[str, Sequence[str]]) -> str:
+    """Name the methods that did not run, by the reason."""
+    return " ".join(f"Not run, {reason}: {', '.join(own)}." for reason, own in methods.items())
 
 
 def best_explained(cells: pd.DataFrame) -> list[str]:

@@ -100,6 +100,8 @@ def _option_errors(options: Document, study: Vocabulary) -> Iterator[str]:
     for key in _COLUMNS:
         if key in content:
             yield from _unknown(options.place(key), "column", content[key], columns)
+    if "rank" in content:
+        yield from _unknown(options.place("rank"), "metric", content["rank"], study.metrics)
     if "x" in content:
         yield from _expression_errors(options, {*columns, *study.metrics})
     for key, value in content.get("where", {}).items():

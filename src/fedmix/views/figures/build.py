@@ -35,7 +35,7 @@ def build_figure(
     ----------
     item : mapping
         ``name, title, caption, builder, options, preset``; ``looks`` of the methods; ``variants``
-        and ``datasets``, which explain names.
+        and ``datasets``, which explain names; ``left_out``, methods that did not run, by reason.
     cells : DataFrame
         The frame of cells of the item's settings.
     outputs : iterable of path-like
@@ -80,5 +80,6 @@ def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
         "Hollow marks are the printed numbers." if cells["printed_mean"].notna().any() else "",
         captions.replications(cells, item["preset"], "in most cells"),
         captions.variants_explained(cells, item["variants"]),
+        captions.left_out(item["left_out"]),
         captions.written_by(),
     )

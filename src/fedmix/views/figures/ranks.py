@@ -1,73 +1,124 @@
-"""Mean ranks of methods over all settings, in one picture."""
+"""Mean ranks of methods over all settings beside the scores that they are made of."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fedmix.cells.derived import LOWEST_FIRST
 from fedmix.cells.ranks import critical_difference, data_of, mean_ranks
 from fedmix.views.figures.style import COLORS, looks_of
+from fedmix.views.tables.format import number
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_ABOVE = 2.2  # rows above the best method, for the critical difference and its value
+_PALE_FROM = 0.55  # share of the shades from which letters are dark
+
 
 def draw(
     cells: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], options: Mapping[str, Any]
 ) -> Figure:
-    """Draw mean ranks, a panel a metric, with intervals and the critical difference.
+    """Draw mean ranks with intervals and the critical difference, and scores, a row a metric.
 
     Parameters
     ----------
     cells : DataFrame
-        The item's rows of the frame of cells, with the metrics ``rank: <metric>``.
+        The item's rows of the frame of cells: metrics, and their ranks.
     looks : mapping of str to mapping
         The papers' methods are black, for each has a row of its own; a method without an entry
-        keeps its own colour and marker, so that it is found at a glance.
+        keeps its own colour and marker, in its name too, so that it is found at a glance.
     options : mapping
-        ``columns``: ``metric`` and ``title`` of each panel; ``same_data``: data set -> the one
-        whose points it shares.
+        ``rows``: ``metric``, ``rank`` and ``title`` of each row; ``same_data``: data set -> the one
+        whose points it shares; ``names``: what data sets are called.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Points are mean ranks, best on top; lines are 95 % bootstrap intervals over replications.
-        The bar on top is Nemenyi's critical difference over the independent data sets.
+        Left: points are mean ranks, best on top; lines are 95 % bootstrap intervals over
+        replications; the bar on top is Nemenyi's critical difference over the independent data
+        sets. Right: a heat map of mean scores, a column a setting, methods in the same order.
     """
     from matplotlib.figure import Figure
 
-    columns, same = options["columns"], options.get("same_data", {})
+    rows, same = options["rows"], options.get("same_data", {})
     n_data, n_methods = len(set(data_of(cells, same).values())), cells["method"].nunique()
-    figure = Figure(figsize=(4.6 * len(columns), 1.2 + 0.27 * n_methods))
-    axes = figure.subplots(1, len(columns), squeeze=False)
-    for axis, column in zip(axes[0], columns, strict=True):
-        _draw(axis, mean_ranks(cells, column["metric"], same), looks)
+    n_settings = cells["column"].nunique()
+    figure = Figure(figsize=(5.4 + 0.75 * n_settings, len(rows) * (2.2 + 0.27 * n_methods)))
+    axes = figure.subplots(
+        len(rows), 2, squeeze=False, sharey="row", width_ratios=(4.0, 0.75 * n_settings)
+    )
+    for (left, right), row in zip(axes, rows, strict=True):
+        ranked = mean_ranks(cells, row["rank"], same)
+        _draw_ranks(left, ranked, looks)
         if n_methods > 1:
-            _draw_critical_difference(axis, critical_difference(n_methods, n_data), n_methods)
+            _draw_critical_difference(left, critical_difference(n_methods, n_data), n_methods)
         data = "data set" if n_data == 1 else "independent data sets"
-        axis.set(title=column["title"])
-        axis.set_xlabel(f"mean rank over {n_data} {data} (1 is best)")
+        left.set(title=row["title"], xlabel=f"mean rank over {n_data} {data} (1 is best)")
+        scores = cells[cells["metric"] == row["metric"]]
+        lowest_is_best = row["rank"].startswith(LOWEST_FIRST)
+        order, names = list(ranked["method"]), options.get("names", {})
+        _draw_scores(right, scores, order, names, lowest_is_best)
+        right.set_title("means (brighter is better)", fontsize="small", fontweight="normal")
     return figure
 
 
-def _draw(axis: Axes, frame: pd.DataFrame, looks: Mapping[str, Mapping[str, str]]) -> None:
+def _draw_ranks(axis: Axes, frame: pd.DataFrame, looks: Mapping[str, Mapping[str, str]]) -> None:
     own = looks_of([name for name in frame["method"] if name not in looks], {})
     for place, row in enumerate(frame.itertuples()):
-        color = own[row.method].color if row.method in own else COLORS["black"]
-        marker = own[row.method].marker if row.method in own else "o"
+        style = own.get(row.method)
+        color, marker = (style.color, style.marker) if style else (COLORS["black"], "o")
+        size = 9 if style else 5
         axis.plot([row.low, row.high], [place, place], color=color, linestyle="-")
-        axis.plot(row.mean_rank, place, color=color, marker=marker)
+        axis.plot(row.mean_rank, place, color=color, marker=marker, markersize=size)
     axis.set_yticks(range(len(frame)), list(frame["label"]))
-    axis.set_ylim(len(frame) - 0.3, -1.8)
+    for label, method in zip(axis.get_yticklabels(), frame["method"], strict=True):
+        if method in own:
+            label.set(color=own[method].color, fontweight="bold")
+    axis.set_ylim(len(frame) - 0.5, -_ABOVE)
     axis.set_xlim(0.5, len(frame) + 0.5)
 
 
 def _draw_critical_difference(axis: Axes, width: float, n_methods: int) -> None:
     """Draw the bar as long as it is, or to the axis' end with an arrow where it is longer."""
-    end = min(1 + width, n_methods + 0.3)
-    axis.plot([1, end], [-0.9, -0.9], color="black", linestyle="-")
-    axis.plot(1, -0.9, color="black", marker="|")
-    axis.plot(end, -0.9, color="black", marker=">" if 1 + width > end else "|")
-    axis.text(1, -1.2, f"critical difference {width:.1f}", fontsize="x-small")
+    longest = n_methods - 1
+    fits = width <= longest
+    end, height = 1 + min(width, longest), -0.9
+    axis.plot([1, end], [height, height], color=COLORS["black"], linestyle="-")
+    axis.plot(1, height, color=COLORS["black"], marker="|")
+    axis.plot(end, height, color=COLORS["black"], marker="|" if fits else ">")
+    more = "" if fits else f", more than the {longest} between first and last"
+    text = f"critical difference {width:.1f}{more}"
+    axis.text(1, height - 0.35, text, fontsize="x-small", va="bottom")
+
+
+def _draw_scores(
+    axis: Axes,
+    scores: pd.DataFrame,
+    methods: list[str],
+    names: Mapping[str, str],
+    lowest_is_best: bool,
+) -> None:
+    """Draw a heat map, each mean in its place, brighter where it is better."""
+    wide = scores.pivot(index="method", columns="column", values="mean")
+    wide = wide.reindex(index=methods, columns=list(dict.fromkeys(scores["column"])))
+    image = axis.imshow(wide, aspect="auto", cmap="cividis_r" if lowest_is_best else "cividis")
+    low, high = image.get_clim()
+    for y, values in enumerate(wide.to_numpy(dtype=float)):
+        for x, value in enumerate(values):
+            shade = (value - low) / (high - low) if high > low else 0.0
+            dark = (1 - shade if lowest_is_best else shade) < _PALE_FROM
+            color = "white" if dark else COLORS["black"]
+            axis.text(x, y, number(value, 2), ha="center", va="center", fontsize=6, color=color)
+    heads = [_below_each_other(name, names) for name in wide.columns]
+    axis.set_xticks(range(len(heads)), heads, rotation=45, ha="right", fontsize="x-small")
+    axis.tick_params(left=False)
+    axis.grid(visible=False)
+    axis.spines["left"].set_visible(False)
+
+
+def _below_each_other(column: str, names: Mapping[str, str]) -> str:
+    return "\n".join(names.get(part, part) for part in column.split(", "))

@@ -25,8 +25,9 @@ COLORS = {
     "grey": "#8C8C8C",
 }
 # No paper's methods have these markers: a method without a look of its own is never mistaken for
-# one of theirs.
-_SPARE_MARKERS = ("H", "d", "8", "1", "2", "3", "4", "+", "x", "|")
+# one of theirs. Nor is it black or grey while there is a colour.
+_SPARE_MARKERS = ("H", "d", "8", "1", "2", "3", "4", "+", "x")
+_QUIET = ("black", "grey")
 _LINES = ("-", "--", "-.", ":")
 
 
@@ -88,9 +89,9 @@ def looks_of(
 
 def _look_by_name(name: str, taken: set[str]) -> MethodStyle:
     number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
-    palette = list(COLORS.values())
+    palette = [color for key, color in COLORS.items() if key not in _QUIET]
     number, first = divmod(number, len(palette))
-    in_turn = [*palette[first:], *palette[:first]]
+    in_turn = [*palette[first:], *palette[:first], *(COLORS[key] for key in _QUIET)]
     color = next((c for c in in_turn if c not in taken), in_turn[0])
     number, marker = divmod(number, len(_SPARE_MARKERS))
     return MethodStyle(color, _SPARE_MARKERS[marker], _LINES[number % len(_LINES)])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
 from fedmix.cells.scorecard import COUNTED, counts, printed_cells
 from fedmix.cells.verdicts import UNDECIDED, VERDICTS
-from fedmix.views.captions import in_words, replications, sentences, stand_in
+from fedmix.views.captions import best_explained, in_words
 from fedmix.views.page.contents import Page, items_named
-from fedmix.views.tables.build import blocks_of, notes
+from fedmix.views.tables.build import blocks_of, described, notes
 from fedmix.views.tables.format import is_missing
 from fedmix.views.tables.layout import Block, Entry
 
@@ -96,12 +96,8 @@ def table_views(
             {
                 "id": slug(table["name"]),
                 "title": table["title"],
-                "caption": sentences(
-                    stand_in(own, table["datasets"]),
-                    table["caption"],
-                    replications(own, table["preset"], "unless a cell says otherwise"),
-                ),
-                "notes": notes(table, own),
+                "caption": described(table, own),
+                "notes": [*best_explained(own), *notes(table, own)],
                 "printed": bool((own["printed_text"] != "").any()),
                 "variants": [
                     _variant_view(block, ranked[ranked["variant"] == block.variant], explanations)
@@ -244,6 +240,7 @@ def _cell_view(entry: Entry, explanations: Mapping[str, str]) -> dict[str, Any]:
     return {
         "anchor": name,
         "ours": entry.ours,
+        "best": entry.is_best,
         "theirs": entry.printed,
         "verdict": entry.verdict,
         "value": "" if is_missing(cell["mean"]) else cell["mean"],

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.methods.capabilities import obstacles
 from fedmix.revision import commit
 from fedmix.storage import write_text
 from fedmix.views import captions
@@ -30,10 +29,10 @@ def build_table(
     ----------
     item : mapping
         ``name, title, caption, options, preset``; ``variants`` and ``datasets``, which explain
-        names. Options are ``show`` and ``names`` (see :func:`fedmix.views.tables.layout.lay_out`)
-        or ``condensed`` (see :func:`fedmix.views.tables.layout.lay_out_condensed`), ``rows`` (what
-        the rows are), ``metrics`` (their names, where there are several) and ``left_out`` (whether
-        methods that cannot run are named).
+        names; ``left_out``, methods that did not run by the reason. Options are ``show`` and
+        ``names`` (see :func:`fedmix.views.tables.layout.lay_out`) or ``condensed`` (see
+        :func:`fedmix.views.tables.layout.lay_out_condensed`), ``rows`` (what the rows are) and
+        ``metrics`` (their names, where there are several).
     cells : DataFrame
         The frame of cells of the item's settings; what was not run is left out.
     outputs : iterable of path-like
@@ -67,7 +66,7 @@ def _csv(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
 
 def _markdown(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     table = as_text(blocks_of(item, cells), cells, item["options"].get("rows", ""))
-    return to_markdown(table, caption(item, cells), _below(item, cells))
+    return to_markdown(table, caption(item, cells), [*_brackets(cells), *_below(item, cells)])
 
 
 def _html(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
@@ -82,7 +81,7 @@ def _html(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
         corner=corner_of(blocks, item["options"].get("rows", "")),
         columns=blocks[0].columns,
         rows=text_rows(blocks, cells),
-        notes=_below(item, cells),
+        notes=[*_brackets(cells), *_below(item, cells)],
     )
 
 
@@ -95,7 +94,8 @@ def _latex(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
         for index in range(block.depth):
             part = block.only(index)
             metrics = list(dict.fromkeys(cell["metric"] for cell in part.cells()))
-            named = [block.variant] * (len(blocks) > 1) + metrics * (block.depth > 1)
+            parted = "metrics" in item["options"] or block.depth > 1
+            named = [block.variant] * (len(blocks) > 1) + metrics * parted
             tables.append(
                 to_latex(
                     part,
@@ -114,15 +114,21 @@ def _name_of(name: str, item: Mapping[str, Any]) -> str:
 
 
 def caption(item: Mapping[str, Any], cells: pd.DataFrame, of: Iterable[str] = ()) -> str:
-    """Return what stands above a table: its title, what stood in for its data, its caption and n.
+    """Return what stands above a table in a file of its own: its title and what it shows.
 
     ``of`` names the variant and the metric where the table has only one of several.
     """
-    named = list(of)
-    metrics = list(item["options"].get("metrics", {}).values())
-    several = cells["metric"].nunique() > 1 and metrics and not named
+    metrics = _metrics_named(item, cells)
+    named = list(of) or metrics * (len(metrics) == 1)
+    title = f"{item['title']}{''.join(f', {name}' for name in named)}."
+    return captions.sentences(title, described(item, cells, one_metric=bool(named)))
+
+
+def described(item: Mapping[str, Any], cells: pd.DataFrame, one_metric: bool = False) -> str:
+    """Return what a table shows: what stood in for its data, its caption, its metrics and n."""
+    metrics = _metrics_named(item, cells)
+    several = len(metrics) > 1 and not one_metric
     return captions.sentences(
-        f"{item['title']}{''.join(f', {name}' for name in named)}.",
         captions.stand_in(cells, item["datasets"]),
         item["caption"],
         f"In each place: {' / '.join(metrics)}." if several else "",
@@ -130,12 +136,24 @@ def caption(item: Mapping[str, Any], cells: pd.DataFrame, of: Iterable[str] = ()
     )
 
 
+def _metrics_named(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
+    """Return the metrics that are shown, where the item has names for them."""
+    if "metrics" not in item["options"]:
+        return []
+    return [_name_of(metric, item) for metric in dict.fromkeys(cells["metric"])]
+
+
 def _below(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
     """Return all that stands below a table in a file of its own."""
-    printed = any(not is_missing(text) for text in cells["printed_text"])
-    beside = ["In brackets, or below ours: the paper's, as printed."] if printed else []
+    plain = not item["options"].get("show")
+    spread = ["Means, and standard deviations in parentheses."] if plain else []
     best = captions.best_explained(cells)
-    return [*beside, *best, *notes(item, cells), captions.written_by()]
+    return [*spread, *best, *notes(item, cells), captions.written_by()]
+
+
+def _brackets(cells: pd.DataFrame) -> list[str]:
+    printed = any(not is_missing(text) for text in cells["printed_text"])
+    return ["In brackets: the paper's, as printed."] if printed else []
 
 
 def notes(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
@@ -144,11 +162,6 @@ def notes(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
         captions.variants_explained(cells, item["variants"]),
         captions.marks_explained(cells),
         captions.power(cells, item["direction"], item["options"].get("difference", "")),
+        captions.left_out(item["left_out"]),
     ]
-    if item["options"].get("left_out"):
-        skipped = obstacles()
-        lines += [
-            f"Not run, {reason}: {', '.join(n for n, own in skipped.items() if own == reason)}."
-            for reason in dict.fromkeys(skipped.values())
-        ]
     return [line for line in lines if line]

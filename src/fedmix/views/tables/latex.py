@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from fedmix.views.tables.layout import Block, Entry
 
@@ -63,8 +64,12 @@ _PATTERN = re.compile("|".join(map(re.escape, _REPLACED)))
 _NUMBER = re.compile(r"-?(\d+)(?:\.(\d+))?")
 _WITH_SPREAD = re.compile(r"(.*?)(?: \((.*)\))?")
 _MISSING = "–"
+_HEAD = 13  # characters of a column's head, as wide as "13.25 (11.20)"
 _BELOW = r"\\"
-_WIDTH = 78  # characters that a line of a one-column article has room for, in its footnotes' size
+# Sizes of letters, and how many of them a line of a one-column article has room for.
+_SIZES = {"footnotesize": 82, "scriptsize": 94}
+_SMALLEST = "scriptsize"
+_PARTS = 2  # what stands below each other before smaller letters are tried
 
 
 @dataclass(frozen=True)
@@ -113,14 +118,16 @@ def to_latex(
     Returns
     -------
     str
-        A ``table``. Columns that do not fit beside each other stand below each other.
+        A ``table``. Columns that do not fit beside each other stand below each other, and where
+        these would be many the letters are smaller.
     """
     lines = list(_lines(block, usual_n))
-    parts = [_tabular(corner, block.columns, lines, own) for own in _side_by_side(block, lines)]
+    size, beside = _fitted(block.columns, lines)
+    parts = [_tabular(corner, block.columns, lines, own) for own in beside]
     return "\n".join(
         [
             r"\begin{table}[tb]",
-            r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
+            rf"\centering\{size}\setlength{{\tabcolsep}}{{3pt}}",
             r"\sisetup{detect-weight, mode=text, group-minimum-digits=4}",
             rf"\caption{{{escape_latex(caption)}}}",
             rf"\label{{tab:{label}}}",
@@ -166,20 +173,27 @@ def _split(text: str) -> _Text:
     return _Text(value, f"({spread})" if spread else "")
 
 
-def _side_by_side(block: Block, lines: list[_Line]) -> Iterator[list[int]]:
+def _fitted(columns: list[str], lines: list[_Line]) -> tuple[str, list[list[int]]]:
+    """Return the largest letters in which few parts stand below each other, and their columns."""
+    found = {s: list(_side_by_side(columns, lines, width)) for s, width in _SIZES.items()}
+    size = next((s for s, parts in found.items() if len(parts) <= _PARTS), _SMALLEST)
+    return size, found[size]
+
+
+def _side_by_side(columns: list[str], lines: list[_Line], width: int) -> Iterator[list[int]]:
     """Yield the columns that fit beside each other, by their numbers."""
-    names = max(len(line.name) for line in lines)
+    free = width - max(len(line.name) for line in lines)
     here: list[int] = []
-    room = _WIDTH - names
-    for i, column in enumerate(block.columns):
+    room = free
+    for i, column in enumerate(columns):
         texts = [line.texts[i] for line in lines]
-        head = max(map(len, column.split(", ")))
-        width = 2 + max(head, max(len(t.value) + len(t.after) + 1 for t in texts))
-        if here and width > room:
+        head = max(map(len, _head_lines(column)))
+        taken = 2 + max(head, max(len(t.value) + len(t.after) + 1 for t in texts))
+        if here and taken > room:
             yield here
-            here, room = [], _WIDTH - names
+            here, room = [], free
         here.append(i)
-        room -= width
+        room -= taken
     yield here
 
 
@@ -209,9 +223,14 @@ def _name(name: str) -> str:
     return indent + escape_latex(name.strip())
 
 
+def _head_lines(column: str) -> list[str]:
+    """Return a column's name in lines hardly wider than a number with its spread."""
+    return [line for part in column.split(", ") for line in wrap(part, _HEAD) or [""]]
+
+
 def _head(column: str) -> str:
-    """Return a column's name, its parts below each other."""
-    parts = [escape_latex(part) for part in column.split(", ")]
+    """Return a column's name, its lines below each other."""
+    parts = [escape_latex(line) for line in _head_lines(column)]
     return parts[0] if len(parts) == 1 else rf"\shortstack{{{_BELOW.join(parts)}}}"
 
 
@@ -222,7 +241,8 @@ def _format(texts: list[_Text]) -> str:
     if not found or len(found) < len(sizes):
         return r"r@{\,}l"
     before, after = (max(parts) for parts in zip(*found, strict=True))
-    return rf"S[table-format={before}.{after}]@{{\,}}l"
+    sign = "-" * any(text.value.startswith("-") for text in texts)
+    return rf"S[table-format={sign}{before}.{after}]@{{\,}}l"
 
 
 def _cell(text: _Text) -> str:

@@ -10,9 +10,9 @@ from numpy.testing import assert_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from contract_cases import CASES, arguments, build, learned, make_clients
-from fedmix import Clients, methods
+from fedmix import methods
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.methods.base import FederatedEstimator, all_constraints, register
+from fedmix.methods.base import all_constraints
 from fedmix.methods.capabilities import constraints_of
 from fedmix.methods.constraints import violation
 
@@ -154,90 +154,3 @@ def test_a_value_that_is_not_allowed_names_method_parameter_value_and_what_is(na
             build(name, family, **{argument: wrong}).fit(clients)
         assert str(error.value).startswith(f"{name}: expected {argument} to be ")
         assert f"got {wrong!r}." in str(error.value)
-
-
-def test_a_method_without_a_constraint_for_a_parameter_cannot_be_registered():
-    class Careless(FederatedEstimator):
-        def __init__(self, n_moons=2, random_state=0):
-            self.n_moons, self.random_state = n_moons, random_state
-
-    with pytest.raises(ConfigurationError, match=r"Careless: .* differ in n_moons"):
-        register(Careless)
-
-
-@pytest.mark.parametrize(
-    ("alternatives", "good", "bad"),
-    [
-        (["integer >= 1"], [1, np.int32(7)], [0, 1.0, True, "1", None]),
-        (["number > 0 and <= 1"], [1, 0.5, np.float32(0.1)], [0, 1.1, np.nan, True, "0.5"]),
-        (["integers >= 1", None], [[1, 2], np.array([3]), None], [[0], [1.5], 3, "12"]),
-        (["boolean", {"own"}], [True, np.False_, "own"], [0, 1, "onw", None]),
-        (["array-like"], [[1], np.zeros(2)], ["ab", np.float64(1.0), {}, None]),
-        (["mapping", "string"], [{}, "a"], [[], 1]),
-        (["random_state"], [0, None, np.random.default_rng(0)], [-1, 1.5, "0"]),
-    ],
-)
-def test_an_alternative_holds_for_what_it_says(alternatives, good, bad):
-    assert not any(violation("M", "p", value, alternatives) for value in good)
-    assert all(violation("M", "p", value, alternatives) for value in bad)
-
-
-def test_a_wrong_word_comes_with_the_nearest_right_one():
-    told = violation("FFCM", "rule", "onw", [{"own", "published"}])
-    assert told == "FFCM: expected rule to be 'own' or 'published', got 'onw'. Did you mean 'own'?"
-
-
-def test_planning_reads_constraints_without_numerical_libraries():
-    import subprocess
-    import sys
-
-    code = (
-        "import sys\n"
-        "from fedmix.methods.capabilities import constraints_of\n"
-        "from fedmix.methods.constraints import violation\n"
-        "assert violation('FedGrEM', 'tol', -1, constraints_of('FedGrEM')['tol'])\n"
-        "assert not {'numpy', 'sklearn', 'numba', 'scipy'} & set(sys.modules)\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_clients_of_a_data_frame_keep_their_points_and_responses():
-    frame = pd.DataFrame(
-        {"site": ["b", "a", "b"], "x": [1, 2, 3], "y": [0.5, 0.25, 0.125], "z": [7.0, 8.0, 9.0]}
-    )
-    clients = Clients.from_frame(frame, by="site", response="z")
-    assert [x.tolist() for x in clients] == [[[2.0, 0.25]], [[1.0, 0.5], [3.0, 0.125]]]
-    assert clients.responses.tolist() == [8.0, 7.0, 9.0]
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "says"),
-    [
-        ({}, {"by": "clint"}, "no column 'clint'. Did you mean 'client'"),
-        ({}, {"response": "yy"}, "no column 'yy'"),
-        ({"x": ["a", "b"]}, {}, "Column 'x' holds"),
-        ({"client": [1, None]}, {}, "Column 'client' names no client in 1 rows"),
-        ({"x": [1.0, np.nan]}, {}, "Client 1: points hold NaN"),
-    ],
-)
-def test_a_data_frame_that_cannot_be_cut_names_the_column(change, options, says):
-    frame = pd.DataFrame({"client": [1, 2], "x": [1.0, 2.0], "y": [1.0, 2.0]} | change)
-    with pytest.raises(DataError, match=says):
-        Clients.from_frame(frame, **options)
-
-
-def test_data_frames_with_other_columns_are_refused():
-    one, other = pd.DataFrame({"a": [1.0], "b": [2.0]}), pd.DataFrame({"b": [1.0], "a": [2.0]})
-    with pytest.raises(DataError, match="Client 1 has the columns"):
-        Clients.from_arrays([one, other])
-
-
-@pytest.mark.parametrize(
-    ("groups", "says"),
-    [([0], "one group a point"), ([0, np.nan], "no group"), ([None, "a"], "cannot be sorted")],
-)
-def test_groups_that_do_not_fit_are_refused(groups, says):
-    with pytest.raises(DataError, match=says):
-        Clients.from_groups(
-            [[1.0], [2.0]], np.array(groups, dtype=object if None in groups else None)
-        )

@@ -1,0 +1,123 @@
+"""What a replication of a method takes: by it blocks are cut and runs are foretold.
+
+``config/costs.csv`` has it, as measured on one machine, a row a study, data set and method. A plan
+depends on this file alone, never on the machine: blocks have the same names everywhere.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+
+from fedmix.errors import ConfigurationError
+
+# In a method's place: what the methods of a replication share, its clients and initial values.
+SHARED = "shared"
+# In a study's place: the embedding of a data set, by its name in the method's.
+EMBEDDINGS = "embeddings"
+COLUMNS = ("study", "dataset", "method", "seconds", "memory", "benchmark")
+_JOB = 600.0  # seconds of work: short enough to be spread, and its start is less than a hundredth
+_UNKNOWN = 1.0  # seconds of a method of which nothing is known
+_SIZES = [digit * 10**power for power in range(6) for digit in (1, 2, 5)]
+
+Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one replication takes.
+
+    Parameters
+    ----------
+    seconds : float
+        CPU seconds on one core.
+    memory : float
+        Peak memory of its job, in MB.
+    benchmark : float
+        Seconds that the benchmark (:mod:`fedmix.pipeline.speed`) takes on the same machine.
+    """
+
+    seconds: float
+    memory: float
+    benchmark: float
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Known costs by study, data set (empty for simulations) and method."""
+
+    known: Mapping[Key, Cost] = field(default_factory=dict)
+
+    def seconds(self, study: str, dataset: str, method: str, unit: float | None = None) -> float:
+        """Return CPU seconds a replication: of this method here, else of its nearest relatives.
+
+        The nearest are the method in other data sets of the study, then in other studies, then the
+        whole study. What the methods share, and an embedding, costs nothing where nothing is known.
+
+        Parameters
+        ----------
+        study, dataset, method : str
+        unit : float, optional
+            Seconds that the benchmark takes on the machine in question; default is the machine
+            that the costs were measured on.
+        """
+        relatives: list[tuple[str | None, str | None, str | None]] = [(study, dataset, method)]
+        if study != EMBEDDINGS:
+            relatives.append((study, None, method))
+        if study != EMBEDDINGS and method != SHARED:
+            relatives += [(None, None, method), (study, None, None)]
+        for key in relatives:
+            near = self._like(key)
+            if near:
+                return fmean(c.seconds * (unit / c.benchmark if unit else 1.0) for c in near)
+        return 0.0 if method == SHARED or study == EMBEDDINGS else _UNKNOWN
+
+    def memory(self, study: str) -> float:
+        """Return the largest known memory of a job of a study in MB, or 0."""
+        return max((cost.memory for cost in self._like((study, None, None))), default=0.0)
+
+    def block(self, study: str, dataset: str, methods: Iterable[str]) -> int:
+        """Return for how many replications of some methods a job lasts minutes, ten at most.
+
+        It is 1, 2 or 5 times a power of ten, so that blocks keep their names when costs change a
+        little or replications are added.
+        """
+        seconds = sum(self.seconds(study, dataset, name) for name in (SHARED, *methods))
+        return max((n for n in _SIZES if n * seconds <= _JOB), default=1)
+
+    def _like(self, key: tuple[str | None, str | None, str | None]) -> list[Cost]:
+        return [
+            cost
+            for known, cost in self.known.items()
+            if all(wanted in (None, had) for wanted, had in zip(key, known, strict=True))
+            and (key[2] or known[2] != SHARED)
+        ]
+
+
+@cache
+def read_costs(path: Path) -> Costs:
+    """Read the known costs; there are none where the file is missing.
+
+    Raises
+    ------
+    ConfigurationError
+        Naming the line that is not as expected.
+    """
+    if not path.is_file():
+        return Costs()
+    known = {}
+    with open(path, encoding="utf-8", newline="") as stream:
+        for line, row in enumerate(csv.DictReader(stream), start=2):
+            try:
+                study, dataset, method, *numbers = (row[name] for name in COLUMNS)
+                known[study, dataset, method] = Cost(*map(float, numbers))
+            except (KeyError, TypeError, ValueError):
+                raise ConfigurationError(
+                    f"{path}:{line}: expected {', '.join(COLUMNS)}, the last three numbers, got "
+                    f"{', '.join(map(str, row.values()))}."
+                ) from None
+    return Costs(known)

@@ -1,0 +1,155 @@
+"""Finished replications that a later try of their block, or another block, takes over.
+
+A replication is taken over only if its key is the same: the hash of all that it was made from. So
+a block that was killed costs one replication, blocks of another size cost none, and of a block
+whose methods run together only the changed ones run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections import UserDict, defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedmix.errors import DataError
+from fedmix.experiments.runner import Fit
+from fedmix.pipeline.plan import replications_of
+from fedmix.storage import read_table, write_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+logger = logging.getLogger(__name__)
+_KEY = "made_from"
+_ROW = [
+    "round",
+    "metric",
+    "value",
+    "status",
+    "message",
+    "rounds",
+    "converged",
+    "floats_up",
+    "floats_down",
+]
+_TIMING = ["status", "seconds", "cpu_seconds", "shared_seconds", "warm"]
+
+
+def key_of(*parts: Any) -> str:
+    """Return the hash of what a replication is made from: parameters, code, data."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+class KeptFits(UserDict):
+    """The finished replications of a block, by method and replication.
+
+    Each that is added is written at once to ``<block>.partial.jsonl`` in the setting's folder.
+
+    Parameters
+    ----------
+    folder : path
+        ``results/<study>/<setting>``.
+    block : str
+        The block's name.
+    keys : mapping of str to str
+        Each method's key.
+    """
+
+    def __init__(self, folder: Path, block: str, keys: Mapping[str, str]):
+        super().__init__()
+        self._keys = keys
+        self._path = folder / f"{block}.partial.jsonl"
+        wanted = replications_of(block)
+        found = [*_unfinished(folder, keys), *_finished(folder, wanted, keys)]
+        self.data = {cell: fit for cell, fit in found if cell[1] in wanted}
+        if self.data:
+            logger.info("%d replications of methods are finished already", len(self.data))
+
+    def __setitem__(self, cell: tuple[str, int], fit: Fit) -> None:
+        super().__setitem__(cell, fit)
+        method, replication = cell
+        line = json.dumps([self._keys[method], method, replication, fit.rows, fit.timing])
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self._path, "a", encoding="utf-8") as stream:
+            stream.write(line + "\n")
+
+    def close(self) -> None:
+        """Delete the partial file: the block is done."""
+        self._path.unlink(missing_ok=True)
+
+
+def write_block(path: Path, results: pd.DataFrame, timings: pd.DataFrame, key: str) -> None:
+    """Write one method's block, and its key into the file of timings.
+
+    The key is away while the results change, so that it never stands beside those of other code.
+
+    Parameters
+    ----------
+    path : path
+        ``<block>.parquet``; the timings go to ``<block>.timings.parquet``.
+    results, timings : DataFrame
+    key : str
+    """
+    beside = _timings_of(path)
+    beside.unlink(missing_ok=True)
+    write_table(path, results)
+    timings.attrs[_KEY] = key
+    write_table(beside, timings)
+
+
+def _timings_of(path: Path) -> Path:
+    return path.with_name(f"{path.stem}.timings.parquet")
+
+
+def _unfinished(folder: Path, keys: Mapping[str, str]) -> Iterator[tuple[tuple[str, int], Fit]]:
+    """Yield what partial files hold; the last line may have been cut off."""
+    for path in sorted(folder.glob("*.partial.jsonl")):
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                key, method, replication, rows, timing = json.loads(line)
+            except ValueError:
+                continue
+            if keys.get(method) == key:
+                yield (method, replication), Fit(rows, timing)
+
+
+def _finished(
+    folder: Path, wanted: range, keys: Mapping[str, str]
+) -> Iterator[tuple[tuple[str, int], Fit]]:
+    """Yield what other blocks, or earlier tries of this one, hold of the wanted replications."""
+    for method, key in keys.items():
+        for path in sorted((folder / method).glob("*-*.parquet")):
+            if path.stem.endswith(".timings") or not _overlap(replications_of(path.stem), wanted):
+                continue
+            try:
+                timings = read_table(_timings_of(path))
+                if timings.attrs.get(_KEY) == key:
+                    yield from _fits(method, read_table(path), timings)
+            except (DataError, OSError):
+                continue  # damaged or being made: as if it were not there
+
+
+def _overlap(one: range, other: range) -> bool:
+    return max(one.start, other.start) < min(one.stop, other.stop)
+
+
+def _fits(
+    method: str, results: pd.DataFrame, timings: pd.DataFrame
+) -> Iterator[tuple[tuple[str, int], Fit]]:
+    rows = defaultdict(list)
+    for replication, row in _records(results, _ROW):
+        rows[replication].append(row)
+    for replication, timing in _records(timings, _TIMING):
+        yield (method, replication), Fit(rows[replication], timing)
+
+
+def _records(table: pd.DataFrame, names: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield replications and rows as a fit has them: plain values, no round for a final score."""
+    import pandas as pd
+
+    for replication, row in zip(table["replication"], table[names].to_dict("records"), strict=True):
+        yield int(replication), {k: None if v is pd.NA else v for k, v in row.items()}

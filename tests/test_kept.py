@@ -1,0 +1,120 @@
+"""Finished replications are taken over, and only by what they were made from."""
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.runner import Scenario, run_block, tables_of
+from fedmix.pipeline.kept import KeptFits, key_of, write_block
+from fedmix.storage import read_table
+
+METHODS = [Method("a", "Toy"), Method("b", "Toy")]
+KEYS = {"a": key_of("a"), "b": key_of("b")}
+
+
+@pytest.fixture
+def scenario(monkeypatch):
+    """A study that counts its fits in ``scenario.module.fits`` and can be killed in one."""
+    module = ModuleType("fedmix.experiments.toy")
+    module.fits, module.deadly = [], None
+
+    def run(method, setting, problem, initial, data, streams):
+        if (method.name, streams.replication) == module.deadly:
+            raise KeyboardInterrupt
+        module.fits.append((method.name, streams.replication))
+        score = float(streams.generator(method.name).standard_normal())
+        if streams.replication == 2:
+            raise RuntimeError("no luck")
+        return Outcome({"error": score, "other": 0.1 + 0.2}, 3, True, 4, 5, {"error": [score, 1]})
+
+    module.Settings, module.run = SimpleNamespace, run
+    module.make_problem = lambda *arguments: {}
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return Scenario("study", "default", "h0", "toy", {"h": 0.0})
+
+
+def run(scenario, folder, block, keys=KEYS):
+    """Do what a job does; return the replications that it ran."""
+    scenario.module.fits.clear()
+    first, last = map(int, block.split("-"))
+    replications = range(first, last + 1)
+    fits = KeptFits(folder, block, keys)
+    run_block(scenario, METHODS, replications, fits=fits)
+    for method in METHODS:
+        tables = tables_of(scenario, method, fits, replications)
+        write_block(folder / method.name / f"{block}.parquet", *tables, keys[method.name])
+    fits.close()
+    return list(scenario.module.fits)
+
+
+def bytes_of(folder, block):
+    return {m.name: (folder / m.name / f"{block}.parquet").read_bytes() for m in METHODS}
+
+
+def test_a_killed_block_costs_one_replication_and_ends_in_the_same_bytes(scenario, tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    everything = run(scenario, whole, "0-4")
+    scenario.module.deadly = ("b", 3)
+    with pytest.raises(KeyboardInterrupt):
+        run(scenario, killed, "0-4")
+    done = list(scenario.module.fits)
+    scenario.module.deadly = None
+    assert run(scenario, killed, "0-4") == everything[len(done) :]
+    assert bytes_of(killed, "0-4") == bytes_of(whole, "0-4")
+
+
+def test_a_line_that_was_cut_off_is_run_again(scenario, tmp_path):
+    scenario.module.deadly = ("a", 2)
+    with pytest.raises(KeyboardInterrupt):
+        run(scenario, tmp_path, "0-4")
+    partial = tmp_path / "0-4.partial.jsonl"
+    partial.write_text(partial.read_text()[:-20])
+    scenario.module.deadly = None
+    assert run(scenario, tmp_path, "0-4")[0] == ("b", 1)
+
+
+def test_the_partial_file_goes_when_the_block_is_done(scenario, tmp_path):
+    run(scenario, tmp_path, "0-1")
+    assert not list(tmp_path.glob("*.partial.jsonl"))
+
+
+def test_what_other_code_has_finished_is_never_taken(scenario, tmp_path):
+    run(scenario, tmp_path, "0-1")
+    changed = {**KEYS, "b": key_of("b, changed")}
+    assert run(scenario, tmp_path, "0-1", changed) == [("b", 0), ("b", 1)]
+    scenario.module.deadly = ("b", 3)
+    with pytest.raises(KeyboardInterrupt):
+        run(scenario, tmp_path, "2-4", changed)
+    scenario.module.deadly = None
+    unfinished = [("b", 2), ("b", 3), ("a", 4), ("b", 4)]
+    assert run(scenario, tmp_path, "2-4") == unfinished
+
+
+def test_blocks_of_another_size_run_nothing_again_and_hold_the_same_bytes(scenario, tmp_path):
+    small, large = tmp_path / "small", tmp_path / "large"
+    run(scenario, large, "0-5")
+    for block in ("0-2", "3-5"):
+        run(scenario, small, block)
+    assert run(scenario, small, "0-5") == []
+    assert bytes_of(small, "0-5") == bytes_of(large, "0-5")
+    assert run(scenario, small, "0-6") == [("a", 6), ("b", 6)]
+
+
+def test_results_whose_key_is_missing_or_damaged_are_run_again(scenario, tmp_path):
+    run(scenario, tmp_path, "0-1")
+    (tmp_path / "a/0-1.timings.parquet").unlink()
+    damaged = tmp_path / "b/0-1.parquet"
+    damaged.write_bytes(damaged.read_bytes()[:50])
+    assert len(run(scenario, tmp_path, "0-1")) == 4
+
+
+def test_the_key_is_not_in_the_results_which_other_code_may_give_as_well(scenario, tmp_path):
+    run(scenario, tmp_path / "one", "0-1")
+    run(scenario, tmp_path / "two", "0-1", {"a": key_of(1), "b": key_of(2)})
+    assert bytes_of(tmp_path / "one", "0-1") == bytes_of(tmp_path / "two", "0-1")
+    timings = read_table(tmp_path / "one/a/0-1.timings.parquet")
+    assert isinstance(timings, pd.DataFrame)
+    assert timings.attrs["made_from"] == KEYS["a"]
