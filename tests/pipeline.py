@@ -169,9 +169,9 @@ class Pipeline:
         for path in (self.work / SETTING).glob("*.*"):
             path.unlink()
 
-    def fits(self, log: str = "0-0") -> list[str]:
+    def fits(self, log: str = "0-0", setting: str = SETTING) -> list[str]:
         """Return the methods that the last job of one setting and block has run."""
-        path = self.work / SETTING.replace("results", "logs/run_methods", 1) / f"{log}.log"
+        path = self.work / setting.replace("results", "logs/run_methods", 1) / f"{log}.log"
         return re.findall(r"runner: (\S+), replication \d+: ", path.read_text())
 
     def edit(self, name: str, old: str, new: str) -> None:

@@ -182,11 +182,13 @@ def test_the_critical_difference_is_that_of_the_tables():
 
 
 def test_the_figure_names_every_method_and_the_critical_difference(ranked):
-    columns = [{"metric": "rank: ari", "title": "ARI"}]
-    axis = ranks.draw(ranked, {}, {"columns": columns}).axes[0]
+    cells = pd.concat([ranked, ranked.assign(metric="ari", column=ranked["setting"])])
+    rows = [{"metric": "ari", "rank": "rank: ari", "title": "ARI"}]
+    axis = ranks.draw(cells, {}, {"rows": rows}).axes[0]
     assert {text.get_text() for text in axis.get_yticklabels()} == {f"the {m}" for m in METHODS}
     value = critical_difference(3, 2)
-    assert [text.get_text() for text in axis.texts] == [f"critical difference {value:.1f}"]
+    told = f"critical difference {value:.1f}, more than the 2 between first and last"
+    assert [text.get_text() for text in axis.texts] == [told]
     assert max(axis.lines[-1].get_xdata()) <= axis.get_xlim()[1]
 
 

@@ -33,7 +33,7 @@ def test_its_table_shows_its_printed_numbers_as_printed(extended):
 
 
 def test_its_claims_and_its_discrepancy_are_judged(extended):
-    audit = extended.work / "results" / "audit"
+    audit = extended.work / "results" / "alone" / "audit"
     claims = (audit / "claims.csv").read_text(encoding="utf-8")
     for name in ("waveforms-k-fed-above", "waveforms-clients-do-not-matter"):
         assert name in claims

@@ -12,7 +12,8 @@ import pytest
 from pipeline import ROOT, Pipeline
 
 EXAMPLES = ROOT / "docs" / "examples"
-METHODS = ("LocalEM", "OneShotKMeans")
+#: The example's preset with two methods, the example's own by the name that it is registered by.
+TWO_METHODS = "    methods: [LocalEM, OneShotKMeans]\n"
 #: A plug-in may use another file of its folder.
 HELPED = "\nfrom fedmix.plugins.helper import factor  # noqa: E402, F401\n"
 pytestmark = pytest.mark.workflow
@@ -28,7 +29,10 @@ def extended(tmp_path_factory) -> Pipeline:
     text = (EXAMPLES / "one_shot_kmeans.py").read_text(encoding="utf-8")
     (folder / "one_shot_kmeans.py").write_text(text + HELPED, encoding="utf-8")
     (folder / "helper.py").write_text("factor = 1\n", encoding="utf-8")
-    shutil.copy(EXAMPLES / "mine.yaml", project / "config" / "presets")
+    presets = project / "config" / "presets"
+    shutil.copy(EXAMPLES / "mine.yaml", presets)
+    text = (EXAMPLES / "mine.yaml").read_text(encoding="utf-8")
+    (presets / "two.yaml").write_text(text + TWO_METHODS, encoding="utf-8")
     with open(project / "config" / "datasets.yaml", "a", encoding="utf-8") as registry:
         for example in ("blobs", "wards"):
             registry.write("\n" + (EXAMPLES / f"{example}.yaml").read_text(encoding="utf-8"))
@@ -66,47 +70,36 @@ def test_the_examples_appear_in_plan_results_tables_and_figures(extended):
 
 
 def test_a_table_with_a_column_of_clients_is_a_federated_data_set(extended):
-    """The wards are the clients: as many, with their own rows."""
+    """The wards are the clients, with their own rows."""
     result = "results/matrix/wards-contaminated1/LocalEM/0-1.parquet"
-    run(extended, result)
+    run(extended, result, preset="two")
     assert set(pd.read_parquet(extended.work / result)["status"]) == {"ok"}
-    problem = np.load(extended.work / "results/matrix/wards-contaminated1/partition/0-1.npz")
+    groups = np.load(extended.work / "data/raw/wards.npz")["groups"]
     rows = pd.read_csv(EXAMPLES / "wards.csv")
-    kept = np.diff(problem["0/train_offsets"]) + np.diff(problem["0/test_offsets"])
-    assert kept.tolist() == rows.groupby("ward").size().tolist()
+    assert np.bincount(groups).tolist() == rows.groupby("ward").size().tolist()
 
 
 def test_a_changed_plug_in_reruns_itself_alone(extended):
-    results = [f"results/matrix/blobs-contaminated1/{m}/0-1.parquet" for m in METHODS]
-    run(extended, *results)
-    own = {"run OneShotKMeans": 1}
+    """Named in a study as it is registered; a file that it uses counts as it does."""
+    setting = "results/matrix/blobs-contaminated0"
+    result = f"{setting}/OneShotKMeans/0-1.parquet"
+    run(extended, result, preset="two")
+    assert set(extended.fits("0-1", setting)) == {"LocalEM", "OneShotKMeans"}
     for name in ("helper.py", "one_shot_kmeans.py"):
         path = plugins_of(extended) / name
-        kept = path.read_text(encoding="utf-8")
-        path.write_text(kept + "# changed\n", encoding="utf-8")
-        assert extended.planned(*results, **options(extended)) == own
-        path.write_text(kept, encoding="utf-8")
-    assert not extended.planned(*results, **options(extended))
+        path.write_text(path.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+        run(extended, result, preset="two")
+        assert set(extended.fits("0-1", setting)) == {"OneShotKMeans"}
+    assert not extended.planned(result, **options(extended, preset="two"))
 
 
 def test_a_submitted_job_finds_the_plug_in(extended, queue, tmp_path):
     pipeline = extended.copy(tmp_path)
-    result = "results/matrix/blobs-contaminated0/OneShotKMeans/0-1.parquet"
-    pipeline.submit(queue, result, **options(pipeline))
+    result = "results/matrix/wards-contaminated1/OneShotKMeans/0-1.parquet"
+    (pipeline.work / result).unlink(missing_ok=True)
+    pipeline.submit(queue, result, **options(pipeline, preset="two"))
     assert set(pd.read_parquet(pipeline.work / result)["status"]) == {"ok"}
     assert "-N fedmix.run_" in (queue / "requests").read_text()
-
-
-def test_a_study_names_a_plug_in_as_it_is_registered(extended):
-    path = extended.project / "config/presets/mine.yaml"
-    kept = path.read_text(encoding="utf-8")
-    path.write_text(kept + "    methods: [LocalEM, OneShotKMeans]\n", encoding="utf-8")
-    planned = extended.planned("matrix_table", **options(extended))
-    path.write_text(kept, encoding="utf-8")
-    assert {name for name in planned if name.startswith("run ")} == {
-        "run LocalEM",
-        "run OneShotKMeans",
-    }
 
 
 @pytest.mark.parametrize(

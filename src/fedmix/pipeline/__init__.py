@@ -1,1 +1,1 @@
-"""The pipeline around the library: plan, costs, jobs, status, forecast, archive, provenance."""
+"""The pipeline around the library: plan, costs, jobs, status, forecast, archive and provenance."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
 from fedmix.cells.scorecard import COUNTED, counts, printed_cells
 from fedmix.cells.verdicts import UNDECIDED, VERDICTS
-from fedmix.views.captions import best_explained, in_words, replications, sentences, stand_in
+from fedmix.views.captions import best_explained, in_words
 from fedmix.views.page.contents import Page, items_named
-from fedmix.views.tables.build import blocks_of, notes
+from fedmix.views.tables.build import blocks_of, described, notes
 from fedmix.views.tables.format import is_missing
 from fedmix.views.tables.layout import Block, Entry
 
@@ -96,11 +96,7 @@ def table_views(
             {
                 "id": slug(table["name"]),
                 "title": table["title"],
-                "caption": sentences(
-                    stand_in(own, table["datasets"]),
-                    table["caption"],
-                    replications(own, table["preset"], "unless a cell says otherwise"),
-                ),
+                "caption": described(table, own),
                 "notes": [*best_explained(own), *notes(table, own)],
                 "printed": bool((own["printed_text"] != "").any()),
                 "variants": [

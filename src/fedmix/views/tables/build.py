@@ -111,22 +111,33 @@ def _name_of(name: str, item: Mapping[str, Any]) -> str:
 
 
 def caption(item: Mapping[str, Any], cells: pd.DataFrame, of: Iterable[str] = ()) -> str:
-    """Return what stands above a table: its title, what stood in for its data, its caption and n.
+    """Return what stands above a table in a file of its own: its title and what it shows.
 
     ``of`` names the variant and the metric where the table has only one of several.
     """
-    named = list(of)
-    shown = [_name_of(metric, item) for metric in dict.fromkeys(cells["metric"])]
-    told = "metrics" in item["options"] and not named
-    if told and len(shown) == 1:
-        named = shown
+    metrics = _metrics_named(item, cells)
+    named = list(of) or metrics * (len(metrics) == 1)
+    title = f"{item['title']}{''.join(f', {name}' for name in named)}."
+    return captions.sentences(title, described(item, cells, one_metric=bool(named)))
+
+
+def described(item: Mapping[str, Any], cells: pd.DataFrame, one_metric: bool = False) -> str:
+    """Return what a table shows: what stood in for its data, its caption, its metrics and n."""
+    metrics = _metrics_named(item, cells)
+    several = len(metrics) > 1 and not one_metric
     return captions.sentences(
-        f"{item['title']}{''.join(f', {name}' for name in named)}.",
         captions.stand_in(cells, item["datasets"]),
         item["caption"],
-        f"In each place: {' / '.join(shown)}." if told and len(shown) > 1 else "",
+        f"In each place: {' / '.join(metrics)}." if several else "",
         captions.replications(cells, item["preset"], "unless a cell says otherwise"),
     )
+
+
+def _metrics_named(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
+    """Return the metrics that are shown, where the item has names for them."""
+    if "metrics" not in item["options"]:
+        return []
+    return [_name_of(metric, item) for metric in dict.fromkeys(cells["metric"])]
 
 
 def _below(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:

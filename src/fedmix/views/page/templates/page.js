@@ -64,11 +64,12 @@ for (const filter of document.querySelectorAll(".filter")) {
 }
 
 // A table that is wider than its place says so, until its end is in sight.
-for (const box of document.querySelectorAll(".scroll")) {
-  const hint = () => {
-    box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
-  };
-  box.addEventListener("scroll", hint, { passive: true });
-  new IntersectionObserver(hint).observe(box);  // also when its variant is chosen
-  window.addEventListener("resize", hint);
-}
+const boxes = document.querySelectorAll(".scroll");
+const hint = (box) => {
+  box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
+};
+const hintAll = () => boxes.forEach(hint);
+boxes.forEach((box) => box.addEventListener("scroll", () => hint(box), { passive: true }));
+window.addEventListener("resize", hintAll);
+document.addEventListener("click", hintAll); // another variant, or opened details
+hintAll();
