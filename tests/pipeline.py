@@ -22,6 +22,9 @@ WORKFLOW = (
     "src",
     "data/published",
     "environment.yml",
+    "requirements.lock",
+    "LICENSE",
+    "CITATION.cff",
 )
 
 SETTING = "results/fedgrem_real/paper_like.digits-contaminated0"

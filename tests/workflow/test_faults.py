@@ -117,7 +117,7 @@ def test_a_truncated_raw_file_is_named_and_remade(pipeline):
 
 
 @needs_root
-def test_a_full_disk_is_told_and_costs_one_job(pipeline):
+def test_a_full_disk_is_told_and_costs_no_replication(pipeline):
     expected = pipeline.results()
     pipeline.forget_runs()
     full = pipeline.work / SETTING / "FedGrEM"
@@ -131,8 +131,9 @@ def test_a_full_disk_is_told_and_costs_one_job(pipeline):
         subprocess.run(["umount", full], check=True)
     assert failed.returncode != 0
     assert "No space left on device" in failed.stdout
-    assert (pipeline.work / SETTING / "LocalEM/0-0.parquet").exists()
+    assert (pipeline.work / SETTING / "0-0.partial.jsonl").exists()
     pipeline.run(COLLECTED)
+    assert pipeline.fits() == []
     assert pipeline.results() == expected
 
 
