@@ -30,7 +30,7 @@ def made_up(item):
             plain = {k: v for k, v in method.parameters.items() if not is_list(v)}
             named = {"method": name, "label": method.label}
             named |= {f"method_{k}": v for k, v in plain.items()}
-            named |= {"row": values.get("setting_dataset", "")}
+            named |= {"row": values.get("setting_dataset", ""), "column": setting.name}
             rows += [{**place, **named, "metric": m} for m in item.metrics_of(name)]
     return frame([{**row, "item": item.name} | numbers(1.0 + i) for i, row in enumerate(rows)])
 
@@ -79,7 +79,9 @@ def test_a_figure_has_one_range_of_y_a_row_and_no_colour_twice(item):
 
 def drawn_on(axis):
     """Return the numbers that a panel shows."""
-    return tuple(tuple(map(tuple, line.get_xydata().round(9))) for line in axis.get_lines())
+    lines = (tuple(map(tuple, line.get_xydata().round(9))) for line in axis.get_lines())
+    images = (tuple(map(tuple, image.get_array())) for image in axis.get_images())
+    return (*lines, *images)
 
 
 @pytest.mark.parametrize("item", FIGURES.values(), ids=FIGURES)
