@@ -20,7 +20,17 @@ def rule_graph() -> str:
         finished = subprocess.run(
             list(map(str, command)), cwd=ROOT, capture_output=True, text=True, check=True
         )
-    return finished.stdout[finished.stdout.index("digraph") :]
+    return merged(finished.stdout[finished.stdout.index("digraph") :])
+
+
+def merged(graph: str) -> str:
+    """Return the graph with the rules that run methods, one a combination of them, as one."""
+    runs = re.findall(r'(\d+)\[label = "run_\w+_\d+"', graph)
+    for number in runs[1:]:
+        graph = re.sub(rf"^\s*{number}\[.*\n", "", graph, flags=re.M)
+        graph = re.sub(rf"\b{number}\b(?= ->)|(?<=-> ){number}\b", runs[0], graph)
+    graph = re.sub(r'label = "run_\w+_\d+"', 'label = "run_methods"', graph)
+    return "\n".join(dict.fromkeys(graph.splitlines())) + "\n"
 
 
 def rules_in_graph(graph: str) -> set[str]:

@@ -26,7 +26,7 @@ _SCHEMAS = {
     "figures": "`config/papers/<paper>/figures.yaml`",
     "claims": "`config/papers/<paper>/claims.yaml`",
     "discrepancies": "`config/papers/<paper>/discrepancies.yaml`",
-    "protocols": "`config/papers/<paper>/protocols.yaml`",
+    "protocols": "`config/papers/<paper>/protocols/*.yaml`",
 }
 # scikit-learn adds these to every estimator; nothing here routes metadata.
 _NO_ROUTING = "   :exclude-members: set_fit_request, set_predict_request, set_score_request\n"

@@ -17,7 +17,7 @@ from fedmix.cells import items, papers
 from fedmix.cells.claims import read_claims
 from fedmix.cells.discrepancies import read_discrepancies
 from fedmix.cells.protocols import space
-from fedmix.cells.protocols.space import read_space
+from fedmix.cells.protocols.space import read_searches
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline import configured
 from fedmix.pipeline.configured import read_configuration
@@ -163,7 +163,7 @@ def fingerprint():
             [items.read_items(found.papers, preset.items) for preset in found.changes.values()],
             read_claims(found.papers),
             read_discrepancies(found.papers),
-            [read_space(paper, preset) for paper in found.papers.values() for preset in SEARCHES],
+            [read_searches(found.papers, preset) for preset in SEARCHES],
             read_options(CONFIG, configuration.read_yaml(CONFIG / "config.yaml")),
         ]
     )

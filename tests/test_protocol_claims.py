@@ -14,29 +14,25 @@ from fedmix.cells.protocols.design import draw_protocols
 from fedmix.cells.protocols.kept import Search, keep, read_search
 from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols
 from fedmix.cells.protocols.score import printed_cells, score_protocols
-from fedmix.cells.protocols.space import Rung, Space, read_space
+from fedmix.cells.protocols.space import Claim, Rung, Space, read_searches
 from fedmix.errors import DataError
 from synthetic_results import PUBLISHED, cells, results_and_timings, shipped_items
 
 ROOT = Path(__file__).parents[1]
 TABLE, DRAWN = "fedgrem_table1", 64
-LABELS = {"LocalEM": "Local-EM", "LocalGradientEM": "Local-GrEM"} | {
-    "PooledEM": "Pooled-EM",
-    "PooledGradientEM": "Pooled-GrEM",
-}
 LEADS = ("tenth", "none")  # scalings with which FedGrEM has its printed lead in the made-up search
 
 
 @pytest.fixture(scope="module")
 def space() -> Space:
-    whole = read_space(read_papers(ROOT / "config")["fedgrem"], "reproduction")
+    whole = read_searches(read_papers(ROOT / "config"), "reproduction")["fedgrem"]
     rungs = [Rung(DRAWN, 2, 16, rows=1), Rung(8, 3, 4)]
     return replace(whole, tables={TABLE: whole.tables[TABLE]}, rungs=rungs)
 
 
 @pytest.fixture(scope="module")
 def printed(space) -> pd.DataFrame:
-    return printed_cells(space, shipped_items(), LABELS, PUBLISHED)[TABLE]
+    return printed_cells(space, shipped_items(), PUBLISHED)[TABLE]
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +64,7 @@ def kept(space, printed, design) -> dict[str, pd.DataFrame]:
 
 
 def search_of(space: Space, kept: dict[str, pd.DataFrame]) -> Search:
-    return Search(space, kept["protocols"], kept["runs"], shipped_items(), LABELS, PUBLISHED)
+    return Search(space, kept["protocols"], kept["runs"], shipped_items(), PUBLISHED)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +90,7 @@ def test_the_nearest_protocol_is_a_variant_beside_the_print(search, printed):
 
 def test_the_share_is_that_of_the_searchs_own_scores(search, printed, evaluated):
     first = search.runs[search.runs["kind"] == "drawn"].rename(columns={"row": "n_contaminated"})
-    lowest = score_protocols(first, printed, "FedGrEM")["lowest"].mean()
+    lowest = score_protocols(first, printed, Claim("FedGrEM"))["lowest"].mean()
     assert 0 < lowest < 1
     remarks = " ".join(evaluated.loc["fedgrem-pendigits-lowest", "remarks"])
     assert f"it holds in {lowest:.0%} of {DRAWN} protocols (put to pen digits, n_contam" in remarks
@@ -144,7 +140,7 @@ def test_a_method_that_diverged_is_behind_all_others(space, kept):
 def test_what_is_kept_is_read_as_it_was_written(tmp_path, space, kept, search):
     for name, part in kept.items():
         part.to_csv(tmp_path / f"{name}.csv", index=False)
-    found = read_search(tmp_path, space, shipped_items(), LABELS, PUBLISHED)
+    found = read_search(tmp_path, space, shipped_items(), PUBLISHED)
     pd.testing.assert_frame_equal(found.nearest_cells(), search.nearest_cells())
     pd.testing.assert_frame_equal(found.choices, search.choices)
 
@@ -153,7 +149,7 @@ def test_a_search_of_another_space_is_refused(tmp_path, space, kept):
     for name, part in kept.items():
         part.drop(columns="scaling", errors="ignore").to_csv(tmp_path / f"{name}.csv", index=False)
     with pytest.raises(DataError, match="no column 'scaling'"):
-        read_search(tmp_path, space, shipped_items(), LABELS, PUBLISHED)
+        read_search(tmp_path, space, shipped_items(), PUBLISHED)
     other = replace(space, tables={})
     with pytest.raises(DataError, match="unknown table 'fedgrem_table1'"):
-        read_search(tmp_path, other, shipped_items(), LABELS, PUBLISHED)
+        read_search(tmp_path, other, shipped_items(), PUBLISHED)

@@ -7,7 +7,9 @@ import pytest
 from fedmix import methods
 from fedmix.data import Dataset
 from fedmix.errors import DivergenceError
-from fedmix.protocols import Protocol, run_protocols
+from fedmix.experiments.base import Method
+from fedmix.experiments.runner import Scenario, run_replication, start_of
+from fedmix.protocols import Bench, Protocol
 
 SETTING = {
     "dataset": "blobs",
@@ -34,11 +36,14 @@ def protocol(name, parameters=None, **setting):
         "contamination": "simulation",
         "contaminated": "last",
     }
-    return Protocol(name, chosen | setting, parameters or {"LocalEM": {}, "FedEM": {}})
+    parameters = parameters or {"LocalEM": {}, "FedEM": {}}
+    return Protocol(name, chosen | setting, [Method(m, m, own) for m, own in parameters.items()])
 
 
-def run(protocols, cells=((0, 0), (2, 0), (0, 1))):
-    return run_protocols("study", SETTING, protocols, cells, blobs())
+def run(protocols, cells=((0, 0), (2, 0), (0, 1)), data=None):
+    metrics = {m.name: "misclustering" for p in protocols for m in p.methods}
+    bench = Bench("real_clustering", "study", "n_contaminated", SETTING, metrics)
+    return bench.run(protocols, cells, data or blobs())
 
 
 def test_sharing_work_changes_no_result():
@@ -67,9 +72,7 @@ def test_contamination_is_nothing_to_the_clean_row():
 
 def test_local_methods_score_good_clients_as_in_the_clean_row():
     # The last two of five clients are contaminated; what the first three learn stays the same.
-    data = blobs()
-    local = {"LocalEM": {}}
-    runs = run_protocols("study", SETTING, [protocol("a", local)], [(0, 0), (2, 0)], data)
+    runs = run([protocol("a", {"LocalEM": {}})], [(0, 0), (2, 0)])
     clean, contaminated = runs["value"]
     assert abs(clean - contaminated) < 0.1
     assert 0 <= contaminated < 0.1
@@ -88,7 +91,7 @@ def test_parameters_in_units_of_the_data_follow_its_scale():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(methods.FedGrEM, "fit", fit)
         for data in (blobs(), big):
-            run_protocols("study", SETTING, [protocol("a", parameters)], [(0, 0)], data)
+            run([protocol("a", parameters)], [(0, 0)], data)
     assert seen[1] == pytest.approx(1000 * seen[0])
 
 
@@ -100,3 +103,50 @@ def test_fit_that_diverged_is_missing_and_the_others_go_on(monkeypatch):
     runs = run([protocol("a")], [(0, 0)]).set_index("method")["value"]
     assert np.isnan(runs["FedEM"])
     assert np.isfinite(runs["LocalEM"])
+
+
+SIMULATION = {
+    "model": "gaussian",
+    "n_clients": 4,
+    "n_points": {"gaussian": 100, "regression": 100},
+    "outlier": {"gaussian": {"mean": 2.0, "variance": 3.0}, "regression": {"coefficient": 3.0}},
+    "initialization": {"gaussian": "eee", "regression": "regression"},
+    "density_floor": {"gaussian": None, "regression": None},
+    "max_rounds": 20,
+    "tol": 1e-4,
+}
+
+
+def simulate(protocols, h=(0.0, 1.0)):
+    metrics = {m.name: "means_error" for p in protocols for m in p.methods}
+    bench = Bench("mixture_simulation", "study", "h", SIMULATION, metrics)
+    return bench.run(protocols, [(value, 0) for value in h], {})
+
+
+def test_any_experiment_runs_as_it_does_by_itself():
+    steps = [Method(f"F{step}", "FedGrEM", {"step_scale": step}) for step in (0.6, 0.9)]
+    runs = simulate([Protocol("a", {}, steps)])
+    assert list(runs) == ["protocol", "h", "replication", "method", "value"]
+    for row in runs.to_dict("records"):
+        own = Scenario("study", "", "simulated", "mixture_simulation", SIMULATION | {"h": row["h"]})
+        method = next(m for m in steps if m.name == row["method"])
+        outcome = run_replication(own, method, 0, *start_of(own, 0))
+        assert row["value"] == outcome.metrics["means_error"]
+
+
+def test_protocols_of_any_experiment_fill_settings():
+    local = [Method("LocalEM", "LocalEM", {"max_rounds": 0})]
+    ways = ("best_of_50_orders", "first_client", "truth", "none")
+    protocols = [Protocol(way, {"alignment": way}, local) for way in ways]
+    logs = [Protocol("logs", {"log_errors": True}, local)]
+    runs = simulate(protocols + logs).set_index(["protocol", "h"])["value"]
+    for way in ways:  # a local fit's error is taken under the best order of its own
+        assert runs[way].tolist() == pytest.approx(runs["truth"].tolist())
+    assert np.exp(runs["logs"]).tolist() == pytest.approx(runs["truth"].tolist())
+
+
+def test_alignment_matters_to_what_is_pooled():
+    pooled = [Method("TGMM", "TGMM", {})]
+    protocols = [Protocol(way, {"alignment": way}, pooled) for way in ("truth", "none")]
+    runs = simulate(protocols).set_index(["protocol", "h"])["value"]
+    assert (runs["truth"] < runs["none"]).all()

@@ -1,3 +1,5 @@
+import pytest
+
 from fedmix.pipeline import provenance
 
 
@@ -53,3 +55,8 @@ def test_what_only_a_type_checker_imports_is_not_behind_a_result():
     files = set(provenance._closure("fedmix.experiments.real_clustering"))
     assert "selection.py" in files
     assert "methods/fedgrem.py" not in files
+
+
+def test_code_that_is_not_there_has_no_hash():
+    with pytest.raises(ModuleNotFoundError, match="no module 'fedmix.methods.nowhere'"):
+        provenance.source_hash("fedmix.methods.fedgrem", "fedmix.methods.nowhere")

@@ -13,6 +13,8 @@ from fedmix.__main__ import main
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.choice import left_out
+from fedmix.pipeline.forecast import forecast
+from fedmix.pipeline.plan import replications_of, run_kinds
 from fedmix.pipeline.request import embedded_path, read_request
 
 ROOT = Path(__file__).parents[1]
@@ -69,6 +71,60 @@ def test_one_replication_number_overrides_every_study(tmp_path):
         for setting in study.settings.values():
             for method in study.methods_of(setting):
                 assert study.blocks_of(method, setting) == ["0-2", "3-5", "6-6"]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_blocks_hold_each_replication_of_each_method_once(tmp_path, preset):
+    request = read_request(ROOT / "config", options(preset=preset), tmp_path)
+    for study in request.studies.values():
+        for setting in study.settings.values():
+            for method in study.methods_of(setting):
+                planned = [r for b in study.blocks_of(method, setting) for r in replications_of(b)]
+                assert planned == list(range(study.replications_of(method, setting)))
+
+
+def test_the_paper_preset_is_few_jobs_that_last_minutes(tmp_path):
+    """At most 2,500, none much longer than ten minutes, nine tenths of the time at work."""
+    told = forecast(read_request(ROOT / "config", options(preset="paper"), tmp_path))
+    assert sum(study.jobs for study in told.studies) + told.views <= 2500
+    assert max(study.longest for study in told.studies) <= 900
+    starts = sum(study.starts for study in told.studies)
+    assert starts <= 0.1 * told.hours
+
+
+def test_each_block_of_a_setting_is_run_by_one_rule_alone(tmp_path):
+    request = read_request(ROOT / "config", options(preset="paper"), tmp_path)
+    kinds = run_kinds(request.studies.values()).values()
+    for study in request.studies.values():
+        for setting in study.settings.values():
+            for block in study.blocks(setting):
+                found = [
+                    kind.methods
+                    for kind in kinds
+                    if kind.study == study.name
+                    and setting.folder in kind.settings
+                    and block.name in kind.blocks
+                ]
+                assert found == [block.methods]
+
+
+def test_partial_asks_for_nothing_of_settings_that_never_started(tmp_path):
+    chosen = options(preset="quick", partial=True)
+    assert not any(
+        s.settings for s in read_request(ROOT / "config", chosen, tmp_path).studies.values()
+    )
+    started = tmp_path / "results/fedgem_radius/as_coded.nominal-v0.1/FedGEM/0-2.parquet"
+    started.parent.mkdir(parents=True)
+    started.touch()
+    request = read_request(ROOT / "config", chosen, tmp_path)
+    assert {f for s in request.studies.values() for f in s.settings} == {"as_coded.nominal-v0.1"}
+    assert {item.study for item in request.items.values()} == {"fedgem_radius"}
+
+
+def test_a_replication_may_not_take_longer_than_its_job(tmp_path):
+    with pytest.raises(ConfigurationError, match="replication_timeout: 7201 s is more than"):
+        read_request(ROOT / "config", options(replication_timeout=7201), tmp_path)
+    read_request(ROOT / "config", options(replication_timeout=None), tmp_path)
 
 
 def test_optional_settings_wait_for_their_embedding(folder, tmp_path):

@@ -137,29 +137,35 @@ def read_table(path: str | os.PathLike, remade: bool = True) -> pd.DataFrame:
 
 
 def concatenate(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """Read parquet files and stack them; no file gives an empty frame.
-
-    A column that mixes numbers, text and truth values holds text: a parameter may be a number for
-    one method and a rule's name for the next.
+    """Read parquet files and stack them as :func:`stacked` does.
 
     Raises
     ------
     DataError
         Naming the first file that is damaged.
     """
+    return stacked(map(read_table, paths))
+
+
+def stacked(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Stack tables; none gives an empty one.
+
+    A column that mixes numbers, text and truth values holds text: a parameter may be a number for
+    one method and a rule's name for the next.
+    """
     import pandas as pd
 
-    frames = [frame for frame in map(read_table, paths) if len(frame)]
+    frames = [frame for frame in tables if len(frame)]
     if not frames:
         return pd.DataFrame()
-    stacked = pd.concat(frames, ignore_index=True)
-    for name, column in stacked.items():
+    stack = pd.concat(frames, ignore_index=True)
+    for name, column in stack.items():
         if column.dtype != object:
             continue
         kinds = {isinstance(v, bool) or type(v) for v in column.dropna()}
         if len(kinds - {int, float}) + bool(kinds & {int, float}) > 1:
-            stacked[name] = column.map(str, na_action="ignore")
-    return stacked
+            stack[name] = column.map(str, na_action="ignore")
+    return stack
 
 
 def _damaged(path: str | os.PathLike, error: Exception, remade: bool = True) -> str:

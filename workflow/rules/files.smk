@@ -95,6 +95,8 @@ def unknown_target(wildcards):
     elsewhere = [name for name in preset_names() if wildcards.target in targets_of(name)]
     if elsewhere:
         hint = f"It belongs to --config preset={' or preset='.join(elsewhere)}."
+    if config["partial"]:
+        hint += " With partial=true, only what has a finished block is there."
     raise WorkflowError(
         f"There is no target {wildcards.target!r} in the preset {config['preset']!r}. {hint}"
     )

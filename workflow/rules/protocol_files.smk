@@ -1,29 +1,29 @@
 # From a search's wildcards to its files and parameters.
 
-from fedmix.cells.protocols.space import read_space
+from fedmix.cells.protocols.space import read_searches
 
-SEARCHES = {
-    key: space
-    for key, paper in REQUEST.papers.items()
-    if (space := read_space(paper, config["preset"]))
-}
-SEARCH = "results/protocols/{paper}"
+try:
+    SEARCHES = read_searches(REQUEST.papers, config["preset"])
+except FedmixError as error:
+    raise WorkflowError(str(error)) from None
+
+SEARCH = "results/protocols/{search}"
 # The first rung is the same for all that is searched for.
 EVERY = "every"
 
 
 wildcard_constraints:
-    paper="|".join(SEARCHES) or "none",
+    search="|".join(SEARCHES) or "none",
     target="[a-z0-9_]+",
     table="[a-z0-9_]+",
     rung=r"\d+",
 
 
-def protocol_runs(paper, target, rungs):
+def protocol_runs(search, target, rungs):
     """Every block that some rungs run for a target."""
-    space = SEARCHES[paper]
+    space = SEARCHES[search]
     return [
-        f"results/protocols/{paper}/{target if rung else EVERY}/rung{rung}/{table}/{block}.parquet"
+        f"results/protocols/{search}/{target if rung else EVERY}/rung{rung}/{table}/{block}.parquet"
         for rung in rungs
         for table in space.targets[target]
         for block in space.rungs[rung].blocks()
@@ -31,29 +31,29 @@ def protocol_runs(paper, target, rungs):
 
 
 def earlier_runs(wildcards):
-    return protocol_runs(wildcards.paper, wildcards.target, range(int(wildcards.rung)))
+    return protocol_runs(wildcards.search, wildcards.target, range(int(wildcards.rung)))
 
 
 def first_runs(wildcards):
-    return protocol_runs(wildcards.paper, wildcards.target, [0])
+    return protocol_runs(wildcards.search, wildcards.target, [0])
 
 
 def later_runs(wildcards):
-    rungs = range(1, len(SEARCHES[wildcards.paper].rungs))
-    return protocol_runs(wildcards.paper, wildcards.target, rungs)
+    rungs = range(1, len(SEARCHES[wildcards.search].rungs))
+    return protocol_runs(wildcards.search, wildcards.target, rungs)
 
 
 def all_choices(wildcards):
     """Each rung's protocols."""
-    folder = f"results/protocols/{wildcards.paper}"
-    rungs = range(1, len(SEARCHES[wildcards.paper].rungs))
+    folder = f"results/protocols/{wildcards.search}"
+    rungs = range(1, len(SEARCHES[wildcards.search].rungs))
     later = [f"{folder}/{wildcards.target}/rung{rung}.csv" for rung in rungs]
     return [f"{folder}/design.csv", *later]
 
 
 def chosen_protocols(wildcards):
     """The protocols that a rung runs: all of the design, or those that the rung before chose."""
-    folder = f"results/protocols/{wildcards.paper}"
+    folder = f"results/protocols/{wildcards.search}"
     if wildcards.rung == "0":
         return f"{folder}/design.csv"
     return f"{folder}/{wildcards.target}/rung{wildcards.rung}.csv"
@@ -66,95 +66,100 @@ def earlier_choice(wildcards):
 
 
 def protocol_data(wildcards):
-    space = SEARCHES[wildcards.paper]
-    dataset = space.tables[wildcards.table].setting["dataset"]
+    space = SEARCHES[wildcards.search]
+    dataset = space.tables[wildcards.table].setting.get("dataset")
     return [
         f"data/embedded/{dataset}/{embedding}.npz"
         for embedding in space.embeddings(wildcards.table)
     ]
 
 
-def printed_tables(wildcards):
-    """What the printed numbers of a search are found by."""
-    return print_of(SEARCHES[wildcards.paper])
+def searched_tables(wildcards):
+    """The items of a search's tables, by which their printed numbers are found."""
+    return items_of(SEARCHES[wildcards.search])
 
 
-def print_of(space):
-    methods = STUDIES[space.study].methods.values()
-    return {
-        "items": {table: ITEMS[table] for table in space.tables},
-        "labels": {method.name: method.label for method in methods},
-    }
+def items_of(space):
+    return {table: ITEMS[table] for table in space.tables}
+
+
+def searched_metrics(wildcards):
+    """Method -> the metric that a table shows of it."""
+    methods = SEARCHES[wildcards.search].methods
+    return {method: ITEMS[wildcards.table].metrics_of(method)[0] for method in methods}
 
 
 def of_each_table(name):
     """A file of the search for each table by itself."""
     return lambda wildcards: [
-        f"results/protocols/{wildcards.paper}/{table}/{name}.csv"
-        for table in SEARCHES[wildcards.paper].tables
+        f"results/protocols/{wildcards.search}/{table}/{name}.csv"
+        for table in SEARCHES[wildcards.search].tables
     ]
 
 
 def drawn_runs(wildcards):
     """The first rung's runs on all tables."""
-    space = SEARCHES[wildcards.paper]
-    return [path for table in space.tables for path in protocol_runs(space.paper, table, [0])]
+    space = SEARCHES[wildcards.search]
+    return [path for table in space.tables for path in protocol_runs(space.name, table, [0])]
 
 
 def protocol_source(wildcards):
     """Hash of the code behind the runs."""
-    index = method_registry.index()
-    used = [index[method] for method in SEARCHES[wildcards.paper].methods]
-    return source_hash("fedmix.protocols", *used)
+    space, index = SEARCHES[wildcards.search], method_registry.index()
+    used = {index[method.estimator] for method in space.methods.values()}
+    return source_hash("fedmix.protocols", f"fedmix.experiments.{space.experiment}", *sorted(used))
 
 
 PROTOCOL_FIGURES = ["curve", "shares", "nearest"]
 
 
-def search_shown(paper, target, words, figures):
+def search_shown(search, target, words, figures):
     """What the page shows of a search: its words, and figures with their captions beside them."""
-    title = getattr(SEARCHES[paper].tables.get(target), "title", "All tables")
-    shown = [{"paper": paper, "title": f"Which protocol? {title}", "path": f} for f in figures]
-    return {"paper": paper, "target": target, "words": words, "figures": shown}
+    space = SEARCHES[search]
+    title = getattr(space.tables.get(target), "title", "All tables")
+    shown = [
+        {"paper": space.paper, "title": f"Which protocol? {title}", "path": f} for f in figures
+    ]
+    return {"paper": space.paper, "target": target, "words": words, "figures": shown}
 
 
-def searches_run(papers):
-    """Every search of some papers, as this run makes it."""
+def searches_run(searches):
+    """Every one of some searches, as this run makes it."""
     return [
         search_shown(
-            paper,
+            search,
             target,
-            f"results/protocols/{paper}/{target}/words.md",
-            [f"{SHOWN}/figures/{paper}_protocols/{target}_{f}.svg" for f in PROTOCOL_FIGURES],
+            f"results/protocols/{search}/{target}/words.md",
+            [f"{SHOWN}/figures/{search}_protocols/{target}_{f}.svg" for f in PROTOCOL_FIGURES],
         )
-        for paper, space in papers.items()
+        for search, space in searches.items()
         for target in space.targets
     ]
 
 
-def protocol_files(papers):
-    """Everything that some papers' searches end in."""
-    found = searches_run(papers)
+def protocol_files(searches):
+    """Everything that some searches end in."""
+    found = searches_run(searches)
     figures = [figure["path"] for search in found for figure in search["figures"]]
     words = [search["words"] for search in found]
-    return [f"{SHOWN}/tables/{paper}_protocols.csv" for paper in papers] + words + figures
+    return [f"{SHOWN}/tables/{search}_protocols.csv" for search in searches] + words + figures
 
 
 # An archive holds no search, and no method is run to show one.
 IN_ALL = {
-    paper: space for paper, space in SEARCHES.items() if space.in_all and not config["archive"]
+    search: space for search, space in SEARCHES.items() if space.in_all and not config["archive"]
 }
 # A search of hours is kept in the repository, where later runs find it.
 IN_REPOSITORY = "docs/reproduction/protocols"
-EXPORTED = [f"{IN_REPOSITORY}/{paper}" for paper, space in SEARCHES.items() if not space.in_all]
+EXPORTED = [f"{IN_REPOSITORY}/{search}" for search, space in SEARCHES.items() if not space.in_all]
 
 
 def searches_kept():
     """Every search that lies in the repository, with the figures that lie there beside its words."""
     return [
-        search_shown(paper, target, str(words), sorted(map(str, folder.glob(f"{target}_*.svg"))))
-        for paper, space in SEARCHES.items()
-        for folder in [BASE / IN_REPOSITORY / paper]
+        search_shown(search, target, str(words), sorted(map(str, folder.glob(f"{target}_*.svg"))))
+        for search, space in SEARCHES.items()
+        for folder in [BASE / IN_REPOSITORY / search]
         for target in space.targets
         if not space.in_all and (words := folder / f"{target}.md").is_file()
     ]
@@ -163,15 +168,15 @@ def searches_kept():
 def searches_made(wildcards):
     """What is kept of the searches that `all` runs."""
     return [
-        f"results/protocols/{paper}/kept/{name}.csv"
-        for paper in IN_ALL
+        f"results/protocols/{search}/kept/{name}.csv"
+        for search in IN_ALL
         for name in ("protocols", "runs")
     ]
 
 
 def searches_judged(wildcards):
     """The searches that claims are put to, by their folder here or in the repository."""
-    found = {f"results/protocols/{paper}/kept": space for paper, space in IN_ALL.items()}
+    found = {f"results/protocols/{search}/kept": space for search, space in IN_ALL.items()}
     there = [folder for folder in EXPORTED if (BASE / folder).is_dir()]
     found |= {folder: SEARCHES[Path(folder).name] for folder in there}
-    return {folder: {"space": space, **print_of(space)} for folder, space in found.items()}
+    return {folder: {"space": space, "items": items_of(space)} for folder, space in found.items()}

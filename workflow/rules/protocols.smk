@@ -6,11 +6,11 @@ rule design_protocols:
     output:
         f"{SEARCH}/design.csv",
     log:
-        "logs/design_protocols/{paper}.log",
+        "logs/design_protocols/{search}.log",
     conda:
         "../../environment.yml"
     params:
-        space=lambda wildcards: SEARCHES[wildcards.paper],
+        space=lambda wildcards: SEARCHES[wildcards.search],
         source=source_hash("fedmix.cells.protocols.design"),
     script:
         "../scripts/design_protocols.py"
@@ -24,7 +24,7 @@ rule run_protocols:
     output:
         f"{SEARCH}/{{target}}/rung{{rung}}/{{table}}/{{block}}.parquet",
     log:
-        "logs/run_protocols/{paper}/{target}/rung{rung}/{table}/{block}.log",
+        "logs/run_protocols/{search}/{target}/rung{rung}/{table}/{block}.log",
     conda:
         "../../environment.yml"
     threads: 1
@@ -32,11 +32,12 @@ rule run_protocols:
         mem_mb=more_memory(4000),
         runtime=lambda wildcards, attempt: 240 * attempt,
     params:
-        space=lambda wildcards: SEARCHES[wildcards.paper].for_running(wildcards.table),
-        cells=lambda wildcards: SEARCHES[wildcards.paper].cells(
+        space=lambda wildcards: SEARCHES[wildcards.search].for_running(wildcards.table),
+        cells=lambda wildcards: SEARCHES[wildcards.search].cells(
             wildcards.table, int(wildcards.rung)
         ),
-        grid=lambda wildcards: SEARCHES[wildcards.paper].grid(wildcards.table, int(wildcards.rung)),
+        metrics=searched_metrics,
+        grid=lambda wildcards: SEARCHES[wildcards.search].grid(wildcards.table, int(wildcards.rung)),
         source=protocol_source,
     script:
         "../scripts/run_protocols.py"
@@ -50,14 +51,14 @@ rule select_protocols:
     output:
         f"{SEARCH}/{{target}}/rung{{rung}}.csv",
     log:
-        "logs/select_protocols/{paper}/{target}/rung{rung}.log",
+        "logs/select_protocols/{search}/{target}/rung{rung}.log",
     wildcard_constraints:
         rung="[1-9][0-9]*",
     conda:
         "../../environment.yml"
     params:
-        space=lambda wildcards: SEARCHES[wildcards.paper],
-        print=printed_tables,
+        space=lambda wildcards: SEARCHES[wildcards.search],
+        tables=searched_tables,
         printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.protocols.design", "fedmix.cells.protocols.score"),
     script:
@@ -78,12 +79,12 @@ rule score_protocols:
         shares=f"{SEARCH}/{{target}}/shares.csv",
         words=f"{SEARCH}/{{target}}/words.md",
     log:
-        "logs/score_protocols/{paper}/{target}.log",
+        "logs/score_protocols/{search}/{target}.log",
     conda:
         "../../environment.yml"
     params:
-        space=lambda wildcards: SEARCHES[wildcards.paper],
-        print=printed_tables,
+        space=lambda wildcards: SEARCHES[wildcards.search],
+        tables=searched_tables,
         printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.protocols"),
     script:
@@ -100,11 +101,11 @@ rule keep_protocols:
         protocols=f"{SEARCH}/kept/protocols.csv",
         runs=f"{SEARCH}/kept/runs.csv",
     log:
-        "logs/keep_protocols/{paper}.log",
+        "logs/keep_protocols/{search}.log",
     conda:
         "../../environment.yml"
     params:
-        space=lambda wildcards: SEARCHES[wildcards.paper],
+        space=lambda wildcards: SEARCHES[wildcards.search],
         source=source_hash("fedmix.cells.protocols.kept"),
     script:
         "../scripts/keep_protocols.py"
@@ -114,19 +115,19 @@ rule export_protocols:
     input:
         kept=rules.keep_protocols.output,
         words=lambda wildcards: [
-            f"results/protocols/{wildcards.paper}/{target}/words.md"
-            for target in SEARCHES[wildcards.paper].targets
+            f"results/protocols/{wildcards.search}/{target}/words.md"
+            for target in SEARCHES[wildcards.search].targets
         ],
         figures=lambda wildcards: [
-            f"{SHOWN}/figures/{wildcards.paper}_protocols/{target}_{figure}.{suffix}"
-            for target in SEARCHES[wildcards.paper].targets
+            f"{SHOWN}/figures/{wildcards.search}_protocols/{target}_{figure}.{suffix}"
+            for target in SEARCHES[wildcards.search].targets
             for figure in PROTOCOL_FIGURES
             for suffix in ("svg", "md")
         ],
     output:
-        directory(f"{IN_REPOSITORY}/{{paper}}"),
+        directory(f"{IN_REPOSITORY}/{{search}}"),
     log:
-        "logs/export_protocols/{paper}.log",
+        "logs/export_protocols/{search}.log",
     conda:
         "../../environment.yml"
     script:
@@ -136,13 +137,13 @@ rule export_protocols:
 rule tabulate_protocols:
     input:
         lambda wildcards: [
-            f"results/protocols/{wildcards.paper}/{target}/scores.csv"
-            for target in SEARCHES[wildcards.paper].targets
+            f"results/protocols/{wildcards.search}/{target}/scores.csv"
+            for target in SEARCHES[wildcards.search].targets
         ],
     output:
-        f"{SHOWN}/tables/{{paper}}_protocols.csv",
+        f"{SHOWN}/tables/{{search}}_protocols.csv",
     log:
-        "logs/tabulate_protocols/{paper}.log",
+        "logs/tabulate_protocols/{search}.log",
     conda:
         "../../environment.yml"
     params:
@@ -162,16 +163,17 @@ rule draw_protocols:
         shares=f"{SEARCH}/{{target}}/shares.csv",
     output:
         [
-            f"{SHOWN}/figures/{{paper}}_protocols/{{target}}_{figure}.{suffix}"
+            f"{SHOWN}/figures/{{search}}_protocols/{{target}}_{figure}.{suffix}"
             for figure in PROTOCOL_FIGURES
             for suffix in ITEM_SUFFIXES["figure"]
         ],
     log:
-        "logs/draw_protocols/{paper}/{target}.log",
+        "logs/draw_protocols/{search}/{target}.log",
     conda:
         "../../environment.yml"
     params:
-        space=lambda wildcards: SEARCHES[wildcards.paper],
+        space=lambda wildcards: SEARCHES[wildcards.search],
+        tables=searched_tables,
         preset=config["preset"],
         source=source_hash("fedmix.views.figures.protocols"),
     script:

@@ -6,18 +6,15 @@ with job(snakemake.log[0], snakemake.threads):
     import json
     from pathlib import Path
 
-    import pandas as pd
-
     from fedmix.cells.frame import make_cells
     from fedmix.cells.items import Item
     from fedmix.pipeline.blocks import read_block
     from fedmix.pipeline.outcome import count_outcomes
-    from fedmix.storage import write_table, write_text
+    from fedmix.storage import stacked, write_table, write_text
 
     collected = {}
     for kind in ("results", "timings"):
-        blocks = [read_block(path) for path in snakemake.input[kind]]
-        collected[kind] = pd.concat(blocks, ignore_index=True) if blocks else pd.DataFrame()
+        collected[kind] = stacked(map(read_block, snakemake.input[kind]))
         write_table(snakemake.output[kind], collected[kind])
     outcomes = json.dumps(count_outcomes(collected["results"]), indent=1, sort_keys=True)
     write_text(snakemake.output.outcomes, outcomes + "\n")

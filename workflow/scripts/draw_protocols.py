@@ -5,4 +5,5 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from fedmix.views.figures.protocols import draw_search
 
-    draw_search(snakemake.params.space, snakemake.input, snakemake.output, snakemake.params.preset)
+    params = snakemake.params
+    draw_search(params.space, params.tables, snakemake.input, snakemake.output, params.preset)

@@ -10,7 +10,7 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.cells.protocols.design import read_design
     from fedmix.data import load_dataset
     from fedmix.pipeline.plan import replications_of
-    from fedmix.protocols import run_protocols
+    from fedmix.protocols import Bench
     from fedmix.storage import write_table
 
     params, wildcards = snakemake.params, snakemake.wildcards
@@ -19,14 +19,10 @@ with job(snakemake.log[0], snakemake.threads):
     data = {Path(path).stem: load_dataset(path) for path in snakemake.input.data}
     # What entered earlier has run a part already.
     new = own["entered"] == wildcards.rung
+    setting = space.tables[table].setting
+    bench = Bench(space.experiment, space.study, space.row, setting, params.metrics)
     runs = [
-        run_protocols(
-            space.study,
-            space.tables[table].setting,
-            [space.protocol(table, row) for row in some.to_dict("records")],
-            cells,
-            data,
-        )
+        bench.run([space.protocol(table, row) for row in some.to_dict("records")], cells, data)
         for some, cells in ((own[~new], params.cells), (own[new], params.grid))
     ]
     result = pd.concat([part for part in runs if len(part)] or runs[:1], ignore_index=True)

@@ -17,7 +17,7 @@ with job(snakemake.log[0], snakemake.threads):
 
     files, space, target = snakemake.input, snakemake.params.space, snakemake.wildcards.target
     published = Path(snakemake.scriptdir).resolve().parents[1] / "data" / "published"
-    printed = printed_cells(space, **snakemake.params.print, published=published)
+    printed = printed_cells(space, snakemake.params.tables, published)
     printed = {table: printed[table] for table in space.targets[target]}
     chosen = [read_design(path) for path in files.chosen]
     first_runs = concatenate(files.first)

@@ -14,7 +14,7 @@ with job(snakemake.log[0], snakemake.threads):
     space, rung = snakemake.params.space, int(snakemake.wildcards.rung)
     before = read_design(snakemake.input.chosen)
     published = Path(snakemake.scriptdir).resolve().parents[1] / "data" / "published"
-    printed = printed_cells(space, **snakemake.params.print, published=published)
+    printed = printed_cells(space, snakemake.params.tables, published)
     runs = concatenate(snakemake.input.runs)
     scores = score_tables(space, runs[runs["protocol"].isin(before["protocol"])], printed)
     nearest = survivors(scores, space.rungs[rung].protocols)

@@ -1,4 +1,4 @@
-"""Put the scores of all that a paper was searched for into one table."""
+"""Put the scores of all targets of a search into one table."""
 
 from pathlib import Path
 

@@ -98,6 +98,15 @@ def part_document(paper: Paper, name: str) -> Document | None:
     return document
 
 
+def part_documents(paper: Paper, name: str) -> dict[str, Document]:
+    """Return the files of a folder of a paper's, by name; each as :func:`part_document`."""
+    paths = sorted((paper.folder / name).glob("*.yaml"))
+    documents = {path.stem: read_document(path, empty={}) for path in paths}
+    for document in documents.values():
+        validate(document, schema_of(paper, name))
+    return documents
+
+
 def schema_of(paper: Paper, name: str) -> dict[str, Any]:
     """Return the schema of one kind of file in a paper's folder."""
     return read_schema(paper.folder.parents[2] / "workflow" / "schemas" / f"{name}.schema.yaml")

@@ -1,1 +1,1 @@
-"""The pipeline around the library: planning, jobs, status, forecast, archive and provenance."""
+"""The pipeline around the library: planning, costs, jobs, status, forecast, archive and provenance."""

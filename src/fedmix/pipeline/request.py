@@ -95,6 +95,9 @@ def read_request(
     compared = [name for name, s in studies.items() if not configuration.papers[s.paper].is_paper]
     studies = with_methods(studies, compared, options["methods"])
     present = {name: _without_missing(study, Path(workdir)) for name, study in studies.items()}
+    left_out = _left_out(studies, present)
+    if options["partial"] and not options["archive"]:
+        present = {name: _started(study, Path(workdir)) for name, study in present.items()}
     items = read_items(configuration.papers, configuration.changes[preset].items)
     planned = {name: item for name, item in items.items() if item.study in studies}
     planned = with_metrics(planned, compared, options["metrics"])
@@ -104,7 +107,7 @@ def read_request(
         items=planned,
         datasets=configuration.datasets,
         papers=configuration.papers,
-        left_out=_left_out(studies, present),
+        left_out=left_out,
     )
     shown = {name: item for name, item in planned.items() if request.settings_of(item)}
     return replace(request, items=shown)
@@ -169,6 +172,16 @@ def _without_missing(study: Study, workdir: Path) -> Study:
         folder: setting
         for folder, setting in study.settings.items()
         if not setting.values.get("optional") or (workdir / embedded_path(setting.values)).is_file()
+    }
+    return replace(study, settings=settings)
+
+
+def _started(study: Study, workdir: Path) -> Study:
+    """Leave out settings of which nothing is finished: tables of the others are asked for."""
+    settings = {
+        folder: setting
+        for folder, setting in study.settings.items()
+        if any((workdir / "results" / study.name / folder).glob("*/*-*.parquet"))
     }
     return replace(study, settings=settings)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedmix.cells.protocols.score import FloatArray, distances, errors_of
+from fedmix.cells.protocols.score import FloatArray, cell_names, distances, errors_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +53,7 @@ def held_out(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.Data
 
 
 def permuted(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Search for tables whose methods' columns are permuted.
+    """Search for tables whose methods' columns, and whose rows, are permuted.
 
     It is the first rung's search, whose protocols were not chosen by the print: all of them, on
     the rows that all of them ran.
@@ -77,13 +77,13 @@ def permuted(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.Data
     rows = []
     for table, cells in printed.items():
         means = _means(runs, table, cells)
-        values = cells.set_index(["n_contaminated", "method"]).loc[means.columns]
+        values = cells.set_index(cell_names(cells)).loc[means.columns]
         n_methods = means.columns.get_level_values(1).nunique()
-        centre = values["mean"].to_numpy().reshape(-1, n_methods)
-        sd = values["sd"].to_numpy().reshape(-1, n_methods)
+        places = np.arange(len(values)).reshape(-1, n_methods)
+        centre, sd = values["mean"].to_numpy(), values["sd"].to_numpy()
         found = [
-            float(distances(means.to_numpy(), centre[:, o].ravel(), sd[:, o].ravel()).min())
-            for o in _orders(n_methods)
+            float(distances(means.to_numpy(), centre[order], sd[order]).min())
+            for order in _orders(places)
         ]
         true, others = found[0], np.array(found[1:])
         rows.append(
@@ -100,16 +100,18 @@ def permuted(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.Data
     return pd.DataFrame(rows)
 
 
-def _orders(n: int) -> Iterator[np.ndarray]:
-    """Yield the identity, then random permutations other than it."""
-    identity = np.arange(n)
-    yield identity
+def _orders(places: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield a table's places (rows, methods), then with columns and rows in random orders."""
+    yield places.ravel()
     rng = np.random.default_rng(0)
+    n_rows, n_methods = places.shape
+    identity = np.arange(n_methods)
     for _ in range(PERMUTATIONS):
-        order = rng.permutation(n)
-        while (order == identity).all():
-            order = rng.permutation(n)
-        yield order
+        columns = rng.permutation(n_methods)
+        while (columns == identity).all():
+            columns = rng.permutation(n_methods)
+        rows = rng.permutation(n_rows) if n_rows > 1 else [0]
+        yield places[rows][:, columns].ravel()
 
 
 def _means(runs: pd.DataFrame, table: str, cells: pd.DataFrame) -> pd.DataFrame:
@@ -125,7 +127,7 @@ def _means(runs: pd.DataFrame, table: str, cells: pd.DataFrame) -> pd.DataFrame:
 
 def _deviations(runs: pd.DataFrame, table: str, cells: pd.DataFrame) -> pd.DataFrame:
     means = _means(runs, table, cells)
-    values = cells.set_index(["n_contaminated", "method"]).loc[means.columns]
+    values = cells.set_index(cell_names(cells)).loc[means.columns]
     return (means - values["mean"]) / values["sd"]
 
 
@@ -145,7 +147,7 @@ def _length(deviations: pd.DataFrame) -> FloatArray:
     return distances(deviations.to_numpy(), np.zeros(1), np.ones(1))
 
 
-def _halves(rows: list[int]) -> Iterator[tuple[list[int], list[int]]]:
+def _halves(rows: list[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
     """Yield all ways to search on half of the rows and to judge on the others."""
     for seen in combinations(rows, len(rows) // 2):
         if seen:

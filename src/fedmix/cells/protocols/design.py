@@ -14,7 +14,7 @@ from fedmix.cells.protocols.score import joint_distance
 from fedmix.cells.protocols.space import Choice, Space
 from fedmix.configuration import raise_all
 from fedmix.errors import nearest_names
-from fedmix.protocols import settings_of
+from fedmix.protocols import SHARING, settings_of
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -37,12 +37,13 @@ def draw_protocols(space: Space) -> pd.DataFrame:
     Raises
     ------
     ConfigurationError
-        If a choice fills a parameter that its method has not, or gives a setting that there is not.
+        If a choice fills a parameter that its method has not, gives a setting that there is not, or
+        has units that the experiment does not know.
     """
     import pandas as pd
     from scipy.stats import qmc
 
-    raise_all([*_unknown_parameters(space), *_wrong_settings(space)])
+    raise_all([*_unknown_parameters(space), *_unknown_units(space), *_wrong_settings(space)])
     rng = Streams(space.study, "protocols", 0).generator("design")
     n = space.rungs[0].protocols
     points = qmc.LatinHypercube(len(space.choices), rng=rng).random(n)
@@ -104,11 +105,21 @@ def _varied(
 
 def _unknown_parameters(space: Space) -> Iterator[str]:
     for choice in space.choices.values():
-        for method, parameter in choice.methods.items():
-            known = signature(methods.get(method)).parameters
+        for method, parameter in space.filled_by(choice).items():
+            known = signature(methods.get(space.methods[method].estimator)).parameters
             if parameter not in known:
                 hint = nearest_names(parameter, known)
                 yield f"choices: {choice.name}: {method} has no parameter {parameter!r}. {hint}"
+
+
+def _unknown_units(space: Space) -> Iterator[str]:
+    if space.experiment in SHARING:
+        return
+    filled = {f"choices: {c.name}": [v.value for v in c.values] for c in space.choices.values()}
+    filled |= {f"methods: {m.name}": list(m.parameters.values()) for m in space.methods.values()}
+    for place, values in filled.items():
+        if any(isinstance(value, tuple) for value in values):
+            yield f"{place}: units are known in searches of {', '.join(SHARING)} alone."
 
 
 def _wrong_settings(space: Space) -> Iterator[str]:
@@ -120,9 +131,9 @@ def _wrong_settings(space: Space) -> Iterator[str]:
         plain = {str(choice.setting): choice.values[0].value for choice in choices}
         for choice in choices:
             for value in choice.values:
-                own = {**table.setting, "n_contaminated": 0, **plain, choice.setting: value.value}
+                own = {**table.setting, **plain, choice.setting: value.value}
                 try:
-                    settings_of(own)
+                    settings_of(space.experiment, {**own, space.row: table.rows[0]})
                 except ValidationError as error:
                     first = error.errors()[0]
                     yield f"choices: {choice.name}: {value.name}: {first['loc']}: {first['msg']}"

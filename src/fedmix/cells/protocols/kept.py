@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from fedmix.cells.evidence import Evidence
 from fedmix.cells.frame import cells_of
 from fedmix.cells.items import Item
-from fedmix.cells.measured import Measured, identity_of
+from fedmix.cells.measured import Measured
+from fedmix.cells.protocols.score import cell_identity
 from fedmix.cells.protocols.space import Space
 from fedmix.cells.roles import DIAGNOSTIC, NEAREST
 from fedmix.errors import DataError, nearest_names
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DRAWN = "drawn"
-_ROW = "n_contaminated"  # the setting whose values are a table's rows
 _DIGITS = 6  # of an error that is kept
 
 
@@ -51,7 +51,7 @@ def keep(
     best = [own[own["rank"] == 1].assign(kind=NEAREST) for own in scores.values()]
     protocols = pd.concat([design.assign(kind=DRAWN), *best])
     chosen = [own[own["rank"] == 1].assign(kind=NEAREST) for own in nearest.values()]
-    runs = pd.concat([first.assign(kind=DRAWN), *chosen]).rename(columns={_ROW: "row"})
+    runs = pd.concat([first.assign(kind=DRAWN), *chosen]).rename(columns={space.row: "row"})
     fit = ["kind", "protocol", "table", "row", "replication", "method", "value"]
     named = ["kind", "table", "protocol", "distance", *space.choices]
     return {"protocols": protocols[named].round(_DIGITS), "runs": runs[fit].round(_DIGITS)}
@@ -68,8 +68,6 @@ class Search:
         The files' content, see :func:`keep`.
     items : mapping of str to Item
         The tables' items.
-    labels : mapping of str to str
-        Method -> its name in print.
     published : path-like
         ``data/published``.
     """
@@ -78,7 +76,6 @@ class Search:
     protocols: pd.DataFrame
     runs: pd.DataFrame
     items: Mapping[str, Item]
-    labels: Mapping[str, str]
     published: str | Path
 
     @property
@@ -94,9 +91,12 @@ class Search:
         As in the search's scores, a method that diverged is behind all others.
         """
         runs = self.runs[self.runs["kind"] == DRAWN]
-        together = runs.groupby(["protocol", "table", "row", "replication"])["value"]
-        worst = together.transform("max").clip(lower=1.0).fillna(1.0)
-        runs = runs.assign(value=runs["value"].fillna(worst), variant=runs["protocol"])
+        sign = self.space.claim.sign
+        values = (sign * runs["value"]).groupby(
+            [runs[name] for name in ("protocol", "table", "row", "replication")]
+        )
+        worst = values.transform("max").clip(lower=1.0).fillna(1.0)
+        runs = runs.assign(value=runs["value"].fillna(sign * worst), variant=runs["protocol"])
         roles = dict.fromkeys(runs["variant"], DIAGNOSTIC)
         return Evidence(cells_of(self._measured(runs), [], self.published, self.space.paper, roles))
 
@@ -114,16 +114,16 @@ class Search:
             place = {
                 "study": self.space.study,
                 "variant": variant,
-                "setting": f"{table.title}, {_ROW} {row}",
+                "setting": f"{table.title}, {self.space.row} {row}",
             }
-            setting = {**table.setting, _ROW: row}
             scores = {
                 str(method): fits.set_index("replication")["value"].sort_index()
                 for method, fits in own.groupby("method", sort=False)
             }
             yield Measured(
                 methods={
-                    method: place | identity_of(setting, method, self.labels.get(method, method))
+                    method: place
+                    | cell_identity(self.space, table, row, self.space.methods[method])
                     for method in scores
                 },
                 values={
@@ -140,7 +140,6 @@ def read_search(
     folder: str | Path,
     space: Space,
     items: Mapping[str, Item],
-    labels: Mapping[str, str],
     published: str | Path,
 ) -> Search:
     """Read what was kept of a search; parameters as of :class:`Search`.
@@ -170,7 +169,7 @@ def read_search(
                 f"{folder}/protocols.csv has no column {choice!r}: the space was changed after the "
                 f"search, which must be run again. {hint}"
             )
-    return Search(space, protocols, runs, items, labels, published)
+    return Search(space, protocols, runs, items, published)
 
 
 def _in_any_variant(item: Item) -> Item:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fedmix.cells.protocols.score import joint_distance, score_tables
+from fedmix.cells.protocols.score import cell_names, joint_distance, score_tables
 from fedmix.cells.protocols.space import Space
 
 if TYPE_CHECKING:
@@ -71,16 +71,15 @@ def nearest_cells(
     Returns
     -------
     DataFrame
-        ``rank, protocol, table, n_contaminated, method, replication, value, printed_mean,
-        printed_sd``.
+        ``rank, protocol, table``, the row's value under the row's name, ``method, replication,
+        value, printed_mean, printed_sd``.
     """
     import pandas as pd
 
     nearest = ranked.loc[ranked["rank"] <= SHOWN, ["rank", "protocol"]].drop_duplicates()
     theirs = pd.concat([cells.assign(table=table) for table, cells in printed.items()])
     theirs = theirs.rename(columns={"mean": "printed_mean", "sd": "printed_sd"})
-    cells = nearest.merge(runs, on="protocol").merge(
-        theirs, on=["table", "n_contaminated", "method"]
-    )
-    by = ["rank", "table", "n_contaminated", "method", "replication"]
+    cell = ["table", *cell_names(next(iter(printed.values())))]
+    cells = nearest.merge(runs, on="protocol").merge(theirs, on=cell)
+    by = ["rank", *cell, "replication"]
     return cells.sort_values(by, ignore_index=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fedmix.cells.items import Item
 from fedmix.cells.measured import identity_of
 from fedmix.cells.printed import PrintedTable
-from fedmix.cells.protocols.space import Space
+from fedmix.cells.protocols.space import Claim, Column, Space, Table
 from fedmix.errors import DataError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ INTERVAL = (0.025, 0.975)
 
 
 def printed_cells(
-    space: Space, items: Mapping[str, Item], labels: Mapping[str, str], published: str | os.PathLike
+    space: Space, items: Mapping[str, Item], published: str | os.PathLike
 ) -> dict[str, pd.DataFrame]:
     """Return every table's printed cells in our unit.
 
@@ -35,15 +35,14 @@ def printed_cells(
     space : Space
     items : mapping of str to Item
         The tables' items.
-    labels : mapping of str to str
-        Method -> its name in print.
     published : path-like
         ``data/published``.
 
     Returns
     -------
     dict of str to DataFrame
-        Table -> ``n_contaminated, method, mean, sd``, a row of the table after the other.
+        Table -> the row's value under the row's name, ``method, mean, sd``, a row of the table
+        after the other.
 
     Raises
     ------
@@ -57,36 +56,49 @@ def printed_cells(
         printed = PrintedTable(items[name], Path(published))
         scale = items[name].scale
         rows = []
-        for n_contaminated in table.n_contaminated:
-            setting = {**table.setting, "n_contaminated": n_contaminated}
-            for method in space.methods:
-                label = labels.get(method, method)
-                names, _ = printed.names_of(identity_of(setting, method, label))
+        for value in table.rows:
+            for method in space.methods.values():
+                names, _ = printed.names_of(cell_identity(space, table, value, method))
                 cell = printed.number(names) if names else None
                 if cell is None or not cell.sd > 0:
                     raise DataError(
-                        f"protocols.yaml of {space.paper}: {name} has no printed mean and standard "
-                        f"deviation of {label} with {n_contaminated} contaminated clients; see its "
-                        "`printed` in tables.yaml."
+                        f"protocols/{space.name}.yaml of {space.paper}: {name} has no printed mean "
+                        f"and standard deviation of {method.label} with {space.row} {value}; see "
+                        "its `printed` in tables.yaml."
                     )
-                rows.append((n_contaminated, method, cell.mean * scale, cell.sd * scale))
-        found[name] = pd.DataFrame(rows, columns=["n_contaminated", "method", "mean", "sd"])
+                rows.append((value, method.name, cell.mean * scale, cell.sd * scale))
+        found[name] = pd.DataFrame(rows, columns=[space.row, "method", "mean", "sd"])
     return found
+
+
+def cell_identity(space: Space, table: Table, value: Any, method: Column) -> dict[str, Any]:
+    """Return what names a method in a row, as the cells' columns do."""
+    plain = (str, int, float, bool)  # none in units of the data
+    parameters = {
+        f"method_{name}": given
+        for name, given in method.parameters.items()
+        if isinstance(given, plain)
+    }
+    setting = {**table.setting, space.row: value}
+    return parameters | identity_of(setting, method.name, method.label)
+
+
+def cell_names(printed: pd.DataFrame) -> list[str]:
+    """Return the two columns that tell printed cells apart: the row's name, and the method."""
+    return list(printed.columns[:2])
 
 
 def errors_of(runs: pd.DataFrame, printed: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return each protocol's errors: a row a replication, a column a printed cell that it ran.
 
-    Columns are pairs (n_contaminated, method) in the printed order. Replications that were not run
+    Columns are pairs (row, method) in the printed order. Replications that were not run
     for all rows are left out, so that all cells of a protocol have the same.
     """
-    wide = runs.pivot(
-        index=["protocol", "replication"], columns=["n_contaminated", "method"], values="value"
-    )
-    ran = runs.assign(ran=1.0).pivot(
-        index=["protocol", "replication"], columns=["n_contaminated", "method"], values="ran"
-    )
-    order = [pair for pair in printed.set_index(["n_contaminated", "method"]).index if pair in wide]
+    cell = cell_names(printed)
+    index = ["protocol", "replication"]
+    wide = runs.pivot(index=index, columns=cell, values="value")
+    ran = runs.assign(ran=1.0).pivot(index=index, columns=cell, values="ran")
+    order = [pair for pair in printed.set_index(cell).index if pair in wide]
     found = {}
     for protocol, there in ran[order].groupby(level="protocol"):
         there = there.dropna(axis=1, how="all").dropna()
@@ -94,17 +106,16 @@ def errors_of(runs: pd.DataFrame, printed: pd.DataFrame) -> dict[str, pd.DataFra
     return found
 
 
-def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, method: str) -> pd.DataFrame:
+def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> pd.DataFrame:
     """Score every protocol on one table.
 
     Parameters
     ----------
     runs : DataFrame
-        Of :func:`fedmix.protocols.run_protocols`.
+        Of :meth:`fedmix.protocols.Bench.run`.
     printed : DataFrame
         One table's of :func:`printed_cells`.
-    method : str
-        The method whose lead is the claim.
+    claim : Claim
 
     Returns
     -------
@@ -112,17 +123,18 @@ def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, method: str) -> p
         One row a protocol: ``protocol, rows, cells, replications``; ``distance``, the root mean
         square over cells of (our mean - printed mean) / printed sd, infinite where a fit diverged;
         ``sd_distance``, that of log(our sd / printed sd); ``rank_correlation`` of the methods, the
-        mean over rows; ``effect``, the method's error less the best other's, the mean over rows;
-        ``rows_lowest``, in how many rows it is the lowest, and ``lowest``, whether in all. Columns
-        ``_low`` and ``_high`` bound 95 % of a bootstrap over replications.
+        mean over rows; ``effect``, the method's value less that of the best that it is held
+        against, the mean over rows; ``rows_lowest``, in how many rows it is below all of them
+        (above them, if that is the claim), and ``lowest``, whether in all. Columns ``_low`` and
+        ``_high`` bound 95 % of a bootstrap over replications.
     """
     import pandas as pd
 
-    values = printed.set_index(["n_contaminated", "method"])
+    values = printed.set_index(cell_names(printed))
     rows = []
     for protocol, errors in errors_of(runs, printed).items():
         own = values.loc[errors.columns]
-        rows.append({"protocol": protocol, **_score(errors, own, method)})
+        rows.append({"protocol": protocol, **_score(errors, own, claim)})
     return pd.DataFrame(rows)
 
 
@@ -134,7 +146,7 @@ def score_tables(
 
     parts = []
     for table, own in runs.groupby("table", sort=False):
-        scores = score_protocols(own, printed[str(table)], space.method)
+        scores = score_protocols(own, printed[str(table)], space.claim)
         scores.insert(0, "table", table)
         parts.append(scores)
     return pd.concat(parts, ignore_index=True)
@@ -152,7 +164,7 @@ def distances(means: FloatArray, printed_means: FloatArray, printed_sds: FloatAr
     return np.nan_to_num(np.sqrt(np.square(deviations).mean(axis=-1)), nan=np.inf)
 
 
-def _score(errors: pd.DataFrame, printed: pd.DataFrame, method: str) -> dict[str, Any]:
+def _score(errors: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> dict[str, Any]:
     values = errors.to_numpy()
     n = len(values)
     rng = np.random.default_rng(0)
@@ -161,10 +173,10 @@ def _score(errors: pd.DataFrame, printed: pd.DataFrame, method: str) -> dict[str
     centre, sd = printed["mean"].to_numpy(), printed["sd"].to_numpy()
     names = errors.columns.get_level_values(1)
     layout = len(names) // names.nunique(), names.nunique()  # rows, methods
-    lead = list(names[: layout[1]]).index(method)
-    effects = leads(means.reshape(layout), lead)
+    methods = list(names[: layout[1]])
+    effects = leads(means.reshape(layout), methods, claim)
     low, high = np.quantile(distances(resampled, centre, sd), INTERVAL, method="nearest")
-    effect = leads(resampled.reshape(-1, *layout), lead).mean(axis=-1)
+    effect = leads(resampled.reshape(-1, *layout), methods, claim).mean(axis=-1)
     effect_low, effect_high = np.quantile(effect, INTERVAL, method="nearest")
     return {
         "rows": layout[0],
@@ -174,22 +186,32 @@ def _score(errors: pd.DataFrame, printed: pd.DataFrame, method: str) -> dict[str
         "distance_low": float(low),
         "distance_high": float(high),
         "sd_distance": _sd_distance(values, sd),
-        "rank_correlation": _rank_correlation(means.reshape(layout), centre.reshape(layout)),
+        "rank_correlation": _rank_correlation(
+            _behind(claim.sign * means.reshape(layout)), claim.sign * centre.reshape(layout)
+        ),
         "effect": float(effects.mean()),
         "effect_low": float(effect_low),
         "effect_high": float(effect_high),
-        "rows_lowest": int((effects < 0).sum()),
-        "lowest": bool((effects < 0).all()),
+        "rows_lowest": int((claim.sign * effects < 0).sum()),
+        "lowest": bool((claim.sign * effects < 0).all()),
     }
 
 
-def leads(means: FloatArray, lead: int) -> FloatArray:
-    """Return one method's error less the best other's, over (..., rows, methods).
+def leads(means: FloatArray, methods: Sequence[str], claim: Claim) -> FloatArray:
+    """Return a method's value less that of the best it is held against, of (..., rows, methods).
 
-    A method that diverged is behind all others: its error counts as 1.
+    A method that diverged is behind all others, see :func:`_behind`.
     """
-    errors = np.nan_to_num(means, nan=1.0)
-    return errors[..., lead] - np.delete(errors, lead, axis=-1).min(axis=-1)
+    values = _behind(claim.sign * means)
+    others = [m in claim.than if claim.than else m != claim.method for m in methods]
+    lead = values[..., methods.index(claim.method)] - values[..., others].min(axis=-1)
+    return claim.sign * lead
+
+
+def _behind(values: FloatArray) -> FloatArray:
+    """Return values of which low ones are good; a missing one counts as the row's worst, or 1."""
+    worst = np.fmax.reduce(values, axis=-1, initial=1.0, keepdims=True)
+    return np.where(np.isnan(values), worst, values)
 
 
 def _sd_distance(values: FloatArray, printed_sd: FloatArray) -> float:
@@ -202,7 +224,6 @@ def _rank_correlation(ours: FloatArray, theirs: FloatArray) -> float:
     """Return the mean over rows; missing where all methods err alike in one."""
     from scipy.stats import spearmanr
 
-    ours = np.nan_to_num(ours, nan=1.0)
     if (np.ptp(ours, axis=1) == 0).any():
         return float("nan")
     return float(np.mean([spearmanr(a, b).statistic for a, b in zip(ours, theirs, strict=True)]))

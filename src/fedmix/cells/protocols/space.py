@@ -1,15 +1,15 @@
-"""What a paper leaves open, as its ``protocols.yaml`` declares it."""
+"""What a paper leaves open, as the files of its folder ``protocols`` declare it, one a search."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from fedmix import methods as method_registry
-from fedmix.cells.papers import Paper, part_document, schema_of
-from fedmix.configuration import Document, raise_all, validate
-from fedmix.errors import nearest_names
+from fedmix.cells.papers import Paper, part_documents, schema_of
+from fedmix.configuration import Document, raise_all, read_document, validate
+from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.methods import index as registered_methods
 
 if TYPE_CHECKING:
     from fedmix.protocols import Protocol
@@ -39,7 +39,7 @@ class Choice:
     setting : str, optional
         The setting's value that it fills; otherwise
     methods : mapping of str to str
-        method -> the parameter that it fills.
+        method, or what methods vary -> the parameter that it fills.
     tables : sequence of str, optional
         The tables that it concerns; by default all.
     """
@@ -62,12 +62,56 @@ class Choice:
 
 @dataclass(frozen=True)
 class Table:
-    """A printed table, by our setting's values and its rows' numbers of contaminated clients."""
+    """A printed table, by our setting's values, and what sets its rows apart."""
 
     name: str
     title: str
     setting: Mapping[str, Any]
-    n_contaminated: Sequence[int]
+    rows: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the tables: a method.
+
+    Parameters
+    ----------
+    name : str
+    source : str
+        The entry of ``config/methods.yaml`` that it is, or varies.
+    estimator, label : str
+        The registered class, and its name in print.
+    parameters : mapping
+        Those that no choice changes.
+    """
+
+    name: str
+    source: str
+    estimator: str
+    label: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the tables show of a method: that it lies below the others, or above.
+
+    Parameters
+    ----------
+    method : str
+    direction : {"below", "above"}, default="below"
+    than : sequence of str, optional
+        The methods that it is held against; by default all others.
+    """
+
+    method: str
+    direction: str = "below"
+    than: Sequence[str] = ()
+
+    @property
+    def sign(self) -> int:
+        """1 where lower is better, otherwise -1."""
+        return 1 if self.direction == "below" else -1
 
 
 @dataclass(frozen=True)
@@ -101,16 +145,18 @@ class Rung:
 
 @dataclass(frozen=True)
 class Space:
-    """Everything that ``protocols.yaml`` says, for one preset.
+    """Everything that a file of a paper's ``protocols`` says, for one preset.
 
     Parameters
     ----------
-    paper : str
-        The paper's key.
-    study, method : str
-        The study that the tables show, and the method whose lead is the claim.
-    methods : mapping of str to mapping
-        Method -> parameters that no choice changes.
+    name, paper : str
+        The file's name, which results bear, and the paper's key.
+    experiment, study : str
+        The study that the tables show, a key of the random streams, and that study's experiment.
+    row : str
+        The setting whose values are the rows of the tables.
+    claim : Claim
+    methods : mapping of str to Column
     tables : mapping of str to Table
     choices : mapping of str to Choice
     rungs : sequence of Rung
@@ -118,10 +164,13 @@ class Space:
         Whether the target `all` runs it and the page shows it.
     """
 
+    name: str
     paper: str
+    experiment: str
     study: str
-    method: str
-    methods: Mapping[str, Mapping[str, Any]]
+    row: str
+    claim: Claim
+    methods: Mapping[str, Column]
     tables: Mapping[str, Table]
     choices: Mapping[str, Choice]
     rungs: Sequence[Rung]
@@ -142,16 +191,26 @@ class Space:
         for choice in self.choices_of(table):
             if choice.setting == "embedding":
                 return [value.value for value in choice.values]
-        return [self.tables[table].setting["embedding"]]
+        setting = self.tables[table].setting
+        return [setting["embedding"]] if "embedding" in setting else []
 
-    def cells(self, table: str, rung: int) -> list[tuple[int, int]]:
-        """Return the pairs (n_contaminated, replication) that a rung is the first to run."""
+    def filled_by(self, choice: Choice) -> dict[str, str]:
+        """Return the methods that a choice concerns, with the parameter that it fills."""
+        found = {}
+        for name, method in self.methods.items():
+            for key in (method.source, name):
+                if key in choice.methods:
+                    found[name] = choice.methods[key]
+        return found
+
+    def cells(self, table: str, rung: int) -> list[tuple[Any, int]]:
+        """Return the pairs of a row's value and a replication that a rung is the first to run."""
         done = {cell for earlier in range(rung) for cell in self.grid(table, earlier)}
         return [cell for cell in self.grid(table, rung) if cell not in done]
 
-    def grid(self, table: str, rung: int) -> list[tuple[int, int]]:
-        """Return all pairs (n_contaminated, replication) of a rung."""
-        rows = self.tables[table].n_contaminated[: self.rungs[rung].rows]
+    def grid(self, table: str, rung: int) -> list[tuple[Any, int]]:
+        """Return all pairs of a row's value and a replication of a rung."""
+        rows = self.tables[table].rows[: self.rungs[rung].rows]
         return [(n, r) for r in range(self.rungs[rung].replications) for n in rows]
 
     def for_running(self, table: str) -> Space:
@@ -162,8 +221,10 @@ class Space:
             )
             for choice in self.choices_of(table)
         }
-        own = replace(self.tables[table], title="", n_contaminated=())
-        return replace(self, tables={table: own}, choices=choices, rungs=(), in_all=False)
+        own = replace(self.tables[table], title="", rows=())
+        return replace(
+            self, claim=Claim(""), tables={table: own}, choices=choices, rungs=(), in_all=False
+        )
 
     def protocol(self, table: str, chosen: Mapping[str, Any]) -> Protocol:
         """Return a protocol of a table.
@@ -174,43 +235,59 @@ class Space:
         chosen : mapping
             A row of the design: ``protocol``, its name, and the name of each choice's value.
         """
-        from fedmix.protocols import Protocol  # compiled code, which a plan needs not
+        from fedmix.experiments.base import Method  # compiled code, which a plan needs not
+        from fedmix.protocols import Protocol
 
         setting: dict[str, Any] = {}
-        parameters = {method: dict(base) for method, base in self.methods.items()}
+        parameters = {name: dict(method.parameters) for name, method in self.methods.items()}
         for choice in self.choices_of(table):
             value = choice.value(chosen[choice.name])
             if choice.setting:
                 setting[choice.setting] = value
-            for method, parameter in choice.methods.items():
+            for method, parameter in self.filled_by(choice).items():
                 parameters[method][parameter] = value
-        return Protocol(chosen["protocol"], setting, parameters)
+        methods = [Method(m.name, m.estimator, parameters[m.name]) for m in self.methods.values()]
+        return Protocol(chosen["protocol"], setting, methods)
 
 
-def read_space(paper: Paper, preset: str) -> Space | None:
-    """Return what a paper leaves open, or None if it says nothing of that or not in this preset.
+def read_searches(papers: Mapping[str, Paper], preset: str) -> dict[str, Space]:
+    """Return what papers leave open, by the search's name: those that a preset runs.
 
     Raises
     ------
     ConfigurationError
-        Listing all that is wrong in ``protocols.yaml``.
+        Listing all that is wrong in a file, or if two files bear one name.
     """
-    whole = part_document(paper, "protocols")
-    if whole is None or preset not in whole.content["presets"]:
-        return None
-    changed = whole.under(whole.part("presets", preset))
-    validate(changed, schema_of(paper, "protocols"))
-    raise_all(_errors(changed))
-    document = changed.content
+    found: dict[str, Space] = {}
+    for paper in papers.values():
+        for name, whole in part_documents(paper, "protocols").items():
+            if name in found:
+                raise ConfigurationError(
+                    f"{whole.place()}: there is another search of this name, of {found[name].paper}"
+                )
+            if preset in whole.content["presets"]:
+                found[name] = _space(name, paper, whole.under(whole.part("presets", preset)))
+    return found
+
+
+def _space(name: str, paper: Paper, whole: Document) -> Space:
+    validate(whole, schema_of(paper, "protocols"))
+    entries = read_document(paper.folder.parents[1] / "methods.yaml").content
+    known = {name: {"estimator": name, "label": name} for name in registered_methods()} | entries
+    studies = {path.stem: path for path in paper.folder.glob("studies/*.yaml")}
+    raise_all(_errors(whole, known, studies))
+    document = whole.content
     tables = document.get("only_tables", document["tables"])
     common = document.get("constants", {})
     return Space(
+        name=name,
         paper=paper.key,
+        experiment=read_document(studies[document["study"]]).content["experiment"],
         study=document["study"],
-        method=document["method"],
+        row=document["row"],
+        claim=Claim(**document["claim"]),
         methods={
-            method: {name: _filled(given, given) for name, given in parameters.items()}
-            for method, parameters in document["methods"].items()
+            method: _column(method, entry, known) for method, entry in document["methods"].items()
         },
         tables={
             name: Table(name, **{**entry, "setting": {**common, **entry["setting"]}})
@@ -220,6 +297,19 @@ def read_space(paper: Paper, preset: str) -> Space | None:
         choices={name: _choice(name, entry) for name, entry in document["choices"].items()},
         rungs=[Rung(**entry) for entry in document["rungs"]],
         in_all=document["in_all"],
+    )
+
+
+def _column(name: str, entry: Mapping[str, Any], known: Mapping[str, Any]) -> Column:
+    source = entry.get("method", name)
+    base = known[source]
+    parameters = {**base.get("parameters", {}), **entry.get("parameters", {})}
+    return Column(
+        name=name,
+        source=source,
+        estimator=base["estimator"],
+        label=base["label"] if source == name else name,
+        parameters={key: _filled(given, given) for key, given in parameters.items()},
     )
 
 
@@ -239,29 +329,34 @@ def _filled(given: Any, label: Any) -> Any:
     return (value, tuple(given["units"])) if "units" in given else value
 
 
-def _errors(document: Document) -> Iterator[str]:
+def _errors(document: Document, known: Mapping[str, Any], studies: Iterable[str]) -> Iterator[str]:
     """Yield what is wrong that a schema cannot see."""
     content = document.content
     tables, run = content["tables"], content["methods"]
-    known = method_registry.index()
-    if content["method"] not in run:
-        hint = nearest_names(content["method"], run)
-        yield f"{document.place('method')}: {content['method']!r} is not run. {hint}"
-    for method in run:
-        if method not in known:
-            hint = nearest_names(method, known)
-            yield f"{document.place('methods', method)}: unknown method {method!r}. {hint}"
+    sources = {name: entry.get("method", name) for name, entry in run.items()}
+    if content["study"] not in studies:
+        hint = nearest_names(content["study"], studies)
+        yield f"{document.place('study')}: the paper has no study {content['study']!r}. {hint}"
+    for method, source in sources.items():
+        if source not in known:
+            hint = nearest_names(source, known)
+            yield f"{document.place('methods', method)}: unknown method {source!r}. {hint}"
     for table in content.get("only_tables", ()):
         if table not in tables:
             hint = nearest_names(table, tables)
             yield f"{document.place('only_tables')}: unknown table {table!r}. {hint}"
+    claim = content["claim"]
+    for method in (claim["method"], *claim.get("than", ())):
+        if method not in run:
+            hint = nearest_names(method, run)
+            yield f"{document.place('claim')}: {method!r} is not run. {hint}"
     for name, choice in content["choices"].items():
         place = document.place("choices", name)
         for table in choice.get("tables", ()):
             if table not in tables:
                 yield f"{place}: unknown table {table!r}. {nearest_names(table, tables)}"
         for method in choice.get("methods", {}):
-            if method not in run:
+            if method not in {*run, *sources.values()}:
                 yield f"{place}: method {method!r} is not run. {nearest_names(method, run)}"
     sizes = [rung["protocols"] for rung in content["rungs"]]
     if sizes != sorted(sizes, reverse=True):

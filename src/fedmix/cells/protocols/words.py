@@ -46,19 +46,27 @@ def in_words(
     ]
 
 
+def _lead_of(space: Space) -> str:
+    """Say what the method is where the claim holds."""
+    claim = space.claim
+    if claim.than:
+        return f"{claim.direction} {' and '.join(claim.than)}"
+    extreme = "lowest" if claim.direction == "below" else "highest"
+    return f"the {extreme} of {len(space.methods)} methods"
+
+
+def _rows(number: int | None) -> str:
+    if number is None:
+        return "all rows"
+    return "the first row" if number == 1 else f"the first {number} rows"
+
+
 def _tried(space: Space, target: str) -> str:
     names = " and ".join(space.tables[table].title for table in space.targets[target])
     stages = ", then ".join(
         f"{rung.protocols} "
         + (f"and {rung.variations} variations of them " if rung.variations else "")
-        + f"with {rung.replications} replications on "
-        + (
-            "all rows"
-            if rung.rows is None
-            else "the first row"
-            if rung.rows == 1
-            else f"the first {rung.rows} rows"
-        )
+        + f"with {rung.replications} replications on {_rows(rung.rows)}"
         for rung in space.rungs
     )
     return f"Tried on {names}: {stages}. Protocols are drawn by how natural each choice is."
@@ -71,10 +79,10 @@ def _lead(
     for table, own in first.groupby("table", sort=False):
         near = drawn_nearest(ranked[ranked["table"] == table])
         yield (
-            f"On the first rows of {space.tables[str(table)].title}, {space.method} is the lowest "
-            f"of {len(space.methods)} methods in {_percent(own['lowest'].mean())} of {len(own)} "
-            f"protocols; among the {len(near)} of them nearest to the print it is lowest in all "
-            f"rows that they ran in {int(near['lowest'].sum())}."
+            f"On {_rows(space.rungs[0].rows)} of {space.tables[str(table)].title}, "
+            f"{space.claim.method} is {_lead_of(space)} in {_percent(own['lowest'].mean())} of "
+            f"{len(own)} protocols; among the {len(near)} of them nearest to the print it is so in "
+            f"all rows that they ran in {int(near['lowest'].sum())}."
         )
         main = shares[
             (shares["table"] == table) & (shares["outcome"] == "lowest") & (shares["other"] == "")
@@ -87,7 +95,7 @@ def _lead(
             told = ", ".join(f"{v} in {_percent(m)}" for v, m in by_value["mean"][::-1].items())
             yield (
                 f"Its lead depends on {choice.replace('_', ' ')} "
-                f"({_percent(share)} of the variance): it is the lowest with {told}."
+                f"({_percent(share)} of the variance): it is {_lead_of(space)} with {told}."
             )
 
 
@@ -105,8 +113,8 @@ def _nearest(space: Space, target: str, ranked: pd.DataFrame) -> Iterator[str]:
             f"standard deviations from {space.tables[score['table']].title} (root mean square "
             f"over {score['cells']} cells, {score['replications']} replications; 95 % interval "
             f"{score['distance_low']:.2f} to {score['distance_high']:.2f}); methods' ranks "
-            f"correlate by {score['rank_correlation']:.2f}; {space.method} is the lowest in "
-            f"{score['rows_lowest']} of {score['rows']} rows."
+            f"correlate by {score['rank_correlation']:.2f}; {space.claim.method} is "
+            f"{_lead_of(space)} in {score['rows_lowest']} of {score['rows']} rows."
         )
     if len(best) > 1:
         yield f"Over all tables it is {first['joint_distance']:.2f} printed sd from the print."
@@ -122,11 +130,12 @@ def _controls(space: Space, held_out: pd.DataFrame, permuted: pd.DataFrame) -> I
             f"{splits['elsewhere'].median():.2f} where judged; a typical protocol is at "
             f"{splits['typical'].median():.2f} there."
         )
+    shuffled = "methods' columns" + ("" if space.rungs[0].rows == 1 else " and rows")
     for row in permuted.to_dict("records"):
         yield (
-            f"Among {row['tried']} protocols on the first rows of "
+            f"Among {row['tried']} protocols on {_rows(space.rungs[0].rows)} of "
             f"{space.tables[row['table']].title} the nearest is at {row['distance']:.2f}; the same "
-            f"search for the table with its methods' columns permuted comes to "
+            f"search for the table with its {shuffled} permuted comes to "
             f"{row['permuted_median']:.2f} (median of {row['permutations']}), and as near as the "
             f"print's in {_percent(row['share'])} of them."
         )

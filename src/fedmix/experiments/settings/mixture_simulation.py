@@ -81,6 +81,13 @@ class Settings(BaseSettings):
     """What the outlier client's points follow."""
     initialization: Initializations
     """Each client's own start, before labels are aligned."""
+    alignment: Literal["best_of_50_orders", "one_order", "first_client", "truth", "none"] = (
+        "best_of_50_orders"
+    )
+    """How the labels of the clients' starts are aligned: by a search over orders of the clients, to
+    the first client, to the true parameters, or not at all."""
+    log_errors: bool = False
+    """Whether errors are natural logarithms, as the captions of the paper's tables say."""
     density_floor: DensityFloors
     """Under weight times density, in the published program."""
     max_rounds: Count

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from fedmix.cells.items import Item
 from fedmix.cells.protocols.outcome import drawn_nearest
 from fedmix.cells.protocols.space import Space
 from fedmix.storage import write_text
@@ -31,17 +33,23 @@ CAPTIONS = {
     "shares": "How much of the variance over protocols each choice, or a pair of them, explains.",
     "nearest": "Every replication of the protocol nearest to the print, beside the print.",
 }
-OUTCOMES = {"distance": "log distance from the print", "lowest": "whether the method is the lowest"}
+OUTCOMES = {"distance": "log distance from the print", "lowest": "whether the claim holds"}
 
 
 def draw_search(
-    space: Space, inputs: Mapping[str, str], outputs: Iterable[str | os.PathLike], preset: str
+    space: Space,
+    items: Mapping[str, Item],
+    inputs: Mapping[str, str],
+    outputs: Iterable[str | os.PathLike],
+    preset: str,
 ) -> None:
     """Draw the three figures of one target and write them, each with its caption beside it.
 
     Parameters
     ----------
     space : Space
+    items : mapping of str to Item
+        The tables' items; numbers are shown in their unit.
     inputs : mapping
         The CSV files ``first, scores, nearest`` and ``shares``.
     outputs : iterable of path-like
@@ -53,11 +61,12 @@ def draw_search(
 
     matplotlib.use("agg")
     parts = {name: read_search(inputs[name]) for name in ("first", "scores", "nearest", "shares")}
+    unit = _unit_of(next(iter(items.values())))
     with house_style():
         figures = {
-            "curve": curve(space, parts["first"], parts["scores"], parts["shares"]),
+            "curve": curve(space, unit, parts["first"], parts["scores"], parts["shares"]),
             "shares": shares(space, parts["shares"]),
-            "nearest": nearest(space, parts["nearest"]),
+            "nearest": nearest(space, unit, parts["nearest"]),
         }
     origin = f"{_replications(parts['scores'])} Preset {preset}. {written_by()}"
     for path in outputs:
@@ -75,17 +84,37 @@ def _replications(scores: pd.DataFrame) -> str:
     return f"n = {low}{f' to {high}' if high > low else ''} replications a protocol."
 
 
+@dataclass(frozen=True)
+class _Unit:
+    """What a table shows, and in how much of it our numbers are measured."""
+
+    label: str
+    scale: float
+
+
+def _unit_of(item: Item) -> _Unit:
+    unit = f" ({item.unit})" if item.unit else ""
+    return _Unit(in_words(item.metrics[0]) + unit, item.scale)
+
+
 def read_search(path: str | os.PathLike) -> pd.DataFrame:
     """Read one part of a search; the name "none" is a name."""
     return pd.read_csv(path, keep_default_na=False, na_values=[""])
 
 
-def curve(space: Space, first: pd.DataFrame, scores: pd.DataFrame, shares: pd.DataFrame) -> Figure:
+def curve(
+    space: Space,
+    unit: _Unit,
+    first: pd.DataFrame,
+    scores: pd.DataFrame,
+    shares: pd.DataFrame,
+) -> Figure:
     """Draw the specification curve: the method's lead in every protocol, and its choices below.
 
     Parameters
     ----------
     space : Space
+    unit : _Unit
     first : DataFrame
         Scores of the first rung, which all protocols ran.
     scores : DataFrame
@@ -117,19 +146,20 @@ def curve(space: Space, first: pd.DataFrame, scores: pd.DataFrame, shares: pd.Da
         own = first[first["table"] == table].sort_values(["effect", "protocol"], ignore_index=True)
         marked = drawn_nearest(scores[scores["table"] == table])["protocol"]
         near = own["protocol"].isin(marked).to_numpy()
-        _effects(top, own, near)
+        _effects(top, own, near, unit)
         top.set_title(space.tables[table].title)
         _choices(below, own, near, rows)
-    axes[0][0].set_ylabel(f"{space.method} less the best other (points)")
+    against = " and ".join(space.claim.than) or "the best other"
+    axes[0][0].set_ylabel(f"{space.claim.method} less {against}\n{unit.label}")
     axes[1][0].set_yticks(range(len(rows)), [f"{in_words(a)}: {b}" for a, b in rows], fontsize=6)
     axes[1][0].invert_yaxis()
     legend_below(figure)
     return figure
 
 
-def _effects(axis: Axes, own: pd.DataFrame, near: np.ndarray) -> None:
+def _effects(axis: Axes, own: pd.DataFrame, near: np.ndarray, unit: _Unit) -> None:
     x = np.arange(len(own))
-    effect, low, high = (100 * own[c] for c in ("effect", "effect_low", "effect_high"))
+    effect, low, high = (own[c] / unit.scale for c in ("effect", "effect_low", "effect_high"))
     axis.vlines(x, low, high, color=PALE, linewidth=0.6, label="95 % of a bootstrap")
     axis.plot(x, effect, ".", color=COLORS["blue"], markersize=2, label="a protocol")
     axis.plot(
@@ -204,12 +234,13 @@ def shares(space: Space, shares: pd.DataFrame) -> Figure:
     return figure
 
 
-def nearest(space: Space, cells: pd.DataFrame) -> Figure:
+def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
     """Draw the nearest protocol's replications beside the print, cell by cell.
 
     Parameters
     ----------
     space : Space
+    unit : _Unit
     cells : DataFrame
         Of :func:`fedmix.cells.protocols.outcome.nearest_cells`.
 
@@ -221,37 +252,38 @@ def nearest(space: Space, cells: pd.DataFrame) -> Figure:
     import matplotlib.pyplot as plt
 
     cells = cells[cells["rank"] == 1]
-    panels = list(dict.fromkeys(zip(cells["table"], cells["n_contaminated"], strict=True)))
+    panels = list(dict.fromkeys(zip(cells["table"], cells[space.row], strict=True)))
     width = min(len(panels), 4)
     height = -(-len(panels) // width)
     figure, axes = plt.subplots(
         height, width, squeeze=False, sharey=False, figsize=(0.6 + 2.3 * width, 0.8 + 2.4 * height)
     )
     methods = list(space.methods)
-    for axis, (table, n) in zip(axes.flat, panels, strict=False):
-        own = cells[(cells["table"] == table) & (cells["n_contaminated"] == n)]
-        _beside(axis, own, methods)
-        axis.set_title(f"{space.tables[table].title}, {n} contaminated")
+    for axis, (table, value) in zip(axes.flat, panels, strict=False):
+        own = cells[(cells["table"] == table) & (cells[space.row] == value)]
+        _beside(axis, own, methods, unit)
+        axis.set_title(f"{space.tables[table].title}, {in_words(space.row)} {value:g}")
     for axis in axes.flat[len(panels) :]:
         axis.set_axis_off()
     for row in axes:
-        row[0].set_ylabel("mis-clustering error (%)")
+        row[0].set_ylabel(unit.label)
     legend_below(figure)
     return figure
 
 
-def _beside(axis: Axes, own: pd.DataFrame, methods: list[str]) -> None:
+def _beside(axis: Axes, own: pd.DataFrame, methods: list[str], unit: _Unit) -> None:
     groups = [own[own["method"] == method] for method in methods]
     x = np.arange(len(methods))
-    printed = 100 * np.array([[g["printed_mean"].iloc[0], g["printed_sd"].iloc[0]] for g in groups])
+    printed = np.array([[g["printed_mean"].iloc[0], g["printed_sd"].iloc[0]] for g in groups])
+    printed /= unit.scale
     axis.errorbar(
         x - 0.18, printed[:, 0], printed[:, 1], fmt="s", color=COLORS["black"], label="printed"
     )
-    means = [100 * group["value"].mean() for group in groups]
+    means = [group["value"].mean() / unit.scale for group in groups]
     for place, group in zip(x + 0.18, groups, strict=True):
         axis.plot(
             np.full(len(group), place),
-            100 * group["value"],
+            group["value"] / unit.scale,
             "o",
             color=COLORS["sky"],
             markersize=2.5,

@@ -1,12 +1,9 @@
-"""Many protocols of one experiment: mis-clustering under each of many fillings of what is not said.
+"""Protocols of :mod:`fedmix.experiments.real_clustering`, which share most of their work.
 
-A protocol says all that a paper leaves open: values of the setting (scaling, initial values,
-alignment, contamination ...) and the methods' parameters. Data, clients and scores are those of
-:mod:`fedmix.experiments.real_clustering`. What protocols share in a replication (the partition,
+Data, clients and scores are the experiment's. What protocols share in a replication (the partition,
 scaled clients, local fits, alignment, and fits that get equal parameters) is computed once.
 
-Settings: those of ``real_clustering`` but for ``n_contaminated``, and ``alignment``, keywords of
-:func:`fedmix.align`.
+Settings: those of ``real_clustering``, and ``alignment``, keywords of :func:`fedmix.align`.
 """
 
 from __future__ import annotations
@@ -14,8 +11,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fedmix import methods
 from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
+from fedmix.experiments.base import Method
 from fedmix.experiments.real_clustering import Arrays, clients_of, make_problem
 from fedmix.experiments.settings.real_clustering import Settings
 from fedmix.initialization import align_fits, initialize
@@ -31,8 +28,6 @@ from fedmix.metrics.mixture import misclustering
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fedmix.data import Dataset
 
     Start = tuple[np.ndarray, np.ndarray]
@@ -51,100 +46,30 @@ UNITS: dict[str, Callable[[Clients], float]] = {
 }
 
 
-@dataclass(frozen=True)
-class Protocol:
-    """One filling of what a paper leaves open.
+class RealClustering:
+    """One replication, with everything that protocols share kept once it was computed.
 
-    Parameters
-    ----------
-    name : str
-    setting : mapping
-        Values that all methods see.
-    parameters : mapping of str to mapping
-        Method -> its constructor's parameters. A pair ``(number, units)`` is the number times
-        those of :data:`UNITS`. Without ``init``, or with None, a method starts at the shared
-        initial values.
+    Parameters are those of :class:`fedmix.protocols.ordinary.Ordinary`. A method's parameter that
+    is a pair ``(number, units)`` is the number times those of :data:`UNITS`. Without ``init``, or
+    with None, a method starts at the shared initial values.
     """
 
-    name: str
-    setting: Mapping[str, Any]
-    parameters: Mapping[str, Mapping[str, Any]]
-
-
-def run_protocols(
-    study: str,
-    setting: Mapping[str, Any],
-    protocols: Sequence[Protocol],
-    cells: Iterable[tuple[int, int]],
-    data: Mapping[str, Dataset],
-) -> pd.DataFrame:
-    """Run every protocol on every cell.
-
-    Parameters
-    ----------
-    study : str
-        Key of the random streams, with the data set's name and the replication: all protocols,
-        and all rows of a table, see the same clients and the same split.
-    setting : mapping
-        What the protocols have in common, e.g. ``dataset``, ``n_clients``, ``n_components``.
-    protocols : sequence of Protocol
-    cells : iterable of pairs of int
-        Numbers of contaminated clients, and replications.
-    data : mapping of str to Dataset
-        The embedded data by the name of the embedding.
-
-    Returns
-    -------
-    DataFrame
-        One row a fit: ``protocol, n_contaminated, replication, method, value`` (mean
-        mis-clustering rate over good clients; missing where the fit diverged).
-    """
-    import pandas as pd
-
-    rows: list[dict[str, Any]] = []
-    by_replication: dict[int, list[int]] = {}
-    for n_contaminated, replication in cells:
-        by_replication.setdefault(replication, []).append(n_contaminated)
-    for replication, own in by_replication.items():
-        streams = Streams(study, str(setting["dataset"]), replication)
-        bench = _Replication(setting, data, streams)
-        for protocol in protocols:
-            for n_contaminated in own:
-                where = {
-                    "protocol": protocol.name,
-                    "n_contaminated": n_contaminated,
-                    "replication": replication,
-                }
-                rows += [
-                    {**where, "method": method, "value": bench.error(protocol, method, where)}
-                    for method in protocol.parameters
-                ]
-    return pd.DataFrame(rows)
-
-
-def settings_of(values: Mapping[str, Any]) -> Settings:
-    """Return a protocol's setting as the experiment declares it; alignment is none of its own."""
-    return Settings(**{name: value for name, value in values.items() if name != "alignment"})
-
-
-class _Replication:
-    """One replication, with everything that protocols share kept once it was computed."""
-
-    def __init__(
-        self, setting: Mapping[str, Any], data: Mapping[str, Dataset], streams: Streams
-    ) -> None:
-        self.common = setting
+    def __init__(self, experiment: str, data: Mapping[str, Dataset], streams: Streams) -> None:
         self.data = data
         self.streams = streams
         self._kept: dict[str, Any] = {}
 
-    def error(self, protocol: Protocol, method: str, where: Mapping[str, Any]) -> float:
+    @staticmethod
+    def settings_of(experiment: str, values: Mapping[str, Any]) -> Settings:
+        """Return a setting as the experiment declares it; alignment is none of its own."""
+        return Settings(**{name: value for name, value in values.items() if name != "alignment"})
+
+    def score(self, setting: dict[str, Any], method: Method, metric: str) -> float:
         """Return a method's mean error over good clients; NaN where it diverged."""
-        setting = {**self.common, **protocol.setting, "n_contaminated": where["n_contaminated"]}
-        parameters = self._resolved(setting, protocol.parameters[method])
+        parameters = self._resolved(setting, method.parameters)
         depends_on = _DATA if parameters.get("init") else _START
-        key = [method, parameters, *self._values(setting, depends_on)]
-        return self._once("error", key, lambda: self._error(setting, method, parameters))
+        key = [method.estimator, parameters, *self._values(setting, depends_on)]
+        return self._once("error", key, lambda: self._error(setting, method.estimator, parameters))
 
     def _error(self, setting: dict, method: str, parameters: dict) -> float:
         train, test = self._clients(setting)
@@ -179,6 +104,9 @@ class _Replication:
         key = [unit, *self._values(clean, _DATA)]
         return self._once("unit", key, lambda: UNITS[unit](self._clients(clean)[0]))
 
+    def _settings(self, setting: dict) -> Settings:
+        return self.settings_of("real_clustering", setting)
+
     def _dataset(self, setting: dict) -> Dataset:
         return self.data[setting["embedding"]]
 
@@ -187,7 +115,7 @@ class _Replication:
         return self._once(
             "problem",
             self._values(setting, ()),
-            lambda: make_problem(settings_of(setting), self._dataset(setting), self.streams),
+            lambda: make_problem(self._settings(setting), self._dataset(setting), self.streams),
         )
 
     def _clients(self, setting: dict) -> tuple[Clients, Clients]:
@@ -196,7 +124,10 @@ class _Replication:
             "clients",
             self._values(setting, _DATA),
             lambda: clients_of(
-                settings_of(setting), self._problem(setting), self._dataset(setting), self.streams
+                self._settings(setting),
+                self._problem(setting),
+                self._dataset(setting),
+                self.streams,
             ),
         )
 
