@@ -345,7 +345,8 @@ def test_a_predicate_is_told_what_it_takes(parameters, says):
 def test_the_scorecard_counts_every_cell_and_claim_once(claims):
     evaluated = evaluate_claims(claims, cells(), results_and_timings()[0])
     table = scorecard(cells(), evaluated)
-    assert list(table.index) == ["mixed_regression", "fedgrem", "fedgem"]  # by year
+    # Papers by year, then what lies beyond them.
+    assert list(table.index) == ["mixed_regression", "fedgrem", "fedgem", "beyond"]
     assert table.filter(like="cells: ").to_numpy().sum() == len(printed_numbers())
     assert table.filter(like="claims: ").to_numpy().sum() == len(claims)
     assert len(claims_table(evaluated)) == len(claims)
