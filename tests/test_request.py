@@ -296,8 +296,8 @@ def test_options_may_come_as_text_from_the_command_line(tmp_path):
 
 
 def test_a_wrong_estimator_or_embedding_is_told(folder):
-    edit(folder / "methods.yaml", lambda m: m["FedGrEM"].update(estimator="FedGrM"))
-    with pytest.raises(ConfigurationError, match=r"unknown estimator 'FedGrM'. Did you mean"):
+    edit(folder / "methods.yaml", lambda m: m["LocalEM"].update(estimator="LocalEMM"))
+    with pytest.raises(ConfigurationError, match=r"unknown estimator 'LocalEMM'. Did you mean"):
         read_request(folder, options())
     shutil.copy(ROOT / "config" / "methods.yaml", folder)
     change = {"kind": "tsne", "n_componets": 10}

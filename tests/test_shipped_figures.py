@@ -4,10 +4,11 @@ from importlib import import_module
 
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 
 from configured_studies import configured_studies
 from fedmix.cells.papers import read_papers
-from fedmix.views.figures.build import BUILDERS
+from fedmix.views.figures.build import BUILDERS, BY_ROUND
 from fedmix.views.figures.style import house_style
 from synthetic_cells import frame
 from synthetic_results import ROOT, shipped_items
@@ -47,13 +48,15 @@ def is_list(value):
 def made_up_results(cells, metric):
     rounds = pd.DataFrame({"round": range(1, 9)}, dtype="Int64")
     runs = cells[["study", "variant", "setting", "method", "mean"]].assign(metric=metric)
-    return runs.rename(columns={"mean": "value"}).merge(rounds, how="cross").assign(replication=0)
+    scores = runs.rename(columns={"mean": "value"}).merge(rounds, how="cross")
+    sent = scores.assign(metric="floats", value=scores["round"].astype(float))
+    return pd.concat([scores, sent], ignore_index=True).assign(replication=0)
 
 
 def draw(item):
     cells = made_up(item)
     more = {}
-    if item.builder == "trajectories":
+    if item.builder in BY_ROUND:
         more = {"results": made_up_results(cells, item.metric)}
     module = import_module(f"fedmix.views.figures.{item.builder}")
     with house_style():
@@ -71,7 +74,7 @@ def test_a_figure_has_one_range_of_y_a_row_and_no_colour_twice(item):
     assert all(len(found) == 1 for found in colors.values())
     assert len(set().union(*colors.values())) == len(colors)
     rows: dict[int, set] = {}
-    for axis in figure.axes:
+    for axis in filter(Axes.get_subplotspec, figure.axes):  # but the bars of colours
         rows.setdefault(axis.get_subplotspec().rowspan.start, set()).add(axis.get_ylim())
     assert all(len(ranges) == 1 for ranges in rows.values())
     assert not any(axis.get_legend() for axis in figure.axes)  # legends cover no data

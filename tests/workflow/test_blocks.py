@@ -30,8 +30,8 @@ def test_more_replications_run_only_the_new_blocks(pipeline):
 def test_a_methods_parameters_rerun_that_method_and_what_follows(pipeline):
     pipeline.edit(
         "config/methods.yaml",
-        "  estimator: FedGrEM\n  label: FedGrEM\n",
-        "  estimator: FedGrEM\n  label: FedGrEM\n  parameters: {step_scale: 0.5}\n",
+        "TwoPhase:\n",
+        "FedGrEM:\n  estimator: FedGrEM\n  parameters: {step_scale: 0.5}\nTwoPhase:\n",
     )
     assert pipeline.planned("fedgrem_table1") == ITS_JOBS_AND_WHAT_FOLLOWS
 
@@ -71,7 +71,7 @@ def test_the_code_of_a_method_that_does_not_run_reruns_nothing(pipeline):
 
 
 def test_a_label_reruns_the_cells_and_the_table_alone(pipeline):
-    pipeline.edit("config/methods.yaml", "label: FedGrEM\n", "label: Fed-GrEM\n")
+    pipeline.edit("config/methods.yaml", "label: Local-EM\n", "label: local EM\n")
     assert pipeline.planned("fedgrem_table1") == {
         "collect_setting": 2,
         "make_table": 1,

@@ -1,4 +1,4 @@
-"""What a person chooses of the comparisons beyond the papers: methods, metrics, their order."""
+"""What a person chooses of the matrix: methods, metrics, their order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def with_methods(
     ----------
     studies : mapping of str to Study
     compared : iterable of str
-        The studies that belong to no paper.
+        The studies that compare all methods: those of the matrix.
     chosen : sequence of str, optional
         Names of methods; all without it.
 

@@ -92,7 +92,7 @@ def read_request(
         raise ConfigurationError(f"There is no preset {preset!r}. {nearest_names(preset, known)}")
     limits = {key: options[key] for key in ("replications", "block") if options[key]}
     studies = {name: replace(study, **limits) for name, study in known[preset].items()}
-    compared = [name for name, s in studies.items() if not configuration.papers[s.paper].is_paper]
+    compared = [name for name, study in studies.items() if study.experiment == "matrix"]
     studies = with_methods(studies, compared, options["methods"])
     present = {name: _without_missing(study, Path(workdir)) for name, study in studies.items()}
     left_out = _left_out(studies, present)
