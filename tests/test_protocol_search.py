@@ -1,8 +1,7 @@
-"""The search for a protocol: its space, design, halving, scores, controls and shares."""
+"""The search for a protocol: scores, halving, controls, shares and words."""
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,221 +12,16 @@ from fedmix.cells.papers import read_papers
 from fedmix.cells.protocols.controls import held_out, permuted
 from fedmix.cells.protocols.design import draw_protocols, survivors, vary
 from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols
-from fedmix.cells.protocols.score import printed_cells, score_protocols, score_tables
+from fedmix.cells.protocols.score import score_protocols, score_tables
 from fedmix.cells.protocols.shares import variance_shares
-from fedmix.cells.protocols.space import (
-    Choice,
-    Claim,
-    Column,
-    Rung,
-    Space,
-    Table,
-    Value,
-    read_searches,
-)
+from fedmix.cells.protocols.space import Claim, read_searches
 from fedmix.cells.protocols.words import in_words
-from fedmix.configuration import read_yaml
 from fedmix.data import Dataset
-from fedmix.errors import ConfigurationError, DataError
-from fedmix.experiments.base import Method
-from fedmix.pipeline.request import read_request
-from fedmix.protocols import Bench, Protocol
+from fedmix.errors import DataError
+from fedmix.protocols import Bench
 from fedmix.simulate.waveform import waveform
 from fedmix.views.figures.protocols import CAPTIONS, draw_search
-
-ROOT = Path(__file__).parents[1]
-METHODS = ("LocalEM", "FedEM", "FedGrEM")
-CLAIM = Claim("FedGrEM")
-SETTING = {
-    "dataset": "d",
-    "embedding": "raw",
-    "partition": "uniform",
-    "n_clients": 6,
-    "n_components": 3,
-    "train_fraction": 0.8,
-    "initialization": "ward",
-    "contamination": "gaussian",
-}
-PRINTED = pd.DataFrame(
-    [(n, m, mean, 0.01) for n in (0, 2) for m, mean in zip(METHODS, (0.3, 0.2, 0.1), strict=True)],
-    columns=["n_contaminated", "method", "mean", "sd"],
-)
-
-
-def choice(name, values, **where):
-    return Choice(name, "", [Value(v, v, w) for v, w in values.items()], **where)
-
-
-def space(tables=("one",), sizes=(64, 8)):
-    choices = [
-        choice("scaling", {"none": 3.0, "global": 1.0}, setting="scaling"),
-        choice("penalty", {"1": 1.0, "2": 1.0}, methods={"FedGrEM": "penalty_scale"}),
-        choice("rounds", {"20": 1.0, "100": 1.0, "1000": 2.0}, methods={"FedEM": "max_rounds"}),
-    ]
-    return Space(
-        name="fedgrem",
-        paper="fedgrem",
-        experiment="real_clustering",
-        study="fedgrem_real",
-        row="n_contaminated",
-        claim=CLAIM,
-        methods={m: Column(m, m, m, m, {"tol": 1e-4}) for m in METHODS},
-        tables={t: Table(t, f"table {t}", SETTING, (0, 2)) for t in tables},
-        choices={c.name: c for c in choices},
-        rungs=[Rung(sizes[0], 2, 16, rows=1), *(Rung(n, 3, 4) for n in sizes[1:])],
-    )
-
-
-def runs_of(offsets, rows=(0, 2), replications=3, table="one"):
-    """Runs that lie so many printed sd above the print, a protocol each."""
-    return pd.DataFrame(
-        [
-            (table, name, n, r, method, mean + offset * sd + 1e-4 * (r - (replications - 1) / 2))
-            for name, offset in offsets.items()
-            for n, method, mean, sd in PRINTED.itertuples(index=False)
-            if n in rows
-            for r in range(replications)
-        ],
-        columns=["table", "protocol", "n_contaminated", "replication", "method", "value"],
-    )
-
-
-def paper_with(tmp_path, change):
-    """A copy of the paper's folder whose space was changed."""
-    import yaml
-
-    folder = tmp_path / "config" / "papers" / "fedgrem"
-    (folder / "protocols").mkdir(parents=True)
-    (tmp_path / "workflow").mkdir()
-    (tmp_path / "workflow" / "schemas").symlink_to(ROOT / "workflow" / "schemas")
-    own = ROOT / "config" / "papers" / "fedgrem"
-    (folder / "about.yaml").write_text((own / "about.yaml").read_text())
-    (folder / "studies").symlink_to(own / "studies")
-    (tmp_path / "config" / "methods.yaml").symlink_to(ROOT / "config" / "methods.yaml")
-    document = read_yaml(own / "protocols" / "fedgrem.yaml")
-    change(document)
-    (folder / "protocols" / "fedgrem.yaml").write_text(yaml.safe_dump(document))
-    return read_papers(tmp_path / "config")
-
-
-def search_of(name, preset):
-    """A search of the repository's own."""
-    return read_searches(read_papers(ROOT / "config"), preset)[name]
-
-
-def printed_of(own, preset, config=ROOT / "config", published=ROOT / "data" / "published"):
-    options = {**read_yaml(ROOT / "config" / "config.yaml"), "preset": preset}
-    return printed_cells(own, read_request(config, options).items, published)
-
-
-@pytest.mark.parametrize("preset", ["quick", "reproduction", "paper"])
-@pytest.mark.parametrize(("search", "largest"), [("fedgrem", 1.0), ("fedgrem_simulation", 3.0)])
-def test_every_row_and_method_of_the_paper_has_a_printed_cell(search, largest, preset):
-    own = search_of(search, preset)
-    printed = printed_of(own, preset)
-    for name, table in own.tables.items():
-        assert len(printed[name]) == len(table.rows) * len(own.methods)
-        assert printed[name]["mean"].between(0, largest).all()
-
-
-def test_choices_of_the_paper_fill_parameters_that_exist():
-    own = search_of("fedgrem", "paper")
-    design = draw_protocols(own)
-    protocol = own.protocol("fedgrem_table2", design.iloc[0].to_dict())
-    assert set(protocol.setting) == {
-        "embedding", "scaling", "initialization", "alignment", "contamination", "contaminated",
-    }  # fmt: skip
-    assert all(c.silent for c in own.choices.values())
-
-
-def test_preset_that_is_not_listed_has_no_search():
-    assert read_searches(read_papers(ROOT / "config"), "smoke") == {}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda d: d.update(claim={"method": "FedGrEMM"}), "FedGrEMM.*not run"),
-        (lambda d: d["choices"]["rounds"]["methods"].update(KFED="rounds"), "KFED.*not run"),
-        (lambda d: d["choices"]["scaling"].update(tables=["table9"]), "unknown table 'table9'"),
-        (lambda d: d["rungs"].reverse(), "must not rise"),
-        (lambda d: d["choices"]["scaling"].pop("silent"), "silent"),
-        (lambda d: d.update(only_tables=["fedgrem_table9"]), "unknown table 'fedgrem_table9'"),
-        (lambda d: d.update(study="fedgrem_reel"), "no study 'fedgrem_reel'.*fedgrem_real"),
-        (lambda d: d["methods"].update(FedGREM={}), "unknown method 'FedGREM'.*FedGrEM"),
-    ],
-)
-def test_wrong_spaces_are_named(tmp_path, change, message):
-    with pytest.raises(ConfigurationError, match=message):
-        read_searches(paper_with(tmp_path, change), "paper")
-
-
-def test_unknown_parameter_is_named_before_anything_runs():
-    wrong = choice("penalty", {"1": 1.0}, methods={"FedGrEM": "penalty_scal"})
-    own = space()
-    own.choices["penalty"] = wrong
-    with pytest.raises(ConfigurationError, match="penalty_scale"):
-        draw_protocols(own)
-
-
-def test_units_that_an_experiment_does_not_know_are_named_before_anything_runs():
-    own = search_of("fedgrem_simulation", "quick")
-    spread = (2.0, ("spread",))
-    own.choices["penalty_scale"] = replace(
-        own.choices["penalty_scale"], values=[Value("2 spreads", spread, 1.0)]
-    )
-    with pytest.raises(ConfigurationError, match=r"choices: penalty_scale: units.*real_clustering"):
-        draw_protocols(own)
-
-
-def test_unknown_setting_is_named_before_anything_runs():
-    own = search_of("fedgrem", "reproduction")
-    own.choices["scaling"] = choice("scaling", {"none": 1.0, "nowhere": 1.0}, setting="scaling")
-    with pytest.raises(ConfigurationError, match="scaling: nowhere"):
-        draw_protocols(own)
-
-
-def test_design_follows_the_weights_and_is_the_same_each_time():
-    design = draw_protocols(space())
-    assert design["scaling"].value_counts().to_dict() == {"none": 48, "global": 16}
-    assert design["rounds"].value_counts()["1000"] == 32
-    assert design["protocol"].is_unique
-    pd.testing.assert_frame_equal(design, draw_protocols(space()))
-
-
-def test_protocol_fills_settings_and_parameters():
-    row = {"protocol": "p0", "scaling": "none", "penalty": "2", "rounds": "20"}
-    expected = [
-        Method("LocalEM", "LocalEM", {"tol": 1e-4}),
-        Method("FedEM", "FedEM", {"tol": 1e-4, "max_rounds": "20"}),
-        Method("FedGrEM", "FedGrEM", {"tol": 1e-4, "penalty_scale": "2"}),
-    ]
-    assert space().protocol("one", row) == Protocol("p0", {"scaling": "none"}, expected)
-
-
-def test_choice_on_an_entry_holds_for_the_methods_that_vary_it():
-    own = search_of("fedgrem_simulation", "reproduction")
-    chosen = {name: choice.values[0].name for name, choice in own.choices.items()}
-    protocol = own.protocol("fedgrem_table5", {"protocol": "p0", **chosen, "safe_step": "guarded"})
-    assert len(protocol.methods) == 9
-    assert {method.estimator for method in protocol.methods} == {"FedGrEM"}
-    assert all(method.parameters["safe_step"] is True for method in protocol.methods)
-    steps = [method.parameters["step_scale"] for method in protocol.methods]
-    assert steps == pytest.approx(np.arange(0.55, 1.4, 0.1))
-
-
-def test_rungs_run_only_what_no_earlier_one_has_run():
-    own = space()
-    first, second = own.cells("one", 0), own.cells("one", 1)
-    assert first == [(0, 0), (0, 1)]
-    assert set(first).isdisjoint(second)
-    assert set(first) | set(second) == {(n, r) for n in (0, 2) for r in range(3)}
-
-
-def test_texts_weights_and_budgets_do_not_rerun_anything():
-    own = space()
-    other = space(sizes=(32, 4))
-    assert own.for_running("one") == other.for_running("one")
+from synthetic_search import CLAIM, PRINTED, ROOT, choice, printed_of, runs_of, search_of, space
 
 
 def test_distance_is_in_printed_standard_deviations():

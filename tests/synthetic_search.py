@@ -1,0 +1,86 @@
+"""A made-up search: its space, printed numbers and runs."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from fedmix.cells.papers import read_papers
+from fedmix.cells.protocols.score import printed_cells
+from fedmix.cells.protocols.space import (
+    Choice,
+    Claim,
+    Column,
+    Rung,
+    Space,
+    Table,
+    Value,
+    read_searches,
+)
+from fedmix.configuration import read_yaml
+from fedmix.pipeline.request import read_request
+
+ROOT = Path(__file__).parents[1]
+METHODS = ("LocalEM", "FedEM", "FedGrEM")
+CLAIM = Claim("FedGrEM")
+SETTING = {
+    "dataset": "d",
+    "embedding": "raw",
+    "partition": "uniform",
+    "n_clients": 6,
+    "n_components": 3,
+    "train_fraction": 0.8,
+    "initialization": "ward",
+    "contamination": "gaussian",
+}
+PRINTED = pd.DataFrame(
+    [(n, m, mean, 0.01) for n in (0, 2) for m, mean in zip(METHODS, (0.3, 0.2, 0.1), strict=True)],
+    columns=["n_contaminated", "method", "mean", "sd"],
+)
+
+
+def choice(name, values, **where):
+    return Choice(name, "", [Value(v, v, w) for v, w in values.items()], **where)
+
+
+def space(tables=("one",), sizes=(64, 8)):
+    choices = [
+        choice("scaling", {"none": 3.0, "global": 1.0}, setting="scaling"),
+        choice("penalty", {"1": 1.0, "2": 1.0}, methods={"FedGrEM": "penalty_scale"}),
+        choice("rounds", {"20": 1.0, "100": 1.0, "1000": 2.0}, methods={"FedEM": "max_rounds"}),
+    ]
+    return Space(
+        name="fedgrem",
+        paper="fedgrem",
+        experiment="real_clustering",
+        study="fedgrem_real",
+        row="n_contaminated",
+        claim=CLAIM,
+        methods={m: Column(m, m, m, m, {"tol": 1e-4}) for m in METHODS},
+        tables={t: Table(t, f"table {t}", SETTING, (0, 2)) for t in tables},
+        choices={c.name: c for c in choices},
+        rungs=[Rung(sizes[0], 2, 16, rows=1), *(Rung(n, 3, 4) for n in sizes[1:])],
+    )
+
+
+def runs_of(offsets, rows=(0, 2), replications=3, table="one"):
+    """Runs that lie so many printed sd above the print, a protocol each."""
+    return pd.DataFrame(
+        [
+            (table, name, n, r, method, mean + offset * sd + 1e-4 * (r - (replications - 1) / 2))
+            for name, offset in offsets.items()
+            for n, method, mean, sd in PRINTED.itertuples(index=False)
+            if n in rows
+            for r in range(replications)
+        ],
+        columns=["table", "protocol", "n_contaminated", "replication", "method", "value"],
+    )
+
+
+def search_of(name, preset):
+    """A search of the repository's own."""
+    return read_searches(read_papers(ROOT / "config"), preset)[name]
+
+
+def printed_of(own, preset, config=ROOT / "config", published=ROOT / "data" / "published"):
+    options = {**read_yaml(ROOT / "config" / "config.yaml"), "preset": preset}
+    return printed_cells(own, read_request(config, options).items, published)
