@@ -41,7 +41,8 @@ def run(
 ) -> Outcome:
     """Fit one method for each number of rounds; a one-shot method once."""
     train = Clients(problem["train"], problem["train_offsets"])
-    known = known_of(method, setting, train, initial, streams) | {"tol": 0.0}
+    components = [setting.n_components] * setting.n_clients
+    known = known_of(method, setting, train, components, initial, streams) | {"tol": 0.0}
     fits = [method]
     if "max_rounds" in inspect.signature(method.kind).parameters:
         fits = [

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from fedmix.clients import Clients
 from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.federated_clustering import known_numbers
 from fedmix.experiments.matrix import tuned
+from fedmix.experiments.real_clustering import shared_start
 from fedmix.experiments.settings.federation import Settings
-from fedmix.initialization import aligned_initial_values
+from fedmix.experiments.settings.federation_data import Settings as OnData
 from fedmix.metrics.federation import federation_gain
 from fedmix.metrics.mixture import misclustering
 from fedmix.simulate.mixtures import draw_points, draw_truth
@@ -53,13 +55,8 @@ def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
 
 def initial_values(setting: Settings, problem: Arrays, data: None, streams: Streams) -> Arrays:
     """Fit every client alone and align the labels across clients."""
-    weights, means = aligned_initial_values(
-        Clients(problem["train"], problem["train_offsets"]),
-        setting.n_components,
-        setting.initialization,
-        random_state=streams.integer("initial values"),
-    )
-    return {"weights": weights, "means": means}
+    train = Clients(problem["train"], problem["train_offsets"])
+    return shared_start(train, setting.n_components, setting.initialization, streams)
 
 
 def run(
@@ -73,41 +70,35 @@ def run(
     """Fit one method, to all clients and to each one; scores are those of good clients."""
     train = Clients(problem["train"], problem["train_offsets"])
     test = Clients(problem["test"], problem["test_offsets"])
-    known = known_of(method, setting, train, initial, streams)
+    components = [setting.n_components] * setting.n_clients
+    known = known_of(method, setting, train, components, initial, streams)
     good = np.arange(setting.n_clients - setting.n_contaminated)
     return compare_with_alone(method, train, test, test.split(problem["test_labels"]), good, known)
 
 
 def known_of(
-    method: Method, setting: Settings, train: Clients, initial: Arrays, streams: Streams
+    method: Method,
+    setting: Settings | OnData,
+    train: Clients,
+    components_per_client: Sequence[int],
+    initial: Arrays,
+    streams: Streams,
 ) -> dict[str, Any]:
     """Return what a method may be told, and what was chosen for it."""
+    weights, means = initial["weights"], initial["means"]
     known = {
-        **known_with_starts([setting.n_components] * len(train), setting.n_components, initial),
+        **known_numbers(setting.n_components, components_per_client),
+        "starts": {
+            "mixtures": (weights, means),
+            # A client's own components are the first K_g.
+            "means": [own[:k] for own, k in zip(means, components_per_client, strict=True)],
+        },
         "max_rounds": setting.max_rounds,
         "tol": setting.tol,
         "random_state": streams.integer(f"method {method.estimator}"),
     }
     scales, start = setting.final_radius_scale, setting.initialization
     return known | tuned(method, train, known, scales, start)
-
-
-def known_with_starts(
-    components_per_client: Sequence[int], n_components: int, initial: Arrays
-) -> dict[str, Any]:
-    """Return the numbers of components, and the shared starts, that methods may be told."""
-    return {
-        "n_components": n_components,
-        "n_clusters": n_components,
-        "components_per_client": components_per_client,
-        "starts": {
-            "mixtures": (initial["weights"], initial["means"]),
-            # A client's own components are the first K_g.
-            "means": [
-                own[:k] for own, k in zip(initial["means"], components_per_client, strict=True)
-            ],
-        },
-    }
 
 
 def compare_with_alone(
@@ -130,7 +121,7 @@ def compare_with_alone(
     good : ndarray of int
         The clients that are not contaminated.
     known : mapping
-        What methods may be told, of all clients: see :func:`known_with_starts`.
+        What methods may be told, of all clients: see :func:`known_of`.
     """
     estimator = method.fit(train, known)
     predicted = estimator.predict(test)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.federation import compare_with_alone, known_with_starts
-from fedmix.experiments.matrix import classes_of_clients, initial_values, make_problem, tuned
-from fedmix.experiments.real_clustering import clients_of
+from fedmix.experiments.federation import compare_with_alone, known_of
+from fedmix.experiments.matrix import classes_of_clients, initial_values, make_problem
+from fedmix.experiments.real_clustering import clients_of, good_clients
 from fedmix.experiments.settings.federation_data import Settings
 from fedmix.streams import Streams
 
@@ -35,13 +35,7 @@ def run(
 ) -> Outcome:
     """Fit one method, to all clients and to each one; scores are those of good clients."""
     train, test = clients_of(setting, problem, data, streams)
-    known = {
-        **known_with_starts(classes_of_clients(problem, data), setting.n_components, initial),
-        "max_rounds": setting.max_rounds,
-        "tol": setting.tol,
-        "random_state": streams.integer(f"method {method.estimator}"),
-    }
-    known |= tuned(method, train, known, setting.final_radius_scale, setting.initialization)
-    good = np.setdiff1d(np.flatnonzero(test.sizes), problem["contaminated"])
+    known = known_of(method, setting, train, classes_of_clients(problem, data), initial, streams)
+    good = good_clients(test, problem)
     labels = test.split(data.labels[problem["test"]])
     return compare_with_alone(method, train, test, labels, good, known)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedmix.clients import Clients, offsets_of
 from fedmix.experiments.base import Method, Outcome
@@ -25,6 +26,7 @@ from fedmix.streams import Streams
 
 if TYPE_CHECKING:
     from fedmix.data import Dataset
+    from fedmix.methods.base import FederatedEstimator
 
 Arrays = dict[str, np.ndarray]
 
@@ -52,12 +54,15 @@ def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
 def initial_values(setting: Settings, problem: Arrays, data: Dataset, streams: Streams) -> Arrays:
     """Fit every client alone and align the labels across clients."""
     train, _ = clients_of(setting, problem, data, streams)
-    weights, means = aligned_initial_values(
-        train,
-        setting.n_components,
-        setting.initialization,
-        random_state=streams.integer("initial values"),
-    )
+    return shared_start(train, setting.n_components, setting.initialization, streams)
+
+
+def shared_start(
+    train: Clients, n_components: int, initialization: str, streams: Streams
+) -> Arrays:
+    """Return the initial values that methods share, fitted by a strategy and aligned."""
+    seed = streams.integer("initial values")
+    weights, means = aligned_initial_values(train, n_components, initialization, random_state=seed)
     return {"weights": weights, "means": means}
 
 
@@ -82,11 +87,19 @@ def run(
         chosen = choose_penalty(own_start, train)
         method = replace(method, parameters={**method.parameters, "penalty_scale": chosen})
     estimator = method.fit(train, known)
-    labels = test.split(data.labels[problem["test"]])
-    predicted = estimator.predict(test)
-    good = np.setdiff1d(np.flatnonzero(test.sizes), problem["contaminated"])
-    errors = [misclustering(labels[k], predicted[k]) for k in good]
-    return Outcome.of(estimator, {"misclustering": float(np.mean(errors))})
+    return Outcome.of(estimator, {"misclustering": error_of(estimator, test, problem, data)})
+
+
+def error_of(estimator: FederatedEstimator, test: Clients, problem: Arrays, data: Dataset) -> float:
+    """Return the mean mis-clustering rate of good clients' test data."""
+    labels, predicted = test.split(data.labels[problem["test"]]), estimator.predict(test)
+    good = good_clients(test, problem)
+    return float(np.mean([misclustering(labels[k], predicted[k]) for k in good]))
+
+
+def good_clients(test: Clients, problem: Arrays) -> NDArray[np.int64]:
+    """Return the clients that are scored: not contaminated, and with data to test on."""
+    return np.setdiff1d(np.flatnonzero(test.sizes), problem["contaminated"])
 
 
 def clients_of(

@@ -13,10 +13,9 @@ import numpy as np
 
 from fedmix.clients import Clients
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.real_clustering import clients_of, initial_values, make_problem
+from fedmix.experiments.real_clustering import clients_of, error_of, initial_values, make_problem
 from fedmix.experiments.settings.tuning import Settings
 from fedmix.methods.base import FederatedEstimator
-from fedmix.metrics.mixture import misclustering
 from fedmix.selection import choose, typical_deviation
 from fedmix.streams import Streams
 
@@ -60,14 +59,8 @@ def run(
     shared = {"starts": {"mixtures": (initial["weights"], initial["means"])}}
     own = {"init": setting.initialization} if method.kind.starts_from == "mixtures" else {}
     start: dict[str, Any] = own if name == "n_components" else shared  # which has the true number
-    good = np.setdiff1d(np.flatnonzero(test.sizes), problem["contaminated"])
-    labels = test.split(data.labels[problem["test"]])
-    errors, fits = [], []
-    for candidate in candidates:
-        fitted = method.build(known | start | {name: candidate}).fit(train)
-        predicted = fitted.predict(test)
-        errors.append(float(np.mean([misclustering(labels[k], predicted[k]) for k in good])))
-        fits.append(fitted)
+    fits = [method.build(known | start | {name: value}).fit(train) for value in candidates]
+    errors = [error_of(fitted, test, problem, data) for fitted in fits]
     chosen = _chosen(method.build(known | own), train, name, candidates)
     found = {"default": errors[0]} | {key: errors[at] for key, at in chosen.items()}
     oracle = min(errors)

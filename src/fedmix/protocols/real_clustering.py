@@ -21,10 +21,9 @@ from fedmix import methods
 from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
 from fedmix.experiments.base import Method
-from fedmix.experiments.real_clustering import Arrays, clients_of, make_problem
+from fedmix.experiments.real_clustering import Arrays, clients_of, error_of, make_problem
 from fedmix.experiments.settings.real_clustering import Settings
 from fedmix.initialization import align_fits, initialize
-from fedmix.metrics.mixture import misclustering
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -82,13 +81,10 @@ class RealClustering:
         try:
             with warnings.catch_warnings():  # the number of rounds is one of the choices
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                predicted = estimator.fit(train).predict(test)
+                estimator.fit(train)
+                return error_of(estimator, test, self._problem(setting), self._dataset(setting))
         except DivergenceError:
             return float("nan")
-        problem = self._problem(setting)
-        labels = test.split(self._dataset(setting).labels[problem["test"]])
-        good = np.setdiff1d(np.flatnonzero(test.sizes), problem["contaminated"])
-        return float(np.mean([misclustering(labels[k], predicted[k]) for k in good]))
 
     def _resolved(self, setting: dict, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Put in what parameters are multiples of."""
