@@ -12,7 +12,7 @@ from fedmix.data import Dataset, check_embedding
 from fedmix.errors import DataError
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, run_block, tables_of
-from fedmix.pipeline.blocks import COLUMNS, read_block, read_collected
+from fedmix.pipeline.blocks import COLUMNS, finished_blocks, read_block, read_collected
 from fedmix.storage import write_table
 
 FOLDER = "results/study/small.h0"
@@ -81,6 +81,21 @@ def test_a_block_with_other_content_is_named_with_what_it_holds(block, frames, c
     write_table(block, change(frames["results"]))
     with pytest.raises(DataError, match=rf"0-1\.parquet: {says}"):
         read_block(block)
+
+
+def test_blocks_of_any_size_are_found_without_overlap_as_far_as_they_are_wanted(tmp_path):
+    for name in ("0-2", "0-19", "20-39", "3-4", "100-119"):
+        (tmp_path / f"{name}.parquet").touch()
+    assert finished_blocks(tmp_path, 200) == []
+    for name in ("0-19", "20-39", "3-4", "100-119"):
+        (tmp_path / f"{name}.timings.parquet").touch()
+    assert finished_blocks(tmp_path, 200) == ["0-19", "20-39", "100-119"]
+    assert finished_blocks(tmp_path, 3) == ["0-19"]
+
+
+def test_a_larger_block_gives_the_replications_that_are_wanted(block):
+    assert set(read_block(block)["replication"]) == {0, 1}
+    assert set(read_block(block, 1)["replication"]) == {0}
 
 
 def test_a_folder_or_an_empty_file_in_a_blocks_place_is_named(block):

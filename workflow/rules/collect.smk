@@ -17,6 +17,7 @@ rule collect_setting:
     params:
         shown=shown_numbers,
         study=study_parameters,
+        replications=setting_replications,
         printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.frame"),
     script:

@@ -22,6 +22,7 @@ from fedmix import methods as method_registry
 from fedmix.data.registry import DatasetEntry, mirror_folder
 from fedmix.errors import ConfigurationError, FedmixError, nearest_names
 from fedmix.pipeline.archive import RUN_OPTIONS, read_options
+from fedmix.pipeline.blocks import finished_blocks
 from fedmix.pipeline.choice import left_out
 from fedmix.pipeline.locking import lock_folder, require_writable
 from fedmix.pipeline.outcome import failed_throughout, summary_lines

@@ -21,11 +21,17 @@ def block_files(study, setting, suffix):
 
 
 def setting_files(suffix):
-    """All blocks of a setting; with partial=True those that are there."""
+    """All blocks of a setting; with partial=True those that are there, of whatever size."""
 
     def files(wildcards):
-        found = block_files(STUDIES[wildcards.study], setting_of(wildcards), suffix)
-        return [f for f in found if Path(f).exists()] if config["partial"] else found
+        study, setting = STUDIES[wildcards.study], setting_of(wildcards)
+        if not config["partial"]:
+            return block_files(study, setting, suffix)
+        return [
+            f"results/{study.name}/{setting.folder}/{method}/{block}{suffix}"
+            for method, n in study.replications_in(setting).items()
+            for block in finished_blocks(f"results/{study.name}/{setting.folder}/{method}", n)
+        ]
 
     return files
 

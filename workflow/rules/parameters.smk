@@ -34,9 +34,7 @@ def embedded_shape(wildcards):
 def replications_by_setting():
     """How many replications each method has, by the setting's folder."""
     return {
-        f"results/{study.name}/{setting.folder}": {
-            method: study.replications_of(method, setting) for method in study.methods_of(setting)
-        }
+        f"results/{study.name}/{setting.folder}": study.replications_in(setting)
         for study in STUDIES.values()
         for setting in study.settings.values()
     }
@@ -98,6 +96,11 @@ def shown_numbers(wildcards):
         for item in ITEMS.values()
         if item.study == wildcards.study
     ]
+
+
+def setting_replications(wildcards):
+    """How many replications each method of a setting has."""
+    return STUDIES[wildcards.study].replications_in(setting_of(wildcards))
 
 
 def study_parameters(wildcards):

@@ -12,9 +12,11 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.pipeline.outcome import count_outcomes
     from fedmix.storage import stacked, write_table, write_text
 
+    most = snakemake.params.replications
     collected = {}
     for kind in ("results", "timings"):
-        collected[kind] = stacked(map(read_block, snakemake.input[kind]))
+        blocks = (read_block(f, most[Path(f).parent.name]) for f in snakemake.input[kind])
+        collected[kind] = stacked(blocks)
         write_table(snakemake.output[kind], collected[kind])
     outcomes = json.dumps(count_outcomes(collected["results"]), indent=1, sort_keys=True)
     write_text(snakemake.output.outcomes, outcomes + "\n")

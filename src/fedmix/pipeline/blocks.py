@@ -40,13 +40,37 @@ COLUMNS = {
 }
 
 
-def read_block(path: str | os.PathLike) -> pd.DataFrame:
+def finished_blocks(folder: str | os.PathLike, replications: int) -> list[str]:
+    """Return the names of a method's blocks that lie there, of whatever size, in their order.
+
+    Parameters
+    ----------
+    folder : path-like
+        ``.../<study>/<setting>/<method>``.
+    replications : int
+        How many are wanted: blocks beyond them are left out, as are those that overlap one before.
+    """
+    suffix = ".timings.parquet"  # written last
+    names = [path.name.removesuffix(suffix) for path in Path(folder).glob(f"*-*{suffix}")]
+    found: list[str] = []
+    end = 0
+    for name in sorted(names, key=lambda name: replications_of(name).start):
+        held = replications_of(name)
+        if end <= held.start < replications:
+            found.append(name)
+            end = held.stop
+    return found
+
+
+def read_block(path: str | os.PathLike, most: int | None = None) -> pd.DataFrame:
     """Read one method's block and check that it holds all of its replications and nothing else.
 
     Parameters
     ----------
     path : path-like
         ``.../<study>/<setting>/<method>/<block>.parquet`` or ``<block>.timings.parquet``.
+    most : int, optional
+        Leave out replications from this number on: the block was made for more of them.
 
     Raises
     ------
@@ -56,7 +80,8 @@ def read_block(path: str | os.PathLike) -> pd.DataFrame:
     path = Path(path)
     block, _, timings = path.name.removesuffix(".parquet").partition(".")
     expected = {path.parent.name: replications_of(block)}
-    return _read(path, timings or "results", path.parts[-4:-2], expected)
+    rows = _read(path, timings or "results", path.parts[-4:-2], expected)
+    return rows if most is None else rows[rows["replication"] < most]
 
 
 def read_collected(

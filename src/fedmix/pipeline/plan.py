@@ -124,6 +124,10 @@ class Study:
         limits = [variant.get("replications"), self.methods[name].replications]
         return min([self.replications, *(limit for limit in limits if limit)])
 
+    def replications_in(self, setting: Setting) -> dict[str, int]:
+        """Return how often each method runs in a setting."""
+        return {name: self.replications_of(name, setting) for name in self.methods_of(setting)}
+
     def blocks(self, setting: Setting) -> Iterator[Block]:
         """Yield the jobs of a setting.
 
@@ -131,7 +135,7 @@ class Study:
         lasts minutes, by the seconds that the methods are known to take. Where methods have
         different numbers of replications, the blocks of each begin and end with those of all.
         """
-        numbers = {name: self.replications_of(name, setting) for name in self.methods_of(setting)}
+        numbers = self.replications_in(setting)
         first = 0
         for end in sorted(set(numbers.values())):
             methods = tuple(name for name, n in numbers.items() if n >= end)
