@@ -60,6 +60,15 @@ def test_claim_can_be_that_a_method_lies_above_some_others():
         assert score["rows_lowest"] == 2 * len(claim.than)
 
 
+def test_equal_errors_summed_in_another_order_are_no_lead():
+    runs = runs_of({"a": 0.0}, replications=3)
+    values = {"LocalEM": (0.3, 0.2, 0.1), "FedEM": (0.4, 0.5, 0.6), "FedGrEM": (0.1, 0.2, 0.3)}
+    runs["value"] = [values[m][r] for m, r in zip(runs["method"], runs["replication"], strict=True)]
+    assert np.mean(values["FedGrEM"]) != np.mean(values["LocalEM"])
+    score = score_protocols(runs, PRINTED, CLAIM).iloc[0]
+    assert (score["effect"], score["rows_lowest"]) == (0.0, 0)
+
+
 def test_method_that_diverged_is_behind_the_others_whatever_their_scale():
     far = PRINTED.assign(mean=50 * PRINTED["mean"])
     runs = runs_of({"a": 0.0})

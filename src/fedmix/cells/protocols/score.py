@@ -200,12 +200,13 @@ def _score(errors: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> dict[st
 def leads(means: FloatArray, methods: Sequence[str], claim: Claim) -> FloatArray:
     """Return a method's value less that of the best it is held against, of (..., rows, methods).
 
-    A method that diverged is behind all others, see :func:`_behind`.
+    A method that diverged is behind all others, see :func:`_behind`. Of equal errors the means
+    differ in their last digits: what is below a trillionth is no lead.
     """
     values = _behind(claim.sign * means)
     others = [m in claim.than if claim.than else m != claim.method for m in methods]
     lead = values[..., methods.index(claim.method)] - values[..., others].min(axis=-1)
-    return claim.sign * lead
+    return claim.sign * lead.round(12)
 
 
 def _behind(values: FloatArray) -> FloatArray:
