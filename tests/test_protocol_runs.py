@@ -32,7 +32,7 @@ def protocol(name, parameters=None, **setting):
     chosen = {
         "scaling": "none",
         "initialization": "kmeans1",
-        "alignment": {"n_orders": 3},
+        "alignment": "one_order",
         "contamination": "simulation",
         "contaminated": "last",
     }
@@ -50,7 +50,7 @@ def test_sharing_work_changes_no_result():
     several = [
         protocol("a"),
         protocol("b", contamination="sign_flip"),
-        protocol("c", scaling="per_client", alignment={"method": "reference"}),
+        protocol("c", scaling="per_client", alignment="first_client"),
         protocol("d", {"FedEM": {"max_rounds": 3}, "PooledEM": {"init": "kmeans++"}}),
     ]
     together = run(several)
@@ -59,6 +59,22 @@ def test_sharing_work_changes_no_result():
     pd.testing.assert_frame_equal(
         together.sort_values(by, ignore_index=True), alone.sort_values(by, ignore_index=True)
     )
+
+
+def test_the_experiment_itself_comes_to_the_same_errors():
+    parameters = {
+        "LocalEM": {},
+        "FedEM": {"tol": {"value": 1e-3, "units": ["spread"]}},
+        "FedGrEM": {"penalty_scale": {"value": 0.5, "units": ["spread"]}, "max_rounds": 20},
+    }
+    own = protocol("a", parameters, scaling="tenth", alignment="first_client")
+    for row in run([own]).to_dict("records"):
+        setting = {**SETTING, **own.setting, "n_contaminated": row["n_contaminated"]}
+        scenario = Scenario("study", "", "blobs", "real_clustering", setting, blobs()["raw"])
+        method = Method(row["method"], row["method"], parameters[row["method"]])
+        replication = row["replication"]
+        outcome = run_replication(scenario, method, replication, *start_of(scenario, replication))
+        assert row["value"] == outcome.metrics["misclustering"]
 
 
 def test_contamination_is_nothing_to_the_clean_row():
@@ -79,7 +95,8 @@ def test_local_methods_score_good_clients_as_in_the_clean_row():
 
 
 def test_parameters_in_units_of_the_data_follow_its_scale():
-    parameters = {"FedGrEM": {"penalty_scale": (2.0, ("spread",)), "initial_penalty": 0.0}}
+    two_spreads = {"value": 2.0, "units": ["spread"]}
+    parameters = {"FedGrEM": {"penalty_scale": two_spreads, "initial_penalty": 0.0}}
     big = {"raw": Dataset("blobs", 1000 * blobs()["raw"].features, blobs()["raw"].labels)}
     seen = []
     original = methods.FedGrEM.fit

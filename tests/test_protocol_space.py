@@ -86,11 +86,11 @@ def test_unknown_parameter_is_named_before_anything_runs():
 
 def test_units_that_an_experiment_does_not_know_are_named_before_anything_runs():
     own = search_of("fedgrem_simulation", "quick")
-    spread = (2.0, ("spread",))
+    spread = {"value": 2.0, "units": ["spread"]}
     own.choices["penalty_scale"] = replace(
         own.choices["penalty_scale"], values=[Value("2 spreads", spread, 1.0)]
     )
-    with pytest.raises(ConfigurationError, match=r"choices: penalty_scale: units.*real_clustering"):
+    with pytest.raises(ConfigurationError, match="choices: penalty_scale: unknown units 'spread'"):
         draw_protocols(own)
 
 

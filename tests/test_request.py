@@ -191,6 +191,14 @@ def method(**entry):
         ),
         (written(methods={"PooledMM": {}}), "unknown method 'PooledMM'. Did you mean 'PooledEM'"),
         (written(methods={"PooledEM": {"inti": "ward"}}), "PooledEM takes no 'inti'"),
+        (
+            written(methods={"FedGrEM": {"penalty_scale": {"value": 1.0, "units": ["spreed"]}}}),
+            "unknown units 'spreed'. Did you mean 'spread'",
+        ),
+        (
+            written(methods={"FedGrEM": {"penalty_scale": {"value": -1.0, "units": ["spread"]}}}),
+            "expected penalty_scale to be a finite number >= 0 or 'held-out', got -1.0",
+        ),
         (written(only=["PooledMM"]), "unknown method 'PooledMM'. Did you mean 'PooledEM'"),
         (written(replications=2.0), "replications: expected integer, got 2.0"),
     ],

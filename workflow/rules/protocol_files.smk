@@ -39,16 +39,24 @@ def first_runs(wildcards):
 
 
 def later_runs(wildcards):
-    rungs = range(1, len(SEARCHES[wildcards.search].rungs))
-    return protocol_runs(wildcards.search, wildcards.target, rungs)
+    """What the later rungs ran for a target, and of a table also what they ran for all of them."""
+    space, target = SEARCHES[wildcards.search], wildcards.target
+    return [
+        path
+        for source in space.sources(target)
+        for path in protocol_runs(space.name, source, range(1, len(space.rungs)))
+        if Path(path).parent.name in space.targets[target]
+    ]
 
 
-def all_choices(wildcards):
-    """Each rung's protocols."""
-    folder = f"results/protocols/{wildcards.search}"
-    rungs = range(1, len(SEARCHES[wildcards.search].rungs))
-    later = [f"{folder}/{wildcards.target}/rung{rung}.csv" for rung in rungs]
-    return [f"{folder}/design.csv", *later]
+def later_choices(wildcards):
+    """The protocols of each of these rungs."""
+    space = SEARCHES[wildcards.search]
+    return [
+        f"results/protocols/{space.name}/{source}/rung{rung}.csv"
+        for source in space.sources(wildcards.target)
+        for rung in range(1, len(space.rungs))
+    ]
 
 
 def chosen_protocols(wildcards):

@@ -67,7 +67,8 @@ rule select_protocols:
 
 rule score_protocols:
     input:
-        chosen=all_choices,
+        design=f"{SEARCH}/design.csv",
+        chosen=later_choices,
         first=first_runs,
         later=later_runs,
     output:

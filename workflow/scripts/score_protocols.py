@@ -9,19 +9,28 @@ with job(snakemake.log[0], snakemake.threads):
 
     from fedmix.cells.protocols.controls import held_out, permuted
     from fedmix.cells.protocols.design import read_design
-    from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols
+    from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols, told_apart
     from fedmix.cells.protocols.score import printed_cells, score_tables
     from fedmix.cells.protocols.shares import variance_shares
     from fedmix.cells.protocols.words import in_words
-    from fedmix.storage import concatenate, write_text
+    from fedmix.storage import concatenate, read_table, write_text
 
     files, space, target = snakemake.input, snakemake.params.space, snakemake.wildcards.target
     published = Path(snakemake.scriptdir).resolve().parents[1] / "data" / "published"
     printed = printed_cells(space, snakemake.params.tables, published)
     printed = {table: printed[table] for table in space.targets[target]}
-    chosen = [read_design(path) for path in files.chosen]
+
+    def _read(path, reader):
+        return told_apart(reader(path), Path(path).parts[3], target)
+
+    chosen = [read_design(files.design)]
+    for rung in range(1, len(space.rungs)):
+        own = [path for path in files.chosen if Path(path).stem == f"rung{rung}"]
+        chosen.append(pd.concat(_read(path, read_design) for path in own))
     first_runs = concatenate(files.first)
-    runs = pd.concat([first_runs, concatenate(files.later)], ignore_index=True)
+    runs = pd.concat([first_runs, *(_read(path, read_table) for path in files.later)])
+    fit = [name for name in runs if name != "value"]
+    runs = runs.drop_duplicates(fit, ignore_index=True)
 
     ranked = rank_protocols(space, runs, printed, chosen)
     first = score_tables(space, first_runs, printed).merge(chosen[0], on="protocol")

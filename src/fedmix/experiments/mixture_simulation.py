@@ -7,14 +7,13 @@ Settings: ``model``, ``h``, ``n_clients``, ``n_points``, ``outlier`` (a mapping 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from fedmix.clients import Clients
 from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.settings.base import ALIGNMENTS
 from fedmix.experiments.settings.mixture_simulation import Settings
 from fedmix.initialization import align_fits, initialize
 from fedmix.metrics.mixture import estimation_error
@@ -22,13 +21,6 @@ from fedmix.simulate.fedgrem import CENTRES, signal_to_noise, simulate_mixture
 from fedmix.streams import Streams
 
 Arrays = dict[str, np.ndarray]
-
-# Ways to align labels without the truth -> parameters of fedmix.align.
-_SEARCHES: dict[str, dict[str, Any]] = {
-    "best_of_50_orders": {"n_orders": 50},
-    "one_order": {"n_orders": 1},
-    "first_client": {"method": "reference"},
-}
 
 
 def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
@@ -58,8 +50,8 @@ def initial_values(setting: Settings, problem: Arrays, data: None, streams: Stre
     clients, seed = _clients(problem), streams.integer("initial values")
     strategy = setting.initialization.of(setting.model)
     weights, means = initialize(clients, len(CENTRES), strategy, setting.model, seed)
-    if setting.alignment in _SEARCHES:
-        search = _SEARCHES[setting.alignment]
+    if setting.alignment in ALIGNMENTS:
+        search = ALIGNMENTS[setting.alignment]
         weights, means = align_fits(clients, weights, means, random_state=seed, **search)
     elif setting.alignment == "truth":
         for k, true_means in enumerate(problem["means"]):  # the outlier has none

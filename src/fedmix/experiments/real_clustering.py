@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from fedmix.clients import Clients, offsets_of
 from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.settings.base import ALIGNMENTS
 from fedmix.experiments.settings.real_clustering import Settings
-from fedmix.initialization import aligned_initial_values
+from fedmix.experiments.units import in_numbers
+from fedmix.initialization import align_fits, initialize
 from fedmix.metrics.mixture import misclustering
 from fedmix.partition import (
     by_group,
@@ -54,15 +56,25 @@ def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
 def initial_values(setting: Settings, problem: Arrays, data: Dataset, streams: Streams) -> Arrays:
     """Fit every client alone and align the labels across clients."""
     train, _ = clients_of(setting, problem, data, streams)
-    return shared_start(train, setting.n_components, setting.initialization, streams)
+    return shared_start(
+        train, setting.n_components, setting.initialization, streams, setting.alignment
+    )
 
 
 def shared_start(
-    train: Clients, n_components: int, initialization: str, streams: Streams
+    train: Clients,
+    n_components: int,
+    initialization: str,
+    streams: Streams,
+    alignment: str = "best_of_50_orders",
 ) -> Arrays:
     """Return the initial values that methods share, fitted by a strategy and aligned."""
-    seed = streams.integer("initial values")
-    weights, means = aligned_initial_values(train, n_components, initialization, random_state=seed)
+    fits = initialize(
+        train, n_components, initialization, random_state=streams.integer("initial values")
+    )
+    weights, means = align_fits(
+        train, *fits, random_state=streams.integer("alignment"), **ALIGNMENTS[alignment]
+    )
     return {"weights": weights, "means": means}
 
 
@@ -75,7 +87,9 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method on the training data; the score is a mean over good clients' test data."""
-    train, test = clients_of(setting, problem, data, streams)
+    clean, test = scaled_clients(setting, problem, data, streams)
+    train = _contaminated(clean, setting, problem, data, streams)
+    method = replace(method, parameters=in_numbers(method.parameters, clean))
     known = {
         "n_components": setting.n_components,
         "random_state": streams.integer(f"method {method.estimator}"),
@@ -110,17 +124,29 @@ def clients_of(
     Clients are scaled first: a contaminated client would otherwise undo its contamination by
     standardising itself.
     """
+    clean, test = scaled_clients(setting, problem, data, streams)
+    return _contaminated(clean, setting, problem, data, streams), test
+
+
+def scaled_clients(
+    setting: Settings, problem: Arrays, data: Dataset, streams: Streams
+) -> tuple[Clients, Clients]:
+    """Return the clients' training and test data, all of them clean."""
     train = Clients(data.features[problem["train"]], problem["train_offsets"])
     test = Clients(data.features[problem["test"]], problem["test_offsets"])
-    train, test = scale(train, test, setting.scaling, streams.generator("jitter"))
-    contaminated = contaminate(
+    return scale(train, test, setting.scaling, streams.generator("jitter"))
+
+
+def _contaminated(
+    train: Clients, setting: Settings, problem: Arrays, data: Dataset, streams: Streams
+) -> Clients:
+    return contaminate(
         train,
         problem["contaminated"],
         setting.contamination,
         streams.generator("contamination"),
         labels=data.labels[problem["train"]],
     )
-    return contaminated, test
 
 
 def _rows_of_clients(

@@ -2,14 +2,11 @@
 
 Data, clients and scores are the experiment's. What protocols share in a replication (the partition,
 scaled clients, local fits, alignment, and fits that get equal parameters) is computed once.
-
-Settings: those of ``real_clustering``, and ``alignment``, keywords of :func:`fedmix.align`.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,7 +19,9 @@ from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
 from fedmix.experiments.base import Method
 from fedmix.experiments.real_clustering import Arrays, clients_of, error_of, make_problem
+from fedmix.experiments.settings.base import ALIGNMENTS
 from fedmix.experiments.settings.real_clustering import Settings
+from fedmix.experiments.units import in_numbers
 from fedmix.initialization import align_fits, initialize
 from fedmix.streams import Streams
 
@@ -36,21 +35,12 @@ _DATA = ("embedding", "scaling")
 _LOCAL = (*_DATA, "initialization")
 _START = (*_LOCAL, "alignment")
 
-#: What a parameter may be a multiple of, measured on the clean training data as scaled.
-UNITS: dict[str, Callable[[Clients], float]] = {
-    # root mean square of the pooled columns' standard deviations
-    "spread": lambda train: float(np.sqrt(train.points.var(axis=0).mean())),
-    # the theory's rate of lambda[0]
-    "root_n": lambda train: float(np.sqrt(train.sizes.mean())),
-}
-
 
 class RealClustering:
     """One replication, with everything that protocols share kept once it was computed.
 
-    Parameters are those of :class:`fedmix.protocols.ordinary.Ordinary`. A method's parameter that
-    is a pair ``(number, units)`` is the number times those of :data:`UNITS`. Without ``init``, or
-    with None, a method starts at the shared initial values.
+    Parameters are those of :class:`fedmix.protocols.ordinary.Ordinary`. Without ``init``, or with
+    None, a method starts at the shared initial values.
     """
 
     def __init__(self, experiment: str, data: Mapping[str, Dataset], streams: Streams) -> None:
@@ -60,12 +50,13 @@ class RealClustering:
 
     @staticmethod
     def settings_of(experiment: str, values: Mapping[str, Any]) -> Settings:
-        """Return a setting as the experiment declares it; alignment is none of its own."""
-        return Settings(**{name: value for name, value in values.items() if name != "alignment"})
+        """Return a setting as the experiment declares it."""
+        return Settings(**values)
 
     def score(self, setting: dict[str, Any], method: Method, metric: str) -> float:
         """Return a method's mean error over good clients; NaN where it diverged."""
-        parameters = self._resolved(setting, method.parameters)
+        clean, _ = self._clients({**setting, "n_contaminated": 0})
+        parameters = in_numbers(method.parameters, clean)
         depends_on = _DATA if parameters.get("init") else _START
         key = [method.estimator, parameters, *self._values(setting, depends_on)]
         return self._once("error", key, lambda: self._error(setting, method.estimator, parameters))
@@ -85,20 +76,6 @@ class RealClustering:
                 return error_of(estimator, test, self._problem(setting), self._dataset(setting))
         except DivergenceError:
             return float("nan")
-
-    def _resolved(self, setting: dict, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Put in what parameters are multiples of."""
-        values = dict(parameters)
-        for name, value in values.items():
-            if isinstance(value, tuple):
-                number, units = value
-                values[name] = number * math.prod(self._unit(setting, unit) for unit in units)
-        return values
-
-    def _unit(self, setting: dict, unit: str) -> float:
-        clean = {**setting, "n_contaminated": 0}
-        key = [unit, *self._values(clean, _DATA)]
-        return self._once("unit", key, lambda: UNITS[unit](self._clients(clean)[0]))
 
     def _settings(self, setting: dict) -> Settings:
         return self.settings_of("real_clustering", setting)
@@ -136,7 +113,7 @@ class RealClustering:
                 self._clients(setting)[0],
                 *self._local_fits(setting),
                 random_state=self.streams.integer("alignment"),
-                **setting["alignment"],
+                **ALIGNMENTS[setting["alignment"]],
             ),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspect import signature
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,8 @@ from fedmix.cells.protocols.score import joint_distance
 from fedmix.cells.protocols.space import Choice, Space
 from fedmix.configuration import raise_all
 from fedmix.errors import nearest_names
-from fedmix.protocols import SHARING, settings_of
+from fedmix.experiments.settings import units_of
+from fedmix.protocols import settings_of
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -113,13 +114,13 @@ def _unknown_parameters(space: Space) -> Iterator[str]:
 
 
 def _unknown_units(space: Space) -> Iterator[str]:
-    if space.experiment in SHARING:
-        return
+    known = units_of(space.experiment)
     filled = {f"choices: {c.name}": [v.value for v in c.values] for c in space.choices.values()}
     filled |= {f"methods: {m.name}": list(m.parameters.values()) for m in space.methods.values()}
     for place, values in filled.items():
-        if any(isinstance(value, tuple) for value in values):
-            yield f"{place}: units are known in searches of {', '.join(SHARING)} alone."
+        given = [unit for v in values if isinstance(v, Mapping) for unit in v.get("units", ())]
+        for unit in sorted({*given} - {*known}):
+            yield f"{place}: unknown units {unit!r}. {nearest_names(unit, known)}"
 
 
 def _wrong_settings(space: Space) -> Iterator[str]:
@@ -144,6 +145,12 @@ def take(choice: Choice, shares: NDArray[np.float64]) -> list[str]:
     weights = np.array([value.weight for value in choice.values])
     edges = np.cumsum(weights)[:-1] / weights.sum()
     return [choice.values[i].name for i in np.searchsorted(edges, shares, side="right")]
+
+
+def without_idle(space: Space, protocols: pd.DataFrame, tables: Iterable[str]) -> pd.DataFrame:
+    """Return protocols with nothing under the choices that concern none of the tables."""
+    idle = [c.name for c in space.choices.values() if not any(map(c.concerns, tables))]
+    return protocols.assign(**dict.fromkeys(idle, ""))
 
 
 def read_design(path: str | os.PathLike) -> pd.DataFrame:

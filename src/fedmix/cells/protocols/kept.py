@@ -17,6 +17,7 @@ from fedmix.cells.evidence import Evidence
 from fedmix.cells.frame import cells_of
 from fedmix.cells.items import Item
 from fedmix.cells.measured import Measured
+from fedmix.cells.protocols.design import without_idle
 from fedmix.cells.protocols.score import cell_identity
 from fedmix.cells.protocols.space import Space
 from fedmix.cells.roles import DIAGNOSTIC, NEAREST
@@ -49,7 +50,8 @@ def keep(
     import pandas as pd
 
     best = [own[own["rank"] == 1].assign(kind=NEAREST) for own in scores.values()]
-    protocols = pd.concat([design.assign(kind=DRAWN), *best])
+    drawn = without_idle(space, design, space.tables)
+    protocols = pd.concat([drawn.assign(kind=DRAWN), *best])
     chosen = [own[own["rank"] == 1].assign(kind=NEAREST) for own in nearest.values()]
     runs = pd.concat([first.assign(kind=DRAWN), *chosen]).rename(columns={space.row: "row"})
     fit = ["kind", "protocol", "table", "row", "replication", "method", "value"]
@@ -152,9 +154,10 @@ def read_search(
     import pandas as pd
 
     names = {"protocol": str, **dict.fromkeys(space.choices, str)}
+    missing = {"value": [""], "distance": [""], "table": [""]}
     protocols, runs = (
         pd.read_csv(
-            Path(folder) / f"{name}.csv", dtype=names, keep_default_na=False, na_values=[""]
+            Path(folder) / f"{name}.csv", dtype=names, keep_default_na=False, na_values=missing
         )
         for name in ("protocols", "runs")
     )

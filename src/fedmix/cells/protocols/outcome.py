@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from fedmix.cells.protocols.design import without_idle
 from fedmix.cells.protocols.score import cell_names, joint_distance, score_tables
 from fedmix.cells.protocols.space import Space
 
@@ -13,6 +14,17 @@ if TYPE_CHECKING:
 
 #: How many of the nearest protocols are shown.
 SHOWN = 20
+
+
+def told_apart(rows: pd.DataFrame, found_for: str, target: str) -> pd.DataFrame:
+    """Return rows whose variations were found for some target, for use by another.
+
+    Two targets' variations can share a name, so they get that of their target beside it.
+    """
+    if found_for == target:
+        return rows
+    drawn = ~rows["protocol"].str.contains("-")
+    return rows.assign(protocol=rows["protocol"].where(drawn, rows["protocol"] + f" ({found_for})"))
 
 
 def rank_protocols(
@@ -45,7 +57,7 @@ def rank_protocols(
 
     scores = score_tables(space, runs, printed)
     summary = joint_distance(scores).rename("joint_distance").reset_index()
-    protocols = pd.concat(chosen).drop_duplicates("protocol")
+    protocols = without_idle(space, pd.concat(chosen).drop_duplicates("protocol"), printed)
     reached = {p: rung for rung, own in enumerate(chosen) for p in own["protocol"]}
     summary["rung"] = summary["protocol"].map(reached)
     summary = summary.sort_values(

@@ -182,6 +182,10 @@ class Space:
         alone = {name: [name] for name in self.tables}
         return alone | ({COMMON: list(self.tables)} if len(alone) > 1 else {})
 
+    def sources(self, target: str) -> list[str]:
+        """Return the targets whose runs a target is judged by: a table's, also the common ones."""
+        return [target, *({COMMON} & {*self.targets} - {target})]
+
     def choices_of(self, table: str) -> list[Choice]:
         """Return the choices that a table depends on."""
         return [choice for choice in self.choices.values() if choice.concerns(table)]
@@ -322,11 +326,11 @@ def _choice(name: str, entry: Mapping[str, Any]) -> Choice:
 
 
 def _filled(given: Any, label: Any) -> Any:
-    """Return what is filled in: a plain value, the label, or a pair of a number and its units."""
+    """Return what is filled in: a plain value, the label, or a number with its units."""
     if not isinstance(given, Mapping):
         return given
     value = given.get("value", label)
-    return (value, tuple(given["units"])) if "units" in given else value
+    return {"value": value, "units": given["units"]} if "units" in given else value
 
 
 def _errors(document: Document, known: Mapping[str, Any], studies: Iterable[str]) -> Iterator[str]:

@@ -69,7 +69,10 @@ def _tried(space: Space, target: str) -> str:
         + f"with {rung.replications} replications on {_rows(rung.rows)}"
         for rung in space.rungs
     )
-    return f"Tried on {names}: {stages}. Protocols are drawn by how natural each choice is."
+    as_well = ", and as many for all tables together" if len(space.sources(target)) > 1 else ""
+    return (
+        f"Tried on {names}: {stages}{as_well}. Protocols are drawn by how natural each choice is."
+    )
 
 
 def _lead(

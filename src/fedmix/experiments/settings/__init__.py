@@ -1,9 +1,10 @@
 """What each experiment may be asked and what it yields, declared without numerical imports.
 
 A module bears its experiment's name and declares ``Settings``, a subclass of
-:class:`fedmix.experiments.settings.base.Settings`, and ``METRICS``, the scores by name. The
-experiment reads its settings from there, planning checks the configuration against it, and the
-configuration reference is written from it.
+:class:`fedmix.experiments.settings.base.Settings`, and ``METRICS``, the scores by name;
+one that can measure its data may have ``UNITS``, by name as well. The experiment reads its settings
+from there, planning checks the configuration against it, and the configuration reference is written
+from it.
 """
 
 from __future__ import annotations
@@ -49,3 +50,8 @@ def declared(experiment: str) -> tuple[type[Settings], Mapping[str, str]]:
         )
     module = import_module(f"{__name__}.{experiment}")
     return module.Settings, module.METRICS
+
+
+def units_of(experiment: str) -> Mapping[str, str]:
+    """Return what an experiment's methods may have a parameter in multiples of; mostly nothing."""
+    return getattr(import_module(f"{__name__}.{experiment}"), "UNITS", {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -26,6 +26,14 @@ GaussianStart = Literal[
     "ward",
     "random",
 ]
+
+#: Ways to align labels without the truth -> parameters of :func:`fedmix.align`.
+ALIGNMENTS: dict[str, dict[str, Any]] = {
+    "best_of_50_orders": {"n_orders": 50},
+    "one_order": {"n_orders": 1},
+    "first_client": {"method": "reference"},
+}
+Alignment = Literal["best_of_50_orders", "one_order", "first_client"]
 
 
 class Declared(BaseModel):

@@ -6,7 +6,13 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from fedmix.experiments.settings.base import Count, Declared, GaussianStart, Positive
+from fedmix.experiments.settings.base import (
+    Alignment,
+    Count,
+    Declared,
+    GaussianStart,
+    Positive,
+)
 from fedmix.experiments.settings.base import Settings as BaseSettings
 
 Model = Literal["gaussian", "regression"]
@@ -81,9 +87,7 @@ class Settings(BaseSettings):
     """What the outlier client's points follow."""
     initialization: Initializations
     """Each client's own start, before labels are aligned."""
-    alignment: Literal["best_of_50_orders", "one_order", "first_client", "truth", "none"] = (
-        "best_of_50_orders"
-    )
+    alignment: Alignment | Literal["truth", "none"] = "best_of_50_orders"
     """How the labels of the clients' starts are aligned: by a search over orders of the clients, to
     the first client, to the true parameters, or not at all."""
     log_errors: bool = False

@@ -6,7 +6,14 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from fedmix.experiments.settings.base import Count, DataSettings, GaussianStart, Number, Share
+from fedmix.experiments.settings.base import (
+    Alignment,
+    Count,
+    DataSettings,
+    GaussianStart,
+    Number,
+    Share,
+)
 
 
 class Settings(DataSettings):
@@ -36,6 +43,8 @@ class Settings(DataSettings):
     """How the features are scaled, by the training data's numbers (`fedmix.partition.scaling`)."""
     initialization: GaussianStart
     """Each client's own start, before labels are aligned (`fedmix.initialization`)."""
+    alignment: Alignment = "best_of_50_orders"
+    """How they are aligned: by a search over orders of the clients, or to the first client."""
     n_components: Count
     """R, which all methods are told."""
 
@@ -48,6 +57,11 @@ class Settings(DataSettings):
             )
         return self
 
+
+UNITS = {
+    "spread": "Root mean square of the features' standard deviations, of clean training data.",
+    "root_n": "Root of the mean client size, the theory's rate of lambda[0].",
+}
 
 METRICS = {
     "misclustering": "Share of test points in a wrong cluster, mean over good clients.",

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from fedmix import methods as method_registry
 from fedmix.configuration import Document
 from fedmix.errors import nearest_names
+from fedmix.experiments.settings import units_of
 from fedmix.experiments.settings.mixture_simulation import STRATEGIES
 from fedmix.methods.capabilities import constraints_of
 from fedmix.methods.constraints import violation
@@ -41,11 +42,12 @@ def study_parameter_errors(
     listed = study.content["methods"]
     entries = [e for e in listed if isinstance(e, Mapping)] if isinstance(listed, list) else []
     sources = {entry["name"]: entry.get("method", entry["name"]) for entry in entries}
+    units = units_of(study.content["experiment"])
     for entry in entries:
         if "parameters" in entry:
             parameters = study.part("methods", listed.index(entry), "parameters")
             source = sources[entry["name"]]  # a registered method may do without an entry
-            yield from parameter_errors(parameters, estimators.get(source, source))
+            yield from parameter_errors(parameters, estimators.get(source, source), units)
     for variant, change in study.content.get("variants", {}).items():
         for name in change.get("methods", {}):
             parameters = study.part("variants", variant, "methods", name)
@@ -53,7 +55,7 @@ def study_parameter_errors(
                 yield f"{parameters.place()}: unknown method {name!r}. {nearest_names(name, known)}"
                 continue
             source = sources.get(name, name)
-            yield from parameter_errors(parameters, estimators.get(source, source))
+            yield from parameter_errors(parameters, estimators.get(source, source), units)
 
 
 def only_errors(study: Document, known: Collection[str]) -> Iterator[str]:
@@ -65,11 +67,26 @@ def only_errors(study: Document, known: Collection[str]) -> Iterator[str]:
                 yield f"{place}: unknown method {name!r}. {nearest_names(name, known)}"
 
 
-def parameter_errors(parameters: Document, estimator: str) -> Iterator[str]:
-    """Yield parameters that an estimator does not take, and values that it does not allow."""
+def parameter_errors(
+    parameters: Document, estimator: str, units: Collection[str] = ()
+) -> Iterator[str]:
+    """Yield parameters that an estimator does not take, and values that it does not allow.
+
+    A number may be in ``units`` of the data, see :func:`fedmix.experiments.units.in_numbers`.
+    """
     known = constraints_of(estimator)
     for name, value in parameters.content.items():
         place = parameters.place
+        if isinstance(value, Mapping) and "units" in value:
+            given = value["units"]
+            if {*value} != {"value", "units"} or not isinstance(given, list):
+                yield f"{place(name)}: expected {{value: 0.5, units: [spread]}} or the like"
+                continue
+            for unit in given:
+                if unit not in units:
+                    hint = nearest_names(str(unit), units)
+                    yield f"{place(name, 'units')}: unknown units {unit!r}. {hint}"
+            value = value["value"]
         if name not in known:
             hint = nearest_names(name, known)
             yield f"{place(name)}: {estimator} takes no {name!r}. {hint}"
