@@ -83,7 +83,7 @@ def parameter_errors(
                 yield f"{place(name)}: expected {{value: 0.5, units: [spread]}} or the like"
                 continue
             for unit in given:
-                if unit not in units:
+                if unit not in [*units]:  # it may be anything
                     hint = nearest_names(str(unit), units)
                     yield f"{place(name, 'units')}: unknown units {unit!r}. {hint}"
             value = value["value"]
