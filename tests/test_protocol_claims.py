@@ -150,7 +150,8 @@ def test_a_search_of_some_data_sets_answers_for_these_alone():
     np.testing.assert_allclose(beside["mean"], beside["printed_mean"], atol=1e-3)
 
     claims = [c for c in read_claims(read_papers(ROOT / "config")) if c["paper"] == "fedgem"]
-    found = evaluate_claims(claims, pd.concat([cells(), beside]), results_and_timings()[0], [search])
+    both = pd.concat([cells(), beside])
+    found = evaluate_claims(claims, both, results_and_timings()[0], [search])
     shares = found.set_index("id")["remarks"].map(" ".join)
     told = shares[shares.str.contains("protocols (put to", regex=False)]
     holds = f"it holds in {1 - len(dealt) / len(design):.0%} of {len(design)} protocols"

@@ -200,6 +200,15 @@ def test_variance_belongs_to_the_choices_that_make_it():
     assert found["lowest", "scaling", "penalty"] > 0.6
 
 
+def test_a_choice_that_makes_all_of_the_variance_has_no_more_than_all_of_it():
+    own = space(sizes=(256, 8))
+    design = draw_protocols(own)
+    decided = (design["scaling"] == "none").astype(float)
+    found = variance_shares(own, "one", design.assign(distance=np.exp(decided), lowest=decided))
+    main = found[found["other"] == ""].groupby("choice")["share"].max()
+    assert 0.97 < main["scaling"] < 1.01
+
+
 def test_sentences_and_figures_are_made_from_a_search(tmp_path):
     own, chosen, first, runs = search()
     printed = {"one": PRINTED}
