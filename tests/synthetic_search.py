@@ -56,7 +56,7 @@ def space(tables=("one",), sizes=(64, 8)):
         row="n_contaminated",
         claim=CLAIM,
         methods={m: Column(m, m, m, m, {"tol": 1e-4}) for m in METHODS},
-        tables={t: Table(t, f"table {t}", SETTING, (0, 2)) for t in tables},
+        tables={t: Table(t, f"table {t}", SETTING, (0, 2), item=t) for t in tables},
         choices={c.name: c for c in choices},
         rungs=[Rung(sizes[0], 2, 16, rows=1), *(Rung(n, 3, 4) for n in sizes[1:])],
     )

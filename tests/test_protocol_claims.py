@@ -120,6 +120,49 @@ def test_a_claim_that_the_first_rung_cannot_answer_falls_back_on_variants(evalua
     assert "protocols" not in said
 
 
+def test_a_search_of_some_data_sets_answers_for_these_alone():
+    whole = read_searches(read_papers(ROOT / "config"), "reproduction")["fedgem_benchmark"]
+    own = replace(whole, rungs=[Rung(16, 2, 16), Rung(4, 2, 4)])
+    design = draw_protocols(own)
+    printed = printed_cells(own, shipped_items(), PUBLISHED)
+    # FedGEM as printed, but below the others where rows are dealt at random.
+    parts = [
+        own_cells.merge(pd.DataFrame({"replication": [0, 1]}), how="cross").assign(
+            table=table, protocol=name, value=lambda runs: runs["mean"] + 1e-3 * runs["replication"]
+        )
+        for table, own_cells in printed.items()
+        for name in design["protocol"]
+    ]
+    made = pd.concat(parts, ignore_index=True)
+    dealt = set(design.loc[design["partition"] == "dealt", "protocol"])
+    made.loc[(made["method"] == "FedGEM") & made["protocol"].isin(dealt), "value"] = 0.0
+    made = made.drop(columns=["mean", "sd"])
+    ranked, near = {}, {}
+    for table, own_cells in printed.items():
+        runs = made[made["table"] == table]
+        ranked[table] = rank_protocols(own, runs, {table: own_cells}, [design])
+        near[table] = nearest_cells(ranked[table], runs, {table: own_cells})
+    search = search_of(own, keep(own, design, made, ranked, near))
+
+    beside = search.nearest_cells()
+    assert set(beside["item"]) == {"fedgem_table1"}
+    assert set(beside["setting_dataset"]) == {"abalone", "frog_b"}
+    np.testing.assert_allclose(beside["mean"], beside["printed_mean"], atol=1e-3)
+
+    claims = [c for c in read_claims(read_papers(ROOT / "config")) if c["paper"] == "fedgem"]
+    both = pd.concat([cells(), beside])
+    found = evaluate_claims(claims, both, results_and_timings()[0], [search])
+    shares = found.set_index("id")["remarks"].map(" ".join)
+    told = shares[shares.str.contains("protocols (put to", regex=False)]
+    holds = f"it holds in {1 - len(dealt) / len(design):.0%} of {len(design)} protocols"
+    assert told.str.contains(holds, regex=False).all()
+    assert set(told.index) == {
+        "fedgem-beats-afcl", "fedgem-beats-dpgmm", "fedgem-best-abalone-waveform",
+    }  # fmt: skip
+    assert "(put to Table 1, Abalone, n_clients 5)" in told["fedgem-best-abalone-waveform"]
+    assert "n_clients 5, Table 1, Frog B, n_clients 5)" in told["fedgem-beats-afcl"]
+
+
 def test_without_a_search_the_column_is_empty_and_says_so():
     claims = [c for c in read_claims(read_papers(ROOT / "config")) if "unsaid" in c]
     found = evaluate_claims(claims, cells(), results_and_timings()[0])

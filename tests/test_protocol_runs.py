@@ -11,6 +11,7 @@ from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, run_replication, start_of
 from fedmix.protocols import Bench, Protocol
 
+BLOBS = ("blobs", "raw")
 SETTING = {
     "dataset": "blobs",
     "embedding": "raw",
@@ -25,7 +26,7 @@ def blobs(n=300):
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=n)
     centres = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0]])
-    return {"raw": Dataset("blobs", centres[labels] + rng.normal(size=(n, 2)), labels)}
+    return {BLOBS: Dataset("blobs", centres[labels] + rng.normal(size=(n, 2)), labels)}
 
 
 def protocol(name, parameters=None, **setting):
@@ -70,7 +71,7 @@ def test_the_experiment_itself_comes_to_the_same_errors():
     own = protocol("a", parameters, scaling="tenth", alignment="first_client")
     for row in run([own]).to_dict("records"):
         setting = {**SETTING, **own.setting, "n_contaminated": row["n_contaminated"]}
-        scenario = Scenario("study", "", "blobs", "real_clustering", setting, blobs()["raw"])
+        scenario = Scenario("study", "", "blobs", "real_clustering", setting, blobs()[BLOBS])
         method = Method(row["method"], row["method"], parameters[row["method"]])
         replication = row["replication"]
         outcome = run_replication(scenario, method, replication, *start_of(scenario, replication))
@@ -97,7 +98,8 @@ def test_local_methods_score_good_clients_as_in_the_clean_row():
 def test_parameters_in_units_of_the_data_follow_its_scale():
     two_spreads = {"value": 2.0, "units": ["spread"]}
     parameters = {"FedGrEM": {"penalty_scale": two_spreads, "initial_penalty": 0.0}}
-    big = {"raw": Dataset("blobs", 1000 * blobs()["raw"].features, blobs()["raw"].labels)}
+    small = blobs()[BLOBS]
+    big = {BLOBS: Dataset("blobs", 1000 * small.features, small.labels)}
     seen = []
     original = methods.FedGrEM.fit
 
@@ -160,6 +162,20 @@ def test_protocols_of_any_experiment_fill_settings():
     for way in ways:  # a local fit's error is taken under the best order of its own
         assert runs[way].tolist() == pytest.approx(runs["truth"].tolist())
     assert np.exp(runs["logs"]).tolist() == pytest.approx(runs["truth"].tolist())
+
+
+def test_the_data_set_can_be_a_choice():
+    setting = {"n_clients": 3, "partition": "dealt", "train_fraction": 0.7, "spared_classes": 0}
+    setting |= {"dataset": "blobs", "embedding": "raw", "v": 1.0}
+    bench = Bench("federated_clustering", "study", "n_clients", setting, {"KFED": "ari_pooled"})
+    kfed = [Method("KFED", "KFED", {})]
+    small = blobs()[BLOBS]
+    noise = np.random.default_rng(1).normal(size=small.features.shape)
+    data = {BLOBS: small, ("noise", "raw"): Dataset("noise", noise, small.labels)}
+    protocols = [Protocol("a", {}, kfed), Protocol("b", {"dataset": "noise"}, kfed)]
+    found = bench.run(protocols, [(3, 0)], data).set_index("protocol")["value"]
+    assert found["a"] > 0.9
+    assert found["b"] < 0.2
 
 
 def test_alignment_matters_to_what_is_pooled():

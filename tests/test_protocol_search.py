@@ -182,6 +182,21 @@ def test_rows_and_tables_are_held_out_in_turn():
     np.testing.assert_allclose(splits["typical"], 0.6, rtol=1e-2)
 
 
+def test_a_table_of_one_row_holds_nothing_out_and_says_so():
+    own, chosen, first, _ = search()
+    one = replace(own.tables["one"], rows=(0,))
+    own = replace(own, tables={"one": one}, rungs=[replace(rung, rows=None) for rung in own.rungs])
+    printed = {"one": PRINTED[PRINTED["n_contaminated"] == 0]}
+    ranked = rank_protocols(own, first, printed, chosen)
+    scores = score_tables(own, first, printed).merge(chosen[0], on="protocol")
+    splits, shuffled = held_out(first, printed), permuted(first, printed)
+    assert splits.empty
+    shares = variance_shares(own, "one", scores)
+    text = " ".join(in_words(own, "one", scores, ranked, splits, shuffled, shares))
+    assert "Nothing is held out: the table has one row." in text
+    assert "with its methods' columns permuted" in text
+
+
 def test_variance_belongs_to_the_choices_that_make_it():
     own = space(sizes=(256, 8))
     design = draw_protocols(own)
@@ -192,6 +207,15 @@ def test_variance_belongs_to_the_choices_that_make_it():
     assert found["distance", "rounds", ""] > 0.9
     assert found["distance", "scaling", ""] < 0.05
     assert found["lowest", "scaling", "penalty"] > 0.6
+
+
+def test_a_choice_that_makes_all_of_the_variance_has_no_more_than_all_of_it():
+    own = space(sizes=(256, 8))
+    design = draw_protocols(own)
+    decided = (design["scaling"] == "none").astype(float)
+    found = variance_shares(own, "one", design.assign(distance=np.exp(decided), lowest=decided))
+    main = found[found["other"] == ""].groupby("choice")["share"].max()
+    assert 0.97 < main["scaling"] < 1.01
 
 
 def test_sentences_and_figures_are_made_from_a_search(tmp_path):
@@ -235,7 +259,8 @@ def test_the_documented_paper_is_searched_by_its_own_study(tmp_path):
     bench = Bench(own.experiment, own.study, own.row, table.setting, metrics)
     protocols = [own.protocol(name, p) for p in draw_protocols(own).to_dict("records")]
     points, labels = waveform(400, np.random.default_rng(0))
-    data = {"raw": Dataset("waveform_generated", points, labels)}
+    dataset = Dataset("waveform_generated", points, labels)
+    data = {("waveform_generated", "raw"): dataset}
     runs = bench.run(protocols, own.cells(name, 0), data).assign(table=name)
     scores = score_tables(own, runs, printed)
     assert len(scores) == 16

@@ -34,8 +34,14 @@ def paper_with(tmp_path, change):
     return read_papers(tmp_path / "config")
 
 
-@pytest.mark.parametrize("preset", ["quick", "reproduction", "paper"])
-@pytest.mark.parametrize(("search", "largest"), [("fedgrem", 1.0), ("fedgrem_simulation", 3.0)])
+@pytest.mark.parametrize(
+    ("search", "preset", "largest"),
+    [
+        *(("fedgrem", preset, 1.0) for preset in ("quick", "reproduction", "paper")),
+        *(("fedgrem_simulation", preset, 3.0) for preset in ("quick", "reproduction", "paper")),
+        *(("fedgem_benchmark", preset, 1.0) for preset in ("reproduction", "paper")),
+    ],
+)
 def test_every_row_and_method_of_the_paper_has_a_printed_cell(search, largest, preset):
     own = search_of(search, preset)
     printed = printed_of(own, preset)
@@ -44,13 +50,39 @@ def test_every_row_and_method_of_the_paper_has_a_printed_cell(search, largest, p
         assert printed[name]["mean"].between(0, largest).all()
 
 
-def test_choices_of_the_paper_fill_parameters_that_exist():
-    own = search_of("fedgrem", "paper")
+def test_parts_of_a_table_are_held_against_their_own_cells():
+    own = search_of("fedgem_benchmark", "paper")
+    assert {table.item for table in own.tables.values()} == {"fedgem_table1"}
+    printed = printed_of(own, "paper")
+    fedgem = {name: cells.set_index("method")["mean"]["FedGEM"] for name, cells in printed.items()}
+    assert fedgem == {"abalone": 0.138, "frog_b": 0.468}
+
+
+def test_a_choice_of_the_data_set_and_one_of_the_features_need_all_their_pairs():
+    own = search_of("fedgem_benchmark", "paper")
+    both = [(d, e) for d in ("abalone", "abalone_as_written") for e in ("raw", "standardized")]
+    assert own.data("abalone") == both
+    assert own.data("frog_b") == [("frog_b", "raw"), ("frog_b", "standardized")]
+    assert search_of("fedgrem_simulation", "paper").data("fedgrem_table5") == []
+
+
+@pytest.mark.parametrize(
+    ("search", "table", "filled"),
+    [
+        (
+            "fedgrem",
+            "fedgrem_table2",
+            "embedding scaling initialization alignment contamination contaminated",
+        ),
+        ("fedgem_benchmark", "abalone", "dataset embedding partition spared_classes v"),
+        ("fedgem_benchmark", "frog_b", "embedding partition spared_classes v"),
+    ],
+)
+def test_choices_of_the_paper_fill_parameters_that_exist(search, table, filled):
+    own = search_of(search, "paper")
     design = draw_protocols(own)
-    protocol = own.protocol("fedgrem_table2", design.iloc[0].to_dict())
-    assert set(protocol.setting) == {
-        "embedding", "scaling", "initialization", "alignment", "contamination", "contaminated",
-    }  # fmt: skip
+    protocol = own.protocol(table, design.iloc[0].to_dict())
+    assert set(protocol.setting) == set(filled.split())
     assert all(c.silent for c in own.choices.values())
 
 

@@ -74,12 +74,8 @@ def earlier_choice(wildcards):
 
 
 def protocol_data(wildcards):
-    space = SEARCHES[wildcards.search]
-    dataset = space.tables[wildcards.table].setting.get("dataset")
-    return [
-        f"data/embedded/{dataset}/{embedding}.npz"
-        for embedding in space.embeddings(wildcards.table)
-    ]
+    data = SEARCHES[wildcards.search].data(wildcards.table)
+    return [f"data/embedded/{dataset}/{embedding}.npz" for dataset, embedding in data]
 
 
 def searched_tables(wildcards):
@@ -88,13 +84,14 @@ def searched_tables(wildcards):
 
 
 def items_of(space):
-    return {table: ITEMS[table] for table in space.tables}
+    return {table.item: ITEMS[table.item] for table in space.tables.values()}
 
 
 def searched_metrics(wildcards):
     """Method -> the metric that a table shows of it."""
-    methods = SEARCHES[wildcards.search].methods
-    return {method: ITEMS[wildcards.table].metrics_of(method)[0] for method in methods}
+    space = SEARCHES[wildcards.search]
+    item = ITEMS[space.tables[wildcards.table].item]
+    return {method: item.metrics_of(method)[0] for method in space.methods}
 
 
 def of_each_table(name):
@@ -124,11 +121,13 @@ PROTOCOL_FIGURES = ["curve", "shares", "nearest"]
 def search_shown(search, target, words, figures):
     """What the page shows of a search: its words, and figures with their captions beside them."""
     space = SEARCHES[search]
-    title = getattr(space.tables.get(target), "title", "All tables")
+    table = space.tables.get(target)
+    title = table.title if table else "All tables"
     shown = [
         {"paper": space.paper, "title": f"Which protocol? {title}", "path": f} for f in figures
     ]
-    return {"paper": space.paper, "target": target, "words": words, "figures": shown}
+    item = table.item if table else target
+    return {"paper": space.paper, "target": item, "words": words, "figures": shown}
 
 
 def searches_run(searches):

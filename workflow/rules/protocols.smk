@@ -1,5 +1,7 @@
 # Which protocol printed a table? A search over all that a paper leaves unsaid: many protocols on a
 # few replications, then fewer on more (successive halving).
+#
+# Of parameters Snakemake compares plain values alone: `declared` tells it that a space was changed.
 
 
 rule design_protocols:
@@ -11,6 +13,7 @@ rule design_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
+        declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         source=source_hash("fedmix.cells.protocols.design"),
     script:
         "../scripts/design_protocols.py"
@@ -33,6 +36,7 @@ rule run_protocols:
         runtime=lambda wildcards, attempt: 240 * attempt,
     params:
         space=lambda wildcards: SEARCHES[wildcards.search].for_running(wildcards.table),
+        declared=lambda wildcards: repr(SEARCHES[wildcards.search].for_running(wildcards.table)),
         cells=lambda wildcards: SEARCHES[wildcards.search].cells(
             wildcards.table, int(wildcards.rung)
         ),
@@ -58,6 +62,7 @@ rule select_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
+        declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         tables=searched_tables,
         printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.protocols.design", "fedmix.cells.protocols.score"),
@@ -85,6 +90,7 @@ rule score_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
+        declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         tables=searched_tables,
         printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.protocols"),
@@ -107,6 +113,7 @@ rule keep_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
+        declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         source=source_hash("fedmix.cells.protocols.kept"),
     script:
         "../scripts/keep_protocols.py"
@@ -174,6 +181,7 @@ rule draw_protocols:
         "../../environment.yml"
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
+        declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         tables=searched_tables,
         preset=config["preset"],
         source=source_hash("fedmix.views.figures.protocols"),

@@ -16,7 +16,8 @@ with job(snakemake.log[0], snakemake.threads):
     params, wildcards = snakemake.params, snakemake.wildcards
     space, table = params.space, wildcards.table
     own = read_design(snakemake.input.chosen).iloc[list(replications_of(wildcards.block))]
-    data = {Path(path).stem: load_dataset(path) for path in snakemake.input.data}
+    files = map(Path, snakemake.input.data)
+    data = {(path.parent.name, path.stem): load_dataset(path) for path in files}
     # What entered earlier has run a part already.
     new = own["entered"] == wildcards.rung
     setting = space.tables[table].setting

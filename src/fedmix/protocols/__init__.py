@@ -74,7 +74,7 @@ class Bench:
         self,
         protocols: Sequence[Protocol],
         cells: Iterable[tuple[Any, int]],
-        data: Mapping[str, Dataset],
+        data: Mapping[tuple[str, str], Dataset],
     ) -> pd.DataFrame:
         """Run every protocol on every cell.
 
@@ -83,8 +83,8 @@ class Bench:
         protocols : sequence of Protocol
         cells : iterable of pairs
             A row's value, and a replication.
-        data : mapping of str to Dataset
-            The embedded data by the name of the embedding; empty for simulations.
+        data : mapping
+            By the names of the data set and of its embedding; empty for simulations.
 
         Returns
         -------

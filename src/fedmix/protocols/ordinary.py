@@ -27,12 +27,14 @@ class Ordinary:
     ----------
     experiment : str
         Module of ``fedmix.experiments``.
-    data : mapping of str to Dataset
-        By the name of the embedding; empty for simulations.
+    data : mapping
+        By the names of the data set and of its embedding; empty for simulations.
     streams : Streams
     """
 
-    def __init__(self, experiment: str, data: Mapping[str, Dataset], streams: Streams) -> None:
+    def __init__(
+        self, experiment: str, data: Mapping[tuple[str, str], Dataset], streams: Streams
+    ) -> None:
         self.experiment = experiment
         self.module = import_module(f"fedmix.experiments.{experiment}")
         self.data = data
@@ -47,7 +49,7 @@ class Ordinary:
     def score(self, setting: Mapping[str, Any], method: Method, metric: str) -> float:
         """Return a method's score; NaN where the fit diverged or the score is undefined."""
         settings = self.settings_of(self.experiment, setting)
-        data = self.data[setting["embedding"]] if "embedding" in setting else None
+        data = self.data[setting["dataset"], setting["embedding"]] if self.data else None
         key = json.dumps(setting, sort_keys=True)
         if key not in self._started:
             problem = self.module.make_problem(settings, data, self.streams)

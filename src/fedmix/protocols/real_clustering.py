@@ -43,7 +43,9 @@ class RealClustering:
     None, a method starts at the shared initial values.
     """
 
-    def __init__(self, experiment: str, data: Mapping[str, Dataset], streams: Streams) -> None:
+    def __init__(
+        self, experiment: str, data: Mapping[tuple[str, str], Dataset], streams: Streams
+    ) -> None:
         self.data = data
         self.streams = streams
         self._kept: dict[str, Any] = {}
@@ -81,7 +83,7 @@ class RealClustering:
         return self.settings_of("real_clustering", setting)
 
     def _dataset(self, setting: dict) -> Dataset:
-        return self.data[setting["embedding"]]
+        return self.data[setting["dataset"], setting["embedding"]]
 
     def _problem(self, setting: dict) -> Arrays:
         """Return the rows of the clients, the same for all protocols, and who is contaminated."""
@@ -144,7 +146,7 @@ class RealClustering:
         harm = (
             ("n_contaminated", "contaminated", "contamination") if setting["n_contaminated"] else ()
         )
-        return [setting[name] for name in (*names, *harm)]
+        return [setting[name] for name in ("dataset", *names, *harm)]
 
     def _once(self, what: str, key: Any, make: Callable[[], Any]) -> Any:
         name = f"{what} {json.dumps(key, sort_keys=True)}"

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PERMUTATIONS = 500
+_SPLIT = ["control", "table", "searched", "judged", "tried"]
+_SPLIT += ["nearest", "distance", "elsewhere", "typical"]
 
 
 def held_out(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -32,7 +34,7 @@ def held_out(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.Data
         One row a split: ``control`` ("rows" or "tables"), ``table`` (for rows), ``searched``,
         ``judged``, ``tried`` protocols, the ``nearest`` one where searched, its distance there
         (``distance``) and where judged (``elsewhere``), and the median distance of all tried where
-        judged (``typical``).
+        judged (``typical``). No row where a table of one row is searched for by itself.
     """
     import pandas as pd
 
@@ -49,7 +51,7 @@ def held_out(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.Data
         rest = deviations[left_out].loc[seen.index]
         where = {"control": "tables", "table": "", **_names(others, [left_out])}
         splits.append(where | _judge(seen, rest))
-    return pd.DataFrame(splits)
+    return pd.DataFrame(splits, columns=_SPLIT)
 
 
 def permuted(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

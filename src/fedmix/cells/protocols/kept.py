@@ -105,14 +105,16 @@ class Search:
     def nearest_cells(self) -> pd.DataFrame:
         """Return the cells of the nearest protocols, one a table, beside the print."""
         runs = self.runs[self.runs["kind"] == NEAREST].assign(variant=NEAREST)
-        shown = [_in_any_variant(self.items[table]) for table in self.space.tables]
+        items = dict.fromkeys(table.item for table in self.space.tables.values())
+        shown = [_in_any_variant(self.items[item]) for item in items]
         measured = self._measured(runs)
         return cells_of(measured, shown, self.published, self.space.paper, {NEAREST: NEAREST})
 
     def _measured(self, runs: pd.DataFrame) -> Iterator[Measured]:
         by = ["variant", "table", "row"]
         for (variant, name, row), own in runs.groupby(by, sort=False):
-            table, item = self.space.tables[name], self.items[name]
+            table = self.space.tables[name]
+            item = self.items[table.item]
             place = {
                 "study": self.space.study,
                 "variant": variant,

@@ -53,8 +53,8 @@ def printed_cells(
 
     found = {}
     for name, table in space.tables.items():
-        printed = PrintedTable(items[name], Path(published))
-        scale = items[name].scale
+        item = items[table.item]
+        printed = PrintedTable(item, Path(published))
         rows = []
         for value in table.rows:
             for method in space.methods.values():
@@ -66,7 +66,7 @@ def printed_cells(
                         f"and standard deviation of {method.label} with {space.row} {value}; see "
                         "its `printed` in tables.yaml."
                     )
-                rows.append((value, method.name, cell.mean * scale, cell.sd * scale))
+                rows.append((value, method.name, cell.mean * item.scale, cell.sd * item.scale))
         found[name] = pd.DataFrame(rows, columns=[space.row, "method", "mean", "sd"])
     return found
 

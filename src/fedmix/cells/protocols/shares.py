@@ -51,11 +51,13 @@ def variance_shares(space: Space, table: str, scores: pd.DataFrame) -> pd.DataFr
         ``explained``, the forest's R^2 on protocols that a tree did not see.
     """
     import pandas as pd
+    from scipy.stats import qmc
     from sklearn.ensemble import RandomForestRegressor
 
     choices = space.choices_of(table)
-    rng = np.random.default_rng(0)
-    drawn = np.column_stack([_codes(c, take(c, rng.random(DRAWS))) for c in choices])
+    # each choice's values as often as they weigh, else a main effect could exceed the whole
+    points = qmc.LatinHypercube(len(choices), rng=np.random.default_rng(0)).random(DRAWS)
+    drawn = np.column_stack([_codes(c, take(c, points[:, j])) for j, c in enumerate(choices)])
     rows: list[dict[str, Any]] = []
     for outcome, measure in OUTCOMES.items():
         own = scores[np.isfinite(scores["distance"])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.papers import Paper, part_documents, schema_of
@@ -62,12 +63,24 @@ class Choice:
 
 @dataclass(frozen=True)
 class Table:
-    """A printed table, by our setting's values, and what sets its rows apart."""
+    """A printed table or a part of one, such as one data set's.
+
+    Parameters
+    ----------
+    name, title : str
+    setting : mapping
+        Our setting's values.
+    rows : sequence
+        What sets its rows apart.
+    item : str
+        The entry of ``tables.yaml`` that shows it.
+    """
 
     name: str
     title: str
     setting: Mapping[str, Any]
     rows: Sequence[Any]
+    item: str
 
 
 @dataclass(frozen=True)
@@ -190,13 +203,13 @@ class Space:
         """Return the choices that a table depends on."""
         return [choice for choice in self.choices.values() if choice.concerns(table)]
 
-    def embeddings(self, table: str) -> list[str]:
-        """Return the embeddings that a table's protocols work on."""
+    def data(self, table: str) -> list[tuple[str, str]]:
+        """Return the data sets that a table's protocols work on, each with each embedding."""
+        values = {name: [value] for name, value in self.tables[table].setting.items()}
         for choice in self.choices_of(table):
-            if choice.setting == "embedding":
-                return [value.value for value in choice.values]
-        setting = self.tables[table].setting
-        return [setting["embedding"]] if "embedding" in setting else []
+            if choice.setting:
+                values[choice.setting] = [value.value for value in choice.values]
+        return list(product(values.get("dataset", ()), values.get("embedding", ())))
 
     def filled_by(self, choice: Choice) -> dict[str, str]:
         """Return the methods that a choice concerns, with the parameter that it fills."""
@@ -294,7 +307,7 @@ def _space(name: str, paper: Paper, whole: Document) -> Space:
             method: _column(method, entry, known) for method, entry in document["methods"].items()
         },
         tables={
-            name: Table(name, **{**entry, "setting": {**common, **entry["setting"]}})
+            name: Table(name, **{"item": name, **entry, "setting": {**common, **entry["setting"]}})
             for name, entry in document["tables"].items()
             if name in tables
         },

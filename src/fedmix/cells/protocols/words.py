@@ -133,7 +133,10 @@ def _controls(space: Space, held_out: pd.DataFrame, permuted: pd.DataFrame) -> I
             f"{splits['elsewhere'].median():.2f} where judged; a typical protocol is at "
             f"{splits['typical'].median():.2f} there."
         )
-    shuffled = "methods' columns" + ("" if space.rungs[0].rows == 1 else " and rows")
+    if held_out.empty:
+        yield "Nothing is held out: the table has one row."
+    several = any(len(table.rows[: space.rungs[0].rows]) > 1 for table in space.tables.values())
+    shuffled = "methods' columns" + (" and rows" if several else "")
     for row in permuted.to_dict("records"):
         yield (
             f"Among {row['tried']} protocols on {_rows(space.rungs[0].rows)} of "

@@ -61,7 +61,7 @@ def draw_search(
 
     matplotlib.use("agg")
     parts = {name: read_search(inputs[name]) for name in ("first", "scores", "nearest", "shares")}
-    unit = _unit_of(next(iter(items.values())))
+    unit = _unit_of(next(iter(items.values())), space)
     with house_style():
         figures = {
             "curve": curve(space, unit, parts["first"], parts["scores"], parts["shares"]),
@@ -92,9 +92,10 @@ class _Unit:
     scale: float
 
 
-def _unit_of(item: Item) -> _Unit:
+def _unit_of(item: Item, space: Space) -> _Unit:
+    metrics = dict.fromkeys(in_words(item.metrics_of(method)[0]) for method in space.methods)
     unit = f" ({item.unit})" if item.unit else ""
-    return _Unit(in_words(item.metrics[0]) + unit, item.scale)
+    return _Unit(" or ".join(metrics) + unit, item.scale)
 
 
 def read_search(path: str | os.PathLike) -> pd.DataFrame:
@@ -148,9 +149,9 @@ def curve(
         near = own["protocol"].isin(marked).to_numpy()
         _effects(top, own, near, unit)
         top.set_title(space.tables[table].title)
-        _choices(below, own, near, rows)
+        _choices(below, own[[choice.name for choice in space.choices_of(table)]], near, rows)
     against = " and ".join(space.claim.than) or "the best other"
-    axes[0][0].set_ylabel(f"{space.claim.method} less {against}\n{unit.label}")
+    axes[0][0].set_ylabel(f"{space.claim.method} less\n{against}\n{unit.label}")
     axes[1][0].set_yticks(range(len(rows)), [f"{in_words(a)}: {b}" for a, b in rows], fontsize=6)
     axes[1][0].invert_yaxis()
     legend_below(figure)
@@ -186,6 +187,8 @@ def _effects(axis: Axes, own: pd.DataFrame, near: np.ndarray, unit: _Unit) -> No
 def _choices(axis: Axes, own: pd.DataFrame, near: np.ndarray, rows: list[tuple[str, str]]) -> None:
     x = np.arange(len(own))
     for y, (choice, value) in enumerate(rows):
+        if choice not in own:  # it does not concern the table
+            continue
         has = (own[choice].astype(str) == value).to_numpy()
         for which, look in ((has & ~near, PALE), (has & near, COLORS["vermillion"])):
             axis.plot(x[which], np.full(which.sum(), y), "|", color=look, markersize=4)
