@@ -124,8 +124,9 @@ def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> 
         square over cells of (our mean - printed mean) / printed sd, infinite where a fit diverged;
         ``sd_distance``, that of log(our sd / printed sd); ``rank_correlation`` of the methods, the
         mean over rows; ``effect``, the method's value less that of the best that it is held
-        against, the mean over rows; ``rows_lowest``, in how many rows it is below all of them
-        (above them, if that is the claim), and ``lowest``, whether in all. Columns ``_low`` and
+        against, the mean over rows, and ``printed_effect``, the same of the print; ``rows_lowest``,
+        in how many rows it is below all of them (above them, if that is the claim), and ``lowest``,
+        whether in all. Columns ``_low`` and
         ``_high`` bound 95 % of a bootstrap over replications.
     """
     import pandas as pd
@@ -192,6 +193,7 @@ def _score(errors: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> dict[st
         "effect": float(effects.mean()),
         "effect_low": float(effect_low),
         "effect_high": float(effect_high),
+        "printed_effect": float(leads(centre.reshape(layout), methods, claim).mean()),
         "rows_lowest": int((claim.sign * effects < 0).sum()),
         "lowest": bool((claim.sign * effects < 0).all()),
     }

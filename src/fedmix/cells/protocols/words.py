@@ -117,7 +117,9 @@ def _nearest(space: Space, target: str, ranked: pd.DataFrame) -> Iterator[str]:
             f"over {score['cells']} cells, {score['replications']} replications; 95 % interval "
             f"{score['distance_low']:.2f} to {score['distance_high']:.2f}); methods' ranks "
             f"correlate by {score['rank_correlation']:.2f}; {space.claim.method} is "
-            f"{_lead_of(space)} in {score['rows_lowest']} of {score['rows']} rows."
+            f"{_lead_of(space)} in {score['rows_lowest']} of {score['rows']} rows, "
+            f"with {score['effect'] / score['printed_effect']:.2f} of the printed lead on average"
+            f"{' (it is behind)' if score['effect'] * space.claim.sign > 0 else ''}."
         )
     if len(best) > 1:
         yield f"Over all tables it is {first['joint_distance']:.2f} printed sd from the print."
