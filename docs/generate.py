@@ -117,10 +117,20 @@ def experiments_page() -> str:
     for name in experiments.names():
         settings, metrics = experiments.declared(name)
         schema = settings.model_json_schema()
-        listed = "\n".join(f"- `{metric}`: {text}" for metric, text in metrics.items())
         parts += [f"## {name}", schema["description"], "### Settings"]
-        parts += ["\n".join(_described(schema, schema, "")), "### Metrics", listed]
+        parts += ["\n".join(_described(schema, schema, "")), "### Metrics", _listed(metrics)]
+        if units := experiments.units_of(name):
+            parts += [
+                "### Units",
+                "A number among a method's parameters may be in these, such as `penalty_scale: "
+                "{value: 0.5, units: [spread]}`.",
+                _listed(units),
+            ]
     return _page(parts)
+
+
+def _listed(told: Mapping[str, str]) -> str:
+    return "\n".join(f"- `{name}`: {text}" for name, text in told.items())
 
 
 def _described(
