@@ -75,7 +75,8 @@ class Effect:
 
     def __str__(self) -> str:
         spread = "" if self.se == inf else f" ± {self.half_width:.2g}"
-        return f"{self.mean:+.3g}{spread} (n={self.n})"
+        mean = round(self.mean, 12) + 0.0  # sums of equal numbers differ in their last digits
+        return f"{mean:+.3g}{spread} (n={self.n})"
 
 
 @dataclass(frozen=True)
