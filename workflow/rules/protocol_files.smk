@@ -186,4 +186,8 @@ def searches_judged(wildcards):
     found = {f"results/protocols/{search}/kept": space for search, space in IN_ALL.items()}
     there = [folder for folder in EXPORTED if (BASE / folder).is_dir()]
     found |= {folder: SEARCHES[Path(folder).name] for folder in there}
-    return {folder: {"space": space, "items": items_of(space)} for folder, space in found.items()}
+    return {
+        folder: {"space": space, "items": items_of(space)}
+        for folder, space in found.items()
+        if all(table.item in ITEMS for table in space.tables.values())  # not all with partial=true
+    }
