@@ -175,7 +175,7 @@ def method(**entry):
         ),
         (constant(n_components=[10]), r"n_components: expected a valid integer, got \[10\]"),
         (constant(n_components=None), "n_components: expected a valid integer, got None"),
-        (lambda study: study["constants"].pop("contamination"), "lacks contamination"),
+        (lambda study: study["constants"].pop("train_fraction"), "lacks train_fraction"),
         (lambda study: study.update(experiment="real_clusterin"), "Did you mean 'real_clustering'"),
         (lambda study: study.update(replication=3), "unknown key 'replication'. Did you mean"),
         (
@@ -241,6 +241,7 @@ def test_the_documented_variation_has_the_rule_to_stop_and_its_own_penalty_and_s
     assert study.method_in("FedGrEM-8-random", setting).parameters == {
         "max_rounds": 1000,
         "tol": 1.0e-4,
+        "central_steps": 2,  # of the variant
         "penalty_scale": 8.0,
         "init": "random",
     }

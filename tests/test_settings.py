@@ -18,7 +18,9 @@ from fedmix.experiments.settings import (
     mixture_simulation,
     names,
     real_clustering,
+    units_of,
 )
+from fedmix.experiments.units import UNITS
 from fedmix.initialization import INITIALIZATIONS
 from fedmix.partition import CONTAMINATIONS, SCALINGS
 from fedmix.partition.contamination import PLACES
@@ -33,11 +35,12 @@ def choices(settings, name):
 
 def test_every_experiment_declares_settings_and_metrics():
     modules = {path.stem for path in Path(experiments.__file__).parent.glob("[a-z]*.py")}
-    assert set(names()) == modules - {"base", "runner"}
+    assert set(names()) == modules - {"base", "runner", "units"}
     for name in names():
         settings, metrics = declared(name)
         assert import_module(f"fedmix.experiments.{name}").Settings is settings
         assert metrics
+        assert set(units_of(name)) <= set(UNITS)
         for field in settings.model_fields.values():
             assert field.description.endswith("."), (name, field)
 
