@@ -15,6 +15,7 @@ from fedmix.cells.protocols.kept import Search, keep, read_search
 from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols
 from fedmix.cells.protocols.score import printed_cells, score_protocols
 from fedmix.cells.protocols.space import Claim, Rung, Space, read_searches
+from fedmix.cells.unsaid import Share
 from fedmix.errors import DataError
 from synthetic_results import PUBLISHED, cells, results_and_timings, shipped_items
 
@@ -114,10 +115,18 @@ def test_the_nearest_protocol_answers_a_column_of_its_own(evaluated):
     assert evaluated.loc["fedgrem-mnist-lowest-contaminated", "nearest_yes"] == 0
 
 
-def test_a_claim_that_the_first_rung_cannot_answer_falls_back_on_variants(evaluated):
+def test_a_claim_that_the_first_rung_cannot_answer_is_put_to_what_is_near_the_print(evaluated):
     said = " ".join(evaluated.loc["fedgrem-robust-to-contamination", "remarks"])
-    assert "variants" in said
-    assert "protocols" not in said
+    assert "it holds in 100% of 20 protocols near the print (put to pendigits" in said
+    said = " ".join(evaluated.loc["fedgrem-mnist-lowest-contaminated", "remarks"])
+    assert "protocols" not in said  # the search has no such table
+
+
+@pytest.mark.parametrize(
+    ("holds", "depends"), [(0.0, False), (0.01, True), (0.9, True), (0.97, False), (1.0, False)]
+)
+def test_what_holds_in_any_protocol_depends_on_them_unless_it_holds_in_nearly_all(holds, depends):
+    assert Share(holds, 100, "protocols").depends == depends
 
 
 def test_a_search_of_some_data_sets_answers_for_these_alone():

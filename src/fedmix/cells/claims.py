@@ -213,8 +213,12 @@ def _share(claim: Mapping[str, Any], measured: Evidence, search: Search | None) 
         return None
     where = claim.get("where", {})
     if search:
-        places = _places(claim, search.drawn, where)
-        found = share_of(places, partial(_held, claim, search.drawn), search.choices)
+        drawn, near = search.drawn, search.near
+        found = share_of(
+            _places(claim, drawn, where), partial(_held, claim, drawn), "protocols", search.choices
+        ) or share_of(
+            _places(claim, near, where), partial(_held, claim, near), "protocols near the print"
+        )
         if found:
             return found
     return share_of(_places(claim, measured, where), partial(_decided, claim, measured))

@@ -1,8 +1,9 @@
 """What a claim depends on where the paper leaves a choice open.
 
 A claim is put to many ways to run its experiment: the protocols of a search that were drawn
-without regard to the print, or, where there is no search, the variants that were run. Told is in
-which share of them it holds, and of the open choices the one that it depends on most.
+without regard to the print; where these ran none of its rows, those nearest to the print; where
+there is no search, the variants that were run. Told is in which share of them it holds, and of the
+open choices the one that it depends on most.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from fedmix.cells.evidence import Place
     from fedmix.cells.predicates import Check
 
-#: A claim that falls out otherwise in this share of protocols, or less, does not depend on them.
+#: A claim that fails in this share of protocols, or less, does not depend on them. One that holds in
+#: any does: the paper may have run that one.
 RARELY = 0.05
 #: A value of a choice is told if so many protocols have it.
 FEWEST = 10
@@ -34,7 +36,7 @@ class Share:
         The share of them.
     tried : int
     of : str
-        What was tried: ``"protocols"`` or ``"variants"``.
+        What was tried, e.g. ``"protocols"``.
     where : str
         Of protocols, the settings that the claim was put to.
     choice : str
@@ -50,7 +52,7 @@ class Share:
     @property
     def depends(self) -> bool:
         """Whether it holds in some and not in others."""
-        return RARELY < self.holds < 1 - RARELY
+        return 0 < self.holds < 1 - RARELY
 
     def __str__(self) -> str:
         text = f"it holds in {self.holds:.0%} of {self.tried} {self.of}"
@@ -62,6 +64,7 @@ class Share:
 def share_of(
     places: list[Place],
     holds: Callable[[list[Place]], tuple[bool, list[Check]] | None],
+    of: str = "variants",
     choices: pd.DataFrame | None = None,
 ) -> Share | None:
     """Return in which share of variants a claim holds; None where it was answered in none.
@@ -73,8 +76,10 @@ def share_of(
     holds : callable
         From one variant's places to whether the claim holds there, with the checks behind it, or
         None where it is not answered.
+    of : str, default="variants"
+        What the variants stand for: of protocols it is told what they were put to.
     choices : DataFrame, optional
-        What the variants stand for if these are protocols: choices by their names.
+        Of protocols drawn without regard to the print, their choices by their names.
     """
     import pandas as pd
 
@@ -86,11 +91,10 @@ def share_of(
     if not answered:
         return None
     flags = pd.Series({name: flag for name, (flag, _) in answered.items()})
-    if choices is None:
-        return Share(float(flags.mean()), len(flags), "variants")
     asked = dict.fromkeys(check.place for _, checks in answered.values() for check in checks)
-    choice = _decisive(flags, choices)
-    return Share(float(flags.mean()), len(flags), "protocols", ", ".join(asked), choice)
+    where = "" if of == "variants" else ", ".join(asked)
+    choice = "" if choices is None else _decisive(flags, choices)
+    return Share(float(flags.mean()), len(flags), of, where, choice)
 
 
 def _decisive(flags: pd.Series, choices: pd.DataFrame) -> str:

@@ -2,7 +2,8 @@
 
 Two files hold all that claims and tables ask of it: ``protocols.csv``, a row a protocol with its
 choices, and ``runs.csv``, a row a fit. Their ``kind`` is ``drawn``, a protocol of the first rung on
-the rows that all of that rung ran, or ``nearest``, the one nearest to the print of its ``table``.
+the rows that all of that rung ran; ``near``, one of the twenty nearest to the print of its
+``table``, on all rows; or ``nearest``, the first of these.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from fedmix.cells.frame import cells_of
 from fedmix.cells.items import Item
 from fedmix.cells.measured import Measured
 from fedmix.cells.protocols.design import without_idle
+from fedmix.cells.protocols.outcome import SHOWN
 from fedmix.cells.protocols.score import cell_identity
 from fedmix.cells.protocols.space import Space
 from fedmix.cells.roles import DIAGNOSTIC, NEAREST
@@ -26,7 +28,7 @@ from fedmix.errors import DataError, nearest_names
 if TYPE_CHECKING:
     import pandas as pd
 
-DRAWN = "drawn"
+DRAWN, NEAR = "drawn", "near"
 _DIGITS = 6  # of an error that is kept
 
 
@@ -49,14 +51,21 @@ def keep(
     """
     import pandas as pd
 
-    best = [own[own["rank"] == 1].assign(kind=NEAREST) for own in scores.values()]
     drawn = without_idle(space, design, space.tables)
-    protocols = pd.concat([drawn.assign(kind=DRAWN), *best])
-    chosen = [own[own["rank"] == 1].assign(kind=NEAREST) for own in nearest.values()]
-    runs = pd.concat([first.assign(kind=DRAWN), *chosen]).rename(columns={space.row: "row"})
+    protocols = pd.concat([drawn.assign(kind=DRAWN), *map(_of_kinds, scores.values())])
+    runs = pd.concat([first.assign(kind=DRAWN), *map(_of_kinds, nearest.values())])
+    runs = runs.rename(columns={space.row: "row"})
     fit = ["kind", "protocol", "table", "row", "replication", "method", "value"]
     named = ["kind", "table", "protocol", "distance", *space.choices]
     return {"protocols": protocols[named].round(_DIGITS), "runs": runs[fit].round(_DIGITS)}
+
+
+def _of_kinds(ranked: pd.DataFrame) -> pd.DataFrame:
+    """Return what is near the print of a table, and what is nearest again under that kind."""
+    import pandas as pd
+
+    near, nearest = ranked[ranked["rank"] <= SHOWN], ranked[ranked["rank"] == 1]
+    return pd.concat([near.assign(kind=NEAR), nearest.assign(kind=NEAREST)])
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,15 @@ class Search:
 
         As in the search's scores, a method that diverged is behind all others.
         """
-        runs = self.runs[self.runs["kind"] == DRAWN]
+        return self._protocols(DRAWN)
+
+    @cached_property
+    def near(self) -> Evidence:
+        """The protocols nearest to the print of a table, on all its rows; else as ``drawn``."""
+        return self._protocols(NEAR)
+
+    def _protocols(self, kind: str) -> Evidence:
+        runs = self.runs[self.runs["kind"] == kind]
         sign = self.space.claim.sign
         values = (sign * runs["value"]).groupby(
             [runs[name] for name in ("protocol", "table", "row", "replication")]
