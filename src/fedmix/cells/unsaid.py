@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from fedmix.cells.evidence import Place
     from fedmix.cells.predicates import Check
 
-#: A claim that fails in this share of protocols, or less, does not depend on them. One that holds in
-#: any does: the paper may have run that one.
+#: A claim that fails in this share of protocols, or less, does not depend on them. One that holds
+#: in any does: the paper may have run that one.
 RARELY = 0.05
 #: A value of a choice is told if so many protocols have it.
 FEWEST = 10
