@@ -30,8 +30,9 @@ CAPTION = (
     "Each claim of the paper that turns on what it leaves unsaid, put to every protocol of the "
     "search: how far the effect lies on the claimed side, sorted, in the effect's own unit. Bars "
     "are no intervals: they reach as far as any replication taken by itself. Below, the choice "
-    "that the answer depends on most. A claim on rows that the first rung did not run is put to "
-    "the protocols nearest to the print of a table, which were not drawn at random."
+    "that the answer depends on most. Protocols that were drawn answer by the rows that the first "
+    "rung ran, whatever else a claim speaks of; what these cannot answer is put to the protocols "
+    "nearest to the print of a table, which were not drawn at random."
 )
 
 
