@@ -67,6 +67,7 @@ def context(folder, preset="quick") -> PageContext:
     (folder / "figure.md").write_text("STAND-IN: of other data. Bands.")
     (folder / "words.md").write_text("- The nearest is p01.\n- Its choices: <none>.\n")
     curve = Figure("fedgrem", "Which protocol?", folder / "figure.svg")
+    claims = Figure("fedgrem", "Claims over all protocols", folder / "figure.svg")
     return replace(
         of_page(**frames()),
         figures=[
@@ -74,6 +75,7 @@ def context(folder, preset="quick") -> PageContext:
             Figure("fedgrem", "FedGrEM, Table 1 as a figure", folder / "figure.svg"),
         ],
         searches=[Search("fedgrem", "fedgrem_table1", folder / "words.md", [curve])],
+        claim_figures=[claims],
         provenance={"commit": "abc1234", "machine": "<2 cores>"},
         preset=preset,
         failures=pd.DataFrame(
@@ -173,6 +175,12 @@ def test_a_page_s_table_and_its_readings_in_other_metrics_stand_together():
 def test_all_claims_and_discrepancies_are_there(tags):
     assert sum(i.startswith("claim-") for i in tags["pages/claims.html"].ids) >= 35
     assert "fedgem-metric" in tags["pages/discrepancies.html"].ids
+
+
+def test_the_curves_of_the_claims_stand_below_them(pages):
+    text = pages["pages/claims.html"]
+    assert text.index("</table>") < text.index("Claims over all protocols.")
+    assert 'href="#curves"' in text
 
 
 def test_a_table_s_count_stands_on_top_with_its_variant(pages):

@@ -15,8 +15,10 @@ from fedmix.cells.protocols.kept import Search, keep, read_search
 from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols
 from fedmix.cells.protocols.score import printed_cells, score_protocols
 from fedmix.cells.protocols.space import Claim, Rung, Space, read_searches
+from fedmix.cells.specification import open_claims, read_curves, specification_curves
 from fedmix.cells.unsaid import Share
 from fedmix.errors import DataError
+from fedmix.views.figures.specification import claims_figure, draw_claims
 from synthetic_results import PUBLISHED, cells, results_and_timings, shipped_items
 
 ROOT = Path(__file__).parents[1]
@@ -74,6 +76,11 @@ def search(space, kept) -> Search:
 
 
 @pytest.fixture(scope="module")
+def curves(search) -> pd.DataFrame:
+    return specification_curves(read_claims(read_papers(ROOT / "config")), [search])
+
+
+@pytest.fixture(scope="module")
 def evaluated(search) -> pd.DataFrame:
     claims = [c for c in read_claims(read_papers(ROOT / "config")) if c["paper"] == "fedgrem"]
     whole = pd.concat([cells(), search.nearest_cells()])
@@ -120,6 +127,65 @@ def test_a_claim_that_the_first_rung_cannot_answer_is_put_to_what_is_near_the_pr
     assert "it holds in 100% of 20 protocols near the print (put to pendigits" in said
     said = " ".join(evaluated.loc["fedgrem-mnist-lowest-contaminated", "remarks"])
     assert "protocols" not in said  # the search has no such table
+
+
+def test_a_curves_share_is_the_one_that_its_claim_tells(curves, evaluated):
+    shares = curves.groupby("id")["holds"].agg(["mean", "size"])
+    assert {0 < share < 1 for share in shares["mean"]} == {True, False}
+    for claim, share, size in shares.itertuples():
+        assert f"it holds in {share:.0%} of {size} protocols" in " ".join(
+            evaluated.loc[claim, "remarks"]
+        )
+
+
+def test_there_is_a_curve_for_each_claim_that_speaks_of_the_tables(curves, evaluated, space):
+    told = (
+        evaluated["remarks"].map(" ".join).str.contains(r"protocols (?:near the print )?\(put to")
+    )
+    assert set(curves["id"]) == set(evaluated.index[told])
+    claims = read_claims(read_papers(ROOT / "config"))
+    assert [claim["id"] for claim in open_claims(claims, space)] == list(curves["id"].unique())
+
+
+def test_a_curve_is_sorted_and_holds_above_zero_within_its_range(curves):
+    assert all(own["margin"].is_monotonic_increasing for _, own in curves.groupby("id"))
+    assert (curves["holds"] == (curves["margin"] > 0)).all()
+    assert (curves["low"] <= curves["margin"]).all()
+    assert (curves["margin"] <= curves["high"]).all()
+    drawn = curves["kind"] == "drawn"
+    assert (curves.loc[drawn, "replications"] == 2).all()
+    assert (curves.loc[~drawn, "replications"] == 3).all()
+
+
+def test_a_range_is_that_of_single_replications(search, curves):
+    lowest = curves[curves["id"] == "fedgrem-pendigits-lowest"].set_index("protocol")
+    first = search.runs[(search.runs["kind"] == "drawn") & (search.runs["protocol"] == "p00")]
+    errors = first.pivot(index="replication", columns="method", values="value")
+    leads = errors.drop(columns="FedGrEM").min(axis="columns") - errors["FedGrEM"]
+    np.testing.assert_allclose(lowest.loc["p00", ["low", "high"]].astype(float), sorted(leads))
+
+
+def test_the_nearest_of_a_curve_are_marked_and_bring_their_choices(search, curves):
+    near = search.protocols[search.protocols["kind"] == "near"].set_index("protocol")
+    assert (curves["nearest"] == curves["protocol"].isin(near.index)).all()
+    assert 0 < curves["nearest"].mean() < 1
+    marked = curves[curves["nearest"]]
+    assert (marked["scaling"].to_numpy() == near.loc[marked["protocol"], "scaling"]).all()
+
+
+def test_curves_are_read_as_they_were_written_and_drawn_a_panel_a_claim(tmp_path, curves, space):
+    curves.to_csv(tmp_path / "curves.csv", index=False)
+    found = read_curves(tmp_path / "curves.csv")
+    pd.testing.assert_frame_equal(found, curves, check_dtype=False)
+    draw_claims(space, found, [tmp_path / "claims.svg", tmp_path / "claims.md"], "quick")
+    assert "3 replications of protocols that were near" in (tmp_path / "claims.md").read_text()
+    figure = claims_figure(space, found)
+    panels = [axis for axis in figure.axes if axis.get_title().endswith(".")]
+    assert len(panels) == curves["id"].nunique()
+
+
+def test_without_a_search_there_are_no_curves():
+    assert specification_curves(read_claims(read_papers(ROOT / "config")), []).empty
 
 
 @pytest.mark.parametrize(
@@ -197,7 +263,7 @@ def test_what_is_kept_is_read_as_it_was_written(tmp_path, space, kept, search):
         part.to_csv(tmp_path / f"{name}.csv", index=False)
     found = read_search(tmp_path, space, shipped_items(), PUBLISHED)
     pd.testing.assert_frame_equal(found.nearest_cells(), search.nearest_cells())
-    pd.testing.assert_frame_equal(found.choices, search.choices)
+    pd.testing.assert_frame_equal(found.choices_of("drawn"), search.choices_of("drawn"))
 
 
 def test_a_search_of_another_space_is_refused(tmp_path, space, kept):

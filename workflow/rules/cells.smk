@@ -12,6 +12,7 @@ rule judge_results:
         searches=lambda wildcards: searches_made(wildcards),
     output:
         **{part: f"{SHOWN}/audit/{part}.csv" for part in AUDIT_PARTS},
+        specification=f"{SHOWN}/audit/specification.csv",
         frame=f"{SHOWN}/cells.parquet",
         register=f"{SHOWN}/audit/discrepancies.md",
         whole=f"{SHOWN}/audit/audit.json",

@@ -202,6 +202,7 @@ def page_parameters():
         "tables": page_tables(),
         "figures": page_figures(),
         "searches": searches_run(IN_ALL) + searches_kept(),
+        "claim_figures": claim_figures(),
         "preset": config["preset"],
         "papers": {key: paper.title for key, paper in REQUEST.papers.items()},
         "left_out": list(REQUEST.left_out),

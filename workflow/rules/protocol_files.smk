@@ -1,5 +1,7 @@
 # From a search's wildcards to its files and parameters.
 
+from fedmix.cells.claims import read_claims
+from fedmix.cells.specification import open_claims
 from fedmix.cells.protocols.space import read_searches
 
 try:
@@ -191,3 +193,18 @@ def searches_judged(wildcards):
         for folder, space in found.items()
         if all(table.item in ITEMS for table in space.tables.values())  # not all with partial=true
     }
+
+
+def claim_figures():
+    """A figure of every search that claims of ours are put to."""
+    claims = read_claims(REQUEST.papers)
+    spaces = [judged["space"] for judged in searches_judged(None).values()]
+    return [
+        {
+            "paper": space.paper,
+            "title": f"{REQUEST.papers[space.paper].title}: claims over all protocols",
+            "path": f"{SHOWN}/figures/{space.name}_claims.svg",
+        }
+        for space in spaces
+        if open_claims(claims, space)
+    ]

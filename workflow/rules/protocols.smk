@@ -189,6 +189,24 @@ rule draw_protocols:
         "../scripts/draw_protocols.py"
 
 
+rule draw_claims:
+    input:
+        rules.judge_results.output.specification,
+    output:
+        [f"{SHOWN}/figures/{{search}}_claims.{suffix}" for suffix in ITEM_SUFFIXES["figure"]],
+    log:
+        "logs/draw_claims/{search}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        space=lambda wildcards: SEARCHES[wildcards.search],
+        declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
+        preset=config["preset"],
+        source=source_hash("fedmix.views.figures.specification"),
+    script:
+        "../scripts/draw_claims.py"
+
+
 localrules:
     protocols,
 

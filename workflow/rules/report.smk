@@ -26,6 +26,7 @@ rule build_page:
         figures=item_files([name for name, item in ITEMS.items() if item.kind == "figure"])
         + embedding_figures(),
         searches=protocol_files(IN_ALL),
+        claims=[figure["path"] for figure in claim_figures()],
     output:
         index=f"{SHOWN}/index.html",
         pages=directory(f"{SHOWN}/pages"),

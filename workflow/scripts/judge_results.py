@@ -15,6 +15,7 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.cells.protocols.kept import read_search
     from fedmix.cells.ranks import rank_agreement
     from fedmix.cells.scorecard import cells_table, score_tables
+    from fedmix.cells.specification import specification_curves
     from fedmix.storage import concatenate, write_records, write_table, write_text
     from fedmix.views.page.run_description import describe_run, write_description
 
@@ -41,6 +42,8 @@ with job(snakemake.log[0], snakemake.threads):
     written = parts | {"claims": claims_table(parts["claims"]).reset_index()}
     for name, part in written.items():
         write_text(snakemake.output[name], part.to_csv(index=False))
+    curves = specification_curves(claims, searches)
+    write_text(snakemake.output.specification, curves.to_csv(index=False))
     write_description(
         snakemake.output.run,
         describe_run(snakemake.params.options, concatenate(files.timings)),

@@ -19,12 +19,14 @@ from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.evidence import PRINT, Evidence, Place
 from fedmix.cells.papers import Paper, read_register
 from fedmix.cells.predicates import Check
-from fedmix.cells.unsaid import Share, share_of
+from fedmix.cells.protocols.kept import DRAWN, NEAR
+from fedmix.cells.unsaid import Share, answers, share_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fedmix.cells.protocols.kept import Search
+    from fedmix.cells.unsaid import Answer
 
 HOLDS, MOSTLY, PARTLY_UNTESTED = "holds", "holds in most", "partly untested"
 DEPENDS, MIXED, REVERSED = "depends on an unsaid choice", "mixed", "reversed"
@@ -47,6 +49,7 @@ SOURCES = (PRINT, *roles.SOURCES)
 #: apart from one that says nothing.
 SHUFFLES, SAYS_NOTHING = 20, 0.75
 
+_OF = {DRAWN: "protocols", NEAR: "protocols near the print"}
 _SOME = 2  # "in various data sets" is said of this many, or more
 
 
@@ -211,31 +214,42 @@ def _share(claim: Mapping[str, Any], measured: Evidence, search: Search | None) 
     """Return in how many protocols, or variants, a claim on a choice unsaid holds."""
     if "unsaid" not in claim:
         return None
-    where = claim.get("where", {})
     if search:
-        drawn, near = search.drawn, search.near
-        found = share_of(
-            _places(claim, drawn, where), partial(_held, claim, drawn), "protocols", search.choices
-        ) or share_of(
-            _places(claim, near, where), partial(_held, claim, near), "protocols near the print"
-        )
+        kind, found = answering_protocols(claim, search)
         if found:
-            return found
-    return share_of(_places(claim, measured, where), partial(_decided, claim, measured))
+            return share_of(found, _OF[kind], search.choices_of(kind) if kind == DRAWN else None)
+    places = _places(claim, measured, claim.get("where", {}))
+    return share_of(answers(places, partial(_decided, claim, measured)))
 
 
-def _held(
-    claim: Mapping[str, Any], drawn: Evidence, places: list[Place]
-) -> tuple[bool, list[Check]] | None:
+def answering_protocols(claim: Mapping[str, Any], search: Search) -> tuple[str, dict[str, Answer]]:
+    """Return the kind of protocols that answer a claim, and what each of them says.
+
+    Those that were drawn do, or where they ran none of its rows those near the print.
+    """
+    drawn = put_to_protocols(claim, search.drawn)
+    return (DRAWN, drawn) if drawn else (NEAR, put_to_protocols(claim, search.near))
+
+
+def put_to_protocols(claim: Mapping[str, Any], evidence: Evidence) -> dict[str, Answer]:
+    """Return what each protocol says of a claim, those that ran something that it speaks of."""
+    places = _places(claim, evidence, claim.get("where", {}))
+    return answers(places, partial(_held, claim, evidence))
+
+
+def _held(claim: Mapping[str, Any], protocols: Evidence, places: list[Place]) -> Answer | None:
     """Return whether a claim holds under a protocol; two replications are too few for intervals."""
-    checks = _ask(claim, drawn, places)
-    on_its_side = sum(check.margin > 0 for check in checks)
-    return (on_its_side >= _needed(claim, len(checks)), checks) if checks else None
+    checks = _ask(claim, protocols, places)
+    return (deciding_margin(claim, checks) > 0, checks) if checks else None
 
 
-def _decided(
-    claim: Mapping[str, Any], measured: Evidence, places: list[Place]
-) -> tuple[bool, list[Check]] | None:
+def deciding_margin(claim: Mapping[str, Any], checks: list[Check]) -> float:
+    """Return the margin that decides: the least, or that of the last setting that is needed."""
+    margins = sorted((check.margin for check in checks), reverse=True)
+    return margins[_needed(claim, len(margins)) - 1]
+
+
+def _decided(claim: Mapping[str, Any], measured: Evidence, places: list[Place]) -> Answer | None:
     """Return whether a claim holds in a variant, where that is decided."""
     checks = _ask(claim, measured, places)
     verdict = _verdict(claim, checks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -118,6 +119,20 @@ class Evidence:
             }
             setattr(other, part, renamed)
         return other
+
+    def single_replications(self) -> list[Evidence]:
+        """Return what each replication measured, by itself, in their order."""
+        measured = {k: s.values for k, s in self._scores.items() if isinstance(s, Replications)}
+        found = []
+        for replication in sorted({r for values in measured.values() for r in values.index}):
+            other = copy(self)
+            other._scores = {
+                key: Replications(values.loc[[replication]])
+                for key, values in measured.items()
+                if replication in values.index
+            }
+            found.append(other)
+        return found
 
     def places(self, study: str, where: Mapping[str, Any] | None = None) -> list[Place]:
         """Return the places of a study that have the given values."""

@@ -8,7 +8,7 @@ open choices the one that it depends on most.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from fedmix.cells.evidence import Place
     from fedmix.cells.predicates import Check
 
+    #: Whether a claim holds in a variant, and the checks behind it.
+    Answer = tuple[bool, list[Check]]
+
 #: A claim that fails in this share of protocols, or less, does not depend on them. One that holds
 #: in any does: the paper may have run that one.
 RARELY = 0.05
 #: A value of a choice is told if so many protocols have it.
 FEWEST = 10
-_LEVEL = 0.01  # of the test that a claim depends on a choice, over all choices
+#: Of the test that a claim depends on a choice, over all choices.
+LEVEL = 0.01
 
 
 @dataclass(frozen=True)
@@ -61,9 +65,26 @@ class Share:
         return f"{text}, {self.choice}" if self.choice else text
 
 
+def answers(places: list[Place], ask: Callable[[list[Place]], Answer | None]) -> dict[str, Answer]:
+    """Return what a claim comes to in each variant that answers it.
+
+    Parameters
+    ----------
+    places : list of Place
+        Of all variants.
+    ask : callable
+        From one variant's places to whether the claim holds there, with the checks behind it, or
+        None where it is not answered.
+    """
+    by_variant: dict[str, list[Place]] = {}
+    for place in places:
+        by_variant.setdefault(place.variant, []).append(place)
+    found = {name: ask(own) for name, own in by_variant.items()}
+    return {name: answer for name, answer in found.items() if answer is not None}
+
+
 def share_of(
-    places: list[Place],
-    holds: Callable[[list[Place]], tuple[bool, list[Check]] | None],
+    answered: Mapping[str, Answer],
     of: str = "variants",
     choices: pd.DataFrame | None = None,
 ) -> Share | None:
@@ -71,11 +92,8 @@ def share_of(
 
     Parameters
     ----------
-    places : list of Place
-        Of all variants.
-    holds : callable
-        From one variant's places to whether the claim holds there, with the checks behind it, or
-        None where it is not answered.
+    answered : mapping
+        Of :func:`answers`.
     of : str, default="variants"
         What the variants stand for: of protocols it is told what they were put to.
     choices : DataFrame, optional
@@ -83,34 +101,47 @@ def share_of(
     """
     import pandas as pd
 
-    by_variant: dict[str, list[Place]] = {}
-    for place in places:
-        by_variant.setdefault(place.variant, []).append(place)
-    found = {name: holds(own) for name, own in by_variant.items()}
-    answered = {name: answer for name, answer in found.items() if answer is not None}
     if not answered:
         return None
     flags = pd.Series({name: flag for name, (flag, _) in answered.items()})
     asked = dict.fromkeys(check.place for _, checks in answered.values() for check in checks)
     where = "" if of == "variants" else ", ".join(asked)
-    choice = "" if choices is None else _decisive(flags, choices)
+    choice = "" if choices is None else _decisive(flags, choices.loc[flags.index])
     return Share(float(flags.mean()), len(flags), of, where, choice)
 
 
-def _decisive(flags: pd.Series, choices: pd.DataFrame) -> str:
-    """Return the choice that flags depend on most, by a test of independence, in words."""
+def choices_by_weight(flags: pd.Series, choices: pd.DataFrame) -> pd.Series:
+    """Return the open choices, the one that a claim depends on most first.
+
+    Parameters
+    ----------
+    flags : Series of bool
+        Whether the claim holds, a protocol each.
+    choices : DataFrame
+        The same protocols' choices.
+
+    Returns
+    -------
+    Series
+        Of each choice the p value of a test of independence, times their number; empty where all
+        flags are the same. Up to :data:`LEVEL` a choice decides.
+    """
     import pandas as pd
     from scipy.stats import chi2_contingency
 
+    tested = [name for name in choices if flags.nunique() > 1 and choices[name].nunique() > 1]
+    p = {name: chi2_contingency(pd.crosstab(choices[name], flags)).pvalue for name in tested}
+    return len(p) * pd.Series(p, dtype=float).sort_values(kind="stable")
+
+
+def _decisive(flags: pd.Series, choices: pd.DataFrame) -> str:
     if flags.nunique() < 2:
         return ""
-    own = choices.loc[flags.index]
-    tested = [name for name in own if own[name].nunique() > 1]
-    p = {name: chi2_contingency(pd.crosstab(own[name], flags)).pvalue for name in tested}
-    name = min(p, key=lambda choice: p[choice], default="")
-    if not name or p[name] > _LEVEL / len(p):
+    p = choices_by_weight(flags, choices)
+    if not (p <= LEVEL).any():
         return "and no single choice decides"
-    return _in_words(name, flags.groupby(own[name]).agg(["mean", "size"]))
+    name = p.index[0]
+    return _in_words(name, flags.groupby(choices[name]).agg(["mean", "size"]))
 
 
 def _in_words(choice: str, shares: pd.DataFrame) -> str:

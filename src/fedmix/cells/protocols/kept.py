@@ -89,11 +89,10 @@ class Search:
     items: Mapping[str, Item]
     published: str | Path
 
-    @property
-    def choices(self) -> pd.DataFrame:
-        """The drawn protocols' choices, by the protocol's name."""
-        drawn = self.protocols[self.protocols["kind"] == DRAWN].set_index("protocol")
-        return drawn[list(self.space.choices)]
+    def choices_of(self, kind: str) -> pd.DataFrame:
+        """Return the choices of the protocols of one kind, by the protocol's name."""
+        own = self.protocols[self.protocols["kind"] == kind].drop_duplicates("protocol")
+        return own.set_index("protocol")[list(self.space.choices)]
 
     @cached_property
     def drawn(self) -> Evidence:

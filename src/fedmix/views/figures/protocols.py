@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 
 from fedmix.cells.items import Item
-from fedmix.cells.protocols.outcome import drawn_nearest
+from fedmix.cells.protocols.outcome import SHOWN, drawn_nearest
 from fedmix.cells.protocols.space import Space
 from fedmix.storage import write_text
 from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_figure
+from fedmix.views.figures.specification import choices_below, sorted_effects
 from fedmix.views.figures.style import COLORS, house_style
 
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CHOICES_SHOWN = 6
-PALE = "#c9c9c9"
 CAPTIONS = {
     "curve": (
         "The method's lead in every protocol, sorted, with 95 % of a bootstrap over replications; "
-        "below, the choices that it depends on most."
+        f"marked are those nearest to the print, at most {SHOWN}; below, the choices that it "
+        "depends on most."
     ),
     "shares": "How much of the variance over protocols each choice, or a pair of them, explains.",
     "nearest": "Every replication of the protocol nearest to the print, beside the print.",
@@ -147,56 +148,17 @@ def curve(
         own = first[first["table"] == table].sort_values(["effect", "protocol"], ignore_index=True)
         marked = drawn_nearest(scores[scores["table"] == table])["protocol"]
         near = own["protocol"].isin(marked).to_numpy()
-        _effects(top, own, near, unit)
+        ends = own[["effect", "effect_low", "effect_high"]] / unit.scale
+        sorted_effects(top, ends, near, "95 % of a bootstrap", linear=0.9)
         top.set_title(space.tables[table].title)
-        _choices(below, own[[choice.name for choice in space.choices_of(table)]], near, rows)
+        choices_below(below, own[[choice.name for choice in space.choices_of(table)]], near, rows)
+        below.set_xlabel("protocols, by the lead")
     against = " and ".join(space.claim.than) or "the best other"
     axes[0][0].set_ylabel(f"{space.claim.method} less\n{against}\n{unit.label}")
     axes[1][0].set_yticks(range(len(rows)), [f"{in_words(a)}: {b}" for a, b in rows], fontsize=6)
     axes[1][0].invert_yaxis()
     legend_below(figure)
     return figure
-
-
-def _effects(axis: Axes, own: pd.DataFrame, near: np.ndarray, unit: _Unit) -> None:
-    from matplotlib.ticker import MaxNLocator, NullLocator
-
-    x = np.arange(len(own))
-    effect, low, high = (own[c] / unit.scale for c in ("effect", "effect_low", "effect_high"))
-    axis.vlines(x, low, high, color=PALE, linewidth=0.6, label="95 % of a bootstrap")
-    axis.plot(x, effect, ".", color=COLORS["blue"], markersize=2, label="a protocol")
-    axis.plot(
-        x[near],
-        effect[near],
-        "o",
-        color=COLORS["vermillion"],
-        markersize=3.5,
-        label=f"the {near.sum()} of them nearest to the print",
-    )
-    axis.axhline(0, color=COLORS["black"], linewidth=0.8)
-    # Linear for nine tenths of the protocols; a few can lie very far, and the ends are told.
-    bend = float(effect.abs().quantile(0.9)) or 1.0
-    axis.set_yscale("symlog", linthresh=bend, linscale=3)
-    axis.set_ylim(1.2 * min(low.min(), -bend / 5), 1.2 * max(high.max(), bend / 5))
-    ends = [end for end in (effect.min(), effect.max()) if abs(end) > 5 * bend]
-    axis.set_yticks([*MaxNLocator(4).tick_values(-bend, bend), *ends], minor=False)
-    axis.yaxis.set_minor_locator(NullLocator())
-    axis.yaxis.set_major_formatter("{x:.3g}")
-
-
-def _choices(axis: Axes, own: pd.DataFrame, near: np.ndarray, rows: list[tuple[str, str]]) -> None:
-    x = np.arange(len(own))
-    for y, (choice, value) in enumerate(rows):
-        if choice not in own:  # it does not concern the table
-            continue
-        has = (own[choice].astype(str) == value).to_numpy()
-        for which, look in ((has & ~near, PALE), (has & near, COLORS["vermillion"])):
-            axis.plot(x[which], np.full(which.sum(), y), "|", color=look, markersize=4)
-    starts = [y for y in range(1, len(rows)) if rows[y][0] != rows[y - 1][0]]
-    for y in starts:
-        axis.axhline(y - 0.5, color=COLORS["grey"], linewidth=0.5)
-    axis.grid(False)
-    axis.set_xlabel("protocols, by the lead")
 
 
 def shares(space: Space, shares: pd.DataFrame) -> Figure:

@@ -82,7 +82,9 @@ def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
     for page in pages:
         shown = _shown(page, context, numbers, folder)
         write(folder / f"{page.name}.html", "item.html", page=page, **shown)
-    write(folder / "claims.html", "claims.html", claims=claim_views(context.claims))
+    claims = claim_views(context.claims)
+    below = [_figure(figure, folder) for figure in context.claim_figures]
+    write(folder / "claims.html", "claims.html", claims=claims, figures=below)
     discrepancies = context.discrepancies.to_dict("records")
     write(folder / "discrepancies.html", "discrepancies.html", discrepancies=discrepancies)
     write(

@@ -94,6 +94,8 @@ class PageContext:
         In the order to be shown.
     searches : sequence of Search
         For the protocols behind tables.
+    claim_figures : sequence of Figure
+        They stand below the claims.
     provenance : mapping of str to str
         How it was run, in words: versions, commit, replications, core-hours, machine.
     preset : str
@@ -116,6 +118,7 @@ class PageContext:
     tables: Sequence[Mapping[str, Any]] = ()
     figures: Sequence[Figure] = ()
     searches: Sequence[Search] = ()
+    claim_figures: Sequence[Figure] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     preset: str = "paper"
     failures: pd.DataFrame | None = None
@@ -132,6 +135,7 @@ def read_context(
     left_out: Sequence[str] = (),
     figures: Iterable[Mapping[str, Any]] = (),
     searches: Iterable[Mapping[str, Any]] = (),
+    claim_figures: Iterable[Mapping[str, Any]] = (),
     **shown: Any,
 ) -> PageContext:
     """Gather what the pages of a run show from its files.
@@ -144,7 +148,7 @@ def read_context(
         Of all settings.
     left_out : sequence of str
         Settings that were not run, each with the reason.
-    figures, searches : iterable of mapping
+    figures, claim_figures, searches : iterable of mapping
         Parameters of :class:`Figure` and of :class:`Search`.
     **shown
         ``papers``, ``tables`` and ``preset`` of :class:`PageContext`.
@@ -156,6 +160,7 @@ def read_context(
         cells=read_cells([cells]),
         **read_records(audit),
         figures=[Figure(**figure) for figure in figures],
+        claim_figures=[Figure(**figure) for figure in claim_figures],
         searches=[
             Search(**{**search, "figures": [Figure(**figure) for figure in search["figures"]]})
             for search in searches

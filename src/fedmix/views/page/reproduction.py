@@ -79,7 +79,12 @@ def _with_figures_in(folder: Path, context: PageContext) -> PageContext:
         return replace(figure, path=target, caption=figure.read_caption())
 
     searches = [replace(s, figures=[copied(f) for f in s.figures]) for s in context.searches]
-    return replace(context, figures=[copied(f) for f in context.figures], searches=searches)
+    return replace(
+        context,
+        figures=[copied(f) for f in context.figures],
+        claim_figures=[copied(f) for f in context.claim_figures],
+        searches=searches,
+    )
 
 
 def _check_size(folder: Path) -> None:

@@ -1,0 +1,206 @@
+"""Specification curves: sorted effects with the choices behind them, and a panel for each claim."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedmix.cells.protocols.kept import DRAWN
+from fedmix.cells.protocols.space import Space
+from fedmix.cells.unsaid import LEVEL, choices_by_weight
+from fedmix.storage import write_text
+from fedmix.views.captions import in_words, written_by
+from fedmix.views.figures.panels import legend_below
+from fedmix.views.figures.save import save_figure
+from fedmix.views.figures.style import COLORS, house_style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PALE = "#c9c9c9"
+#: Panels side by side, and characters of a claim in a line.
+WIDE, LINE = 3, 52
+CAPTION = (
+    "Each claim of the paper that turns on what it leaves unsaid, put to every protocol of the "
+    "search: how far the effect lies on the claimed side, sorted, in the effect's own unit. Bars "
+    "are no intervals: they reach as far as any replication taken by itself. Below, the choice "
+    "that the answer depends on most. Protocols that were drawn answer by the rows that the first "
+    "rung ran, whatever else a claim speaks of; what these cannot answer is put to the protocols "
+    "nearest to the print of a table, which were not drawn at random."
+)
+
+
+def draw_claims(
+    space: Space, curves: pd.DataFrame, outputs: Iterable[str | os.PathLike], preset: str
+) -> None:
+    """Draw the claims' specification curves and write them, with their caption beside them.
+
+    Parameters
+    ----------
+    space : Space
+    curves : DataFrame
+        Of :func:`fedmix.cells.specification.specification_curves`; other searches' are left out.
+    outputs : iterable of path-like
+        The figure's stem with suffixes; ``.md`` is the caption.
+    preset : str
+        What was run.
+    """
+    import matplotlib
+
+    matplotlib.use("agg")
+    own = curves[curves["search"] == space.name]
+    below = f"{CAPTION} {_replications(own)} Preset {preset}. {written_by()}"
+    with house_style():
+        figure = claims_figure(space, own)
+    for path in outputs:
+        stem, _, suffix = os.fspath(path).rpartition(".")
+        if suffix == "md":
+            write_text(path, below + "\n")
+        else:
+            save_figure(figure, stem, [suffix], about=below)
+
+
+def _replications(curves: pd.DataFrame) -> str:
+    parts = [
+        f"{own['replications'].max()} replications of protocols that were "
+        + ("drawn" if kind == DRAWN else "near the print")
+        for kind, own in curves.groupby("kind")
+    ]
+    return f"{', '.join(parts)}."
+
+
+def claims_figure(space: Space, curves: pd.DataFrame) -> Figure:
+    """Draw a panel a claim, with the choice that it depends on most below.
+
+    Parameters
+    ----------
+    space : Space
+    curves : DataFrame
+        Of one search.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    import matplotlib.pyplot as plt
+
+    claims = list(curves.groupby("id", sort=False))
+    width = min(len(claims), WIDE)
+    height = -(-len(claims) // width)
+    figure, axes = plt.subplots(
+        2 * height,
+        width,
+        squeeze=False,
+        figsize=(0.4 + 3.6 * width, 0.6 + 3.0 * height),
+        height_ratios=[1.6, 1] * height,
+    )
+    panels = list(zip(axes[::2].flat, axes[1::2].flat, strict=True))
+    for (top, strip), (_, own) in zip(panels, claims, strict=False):
+        _claim(top, strip, space, own)
+    for axis in (axis for panel in panels[len(claims) :] for axis in panel):
+        axis.set_axis_off()
+    for row in axes[::2]:
+        row[0].set_ylabel("margin")
+    legend_below(figure)
+    return figure
+
+
+def _claim(top: Axes, strip: Axes, space: Space, own: pd.DataFrame) -> None:
+    near = own["nearest"].to_numpy()
+    drawn = (own["kind"] == DRAWN).all()
+    effects = own[["margin", "low", "high"]]
+    sorted_effects(top, effects, near, "range of single replications", linear=0.6)
+    top.set_title(fill(own["claim"].iloc[0], LINE), fontsize=6.5)
+    top.tick_params(labelbottom=False)
+    of = "protocols" if drawn else "near the print"
+    told = f"holds in {own['holds'].mean():.0%} of {len(own)} {of}"
+    pale = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
+    top.text(0.98, 0.05, told, transform=top.transAxes, ha="right", fontsize=6.5, bbox=pale)
+    weights = choices_by_weight(own["holds"], own[list(space.choices)])
+    if weights.empty:
+        strip.set_axis_off()
+        return
+    choice = weights.index[0]
+    values = [value.name for value in space.choices[choice].values]
+    choices_below(strip, own[[choice]], near, [(choice, value) for value in values])
+    undecided = "" if weights.iloc[0] <= LEVEL else " (does not decide by itself)"
+    note = undecided if drawn else " (not drawn at random)"
+    strip.set_title(f"{in_words(choice)}{note}", fontsize=6, fontweight="normal")
+    strip.set_yticks(range(len(values)), map(in_words, values), fontsize=5)
+    strip.invert_yaxis()
+
+
+def sorted_effects(
+    axis: Axes, effects: pd.DataFrame, near: np.ndarray, interval: str, linear: float
+) -> None:
+    """Draw sorted effects with their intervals about zero.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+    effects : DataFrame
+        Three columns: the effect, and its interval's two ends.
+    near : ndarray of bool
+        Which protocols are nearest to the print; they are marked.
+    interval : str
+        What the interval is.
+    linear : float
+        The share of protocols, those with the smallest effects, that are shown on a linear scale; a
+        few can lie very far, and where they do the ends are told.
+    """
+    from matplotlib.ticker import MaxNLocator, NullLocator
+
+    x = np.arange(len(effects))
+    effect, low, high = effects.to_numpy(dtype=float).T
+    axis.vlines(x, low, high, color=PALE, linewidth=0.6, label=interval)
+    axis.plot(x, effect, ".", color=COLORS["blue"], markersize=2, label="a protocol")
+    axis.plot(
+        x[near],
+        effect[near],
+        "o",
+        color=COLORS["vermillion"],
+        markersize=3.5,
+        label="among the nearest to the print",
+    )
+    axis.axhline(0, color=COLORS["black"], linewidth=0.8)
+    bend = float(np.quantile(np.abs(effect), linear)) or 1.0
+    axis.set_yscale("symlog", linthresh=bend, linscale=3)
+    axis.set_ylim(1.2 * min(low.min(), -bend / 5), 1.2 * max(high.max(), bend / 5))
+    ends = [end for end in (effect.min(), effect.max()) if abs(end) > 5 * bend]
+    axis.set_yticks([*MaxNLocator(4).tick_values(-bend, bend), *ends], minor=False)
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_formatter("{x:.3g}")
+
+
+def choices_below(
+    axis: Axes, choices: pd.DataFrame, near: np.ndarray, rows: list[tuple[str, str]]
+) -> None:
+    """Mark which protocols have which value of a choice.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+    choices : DataFrame
+        The protocols' choices, in the order of the effects above.
+    near : ndarray of bool
+        Which protocols are nearest to the print; they are marked.
+    rows : list of (choice, value)
+        What is shown, from above.
+    """
+    x = np.arange(len(choices))
+    for y, (choice, value) in enumerate(rows):
+        if choice not in choices:  # it does not concern the table
+            continue
+        has = (choices[choice].astype(str) == value).to_numpy()
+        for which, look in ((has & ~near, PALE), (has & near, COLORS["vermillion"])):
+            axis.plot(x[which], np.full(which.sum(), y), "|", color=look, markersize=4)
+    starts = [y for y in range(1, len(rows)) if rows[y][0] != rows[y - 1][0]]
+    for y in starts:
+        axis.axhline(y - 0.5, color=COLORS["grey"], linewidth=0.5)
+    axis.grid(False)
