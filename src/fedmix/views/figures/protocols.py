@@ -32,7 +32,10 @@ CAPTIONS = {
         "depends on most."
     ),
     "shares": "How much of the variance over protocols each choice, or a pair of them, explains.",
-    "nearest": "Every replication of the protocol nearest to the print, beside the print.",
+    "nearest": (
+        "Every replication of the protocol nearest to the print, and the means of the twenty "
+        "nearest, beside the print."
+    ),
 }
 OUTCOMES = {"distance": "log distance from the print", "lowest": "whether the claim holds"}
 
@@ -207,7 +210,7 @@ def shares(space: Space, shares: pd.DataFrame) -> Figure:
 
 
 def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
-    """Draw the nearest protocol's replications beside the print, cell by cell.
+    """Draw the nearest protocols beside the print, cell by cell.
 
     Parameters
     ----------
@@ -219,11 +222,11 @@ def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        One panel a row of a table. Points are replications, so that two modes show.
+        One panel a row of a table. Points are replications of the first, so that two modes show;
+        of all that are near there are means.
     """
     import matplotlib.pyplot as plt
 
-    cells = cells[cells["rank"] == 1]
     panels = list(dict.fromkeys(zip(cells["table"], cells[space.row], strict=True)))
     width = min(len(panels), 4)
     height = -(-len(panels) // width)
@@ -244,7 +247,12 @@ def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
 
 
 def _beside(axis: Axes, own: pd.DataFrame, methods: list[str], unit: _Unit) -> None:
-    groups = [own[own["method"] == method] for method in methods]
+    near = own.groupby(["protocol", "method"])["value"].mean() / unit.scale
+    for means in near.unstack()[methods].to_numpy():
+        look = {"color": COLORS["grey"], "markersize": 5, "label": "means of the twenty nearest"}
+        axis.plot(np.arange(len(methods)), means, "_", **look)
+    first = own[own["rank"] == 1]
+    groups = [first[first["method"] == method] for method in methods]
     x = np.arange(len(methods))
     printed = np.array([[g["printed_mean"].iloc[0], g["printed_sd"].iloc[0]] for g in groups])
     printed /= unit.scale
