@@ -249,8 +249,14 @@ def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
 def _beside(axis: Axes, own: pd.DataFrame, methods: list[str], unit: _Unit) -> None:
     near = own.groupby(["protocol", "method"])["value"].mean() / unit.scale
     for means in near.unstack()[methods].to_numpy():
-        look = {"color": COLORS["grey"], "markersize": 5, "label": "means of the twenty nearest"}
-        axis.plot(np.arange(len(methods)), means, "_", **look)
+        axis.plot(
+            np.arange(len(methods)),
+            means,
+            "_",
+            color=COLORS["grey"],
+            markersize=5,
+            label="means of the twenty nearest",
+        )
     first = own[own["rank"] == 1]
     groups = [first[first["method"] == method] for method in methods]
     x = np.arange(len(methods))
