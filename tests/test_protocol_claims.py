@@ -15,8 +15,8 @@ from fedmix.cells.protocols.kept import Search, keep, read_search
 from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols
 from fedmix.cells.protocols.score import printed_cells, score_protocols
 from fedmix.cells.protocols.space import Claim, Rung, Space, read_searches
-from fedmix.cells.specification import open_claims, read_curves, specification_curves
-from fedmix.cells.unsaid import Share
+from fedmix.cells.specification import read_curves, specification_curves
+from fedmix.cells.unsaid import Share, open_claims
 from fedmix.errors import DataError
 from fedmix.views.figures.specification import claims_figure, draw_claims
 from synthetic_results import PUBLISHED, cells, results_and_timings, shipped_items
@@ -224,9 +224,9 @@ def test_a_search_of_some_data_sets_answers_for_these_alone():
     assert set(beside["setting_dataset"]) == {"abalone", "frog_b"}
     np.testing.assert_allclose(beside["mean"], beside["printed_mean"], atol=1e-3)
 
-    open_claims = ("fedgem-beats-afcl", "fedgem-beats-dpgmm", "fedgem-best-abalone-waveform")
+    with_search = ("fedgem-beats-afcl", "fedgem-beats-dpgmm", "fedgem-best-abalone-waveform")
     claims = [
-        claim | ({"unsaid": "how rows are dealt"} if claim["id"] in open_claims else {})
+        claim | ({"unsaid": "how rows are dealt"} if claim["id"] in with_search else {})
         for claim in read_claims(read_papers(ROOT / "config"))
         if claim["paper"] == "fedgem"
     ]
@@ -236,7 +236,7 @@ def test_a_search_of_some_data_sets_answers_for_these_alone():
     told = shares[shares.str.contains("protocols (put to", regex=False)]
     holds = f"it holds in {1 - len(dealt) / len(design):.0%} of {len(design)} protocols"
     assert told.str.contains(holds, regex=False).all()
-    assert set(told.index) == set(open_claims)
+    assert set(told.index) == set(with_search)
     assert "(put to Table 1, Abalone, n_clients 5)" in told["fedgem-best-abalone-waveform"]
     assert "n_clients 5, Table 1, Frog B, n_clients 5)" in told["fedgem-beats-afcl"]
 

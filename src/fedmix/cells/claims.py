@@ -19,8 +19,7 @@ from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.evidence import PRINT, Evidence, Place
 from fedmix.cells.papers import Paper, read_register
 from fedmix.cells.predicates import Check
-from fedmix.cells.protocols.kept import DRAWN, NEAR
-from fedmix.cells.unsaid import Share, answers, share_of
+from fedmix.cells.unsaid import DRAWN, NEAR, Share, answers, share_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,30 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import answering_protocols, deciding_margin, put_to_protocols
-from fedmix.cells.protocols.kept import DRAWN, NEAR
-from fedmix.conditions import has_values
+from fedmix.cells.unsaid import DRAWN, NEAR, open_claims
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fedmix.cells.evidence import Evidence
     from fedmix.cells.protocols.kept import Search
-    from fedmix.cells.protocols.space import Space, Table
     from fedmix.cells.unsaid import Answer
 
 CURVE = ["search", "id", "claim", "kind", "protocol", "replications"]
 CURVE += ["margin", "low", "high", "holds", "nearest"]
-
-
-def open_claims(claims: Iterable[Mapping[str, Any]], space: Space) -> list[Mapping[str, Any]]:
-    """Return the claims on an unsaid choice that speak of a table of a search."""
-    own = [c for c in claims if "unsaid" in c and c.get("study") == space.study]
-    return [c for c in own if any(_speaks_of(c, table) for table in space.tables.values())]
-
-
-def _speaks_of(claim: Mapping[str, Any], table: Table) -> bool:
-    where = claim.get("where", {})
-    return has_values(table.setting, {name: where[name] for name in where if name in table.setting})
 
 
 def specification_curves(

@@ -8,19 +8,24 @@ open choices the one that it depends on most.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from fedmix.conditions import has_values
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fedmix.cells.evidence import Place
     from fedmix.cells.predicates import Check
+    from fedmix.cells.protocols.space import Space, Table
 
     #: Whether a claim holds in a variant, and the checks behind it.
     Answer = tuple[bool, list[Check]]
 
+#: Kinds of protocols that a claim is put to: drawn without regard to the print, or near it.
+DRAWN, NEAR = "drawn", "near"
 #: A claim that fails in this share of protocols, or less, does not depend on them. One that holds
 #: in any does: the paper may have run that one.
 RARELY = 0.05
@@ -148,3 +153,14 @@ def _in_words(choice: str, shares: pd.DataFrame) -> str:
     told = shares[shares["size"] >= FEWEST].sort_values("mean", ascending=False)
     values = ", ".join(f"{value} in {share:.0%}" for value, share in told["mean"].items())
     return f"above all by {choice.replace('_', ' ')}: {values}"
+
+
+def open_claims(claims: Iterable[Mapping[str, Any]], space: Space) -> list[Mapping[str, Any]]:
+    """Return the claims on an unsaid choice that speak of a table of a search."""
+    own = [c for c in claims if "unsaid" in c and c.get("study") == space.study]
+    return [c for c in own if any(_speaks_of(c, table) for table in space.tables.values())]
+
+
+def _speaks_of(claim: Mapping[str, Any], table: Table) -> bool:
+    where = claim.get("where", {})
+    return has_values(table.setting, {name: where[name] for name in where if name in table.setting})

@@ -23,12 +23,12 @@ from fedmix.cells.protocols.outcome import SHOWN
 from fedmix.cells.protocols.score import cell_identity
 from fedmix.cells.protocols.space import Space
 from fedmix.cells.roles import DIAGNOSTIC, NEAREST
+from fedmix.cells.unsaid import DRAWN, NEAR
 from fedmix.errors import DataError, nearest_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
-DRAWN, NEAR = "drawn", "near"
 _DIGITS = 6  # of an error that is kept
 
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmix.cells.protocols.kept import DRAWN
 from fedmix.cells.protocols.space import Space
-from fedmix.cells.unsaid import LEVEL, choices_by_weight
+from fedmix.cells.unsaid import DRAWN, LEVEL, choices_by_weight
 from fedmix.storage import write_text
 from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
