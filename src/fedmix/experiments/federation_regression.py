@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.mixed_regression import clients, make_problem, starting_models
+from fedmix.experiments.mixed_regression import clients, known_of, make_problem
 from fedmix.experiments.settings.federation_regression import Settings
 from fedmix.kernels.regression_maps import rotate
 from fedmix.methods.clustered_baselines import local_estimates
@@ -37,17 +37,7 @@ def run(
 ) -> Outcome:
     """Fit one method to all clients, and least squares to each one; scores are of good clients."""
     train = clients(setting, problem, streams)
-    start = starting_models(setting, problem, streams)
-    known = {
-        "n_clusters": setting.n_clusters,
-        "models": problem["models"],
-        "rounds": setting.rounds,
-        "learning_rate": setting.learning_rate,
-        "n_anchors": setting.n_anchors,
-        "random_state": streams.integer("method"),
-        "starts": {"models": start, "model": start[0]},
-    }
-    estimator = method.fit(train, known)
+    estimator = method.fit(train, known_of(setting, problem, streams))
     good = ~problem["contaminated"]
     truth = problem["models"][problem["labels"]][good]
     used = estimator.models_[estimator.labels_]  # type: ignore[attr-defined]

@@ -13,9 +13,8 @@ import numpy as np
 from fedmix.clients import Clients
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.federation import compare_with_alone, known_of
-from fedmix.experiments.settings.base import ALIGNMENTS
+from fedmix.experiments.real_clustering import shared_start
 from fedmix.experiments.settings.federation_regression_mixture import Settings
-from fedmix.initialization import align_fits, initialize
 from fedmix.simulate.mixtures import draw_points, draw_truth
 from fedmix.streams import Streams
 
@@ -48,13 +47,13 @@ def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
 
 def initial_values(setting: Settings, problem: Arrays, data: None, streams: Streams) -> Arrays:
     """Fit every client alone and align the labels across clients."""
-    train = _clients(problem, "train")
-    seed = streams.integer("initial values")
-    fits = initialize(train, setting.n_components, setting.initialization, "regression", seed)
-    search = ALIGNMENTS["best_of_50_orders"]
-    seed = streams.integer("alignment")
-    weights, means = align_fits(train, *fits, random_state=seed, **search)
-    return {"weights": weights, "means": means}
+    return shared_start(
+        _clients(problem, "train"),
+        setting.n_components,
+        setting.initialization,
+        streams,
+        family="regression",
+    )
 
 
 def run(

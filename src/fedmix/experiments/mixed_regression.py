@@ -51,6 +51,20 @@ def clients(setting: Settings, problem: Arrays, streams: Streams) -> Clients:
     )
 
 
+def known_of(setting: Settings, problem: Arrays, streams: Streams) -> dict[str, Any]:
+    """Return what a method may be told."""
+    start = starting_models(setting, problem, streams)
+    return {
+        "n_clusters": len(problem["models"]),
+        "models": problem["models"],
+        "rounds": setting.rounds,
+        "learning_rate": setting.learning_rate,
+        "n_anchors": setting.n_anchors,
+        "random_state": streams.integer("method"),
+        "starts": {"models": start, "model": start[0]},
+    }
+
+
 def run(
     method: Method,
     setting: Settings,
@@ -60,16 +74,7 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method; the error of every round is kept."""
-    start = starting_models(setting, problem, streams)
-    known = {
-        "n_clusters": len(problem["models"]),
-        "models": problem["models"],
-        "rounds": setting.rounds,
-        "learning_rate": setting.learning_rate,
-        "n_anchors": setting.n_anchors,
-        "random_state": streams.integer("method"),
-        "starts": {"models": start, "model": start[0]},
-    }
+    known = known_of(setting, problem, streams)
     estimator = method.fit(clients(setting, problem, streams), known)
     errors = model_errors(estimator.history_["models"], problem["models"])
     good = ~problem["contaminated"]

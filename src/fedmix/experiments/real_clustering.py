@@ -67,11 +67,11 @@ def shared_start(
     initialization: str,
     streams: Streams,
     alignment: str = "best_of_50_orders",
+    family: str = "gaussian",
 ) -> Arrays:
     """Return the initial values that methods share, fitted by a strategy and aligned."""
-    fits = initialize(
-        train, n_components, initialization, random_state=streams.integer("initial values")
-    )
+    seed = streams.integer("initial values")
+    fits = initialize(train, n_components, initialization, family, seed)
     weights, means = align_fits(
         train, *fits, random_state=streams.integer("alignment"), **ALIGNMENTS[alignment]
     )
