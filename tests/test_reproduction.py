@@ -1,5 +1,6 @@
 """The kept run tells by table and by claim what it comes to, and keeps the pages whole."""
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pandas as pd
@@ -45,8 +46,16 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(run, tmp_path_factory):
+    """Return what is kept of the run, beside a search that was kept before."""
     folder = tmp_path_factory.mktemp("reproduction") / "out"
-    reproduction.export_reproduction(folder, *run, command="make all")
+    figure = folder / "protocols" / "fedgrem" / "kept.svg"
+    figure.parent.mkdir(parents=True)
+    figure.write_text("<svg/>")
+    figure.with_suffix(".md").write_text("Curves.")
+    context, tables = run
+    search = replace(context.searches[0], figures=[Figure("fedgrem", "Kept", figure)])
+    context = replace(context, searches=[*context.searches, search])
+    reproduction.export_reproduction(folder, context, tables, command="make all")
     return folder
 
 
@@ -60,6 +69,7 @@ class Addresses(HTMLParser):
 
 
 def test_pages_and_figures_are_whole_and_figures_are_there_once(folder):
+    assert (folder / "protocols" / "fedgrem" / "kept.svg").is_file()
     assert sorted(p.name for p in (folder / "figures").iterdir()) == [
         "a.svg",
         "fedgrem_protocols_b.svg",

@@ -18,7 +18,7 @@ from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_figure
 from fedmix.views.figures.specification import choices_below, sorted_effects
-from fedmix.views.figures.style import COLORS, house_style
+from fedmix.views.figures.style import COLORS, MANY, house_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -237,7 +237,8 @@ def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
     for axis, (table, value) in zip(axes.flat, panels, strict=False):
         own = cells[(cells["table"] == table) & (cells[space.row] == value)]
         _beside(axis, own, methods, unit)
-        axis.set_title(f"{space.tables[table].title}, {in_words(space.row)} {value:g}")
+        title = f"{space.tables[table].title}, {in_words(space.row)} {value:g}"
+        axis.set_title(title, fontsize=7.5)
     for axis in axes.flat[len(panels) :]:
         axis.set_axis_off()
     for row in axes:
@@ -248,15 +249,15 @@ def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
 
 def _beside(axis: Axes, own: pd.DataFrame, methods: list[str], unit: _Unit) -> None:
     near = own.groupby(["protocol", "method"])["value"].mean() / unit.scale
-    for means in near.unstack()[methods].to_numpy():
-        axis.plot(
-            np.arange(len(methods)),
-            means,
-            "_",
-            color=COLORS["grey"],
-            markersize=5,
-            label="means of the twenty nearest",
-        )
+    axis.plot(
+        np.arange(len(methods)),
+        near.unstack("protocol").loc[methods],
+        "_",
+        color=COLORS["grey"],
+        markersize=5,
+        label="means of the twenty nearest",
+        **MANY,
+    )
     first = own[own["rank"] == 1]
     groups = [first[first["method"] == method] for method in methods]
     x = np.arange(len(methods))
@@ -275,6 +276,7 @@ def _beside(axis: Axes, own: pd.DataFrame, methods: list[str], unit: _Unit) -> N
             markersize=2.5,
             alpha=0.6,
             label="replications of the nearest protocol",
+            **MANY,
         )
     axis.plot(x + 0.18, means, "_", color=COLORS["vermillion"], markersize=10, label="their mean")
     axis.set_xticks(x, methods, rotation=60, ha="right")

@@ -15,7 +15,7 @@ from fedmix.storage import write_text
 from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_figure
-from fedmix.views.figures.style import COLORS, house_style
+from fedmix.views.figures.style import COLORS, MANY, house_style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,8 +157,8 @@ def sorted_effects(
 
     x = np.arange(len(effects))
     effect, low, high = effects.to_numpy(dtype=float).T
-    axis.vlines(x, low, high, color=PALE, linewidth=0.6, label=interval)
-    axis.plot(x, effect, ".", color=COLORS["blue"], markersize=2, label="a protocol")
+    axis.vlines(x, low, high, color=PALE, linewidth=0.6, label=interval, **MANY)
+    axis.plot(x, effect, ".", color=COLORS["blue"], markersize=2, label="a protocol", **MANY)
     axis.plot(
         x[near],
         effect[near],
@@ -198,7 +198,7 @@ def choices_below(
             continue
         has = (choices[choice].astype(str) == value).to_numpy()
         for which, look in ((has & ~near, PALE), (has & near, COLORS["vermillion"])):
-            axis.plot(x[which], np.full(which.sum(), y), "|", color=look, markersize=4)
+            axis.plot(x[which], np.full(which.sum(), y), "|", color=look, markersize=4, **MANY)
     starts = [y for y in range(1, len(rows)) if rows[y][0] != rows[y - 1][0]]
     for y in starts:
         axis.axhline(y - 0.5, color=COLORS["grey"], linewidth=0.5)

@@ -74,6 +74,8 @@ def _with_figures_in(folder: Path, context: PageContext) -> PageContext:
 
     def copied(figure: Figure) -> Figure:
         source = light_image(figure.path)
+        if folder.parent.resolve() in source.resolve().parents:  # a kept search's
+            return figure
         target = folder / f"{source.parent.name.removeprefix('figures')}_{source.name}".lstrip("_")
         shutil.copyfile(source, target)
         return replace(figure, path=target, caption=figure.read_caption())
