@@ -60,7 +60,7 @@ localrules:
 rule all:
     default_target: True
     input:
-        item_files(ITEMS),
+        item_files(WHOLE.items),
         embedding_figures(),
         protocol_files(IN_ALL),
         f"{SHOWN}/index.html",

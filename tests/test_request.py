@@ -48,6 +48,22 @@ def test_every_preset_resolves_and_shows_something(preset, tmp_path):
     assert request.items
 
 
+def test_what_a_preset_runs_on_request_is_a_target_but_not_in_all(folder):
+    quick = read_request(folder, options(preset="quick"))
+    assert "beyond_rates_table" in quick.items
+    whole = quick.in_all()
+    assert {study.paper for study in whole.studies.values()} == {
+        *(study.paper for study in quick.studies.values() if study.paper != "beyond")
+    }
+    assert not any(item.study.startswith("beyond") for item in whole.items.values())
+    paper = read_request(folder, options(preset="paper"))
+    assert paper.in_all() == paper
+
+    edit(folder / "presets" / "quick.yaml", lambda d: d.update(on_request=["beyonds"]))
+    with pytest.raises(ConfigurationError, match=r"quick\.yaml.*unknown paper 'beyonds'.*beyond"):
+        read_request(folder, options(preset="quick"))
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_method_is_given_parameters_that_it_has(preset, tmp_path):
     request = read_request(ROOT / "config", options(preset=preset), tmp_path)

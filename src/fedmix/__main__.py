@@ -116,7 +116,7 @@ def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
         return [costs_text(read_actual(request, options.results), unit).rstrip()]
     if options.against:
         return against_lines(request, read_actual(request, options.against), unit)
-    return forecast_lines(forecast(request, options.directory, unit))
+    return forecast_lines(forecast(request.in_all(), options.directory, unit))
 
 
 def _explanations(request: Request, options: argparse.Namespace) -> Iterable[str]:

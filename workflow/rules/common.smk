@@ -61,6 +61,8 @@ try:
 except FedmixError as error:
     raise WorkflowError(str(error)) from None
 
+# What `all`, the audit and the pages take in; the rest is made where a target names it.
+WHOLE = REQUEST.in_all()
 STUDIES = REQUEST.studies
 ITEMS = REQUEST.items
 RUN_KINDS = run_kinds(STUDIES.values())

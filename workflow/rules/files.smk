@@ -37,10 +37,10 @@ def setting_files(suffix):
 
 
 def all_settings(name):
-    """The collected results, timings or cells of every setting of the request."""
+    """The collected results, timings or cells of every setting that `all` takes in."""
     return [
         f"results/{study.name}/{setting.folder}/{name}.parquet"
-        for study in STUDIES.values()
+        for study in WHOLE.studies.values()
         for setting in study.settings.values()
     ]
 
@@ -66,7 +66,7 @@ def archived_items():
                 for setting in REQUEST.settings_of(item)
             ],
         }
-        for name, item in ITEMS.items()
+        for name, item in WHOLE.items.items()
     }
 
 
@@ -89,7 +89,7 @@ def embedding_figures():
     """A figure of every t-SNE embedding that some setting needs."""
     return [
         f"results/embeddings/{dataset}/{embedding}.svg"
-        for dataset, embedding in REQUEST.embeddings()
+        for dataset, embedding in WHOLE.embeddings()
         if REQUEST.datasets[dataset]["embeddings"][embedding]["kind"] == "tsne"
     ]
 

@@ -159,8 +159,8 @@ def item_labels(wildcards):
 
 
 def page_tables():
-    """Every table of the request, as it is laid out."""
-    return [item_layout(item) for item in ITEMS.values() if item.kind == "table"]
+    """Every table that `all` makes, as it is laid out."""
+    return [item_layout(item) for item in WHOLE.items.values() if item.kind == "table"]
 
 
 def embedding_title(dataset, embedding):
@@ -178,10 +178,10 @@ def paper_of_embedding(figure):
 
 
 def page_figures():
-    """Every figure of the request: where it is and what to say of it."""
+    """Every figure that `all` draws: where it is and what to say of it."""
     items = [
         {"paper": item.paper, "title": item.title, "path": f"{SHOWN}/figures/{item.name}.svg"}
-        for item in ITEMS.values()
+        for item in WHOLE.items.values()
         if item.kind == "figure"
     ]
     embeddings = [

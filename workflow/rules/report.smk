@@ -23,7 +23,7 @@ rule build_page:
         audit=rules.judge_results.output.whole,
         run=rules.judge_results.output.run,
         explanations=rules.explain_cells.output[0],
-        figures=item_files([name for name, item in ITEMS.items() if item.kind == "figure"])
+        figures=item_files([name for name, item in WHOLE.items.items() if item.kind == "figure"])
         + embedding_figures(),
         searches=protocol_files(IN_ALL),
         claims=[figure["path"] for figure in claim_figures()],
@@ -54,7 +54,7 @@ rule build_archive:
     params:
         options={key: config[key] for key in RUN_OPTIONS},
         shown=archived_items(),
-        datasets={name: REQUEST.datasets[name] for name, _ in REQUEST.embeddings()},
+        datasets={name: REQUEST.datasets[name] for name, _ in WHOLE.embeddings()},
     script:
         "../scripts/build_archive.py"
 
@@ -62,7 +62,7 @@ rule build_archive:
 rule export_reproduction:
     input:
         **rules.build_page.input,
-        tables=[f for f in item_files(ITEMS) if f.endswith(".md") and "/tables/" in f],
+        tables=[f for f in item_files(WHOLE.items) if f.endswith(".md") and "/tables/" in f],
     output:
         "docs/reproduction/README.md",
     log:

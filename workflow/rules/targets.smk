@@ -38,7 +38,7 @@ rule archive:
 
 rule report_from_archive:
     input:
-        item_files(ITEMS),
+        item_files(WHOLE.items),
         rules.build_page.output,
 
 

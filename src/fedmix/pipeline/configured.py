@@ -167,7 +167,7 @@ def _read_presets(
     files = preset_files(folder, papers)
     raise_all(name_errors(files, studies))
     presets = {
-        name: read_preset([_read(folder, path, "preset") for path in paths], studies)
+        name: read_preset([_read(folder, path, "preset") for path in paths], studies, papers)
         for name, paths in files.items()
     }
     schema = change_schema(read_schema(_schema(folder, "study")))

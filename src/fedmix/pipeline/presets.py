@@ -26,10 +26,13 @@ class Preset:
     ----------
     studies, items : mapping of str to Document
         The changes of each study that runs, and of items.
+    on_request : set of str
+        Papers that only targets of their own run.
     """
 
     studies: dict[str, Document] = field(default_factory=dict)
     items: dict[str, Document] = field(default_factory=dict)
+    on_request: set[str] = field(default_factory=set)
 
 
 def preset_files(folder: Path, papers: Mapping[str, Paper]) -> dict[str, list[Path]]:
@@ -61,7 +64,9 @@ def name_errors(files: Mapping[str, list[Path]], studies: Iterable[str]) -> Iter
             )
 
 
-def read_preset(parts: list[Document], studies: Mapping[str, Document]) -> Preset:
+def read_preset(
+    parts: list[Document], studies: Mapping[str, Document], papers: Iterable[str]
+) -> Preset:
     """Return what a preset's files say together.
 
     Parameters
@@ -70,29 +75,38 @@ def read_preset(parts: list[Document], studies: Mapping[str, Document]) -> Prese
         As their schema allows.
     studies : mapping of str to Document
         Every study as published.
+    papers : iterable of str
+        Names of all papers.
 
     Raises
     ------
     ConfigurationError
-        If a study does not exist, or two files speak of the same one.
+        If a study or paper does not exist, or two files speak of the same study.
     """
     preset = Preset()
     for part in parts:
-        raise_all(_unknown(part, studies))
+        raise_all(_unknown(part, studies, papers))
         if part.content.get("studies") == ALL:
             preset.studies.update({name: Document({}, part.finders) for name in studies})
         else:
             raise_all(_add(preset.studies, part, "studies"))
         raise_all(_add(preset.items, part, "items"))
+        preset.on_request.update(part.content.get("on_request", ()))
     return preset
 
 
-def _unknown(part: Document, studies: Mapping[str, Document]) -> Iterator[str]:
+def _unknown(
+    part: Document, studies: Mapping[str, Document], papers: Iterable[str]
+) -> Iterator[str]:
     named = part.content.get("studies", {})
     for name in () if named == ALL else named:
         if name not in studies:
             place = part.place("studies", name)
             yield f"{place}: unknown study {name!r}. {nearest_names(name, studies)}"
+    for i, name in enumerate(part.content.get("on_request", ())):
+        if name not in papers:
+            place = part.place("on_request", i)
+            yield f"{place}: unknown paper {name!r}. {nearest_names(name, papers)}"
 
 
 def _add(found: dict[str, Document], part: Document, kind: str) -> Iterator[str]:

@@ -41,6 +41,8 @@ class Request:
         Every folder of ``config/papers`` and ``config/beyond``.
     left_out : tuple of str
         Optional settings whose embedding is not at hand, each with the reason.
+    on_request : frozenset of str
+        Papers that the preset runs only where a target names them.
     """
 
     options: Mapping[str, Any]
@@ -49,6 +51,13 @@ class Request:
     datasets: Mapping[str, Any]
     papers: Mapping[str, Paper]
     left_out: tuple[str, ...] = ()
+    on_request: frozenset[str] = frozenset()
+
+    def in_all(self) -> Request:
+        """Return what the target ``all`` takes in, and with it the audit and the pages."""
+        kept = {n: s for n, s in self.studies.items() if s.paper not in self.on_request}
+        items = {name: item for name, item in self.items.items() if item.study in kept}
+        return replace(self, studies=kept, items=items)
 
     def settings_of(self, item: Item) -> list[Setting]:
         """Return the settings that an item shows."""
@@ -108,6 +117,7 @@ def read_request(
         datasets=configuration.datasets,
         papers=configuration.papers,
         left_out=left_out,
+        on_request=frozenset(configuration.changes[preset].on_request),
     )
     shown = {name: item for name, item in planned.items() if request.settings_of(item)}
     return replace(request, items=shown)

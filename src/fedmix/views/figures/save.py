@@ -59,6 +59,8 @@ def save_figure(
         raise ValueError(f"Unknown figure formats {unknown}; expected some of {list(FORMATS)}.")
     paths = []
     with house_style():
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # laid out once, not once a format
         for suffix in formats:
             # Not with_suffix: a stem such as "figure-h0.5" has no suffix to replace.
             path = Path(f"{os.fspath(stem)}.{suffix}")
