@@ -64,6 +64,12 @@ def test_what_a_preset_runs_on_request_is_a_target_but_not_in_all(folder):
         read_request(folder, options(preset="quick"))
 
 
+def test_a_figure_of_variants_waits_for_two_of_them():
+    name = "fedgem_radius_variants"
+    assert name not in read_request(ROOT / "config", options(preset="quick")).items
+    assert name in read_request(ROOT / "config", options(preset="paper")).items
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_method_is_given_parameters_that_it_has(preset, tmp_path):
     request = read_request(ROOT / "config", options(preset=preset), tmp_path)

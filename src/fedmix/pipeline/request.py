@@ -119,8 +119,14 @@ def read_request(
         left_out=left_out,
         on_request=frozenset(configuration.changes[preset].on_request),
     )
-    shown = {name: item for name, item in planned.items() if request.settings_of(item)}
+    shown = {name: item for name, item in planned.items() if _has_something_to_show(item, request)}
     return replace(request, items=shown)
+
+
+def _has_something_to_show(item: Item, request: Request) -> bool:
+    """Return whether an item has settings and, where it sets variants side by side, two of them."""
+    variants = {setting.variant for setting in request.settings_of(item)}
+    return len(variants) > (item.options.get("series") == "variant")
 
 
 def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
