@@ -1,5 +1,6 @@
 """The kept run tells by table and by claim what it comes to, and keeps the pages whole."""
 
+import hashlib
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -12,9 +13,20 @@ from fedmix.cells.papers import read_papers
 from fedmix.cells.ranks import rank_agreement
 from fedmix.cells.scorecard import score_tables
 from fedmix.errors import DataError
+from fedmix.pipeline.sample import FIT, N_FITS, SECONDS, draw_sample
 from fedmix.views.page import Figure, PageContext, Search, reproduction
 from synthetic_cells import laid_out
 from synthetic_results import ROOT, cells, results_and_timings, shipped_items
+
+
+def fits():
+    """Return results and timings of twenty fits in each of three studies."""
+    keys = [("one", "", "a", "FedEM", r) for r in range(20)]
+    keys += [(study, "v", "b", "FedGrEM", r) for study in ("two", "three") for r in range(20)]
+    timings = pd.DataFrame(keys, columns=FIT).assign(status="ok", cpu_seconds=1.0, shared_seconds=0)
+    rounds = [("error", 1), ("error", pd.NA), ("ari", pd.NA)]
+    scores = [timings[FIT].assign(metric=name, round=i, value=0.5) for name, i in rounds]
+    return pd.concat(scores, ignore_index=True).astype({"round": "Int64"}), timings
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +40,7 @@ def run(tmp_path_factory):
         (work / path).with_suffix(".md").write_text("Bands.")
     (work / "words.md").write_text("- p01 is the nearest.")
     (work / "fedgrem_table5.md").write_text("| table |\n")
+    (work / "raw.npz").write_bytes(b"points")
     curve = Figure("fedgrem", "Which protocol?", work / "figures/fedgrem_protocols/b.svg")
     context = PageContext(
         cells(),
@@ -41,7 +54,8 @@ def run(tmp_path_factory):
         searches=[Search("fedgrem", "fedgrem_table1", work / "words.md", [curve])],
         provenance={"commit": "abc"},
     )
-    return context, [work / "fedgrem_table5.md"]
+    sample = draw_sample(*fits())
+    return context, [work / "fedgrem_table5.md"], sample, [work / "raw.npz"]
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +66,10 @@ def folder(run, tmp_path_factory):
     figure.parent.mkdir(parents=True)
     figure.write_text("<svg/>")
     figure.with_suffix(".md").write_text("Curves.")
-    context, tables = run
+    context, *files = run
     search = replace(context.searches[0], figures=[Figure("fedgrem", "Kept", figure)])
     context = replace(context, searches=[*context.searches, search])
-    reproduction.export_reproduction(folder, context, tables, command="make all")
+    reproduction.export_reproduction(folder, context, *files, command="make all")
     return folder
 
 
@@ -115,3 +129,22 @@ def test_claims_have_their_counts_for_every_source(folder):
     assert claims.loc["fedgrem-pendigits-lowest", "print_yes"] == 4
     assert claims["quote"].str.len().gt(0).all()
     assert not claims["where"].fillna("").str.contains("...", regex=False).any()
+
+
+def test_a_sample_has_every_study_and_the_data_s_checksums_are_kept(folder):
+    sample = pd.read_csv(folder / "sample.csv")
+    assert set(sample["study"]) == {"one", "two", "three"}
+    assert len(sample.drop_duplicates(FIT)) == N_FITS
+    assert len(sample) == 2 * N_FITS  # two scores each, and none of a round
+    assert set(sample["preset"]) == {"paper"}
+    checksum, name = (folder / "checksums.sha256").read_text().split()
+    assert name.endswith("raw.npz")
+    assert checksum == hashlib.sha256(b"points").hexdigest()
+
+
+def test_a_sample_is_the_same_in_any_order_and_has_no_long_fit():
+    results, timings = fits()
+    sample = draw_sample(results, timings)
+    pd.testing.assert_frame_equal(sample, draw_sample(results[::-1], timings[::-1]))
+    timings.loc[timings["study"] == "one", "shared_seconds"] = SECONDS
+    assert set(draw_sample(results, timings)["study"]) == {"two", "three"}

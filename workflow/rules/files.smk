@@ -45,6 +45,11 @@ def all_settings(name):
     ]
 
 
+def all_data():
+    """The embedded data sets that `all` works on."""
+    return [f"data/embedded/{dataset}/{embedding}.npz" for dataset, embedding in WHOLE.embeddings()]
+
+
 def item_input(name):
     def files(wildcards):
         item = ITEMS[wildcards.item]

@@ -62,6 +62,8 @@ rule build_archive:
 rule export_reproduction:
     input:
         **rules.build_page.input,
+        timings=all_settings("timings"),
+        data=all_data(),
         tables=[f for f in item_files(WHOLE.items) if f.endswith(".md") and "/tables/" in f],
     output:
         "docs/reproduction/README.md",

@@ -18,7 +18,7 @@ rule fetch:
 
 rule embed:
     input:
-        [f"data/embedded/{d}/{e}.npz" for d, e in REQUEST.embeddings()],
+        all_data(),
 
 
 rule audit:

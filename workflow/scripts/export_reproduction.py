@@ -5,6 +5,8 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
+    from fedmix.pipeline.sample import draw_sample
+    from fedmix.storage import concatenate
     from fedmix.views.page import read_context
     from fedmix.views.page.reproduction import export_reproduction
 
@@ -18,4 +20,7 @@ with job(snakemake.log[0], snakemake.threads):
         **snakemake.params.shown,
     )
     folder = Path(snakemake.output[0]).parent
-    export_reproduction(folder, context, files.tables, command=snakemake.params.command)
+    sample = draw_sample(concatenate(files.results), concatenate(files.timings))
+    export_reproduction(
+        folder, context, files.tables, sample, files.data, command=snakemake.params.command
+    )

@@ -7,17 +7,21 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fedmix.cells.claims import claims_table
 from fedmix.cells.scorecard import cells_table, scorecard
 from fedmix.errors import DataError
-from fedmix.storage import write_text
+from fedmix.storage import sha256_of, write_text
 from fedmix.views.page.build import FOLDER, build_pages
 from fedmix.views.page.contents import pages_of
 from fedmix.views.page.context import Figure, PageContext
 from fedmix.views.page.images import light_image
 from fedmix.views.page.markdown import front_page, table_page
 from fedmix.views.tables.format import to_markdown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: What the folder may weigh in a repository, in bytes.
 LIMIT = 12_000_000
@@ -28,6 +32,8 @@ def export_reproduction(
     folder: str | os.PathLike,
     context: PageContext,
     tables: Iterable[str | os.PathLike],
+    sample: pd.DataFrame,
+    data: Iterable[str | os.PathLike],
     command: str,
 ) -> None:
     """Write pages, tables, figures, scorecard, claims and provenance of a run into a folder.
@@ -39,6 +45,10 @@ def export_reproduction(
     context : PageContext
     tables : iterable of path-like
         Markdown files, each of a table's name.
+    sample : DataFrame
+        Single results, of :func:`fedmix.pipeline.sample.draw_sample`.
+    data : iterable of path-like
+        Embedded data sets; their checksums are kept. Those of raw data are in the configuration.
     command : str
         What regenerates the folder.
 
@@ -65,6 +75,8 @@ def export_reproduction(
     for path in map(Path, tables):
         text = table_page(*on_page[path.stem], kept, path.read_text(encoding="utf-8"))
         write_text(folder / "tables" / path.name, text)
+    write_text(folder / "sample.csv", sample.assign(preset=context.preset).to_csv(index=False))
+    write_text(folder / "checksums.sha256", "".join(f"{sha256_of(f)}  {f}\n" for f in sorted(data)))
     write_text(folder / "README.md", front_page(pages, kept, command))
     _check_size(folder)
 
