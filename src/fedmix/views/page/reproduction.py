@@ -76,7 +76,7 @@ def export_reproduction(
         text = table_page(*on_page[path.stem], kept, path.read_text(encoding="utf-8"))
         write_text(folder / "tables" / path.name, text)
     write_text(folder / "sample.csv", sample.assign(preset=context.preset).to_csv(index=False))
-    write_text(folder / "checksums.sha256", "".join(f"{sha256_of(f)}  {f}\n" for f in sorted(data)))
+    write_text(folder / "checksums.sha256", "".join(f"{sha256_of(f)}  {f}\n" for f in data))
     write_text(folder / "README.md", front_page(pages, kept, command))
     _check_size(folder)
 
