@@ -5,7 +5,10 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
+    from fedmix.pipeline.actual import against_lines, read_actual
+    from fedmix.pipeline.request import read_request
     from fedmix.pipeline.sample import draw_sample
+    from fedmix.pipeline.speed import benchmark
     from fedmix.storage import concatenate
     from fedmix.views.page import read_context
     from fedmix.views.page.reproduction import export_reproduction
@@ -21,6 +24,8 @@ with job(snakemake.log[0], snakemake.threads):
     )
     folder = Path(snakemake.output[0]).parent
     sample = draw_sample(concatenate(files.results), concatenate(files.timings))
-    export_reproduction(
-        folder, context, files.tables, sample, files.data, command=snakemake.params.command
-    )
+    repository = Path(snakemake.scriptdir).resolve().parents[1]
+    request = read_request(repository / "config", snakemake.config).in_all()
+    costs = against_lines(request, read_actual(request, Path("results")), benchmark())
+    command = snakemake.params.command
+    export_reproduction(folder, context, files.tables, sample, files.data, costs, command)

@@ -37,13 +37,17 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
     return "\n".join(lines)
 
 
-def front_page(pages: Iterable[Page], context: PageContext, command: str) -> str:
-    """Return the front page: scorecard, a line a table or figure, and how it was run.
+def front_page(
+    pages: Iterable[Page], context: PageContext, costs: Iterable[str], command: str
+) -> str:
+    """Return the front page: scorecard, a line a table or figure, how it was run and what it took.
 
     Parameters
     ----------
     pages : iterable of Page
     context : PageContext
+    costs : iterable of str
+        Lines of a Markdown table.
     command : str
         What regenerates all of it.
     """
@@ -63,6 +67,7 @@ def front_page(pages: Iterable[Page], context: PageContext, command: str) -> str
             lines.append(f"- {_whole(f'{FOLDER}/{page.name}.html', page.title)}")
     lines += ["", "## How it was run", "", "| | |", "|---|---|"]
     lines += [f"| {key} | {value} |" for key, value in context.provenance.items()]
+    lines += ["", "## What it took", "", *costs]
     return "\n".join([*lines, ""])
 
 

@@ -34,6 +34,7 @@ def export_reproduction(
     tables: Iterable[str | os.PathLike],
     sample: pd.DataFrame,
     data: Iterable[str | os.PathLike],
+    costs: Iterable[str],
     command: str,
 ) -> None:
     """Write pages, tables, figures, scorecard, claims and provenance of a run into a folder.
@@ -49,6 +50,8 @@ def export_reproduction(
         Single results, of :func:`fedmix.pipeline.sample.draw_sample`.
     data : iterable of path-like
         Embedded data sets; their checksums are kept. Those of raw data are in the configuration.
+    costs : iterable of str
+        The forecast beside what the run has taken, as a Markdown table.
     command : str
         What regenerates the folder.
 
@@ -77,7 +80,7 @@ def export_reproduction(
         write_text(folder / "tables" / path.name, text)
     write_text(folder / "sample.csv", sample.assign(preset=context.preset).to_csv(index=False))
     write_text(folder / "checksums.sha256", "".join(f"{sha256_of(f)}  {f}\n" for f in data))
-    write_text(folder / "README.md", front_page(pages, kept, command))
+    write_text(folder / "README.md", front_page(pages, kept, costs, command))
     _check_size(folder)
 
 
