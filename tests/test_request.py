@@ -56,6 +56,7 @@ def test_what_a_preset_runs_on_request_is_a_target_but_not_in_all(folder):
         *(study.paper for study in quick.studies.values() if study.paper != "beyond")
     }
     assert not any(item.study.startswith("beyond") for item in whole.items.values())
+    assert set(quick.papers) - set(whole.papers) == {"beyond"}
     paper = read_request(folder, options(preset="paper"))
     assert paper.in_all() == paper
 

@@ -25,6 +25,7 @@ rule judge_results:
         mem_mb=more_memory(4000),
     params:
         options={key: config[key] for key in RUN_OPTIONS},
+        papers=list(WHOLE.papers),
         printed=PRINTED_HASH,
         registers=content_hash(
             BASE / "config",

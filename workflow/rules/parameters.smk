@@ -204,6 +204,6 @@ def page_parameters():
         "searches": searches_run(IN_ALL) + searches_kept(),
         "claim_figures": claim_figures(),
         "preset": config["preset"],
-        "papers": {key: paper.title for key, paper in REQUEST.papers.items()},
+        "papers": {key: paper.title for key, paper in WHOLE.papers.items()},
         "left_out": list(REQUEST.left_out),
     }

@@ -21,7 +21,8 @@ with job(snakemake.log[0], snakemake.threads):
 
     files = snakemake.input
     repository = Path(snakemake.scriptdir).resolve().parents[1]
-    papers = read_papers(repository / "config")
+    known = read_papers(repository / "config")
+    papers = {key: known[key] for key in snakemake.params.papers}
     items = read_items(papers)
     published = repository / "data" / "published"
     searches = []

@@ -57,7 +57,8 @@ class Request:
         """Return what the target ``all`` takes in, and with it the audit and the pages."""
         kept = {n: s for n, s in self.studies.items() if s.paper not in self.on_request}
         items = {name: item for name, item in self.items.items() if item.study in kept}
-        return replace(self, studies=kept, items=items)
+        papers = {key: p for key, p in self.papers.items() if key not in self.on_request}
+        return replace(self, studies=kept, items=items, papers=papers)
 
     def settings_of(self, item: Item) -> list[Setting]:
         """Return the settings that an item shows."""
