@@ -1,7 +1,7 @@
 """What is kept of a search, and as cells: each protocol is a variant of the study, like any other.
 
 Two files hold all that claims and tables ask of it: ``protocols.csv``, a row a protocol with its
-choices, and ``runs.csv``, a row a fit. Their ``kind`` is ``drawn``, a protocol of the first rung on
+choices, and ``runs.csv``, a row a replication with a column a method, empty where it failed. Their ``kind`` is ``drawn``, a protocol of the first rung on
 the rows that all of that rung ran; ``near``, one of the twenty nearest to the print of its
 ``table``, on all rows; or ``nearest``, the first of these.
 """
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _DIGITS = 6  # of an error that is kept
+_FIT = ["kind", "protocol", "table", "row", "replication"]
 
 
 def keep(
@@ -55,9 +56,10 @@ def keep(
     protocols = pd.concat([drawn.assign(kind=DRAWN), *map(_of_kinds, scores.values())])
     runs = pd.concat([first.assign(kind=DRAWN), *map(_of_kinds, nearest.values())])
     runs = runs.rename(columns={space.row: "row"})
-    fit = ["kind", "protocol", "table", "row", "replication", "method", "value"]
+    wide = runs.set_index([*_FIT, "method"])["value"].unstack("method", sort=False)
+    wide = wide[list(space.methods)].reset_index()
     named = ["kind", "table", "protocol", "distance", *space.choices]
-    return {"protocols": protocols[named].round(_DIGITS), "runs": runs[fit].round(_DIGITS)}
+    return {"protocols": protocols[named].round(_DIGITS), "runs": wide.round(_DIGITS)}
 
 
 def _of_kinds(ranked: pd.DataFrame) -> pd.DataFrame:
@@ -172,13 +174,14 @@ def read_search(
     import pandas as pd
 
     names = {"protocol": str, **dict.fromkeys(space.choices, str)}
-    missing = {"value": [""], "distance": [""], "table": [""]}
+    missing = {name: [""] for name in ("distance", "table", *space.methods)}
     protocols, runs = (
         pd.read_csv(
             Path(folder) / f"{name}.csv", dtype=names, keep_default_na=False, na_values=missing
         )
         for name in ("protocols", "runs")
     )
+    runs = runs.melt(_FIT, list(space.methods), var_name="method")
     for table in runs["table"].unique():
         if table not in space.tables:
             hint = nearest_names(table, space.tables)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedmix.cells.claims import claims_table
-from fedmix.cells.scorecard import cells_table, scorecard
+from fedmix.cells.scorecard import cells_table, printed_cells, scorecard
 from fedmix.errors import DataError
 from fedmix.storage import sha256_of, write_text
 from fedmix.views.page.build import FOLDER, build_pages
@@ -18,6 +18,7 @@ from fedmix.views.page.contents import pages_of
 from fedmix.views.page.context import Figure, PageContext
 from fedmix.views.page.images import light_image
 from fedmix.views.page.markdown import front_page, table_page
+from fedmix.views.page.views import anchor
 from fedmix.views.tables.format import to_markdown
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def export_reproduction(
     for name in _PARTS:
         shutil.rmtree(folder / name, ignore_errors=True)
         (folder / name).mkdir(parents=True)
-    kept = _with_figures_in(folder / "figures", context)
+    kept = _with_figures_in(folder / "figures", _with_explanations_of_counted(context))
     build_pages(kept, folder / "index.html")
     listed = claims_table(context.claims)
     summary = listed[["paper", "section", "claim", "verdict", "where", "remarks"]]
@@ -82,6 +83,15 @@ def export_reproduction(
     write_text(folder / "checksums.sha256", "".join(f"{sha256_of(f)}  {f}\n" for f in data))
     write_text(folder / "README.md", front_page(pages, kept, costs, command))
     _check_size(folder)
+
+
+def _with_explanations_of_counted(context: PageContext) -> PageContext:
+    """Leave out where numbers come from in variants that do not count: most of the pages' weight."""
+    counted = set(zip(context.scores["item"], context.scores["variant"], strict=True))
+    cells = printed_cells(context.cells).to_dict("records")
+    kept = {anchor(cell) for cell in cells if (cell["item"], cell["variant"]) in counted}
+    explanations = {name: text for name, text in context.explanations.items() if name in kept}
+    return replace(context, explanations=explanations)
 
 
 def _with_figures_in(folder: Path, context: PageContext) -> PageContext:
