@@ -97,7 +97,7 @@ def test_the_nearest_protocol_is_a_variant_beside_the_print(search, printed):
 
 
 def test_the_share_is_that_of_the_searchs_own_scores(search, printed, evaluated):
-    first = search.runs[search.runs["kind"] == "drawn"].rename(columns={"row": "n_contaminated"})
+    first = search.fits("drawn").rename(columns={"row": "n_contaminated"})
     lowest = score_protocols(first, printed, Claim("FedGrEM"))["lowest"].mean()
     assert 0 < lowest < 1
     remarks = " ".join(evaluated.loc["fedgrem-pendigits-lowest", "remarks"])
@@ -159,8 +159,10 @@ def test_a_curve_is_sorted_and_holds_above_zero_within_its_range(curves):
 
 def test_a_range_is_that_of_single_replications(search, curves):
     lowest = curves[curves["id"] == "fedgrem-pendigits-lowest"].set_index("protocol")
-    first = search.runs[(search.runs["kind"] == "drawn") & (search.runs["protocol"] == "p00")]
-    errors = first.pivot(index="replication", columns="method", values="value")
+    drawn = search.fits("drawn")
+    errors = drawn[drawn["protocol"] == "p00"].pivot(
+        index="replication", columns="method", values="value"
+    )
     leads = errors.drop(columns="FedGrEM").min(axis="columns") - errors["FedGrEM"]
     np.testing.assert_allclose(lowest.loc["p00", ["low", "high"]].astype(float), sorted(leads))
 
@@ -252,7 +254,7 @@ def test_without_a_search_the_column_is_empty_and_says_so():
 def test_a_method_that_diverged_is_behind_all_others(space, kept):
     broken = kept["runs"].copy()
     first = broken["protocol"] == "p00"
-    broken.loc[first & (broken["method"] == "FedGrEM"), "value"] = np.nan
+    broken.loc[first, "FedGrEM"] = np.nan
     drawn = search_of(space, kept | {"runs": broken}).drawn
     [place] = [p for p in drawn.places("fedgrem_real") if p.variant == "p00"]
     assert drawn.values(place, "FedGrEM", "misclustering").tolist() == [1.0, 1.0]

@@ -1,9 +1,10 @@
 """What is kept of a search, and as cells: each protocol is a variant of the study, like any other.
 
 Two files hold all that claims and tables ask of it: ``protocols.csv``, a row a protocol with its
-choices, and ``runs.csv``, a row a replication with a column a method, empty where it failed. Their ``kind`` is ``drawn``, a protocol of the first rung on
-the rows that all of that rung ran; ``near``, one of the twenty nearest to the print of its
-``table``, on all rows; or ``nearest``, the first of these.
+choices, and ``runs.csv``, a row a replication with a column a method, empty where it failed. Their
+``kind`` is ``drawn``, a protocol of the first rung on the rows that all of that rung ran; ``near``,
+one of the twenty nearest to the print of its ``table``, on all rows; or ``nearest``, the first of
+these.
 """
 
 from __future__ import annotations
@@ -109,8 +110,13 @@ class Search:
         """The protocols nearest to the print of a table, on all its rows; else as ``drawn``."""
         return self._protocols(NEAR)
 
+    def fits(self, kind: str) -> pd.DataFrame:
+        """Return a row a fit of the protocols of one kind."""
+        own = self.runs[self.runs["kind"] == kind]
+        return own.melt(_FIT, list(self.space.methods), var_name="method")
+
     def _protocols(self, kind: str) -> Evidence:
-        runs = self.runs[self.runs["kind"] == kind]
+        runs = self.fits(kind)
         sign = self.space.claim.sign
         values = (sign * runs["value"]).groupby(
             [runs[name] for name in ("protocol", "table", "row", "replication")]
@@ -122,7 +128,7 @@ class Search:
 
     def nearest_cells(self) -> pd.DataFrame:
         """Return the cells of the nearest protocols, one a table, beside the print."""
-        runs = self.runs[self.runs["kind"] == NEAREST].assign(variant=NEAREST)
+        runs = self.fits(NEAREST).assign(variant=NEAREST)
         items = dict.fromkeys(table.item for table in self.space.tables.values())
         shown = [_in_any_variant(self.items[item]) for item in items]
         measured = self._measured(runs)
@@ -181,7 +187,6 @@ def read_search(
         )
         for name in ("protocols", "runs")
     )
-    runs = runs.melt(_FIT, list(space.methods), var_name="method")
     for table in runs["table"].unique():
         if table not in space.tables:
             hint = nearest_names(table, space.tables)

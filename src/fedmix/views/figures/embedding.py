@@ -11,7 +11,7 @@ from fedmix.errors import DataError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MAX_POINTS = 6_000  # more points than this only paint over each other
+_MAX_POINTS = 4_000  # more points than this only paint over each other
 
 
 def embedding_figure(
@@ -24,7 +24,7 @@ def embedding_figure(
     Parameters
     ----------
     embedding : ndarray of shape (n, q)
-        Any number of dimensions; of more than 6,000 points an even selection is drawn.
+        Any number of dimensions; of more than 4,000 points an even selection is drawn.
     labels : ndarray of int, shape (n,)
         Class of each point.
     title : str, optional

@@ -69,7 +69,9 @@ def export_reproduction(
     build_pages(kept, folder / "index.html")
     listed = claims_table(context.claims)
     summary = listed[["paper", "section", "claim", "verdict", "where", "remarks"]]
-    write_text(folder / "cells.csv", cells_table(context.cells).to_csv(index=False))
+    write_text(
+        folder / "cells.csv", cells_table(context.cells).to_csv(index=False, float_format="%.6g")
+    )
     write_text(folder / "scorecard.csv", scorecard(context.cells, context.claims).to_csv())
     write_text(folder / "scores.csv", context.scores.to_csv(index=False))
     write_text(folder / "claims.csv", listed.to_csv())
@@ -86,7 +88,7 @@ def export_reproduction(
 
 
 def _with_explanations_of_counted(context: PageContext) -> PageContext:
-    """Leave out where numbers come from in variants that do not count: most of the pages' weight."""
+    """Leave out where numbers come from that do not count: most of the pages' weight."""
     counted = set(zip(context.scores["item"], context.scores["variant"], strict=True))
     cells = printed_cells(context.cells).to_dict("records")
     kept = {anchor(cell) for cell in cells if (cell["item"], cell["variant"]) in counted}
