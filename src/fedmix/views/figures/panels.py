@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from fedmix.views.captions import in_words
-from fedmix.views.figures.style import MANY, MethodStyle, looks_of
+from fedmix.views.figures.style import MethodStyle, looks_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,7 +133,8 @@ def line_with_band(
         Further keywords of ``Axes.plot``.
     """
     axis.plot(x, middle, label=label, **look.keywords(), **more)
-    axis.fill_between(x, *band, color=look.color, alpha=0.12, linewidth=0, **MANY)
+    pixels = len(x) > 100  # as a path it would weigh more
+    axis.fill_between(x, *band, color=look.color, alpha=0.12, linewidth=0, rasterized=pixels)
 
 
 def mark_printed(axis: Axes, x: pd.Series, y: pd.Series, look: MethodStyle) -> None:

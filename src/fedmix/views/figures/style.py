@@ -24,7 +24,7 @@ COLORS = {
     "black": "#222222",
     "grey": "#8C8C8C",
 }
-#: For clouds of marks and for bands: pixels within a vector figure, of a tenth of its weight.
+#: For clouds of marks: pixels within a vector figure, of a tenth of its weight.
 MANY: Mapping[str, Any] = {"rasterized": True}
 # No paper's methods have these markers: a method without a look of its own is never mistaken for
 # one of theirs. Nor is it black or grey while there is a colour.
