@@ -33,9 +33,6 @@ _PLURAL = {
     "holds": "hold",
     "holds in most": "hold in most settings",
     "depends on an unsaid choice": "depend on an unsaid choice",
-    # of the first audit's scale, in which the kept run may still be
-    "holds only under named settings": "hold only under named settings",
-    "does not hold": "do not hold",
 }
 # One a verdict, in the scorecard's order: from what says most for the paper to what says least.
 _COLORS = (

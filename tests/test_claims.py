@@ -15,7 +15,6 @@ from fedmix.cells.effects import Effect, mean_effect, paired_effect, unpaired_ef
 from fedmix.cells.frame import make_cells
 from fedmix.cells.papers import read_papers
 from fedmix.cells.scorecard import cells_table, scorecard
-from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.checking.typed import problems
 from synthetic_results import PUBLISHED, RUN, cells, printed_numbers, results_and_timings
@@ -75,7 +74,7 @@ def test_claims_speak_of_configured_settings_and_methods(claims):
             continue
         study = configured_studies()[claim["study"]]
         where, parameters = claim.get("where", {}), claim["parameters"]
-        places = [s for s in study.settings.values() if has_values(s.values, where)]
+        places = [s for s in study.settings.values() if s.matches(where)]
         assert places, claim["id"]
         for key in ("along", "per", "column", "by"):
             if key in parameters:

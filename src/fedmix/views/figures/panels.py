@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from fedmix.views.captions import in_words
@@ -133,7 +134,7 @@ def line_with_band(
         Further keywords of ``Axes.plot``.
     """
     axis.plot(x, middle, label=label, **look.keywords(), **more)
-    pixels = len(x) > 100  # as a path it would weigh more
+    pixels = len(np.asarray(x)) > 100  # as a path it would weigh more
     axis.fill_between(x, *band, color=look.color, alpha=0.12, linewidth=0, rasterized=pixels)
 
 
