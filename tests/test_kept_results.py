@@ -1,0 +1,79 @@
+"""Results that the repository keeps are those that its code computes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fedmix.configuration import read_yaml
+from fedmix.pipeline.request import embedded_path, read_request
+from fedmix.pipeline.rerun import prepare_rerun
+from fedmix.pipeline.sample import FIT
+from fedmix.storage import sha256_of
+
+ROOT = Path(__file__).parents[1]
+KEPT = ROOT / "docs" / "reproduction"
+
+
+def kept_fits():
+    scores = pd.read_csv(KEPT / "sample.csv", keep_default_na=False)
+    return [(dict(zip(FIT, key, strict=True)), own) for key, own in scores.groupby(FIT)]
+
+
+def is_here(path):
+    """Return whether the embedded data set of the kept run lies in this folder."""
+    lines = (KEPT / "checksums.sha256").read_text(encoding="utf-8").splitlines()
+    checksums = {name: checksum for checksum, name in map(str.split, lines)}
+    return (ROOT / path).is_file() and sha256_of(ROOT / path) == checksums[path]
+
+
+@pytest.fixture(scope="session")
+def request_of():
+    """Return what a preset asks for, each read once."""
+    config = read_yaml(ROOT / "config" / "config.yaml")
+    found = {}
+
+    def read(preset):
+        if preset not in found:
+            found[preset] = read_request(ROOT / "config", {**config, "preset": preset}, ROOT)
+        return found[preset]
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def embedded(tmp_path_factory):
+    """Return the folder in which an embedded data set is made from the mirror."""
+    folder = tmp_path_factory.mktemp("kept")
+
+    def make(path, mirror):
+        if not (folder / path).is_file():
+            command = [sys.executable, "-m", "snakemake", "--cores", "1", path]
+            where = ["--snakefile", ROOT / "Snakefile", "--directory", folder]
+            subprocess.run([*command, *where, "--config", f"mirror={mirror}"], check=True)
+        return folder
+
+    return make
+
+
+@pytest.mark.parametrize(("fit", "scores"), kept_fits(), ids=lambda x: x.get("study", ""))
+def test_a_kept_result_is_computed_again(fit, scores, request_of, embedded, request):
+    plan = request_of(scores["preset"].iloc[0])
+    [setting] = [
+        s
+        for s in plan.studies[fit["study"]].settings.values()
+        if (s.variant, s.name) == (fit["variant"], fit["setting"])
+    ]
+    workdir = ROOT
+    if "dataset" in setting.values and not is_here(embedded_path(setting.values)):
+        if setting.values["embedding"].startswith(("tsne", "vae")):
+            pytest.skip("its embedding takes half an hour")
+        workdir = embedded(embedded_path(setting.values), request.getfixturevalue("mirror"))
+    again = prepare_rerun(
+        plan, fit["study"], setting.folder, fit["method"], fit["replication"], workdir
+    ).run()
+    kept = scores.set_index("metric")["value"]
+    # Other processors add in another order.
+    assert {m: again.metrics[m] for m in kept.index} == pytest.approx(dict(kept), rel=1e-6)
