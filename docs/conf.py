@@ -46,7 +46,7 @@ def escape_plain_text(app, what, name, obj, options, lines):
 def copy_run(app, exception):
     """Copy the kept run's pages as they are: they are HTML already, and link to each other."""
     target = Path(app.outdir, "reproduction")
-    for name in ("index.html", "pages", "figures"):
+    for name in ("index.html", "pages", "figures", "protocols"):
         source = HERE / "reproduction" / name
         if source.is_dir():
             shutil.copytree(source, target / name, dirs_exist_ok=True)
