@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -29,18 +30,11 @@ def is_here(path):
     return (ROOT / path).is_file() and sha256_of(ROOT / path) == checksums[path]
 
 
-@pytest.fixture(scope="session")
-def request_of():
-    """Return what a preset asks for, each read once."""
+@cache
+def request_of(preset):
+    """Return what a preset asks for."""
     config = read_yaml(ROOT / "config" / "config.yaml")
-    found = {}
-
-    def read(preset):
-        if preset not in found:
-            found[preset] = read_request(ROOT / "config", {**config, "preset": preset}, ROOT)
-        return found[preset]
-
-    return read
+    return read_request(ROOT / "config", {**config, "preset": preset}, ROOT)
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +53,7 @@ def embedded(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("fit", "scores"), kept_fits(), ids=lambda x: x.get("study", ""))
-def test_a_kept_result_is_computed_again(fit, scores, request_of, embedded, request):
+def test_a_kept_result_is_computed_again(fit, scores, embedded, request):
     plan = request_of(scores["preset"].iloc[0])
     [setting] = [
         s

@@ -172,7 +172,7 @@ def paper_of_embedding(figure):
     wanted = {"dataset": figure.parent.name, "embedding": figure.stem}
     return next(
         study.paper
-        for study in STUDIES.values()
+        for study in WHOLE.studies.values()
         if any(setting.matches(wanted) for setting in study.settings.values())
     )
 

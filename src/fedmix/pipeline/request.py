@@ -127,7 +127,8 @@ def read_request(
 def _has_something_to_show(item: Item, request: Request) -> bool:
     """Return whether an item has settings and, where it sets variants side by side, two of them."""
     variants = {setting.variant for setting in request.settings_of(item)}
-    return len(variants) > (item.options.get("series") == "variant")
+    needed = 2 if item.options.get("series") == "variant" else 1
+    return len(variants) >= needed
 
 
 def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -118,9 +118,7 @@ class Search:
     def _protocols(self, kind: str) -> Evidence:
         runs = self.fits(kind)
         sign = self.space.claim.sign
-        values = (sign * runs["value"]).groupby(
-            [runs[name] for name in ("protocol", "table", "row", "replication")]
-        )
+        values = (sign * runs["value"]).groupby([runs[name] for name in _FIT[1:]])
         worst = values.transform("max").clip(lower=1.0).fillna(1.0)
         runs = runs.assign(value=runs["value"].fillna(sign * worst), variant=runs["protocol"])
         roles = dict.fromkeys(runs["variant"], DIAGNOSTIC)

@@ -8,9 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.storage import write_text
 from fedmix.views import captions
-from fedmix.views.figures.save import save_figure
+from fedmix.views.figures.save import save_with_caption
 from fedmix.views.figures.style import COLORS, house_style
 from fedmix.views.items import cells_of
 
@@ -64,12 +63,7 @@ def build_figure(
         figure = draw(own, item["looks"], options, **more)
         if stand_in:
             figure.suptitle(stand_in, color=COLORS["vermillion"], fontsize="small")
-    files = [os.fspath(output) for output in outputs]
-    stem = files[0].rpartition(".")[0]
-    pictures = [file.rpartition(".")[2] for file in files if not file.endswith(".md")]
-    below = caption(item, own)
-    save_figure(figure, stem, pictures, about=below)
-    write_text(f"{stem}.md", below + "\n")
+    save_with_caption(figure, outputs, caption(item, own))
 
 
 def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:

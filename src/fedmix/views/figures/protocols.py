@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,10 +14,9 @@ import pandas as pd
 from fedmix.cells.items import Item
 from fedmix.cells.protocols.outcome import SHOWN, drawn_nearest
 from fedmix.cells.protocols.space import Space
-from fedmix.storage import write_text
 from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
-from fedmix.views.figures.save import save_figure
+from fedmix.views.figures.save import save_with_caption
 from fedmix.views.figures.specification import choices_below, sorted_effects
 from fedmix.views.figures.style import COLORS, MANY, house_style
 
@@ -73,14 +73,10 @@ def draw_search(
             "nearest": nearest(space, unit, parts["nearest"]),
         }
     origin = f"{_replications(parts['scores'])} Preset {preset}. {written_by()}"
-    for path in outputs:
-        stem, _, suffix = os.fspath(path).rpartition(".")
+    files = sorted(os.fspath(output) for output in outputs)
+    for stem, own in groupby(files, lambda file: file.rpartition(".")[0]):
         figure = stem.rpartition("_")[2]
-        below = f"{CAPTIONS[figure]} {origin}"
-        if suffix == "md":
-            write_text(path, below + "\n")
-        else:
-            save_figure(figures[figure], stem, [suffix], about=below)
+        save_with_caption(figures[figure], own, f"{CAPTIONS[figure]} {origin}")
 
 
 def _replications(scores: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedmix.storage import atomic_path
+from fedmix.storage import atomic_path, write_text
 from fedmix.views.figures.style import house_style
 
 if TYPE_CHECKING:
@@ -69,3 +69,20 @@ def save_figure(
                 figure.savefig(temporary, format=suffix, metadata=metadata)
             paths.append(path)
     return paths
+
+
+def save_with_caption(figure: Figure, outputs: Iterable[str | os.PathLike], caption: str) -> None:
+    """Write a figure's pictures, each with its caption unseen inside, and the caption beside them.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    outputs : iterable of path-like
+        One stem with suffixes of :data:`FORMATS`; ``md``, the caption's, is written in any case.
+    caption : str
+    """
+    files = [os.fspath(output) for output in outputs]
+    stem = files[0].rpartition(".")[0]
+    suffixes = [file.rpartition(".")[2] for file in files]
+    save_figure(figure, stem, [s for s in suffixes if s != "md"], about=caption)
+    write_text(f"{stem}.md", caption + "\n")

@@ -11,10 +11,9 @@ import numpy as np
 
 from fedmix.cells.protocols.space import Space
 from fedmix.cells.unsaid import DRAWN, LEVEL, choices_by_weight
-from fedmix.storage import write_text
 from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
-from fedmix.views.figures.save import save_figure
+from fedmix.views.figures.save import save_with_caption
 from fedmix.views.figures.style import COLORS, MANY, house_style
 
 if TYPE_CHECKING:
@@ -57,12 +56,7 @@ def draw_claims(
     below = f"{CAPTION} {_replications(own)} Preset {preset}. {written_by()}"
     with house_style():
         figure = claims_figure(space, own)
-    for path in outputs:
-        stem, _, suffix = os.fspath(path).rpartition(".")
-        if suffix == "md":
-            write_text(path, below + "\n")
-        else:
-            save_figure(figure, stem, [suffix], about=below)
+    save_with_caption(figure, outputs, below)
 
 
 def _replications(curves: pd.DataFrame) -> str:
