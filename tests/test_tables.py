@@ -59,6 +59,14 @@ def test_a_place_without_a_cell_is_a_dash():
     assert text(cells).loc["a", "y"] == "–"
 
 
+def test_rows_and_columns_of_which_a_variant_ran_nothing_can_be_left_out():
+    places = [("a", "x", 4), ("a", "y", 0), ("b", "x", 0), ("b", "y", 0)]
+    cells = frame([{"row": row, "column": column, "n": n} for row, column, n in places])
+    block = blocks_of(item(), cells)[0]
+    assert (block.rows, block.columns) == (["a", "b"], ["x", "y"])
+    assert (block.that_ran().rows, block.that_ran().columns) == (["a"], ["x"])
+
+
 def test_a_cell_says_its_n_where_it_is_not_the_usual_one():
     rows = [{"row": str(i)} for i in range(3)] + [{"row": "short", "n": 3, "failed": 1}]
     cells = frame([{**row, "method": row["row"]} for row in rows])

@@ -77,6 +77,8 @@ def table_views(
 ) -> list[dict[str, Any]]:
     """Return tables, each in every variant that was run.
 
+    The first is whole; the others leave out rows and columns of which they ran nothing.
+
     Parameters
     ----------
     tables, cells, scores, ranks, explanations
@@ -101,7 +103,7 @@ def table_views(
                 "printed": bool((own["printed_text"] != "").any()),
                 "variants": [
                     _variant_view(block, ranked[ranked["variant"] == block.variant], explanations)
-                    for block in blocks
+                    for block in [*blocks[:1], *(other.that_ran() for other in blocks[1:])]
                 ],
                 "moved": _moved(numbers[numbers["item"] == table["name"]]),
                 "score": score,

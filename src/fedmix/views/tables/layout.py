@@ -81,6 +81,16 @@ class Block:
         entries = {place: own[index : index + 1] for place, own in self.entries.items()}
         return replace(self, entries=entries)
 
+    def that_ran(self) -> Block:
+        """Return the block without rows and columns of which nothing was run."""
+        ran = [place for place, own in self.entries.items() if any(map(_ran, own))]
+        rows, columns = {row for row, _ in ran}, {column for _, column in ran}
+        return replace(
+            self,
+            rows=[row for row in self.rows if row in rows],
+            columns=[column for column in self.columns if column in columns],
+        )
+
     def cells(self) -> list[Mapping[str, Any]]:
         """Return the rows of the frame that it shows."""
         return [entry.cell for own in self.entries.values() for entry in own if entry.cell]
@@ -174,6 +184,10 @@ def _aligned(entries: Mapping[tuple[str, str], list[Entry]]) -> dict[tuple[str, 
         by_metric = {entry.cell["metric"]: entry for entry in own}
         aligned[place] = [by_metric.get(metric, missing) for metric in metrics]
     return aligned
+
+
+def _ran(entry: Entry) -> bool:
+    return bool(entry.cell) and entry.cell["n"] + entry.cell["failed"] > 0
 
 
 def _entry(cell: Mapping[str, Any], show: Mapping[str, str]) -> Entry:
