@@ -148,12 +148,13 @@ def test_quartiles_are_over_replications_and_leave_zeros_out():
 
 
 def test_trajectories_have_a_panel_a_group_of_methods():
-    cells = grid(method=METHODS)
+    cells = grid(setting=["C1"], method=METHODS).assign(row="200 clients")
     columns = [{"title": "left", "methods": ["FedEM"]}, {"title": "right", "methods": METHODS}]
     options = {"columns": columns, "mark": 1, "ylabel": "error"}
     figure = trajectories.draw(cells, {}, options, _paths())
     labelled = [axis.get_legend_handles_labels()[1] for axis in figure.axes]
     assert labelled == [["the FedEM"], [f"the {method}" for method in METHODS]]
+    assert figure.axes[0].get_ylabel() == "200 clients, as written\nerror"
 
 
 @pytest.fixture

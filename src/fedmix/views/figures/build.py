@@ -59,7 +59,8 @@ def build_figure(
     more = {} if results is None else {"results": results}
     stand_in = captions.stand_in(own, item["datasets"])
     with house_style():
-        options = {**item["options"], "names": item["datasets"]}
+        names = {**item["datasets"], **item["options"].get("names", {})}
+        options = {**item["options"], "names": names}
         figure = draw(own, item["looks"], options, **more)
         if stand_in:
             figure.suptitle(stand_in, color=COLORS["vermillion"], fontsize="small")

@@ -35,7 +35,7 @@ def panels_of(
         options, or the name of a column whose values take a panel each. ``where`` names values
         that a cell must have (a list means any of them), ``methods`` the methods to draw, and
         ``metric`` the metric, or ``default`` and the methods that have another; without it a panel
-        shows all of the item's. ``names`` has what values are called in titles.
+        shows all of the item's. ``names`` is what :func:`named` takes.
 
     Returns
     -------
@@ -43,8 +43,7 @@ def panels_of(
         Rows and columns without any cell are left out.
     """
     common = {key: value for key, value in options.items() if key not in ("rows", "columns")}
-    names = options.get("names", {})
-    sides = [_side(cells, options.get(side, [{}]), names) for side in ("rows", "columns")]
+    sides = [_side(cells, side, options) for side in ("rows", "columns")]
     grid = []
     for row in sides[0]:
         told = [_joined(common, row, column) for column in sides[1]]
@@ -80,16 +79,22 @@ def series_of(
         All cells that the figure shows.
     options : mapping
         ``series`` is the column whose values take a line each: ``"method"``, the default, or
-        another such as ``"variant"``.
+        another such as ``"variant"``; ``names`` is what :func:`named` takes.
     looks : mapping of str to mapping
         As in :func:`fedmix.views.figures.style.looks_of`.
     """
     column = options.get("series", "method")
     shown = cells.drop_duplicates(column)
-    names = shown["label"] if column == "method" else shown[column].map(in_words)
+    by_label = column == "method"
+    names = shown["label"] if by_label else shown[column].map(lambda key: named(key, options))
     keys = shown[column].astype(str)
     styles = looks_of(keys, looks)
     return {key: (str(name), styles[key]) for key, name in zip(keys, names, strict=True)}
+
+
+def named(value: object, options: Mapping[str, Any]) -> str:
+    """Return what people call a value: by the figure's ``names``, or as it is, in words."""
+    return options.get("names", {}).get(value, in_words(value))
 
 
 def middle_and_band(
@@ -201,15 +206,14 @@ def new_figure(n_rows: int, n_columns: int, width: float, height: float) -> tupl
 
 
 def _side(
-    cells: pd.DataFrame, wanted: str | Sequence[Mapping], names: Mapping[str, str]
+    cells: pd.DataFrame, side: str, options: Mapping[str, Any]
 ) -> Sequence[Mapping[str, Any]]:
     """Return what each row, or column, of panels is told."""
+    wanted = options.get(side, [{}])
     if not isinstance(wanted, str):
         return wanted
     values = cells[wanted].dropna().unique()
-    return [
-        {"where": {wanted: value}, "title": names.get(value, in_words(value))} for value in values
-    ]
+    return [{"where": {wanted: value}, "title": named(value, options)} for value in values]
 
 
 def _joined(*parts: Mapping[str, Any]) -> dict[str, Any]:

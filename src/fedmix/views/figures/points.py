@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedmix.views.captions import in_words
 from fedmix.views.figures.panels import (
     legend_below,
     mark_printed,
     middle_and_band,
     name_axes,
+    named,
     new_figure,
     panels_of,
     series_of,
@@ -64,7 +64,7 @@ def draw(
                 keywords = look.keywords() | {"linestyle": "none"}
                 axis.errorbar(middle, place, xerr=bars, label=label, **keywords)
                 mark_printed(axis, points["printed_mean"], place, look)
-        axes[i][0].set_yticks(range(len(names)), [in_words(name) for name in names])
+        axes[i][0].set_yticks(range(len(names)), [named(name, options) for name in names])
         axes[i][0].set_ylim(len(names) - 0.5, -0.5)
     name_axes(axes, grid)
     if len(series) > 1:

@@ -30,7 +30,8 @@ def draw(
     Parameters
     ----------
     cells, looks
-        As in :func:`fedmix.views.figures.lines.draw`; the cells name the methods and the score.
+        As in :func:`fedmix.views.figures.lines.draw`; the cells name the methods and the score,
+        and by ``row``, if that is not empty, the setting.
     options : mapping
         ``ylabel``; ``columns``, with ``title`` and ``methods`` each; ``mark``, a round
         that a dotted line marks.
@@ -45,6 +46,7 @@ def draw(
     paths = quartiles_by_round(results, cells["metric"].iloc[0])
     wanted = {name for column in options["columns"] for name in column["methods"]}
     series = series_of(cells[cells["method"].isin(wanted)], options, looks)
+    rows = cells.drop_duplicates("setting").set_index("setting")["row"]
     places = paths[["variant", "setting"]].drop_duplicates().to_numpy()
     figure, axes = new_figure(len(places), len(options["columns"]), width=3.8, height=3.0)
     for row, (variant, setting) in zip(axes, places, strict=True):
@@ -54,7 +56,8 @@ def draw(
             if "mark" in options:
                 axis.axvline(options["mark"], color="0.6", linestyle=":", linewidth=0.8, zorder=0)
             axis.set(yscale="log", xlabel="round", title=column["title"])
-        row[0].set_ylabel(f"{setting}, {in_words(variant)}\n{options['ylabel']}")
+        place = (rows[setting] or setting) + f", {in_words(variant)}" * (variant != "default")
+        row[0].set_ylabel(f"{place}\n{options['ylabel']}")
     legend_below(figure)
     return figure
 
