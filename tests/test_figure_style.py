@@ -1,5 +1,6 @@
 """A method looks the same in every figure, and equal figures have equal bytes."""
 
+import re
 from itertools import combinations
 from pathlib import Path
 
@@ -71,6 +72,18 @@ def test_equal_figures_have_equal_bytes(tmp_path):
     for one, other in zip(first, second, strict=True):
         assert one.stat().st_size > 500
         assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_vector_figure_says_once_how_marks_look_and_no_place_finer_than_a_hundredth(tmp_path):
+    figure = _draw()
+    figure.axes[0].set_xticks([0.12345, 2], ["0.12345", "2"])
+    text = save_figure(figure, tmp_path / "a", ["svg"])[0].read_text()
+    assert text.count("<use") >= 3
+    marks = re.findall(r'<g[^>]* style="[^"]*">((?:\s*<use [^>]*>){3})', text)
+    assert len(marks) == 1
+    assert "style" not in marks[0]
+    assert not re.search(r' [xyd]="[^"]*\.\d{3}', text)
+    assert "0.12345" in text
 
 
 def test_an_unknown_format_is_refused(tmp_path):
