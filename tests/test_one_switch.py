@@ -1,5 +1,6 @@
 """Every effect in the register is that of one switch: the two readings differ in nothing else."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -110,3 +111,11 @@ def test_a_switch_that_the_study_does_not_have_is_told():
     assert errors("direction") == errors(["direction", "v"]) == []
     (message,) = errors("directon")
     assert "unknown switch 'directon'. Did you mean 'direction'" in message
+
+
+def test_no_two_methods_of_a_study_are_the_same():
+    for study in configured_studies().values():
+        for setting in study.settings.values():
+            ran = [study.method_in(name, setting) for name in study.methods_of(setting)]
+            kinds = {json.dumps([m.estimator, m.parameters], sort_keys=True) for m in ran}
+            assert len(kinds) == len(ran), f"{study.name}/{setting.folder}"

@@ -144,6 +144,21 @@ def test_partial_asks_for_nothing_of_settings_that_never_started(tmp_path):
     assert {item.study for item in request.items.values()} == {"fedgem_radius"}
 
 
+def test_partial_takes_nothing_whose_embedding_is_not_at_hand(tmp_path):
+    setting = "fedgrem_real/paper_like.pendigits-contaminated3"
+    started = tmp_path / "results" / setting / "FedEM/0-19.parquet"
+    started.parent.mkdir(parents=True)
+    started.touch()
+    chosen = options(preset="paper", partial=True)
+    without = read_request(ROOT / "config", chosen, tmp_path)
+    assert not any(study.settings for study in without.studies.values())
+    place = tmp_path / embedded_path({"dataset": "pendigits", "embedding": "raw"})
+    place.parent.mkdir(parents=True)
+    place.touch()
+    study = read_request(ROOT / "config", chosen, tmp_path).studies["fedgrem_real"]
+    assert list(study.settings) == ["paper_like.pendigits-contaminated3"]
+
+
 def test_a_replication_may_not_take_longer_than_its_job(tmp_path):
     with pytest.raises(ConfigurationError, match="replication_timeout: 7201 s is more than"):
         read_request(ROOT / "config", options(replication_timeout=7201), tmp_path)

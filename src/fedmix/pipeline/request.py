@@ -189,19 +189,27 @@ def _without_missing(study: Study, workdir: Path) -> Study:
     settings = {
         folder: setting
         for folder, setting in study.settings.items()
-        if not setting.values.get("optional") or (workdir / embedded_path(setting.values)).is_file()
+        if not setting.values.get("optional") or _at_hand(setting, workdir)
     }
     return replace(study, settings=settings)
 
 
 def _started(study: Study, workdir: Path) -> Study:
-    """Leave out settings of which nothing is finished: tables of the others are asked for."""
+    """Leave out settings of which nothing is finished: tables of the others are asked for.
+
+    What lies under a setting's name while its embedding is not at hand is another preset's.
+    """
     settings = {
         folder: setting
         for folder, setting in study.settings.items()
         if any((workdir / "results" / study.name / folder).glob("*/*-*.parquet"))
+        and ("dataset" not in setting.values or _at_hand(setting, workdir))
     }
     return replace(study, settings=settings)
+
+
+def _at_hand(setting: Setting, workdir: Path) -> bool:
+    return (workdir / embedded_path(setting.values)).is_file()
 
 
 def _left_out(studies: Mapping[str, Study], present: Mapping[str, Study]) -> tuple[str, ...]:
