@@ -1,4 +1,4 @@
-"""Which rows of the frame of cells a table or a figure shows."""
+"""Which rows of the frame of cells a table or a figure shows, and what their values are called."""
 
 from __future__ import annotations
 
@@ -30,3 +30,8 @@ def cells_of(item: Mapping[str, Any], cells: pd.DataFrame) -> pd.DataFrame:
     if own.empty:
         raise DataError(f"{item['title']}: no results yet; run the study first.")
     return own
+
+
+def names_of(item: Mapping[str, Any]) -> dict[str, str]:
+    """Return what values are called among people: data sets by title, the rest by the item."""
+    return {**item["datasets"], **item["options"].get("names", {})}

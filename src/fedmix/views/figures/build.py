@@ -11,7 +11,7 @@ from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.views import captions
 from fedmix.views.figures.save import save_with_caption
 from fedmix.views.figures.style import COLORS, house_style
-from fedmix.views.items import cells_of
+from fedmix.views.items import cells_of, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,8 +59,7 @@ def build_figure(
     more = {} if results is None else {"results": results}
     stand_in = captions.stand_in(own, item["datasets"])
     with house_style():
-        names = {**item["datasets"], **item["options"].get("names", {})}
-        options = {**item["options"], "names": names}
+        options = {**item["options"], "names": names_of(item)}
         figure = draw(own, item["looks"], options, **more)
         if stand_in:
             figure.suptitle(stand_in, color=COLORS["vermillion"], fontsize="small")

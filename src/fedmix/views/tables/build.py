@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fedmix.revision import commit
 from fedmix.storage import write_text
 from fedmix.views import captions
-from fedmix.views.items import cells_of
+from fedmix.views.items import cells_of, names_of
 from fedmix.views.tables.format import is_missing, to_markdown
 from fedmix.views.tables.latex import to_latex
 from fedmix.views.tables.layout import LISTS, Block, lay_out, lay_out_condensed
@@ -55,8 +55,7 @@ def blocks_of(item: Mapping[str, Any], cells: pd.DataFrame) -> list[Block]:
     options = item["options"]
     if "condensed" in options:
         return lay_out_condensed(cells, options["condensed"])
-    names = {**item["datasets"], **options.get("names", {})}
-    return lay_out(cells, options.get("show"), names)
+    return lay_out(cells, options.get("show"), names_of(item))
 
 
 def _csv(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
