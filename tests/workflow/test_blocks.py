@@ -95,3 +95,15 @@ def test_a_value_of_one_setting_leaves_the_other_alone(pipeline):
 def test_how_a_run_is_carried_out_reruns_nothing(pipeline):
     how = {"replication_timeout": 100, "download_timeout": 5}
     assert not pipeline.planned(*SETTINGS, config=how)
+
+
+def test_waiting_jobs_are_looked_at_when_one_ends_and_not_every_second(pipeline):
+    told = pipeline.run(*SETTINGS, "--verbose", cores=1, config={"replications": 3}).stdout
+    jobs = 6  # two blocks of two settings, and the results of both
+    assert 0 < told.count("Ready jobs: ") <= jobs
+
+
+def test_a_limit_that_somebody_sets_is_kept(pipeline):
+    limit = "--max-jobs-per-timespan=1/5s"
+    told = pipeline.run(*SETTINGS, "--verbose", limit, config={"replications": 3}).stdout
+    assert "Job rate limit reached" in told

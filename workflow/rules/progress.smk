@@ -75,6 +75,7 @@ onstart:
     jobs = list(workflow.dag.needrun_jobs())
     if any(job.rule.name not in PRINTING_RULES for job in jobs):
         prepare_folder()
+        watch_only_what_ends()
         finals = [job for job in jobs if job.rule.name in FINAL_RULES]
         RUN["made"] = [str(path) for job in finals for path in job.output]
         RUN["progress"] = begin(jobs)
