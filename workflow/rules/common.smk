@@ -97,7 +97,7 @@ def watch_only_what_ends():
     """Lift Snakemake's own limit of a hundred jobs a second; another limit stays.
 
     To keep it Snakemake looks at all waiting jobs every second, and once more in each second for
-    every job that has ended: with a hundred waiting, a core's work after some forty.
+    every job that has ended: with a hundred waiting, a fifth of a core after seven, and rising.
     """
     limiter = workflow.scheduler.job_rate_limiter
     if limiter and (limiter.max_jobs, limiter.timespan) == (100, 1):
