@@ -31,6 +31,21 @@ def test_changed_code_changes_the_hash_of_what_imports_it_and_of_nothing_else(
     hashes()
 
 
+def test_a_new_version_alone_changes_no_hash(tmp_path, monkeypatch):
+    module = tmp_path / "a.py"
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+
+    def hash_of(text):
+        module.write_text(text)
+        for function in (provenance.source_hash, provenance._closure, provenance._imports):
+            function.cache_clear()
+        return provenance.source_hash("fedmix.a")
+
+    first = hash_of('__version__ = "0.1.0"\nx = 1\n')
+    assert hash_of('__version__ = "0.2.0"\nx = 1\n') == first
+    assert hash_of('__version__ = "0.2.0"\nx = 2\n') != first
+
+
 def test_a_package_counts_with_what_it_loads_by_name(tmp_path, monkeypatch):
     package = tmp_path / "views" / "page"
     (package / "templates").mkdir(parents=True)
