@@ -8,10 +8,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fedmix.cells.protocols.kept import read_search
+from fedmix.cells.protocols.space import read_searches
 from fedmix.configuration import read_yaml
+from fedmix.data import load_dataset
 from fedmix.pipeline.request import embedded_path, read_request
 from fedmix.pipeline.rerun import prepare_rerun
 from fedmix.pipeline.sample import FIT
+from fedmix.protocols import Bench
 from fedmix.storage import sha256_of
 
 ROOT = Path(__file__).parents[1]
@@ -71,3 +75,33 @@ def test_a_kept_result_is_computed_again(fit, scores, embedded, request):
     kept = scores.set_index("metric")["value"]
     # Other processors add in another order.
     assert {m: again.metrics[m] for m in kept.index} == pytest.approx(dict(kept), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("search", "table"),
+    [
+        ("fedgrem", "fedgrem_table1"),
+        ("fedgem_benchmark", "abalone"),
+        ("fedgrem_simulation", "fedgrem_table5"),
+    ],
+)
+def test_a_kept_protocol_is_run_again(search, table, embedded, request):
+    plan = request_of("reproduction")
+    space = read_searches(plan.papers, "reproduction")[search]
+    kept = read_search(KEPT / "protocols" / search, space, plan.items, ROOT / "data" / "published")
+    fit = kept.runs.query("kind == 'nearest' and table == @table").sample(1, random_state=0).iloc[0]
+    place = ["kind", "table", "protocol"]
+    [chosen] = kept.protocols[(kept.protocols[place] == fit[place]).all(axis=1)].to_dict("records")
+    [row] = {row for row in space.tables[table].rows if str(row) == str(fit["row"])}
+    metrics = {m: plan.items[space.tables[table].item].metrics_of(m)[0] for m in space.methods}
+    bench = Bench(space.experiment, space.study, space.row, space.tables[table].setting, metrics)
+    protocol = space.protocol(table, chosen)
+    data = {}
+    for dataset, embedding in space.data(table):
+        path = embedded_path({"dataset": dataset, "embedding": embedding})
+        folder = embedded(path, request.getfixturevalue("mirror"))
+        data[dataset, embedding] = load_dataset(folder / path)
+    again = bench.run([protocol], [(row, fit["replication"])], data)
+    methods = list(space.methods)
+    values = again.set_index("method")["value"][methods].to_list()
+    assert values == pytest.approx(fit[methods].to_list(), abs=1e-6, nan_ok=True)

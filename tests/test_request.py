@@ -168,12 +168,15 @@ def test_a_replication_may_not_take_longer_than_its_job(tmp_path):
 def test_optional_settings_wait_for_their_embedding(folder, tmp_path):
     edit(folder / STUDY, lambda study: study["settings"][0].update(optional=True))
     without = read_request(folder, options(preset="paper"), tmp_path)
-    assert any("pendigits/raw.npz is not at hand" in reason for reason in without.left_out)
+    title = without.datasets["pendigits"]["title"]
+    missing = without.not_at_hand("fedgrem_real", {"variant": "paper_like"})
+    assert missing == {title: embedded_path({"dataset": "pendigits", "embedding": "raw"})}
+    assert not without.not_at_hand("fedgrem_real", {"dataset": "mnist"})
     place = tmp_path / embedded_path({"dataset": "pendigits", "embedding": "raw"})
     place.parent.mkdir(parents=True)
     place.touch()
     present = read_request(folder, options(preset="paper"), tmp_path)
-    assert not any("pendigits" in reason for reason in present.left_out)
+    assert not present.not_at_hand("fedgrem_real", {})
     more = present.studies["fedgrem_real"].settings
     assert len(more) > len(without.studies["fedgrem_real"].settings)
 

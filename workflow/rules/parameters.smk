@@ -131,8 +131,15 @@ def item_layout(item):
         "variants": dict(paper.variants),
         "datasets": {name: entry["title"] for name, entry in REQUEST.datasets.items()},
         "looks": looks_in(paper),
-        "left_out": left_out(STUDIES[item.study]) if item.options.get("left_out") else {},
+        "left_out": not_run(item),
     }
+
+
+def not_run(item):
+    """What an item lacks, by the reason: methods, where it tells them, and data."""
+    methods = left_out(STUDIES[item.study]) if item.options.get("left_out") else {}
+    data = list(REQUEST.not_at_hand(item.study, item.where))
+    return {**methods, "data not at hand": data} if data else methods
 
 
 def looks_in(paper):
@@ -205,5 +212,5 @@ def page_parameters():
         "claim_figures": claim_figures(),
         "preset": config["preset"],
         "papers": {key: paper.title for key, paper in WHOLE.papers.items()},
-        "left_out": list(REQUEST.left_out),
+        "not_at_hand": {study: REQUEST.not_at_hand(study, {}) for study in REQUEST.left_out},
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,8 @@ class Request:
         Entries of ``config/datasets.yaml``.
     papers : mapping of str to Paper
         Every folder of ``config/papers`` and ``config/beyond``.
-    left_out : tuple of str
-        Optional settings whose embedding is not at hand, each with the reason.
+    left_out : mapping of str to tuple of Setting
+        Study -> its optional settings whose embedding is not at hand.
     on_request : frozenset of str
         Papers that the preset runs only where a target names them.
     """
@@ -50,7 +50,7 @@ class Request:
     items: Mapping[str, Item]
     datasets: Mapping[str, Any]
     papers: Mapping[str, Paper]
-    left_out: tuple[str, ...] = ()
+    left_out: Mapping[str, tuple[Setting, ...]] = field(default_factory=dict)
     on_request: frozenset[str] = frozenset()
 
     def in_all(self) -> Request:
@@ -63,6 +63,14 @@ class Request:
     def settings_of(self, item: Item) -> list[Setting]:
         """Return the settings that an item shows."""
         return [s for s in self.studies[item.study].settings.values() if s.matches(item.where)]
+
+    def not_at_hand(self, study: str, where: Mapping[str, Any]) -> dict[str, str]:
+        """Return the embeddings that a study's settings wait for, by the titles of their data."""
+        return {
+            self.datasets[setting.values["dataset"]]["title"]: embedded_path(setting.values)
+            for setting in self.left_out.get(study, ())
+            if setting.matches(where)
+        }
 
     def embeddings(self) -> list[tuple[str, str]]:
         """Return every pair (data set, embedding) that some setting needs, sorted."""
@@ -212,11 +220,11 @@ def _at_hand(setting: Setting, workdir: Path) -> bool:
     return (workdir / embedded_path(setting.values)).is_file()
 
 
-def _left_out(studies: Mapping[str, Study], present: Mapping[str, Study]) -> tuple[str, ...]:
-    return tuple(
-        f"{name}/{folder}: {embedded_path(setting.values)} is not at hand; "
-        f"`snakemake {embedded_path(setting.values)}` makes it"
+def _left_out(
+    studies: Mapping[str, Study], present: Mapping[str, Study]
+) -> dict[str, tuple[Setting, ...]]:
+    missing = {
+        name: tuple(s for key, s in study.settings.items() if key not in present[name].settings)
         for name, study in studies.items()
-        for folder, setting in study.settings.items()
-        if folder not in present[name].settings
-    )
+    }
+    return {name: settings for name, settings in missing.items() if settings}

@@ -72,9 +72,9 @@ def written_by() -> str:
     return f"Commit {commit()}."
 
 
-def left_out(methods: Mapping[str, Sequence[str]]) -> str:
-    """Name the methods that did not run, by the reason."""
-    return " ".join(f"Not run, {reason}: {', '.join(own)}." for reason, own in methods.items())
+def left_out(names: Mapping[str, Sequence[str]]) -> str:
+    """Name the methods and data that were not run, by the reason."""
+    return " ".join(f"Not run, {reason}: {', '.join(own)}." for reason, own in names.items())
 
 
 def best_explained(cells: pd.DataFrame) -> list[str]:

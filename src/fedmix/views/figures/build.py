@@ -34,7 +34,7 @@ def build_figure(
     ----------
     item : mapping
         ``name, title, caption, builder, options, preset``; ``looks`` of the methods; ``variants``
-        and ``datasets``, which explain names; ``left_out``, methods that did not run, by reason.
+        and ``datasets``, which explain names; ``left_out``, what was not run, by reason.
     cells : DataFrame
         The frame of cells of the item's settings.
     outputs : iterable of path-like

@@ -132,7 +132,7 @@ def read_context(
     explanations: str | os.PathLike,
     run: str | os.PathLike,
     results: Iterable[str | os.PathLike],
-    left_out: Sequence[str] = (),
+    not_at_hand: Mapping[str, Mapping[str, str]] | None = None,
     figures: Iterable[Mapping[str, Any]] = (),
     searches: Iterable[Mapping[str, Any]] = (),
     claim_figures: Iterable[Mapping[str, Any]] = (),
@@ -146,16 +146,20 @@ def read_context(
         The frame of cells, what was judged by it, where its numbers come from, and how it was run.
     results : iterable of path-like
         Of all settings.
-    left_out : sequence of str
-        Settings that were not run, each with the reason.
+    not_at_hand : mapping of str to mapping of str to str
+        Study -> title of a data set that it was not run on -> the embedding that it waits for.
     figures, claim_figures, searches : iterable of mapping
         Parameters of :class:`Figure` and of :class:`Search`.
     **shown
         ``papers``, ``tables`` and ``preset`` of :class:`PageContext`.
     """
     provenance = read_description(run)
-    if left_out:
-        provenance["Left out"] = "; ".join(left_out)
+    if not_at_hand:
+        provenance["Data not at hand"] = "; ".join(
+            f"{study}: {title} (`snakemake {path}` makes it)"
+            for study, missing in not_at_hand.items()
+            for title, path in missing.items()
+        )
     return PageContext(
         cells=read_cells([cells]),
         **read_records(audit),

@@ -29,7 +29,7 @@ def build_table(
     ----------
     item : mapping
         ``name, title, caption, options, preset``; ``variants`` and ``datasets``, which explain
-        names; ``left_out``, methods that did not run by the reason. Options are ``show`` and
+        names; ``left_out``, what was not run by the reason. Options are ``show`` and
         ``names`` (see :func:`fedmix.views.tables.layout.lay_out`) or ``condensed`` (see
         :func:`fedmix.views.tables.layout.lay_out_condensed`), ``rows`` (what the rows are) and
         ``metrics`` (their names, where there are several).
