@@ -57,7 +57,9 @@ def embedding_figure(
     axes = figure.add_subplot()
     order = np.searchsorted(classes, labels[shown])
     first, second = positions[shown].T
-    axes.scatter(first, second, s=3, linewidths=0, alpha=0.6, c=colors[order], rasterized=True)
+    # Of plain colours with hard edges: a quarter of the bytes.
+    look = {"s": 3, "linewidths": 0, "antialiased": False, "rasterized": True}
+    axes.scatter(first, second, c=colors[order], **look)
     for place, label in enumerate(classes):
         axes.scatter([], [], s=24, color=colors[place], label=str(label))
     columns = -(-len(classes) // 24)
