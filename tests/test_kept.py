@@ -1,14 +1,18 @@
 """Finished replications are taken over, and only by what they were made from."""
 
 import sys
+import tarfile
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pandas as pd
 import pytest
 
+from fedmix.errors import DataError
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, run_block, tables_of
 from fedmix.pipeline.kept import KeptFits, key_of, write_block
+from fedmix.pipeline.pack import pack
 from fedmix.storage import read_table
 
 METHODS = [Method("a", "Toy"), Method("b", "Toy")]
@@ -118,3 +122,33 @@ def test_the_key_is_not_in_the_results_which_other_code_may_give_as_well(scenari
     timings = read_table(tmp_path / "one/a/0-1.timings.parquet")
     assert isinstance(timings, pd.DataFrame)
     assert timings.attrs["made_from"] == KEYS["a"]
+
+
+def test_a_run_goes_on_elsewhere_with_what_was_packed(scenario, tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    folder = Path("results/study/h0")
+    run(scenario, here / folder, "0-2")
+    scenario.module.deadly = ("b", 4)
+    with pytest.raises(KeyboardInterrupt):
+        run(scenario, here / folder, "3-5")
+    scenario.module.deadly = None
+    assert pack(here, tmp_path / "run.tar.xz") == 9
+    assert pack(here, tmp_path / "again.tar.xz") == 9
+    assert pack(here, tmp_path / "one.tar.xz", ["study"]) == 9
+    assert (tmp_path / "run.tar.xz").read_bytes() == (tmp_path / "again.tar.xz").read_bytes()
+    with tarfile.open(tmp_path / "run.tar.xz") as bundle:
+        bundle.extractall(there, filter="data")
+    assert run(scenario, there / folder, "0-5") == [("b", 4), ("a", 5), ("b", 5)]
+    run(scenario, here / folder, "0-5")
+    assert bytes_of(there / folder, "0-5") == bytes_of(here / folder, "0-5")
+    changed = {**KEYS, "b": key_of("b, changed")}
+    assert run(scenario, there / folder, "0-5", changed) == [("b", r) for r in range(6)]
+
+
+def test_nothing_finished_is_nothing_to_pack(tmp_path):
+    with pytest.raises(DataError, match="no finished replication"):
+        pack(tmp_path, tmp_path / "run.tar.xz")
+    (tmp_path / "results/study/h0").mkdir(parents=True)
+    with pytest.raises(DataError, match="no finished replication of study, other"):
+        pack(tmp_path, tmp_path / "run.tar.xz", ["study", "other"])
+    assert not (tmp_path / "run.tar.xz").exists()

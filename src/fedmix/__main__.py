@@ -1,4 +1,4 @@
-"""Commands beside Snakemake: ``python -m fedmix status | forecast | costs | rerun | explain``."""
+"""Commands beside Snakemake: what a run takes, how it stands, where a number comes from."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; return its exit status."""
     options = _parser().parse_args(arguments)
     try:
+        if options.command == "pack":
+            print("\n".join(_packed(options)))
+            return 0
         request = _request(options)
         if options.command != "rerun":
             print("\n".join(_report(request, options)))
@@ -61,6 +64,14 @@ def _parser() -> argparse.ArgumentParser:
         "costs", parents=[shared], help="config/costs.csv, as a finished run has it"
     )
     costs.add_argument("results", type=Path, help="the folder results of the run")
+    pack = commands.add_parser(
+        "pack", help="one file of all finished replications, with which a run goes on elsewhere"
+    )
+    pack.add_argument("file", type=Path, help="e.g. run.tar.xz; `tar xf` unpacks it")
+    pack.add_argument("studies", nargs="*", metavar="STUDY", help="only these (default: all)")
+    pack.add_argument(
+        "--directory", type=Path, default=Path("."), help="where Snakemake works (default: here)"
+    )
     again = commands.add_parser(
         "rerun", parents=[shared], help="run one method on one replication, errors and all"
     )
@@ -117,6 +128,14 @@ def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
     if options.against:
         return against_lines(request, read_actual(request, options.against), unit)
     return forecast_lines(forecast(request.in_all(), options.directory, unit))
+
+
+def _packed(options: argparse.Namespace) -> Iterable[str]:
+    from fedmix.pipeline.pack import pack
+
+    count = pack(options.directory, options.file, options.studies)
+    size = options.file.stat().st_size / 1e6
+    yield f"{options.file}: {count} replications of methods, {size:.1f} MB"
 
 
 def _explanations(request: Request, options: argparse.Namespace) -> Iterable[str]:

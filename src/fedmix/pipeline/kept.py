@@ -72,10 +72,9 @@ class KeptFits(UserDict):
     def __setitem__(self, cell: tuple[str, int], fit: Fit) -> None:
         super().__setitem__(cell, fit)
         method, replication = cell
-        line = json.dumps([self._keys[method], method, replication, fit.rows, fit.timing])
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with open(self._path, "a", encoding="utf-8") as stream:
-            stream.write(line + "\n")
+            stream.write(_line(self._keys[method], method, replication, fit))
 
     def close(self) -> None:
         """Delete the partial file: the block is done."""
@@ -101,11 +100,43 @@ def write_block(path: Path, results: pd.DataFrame, timings: pd.DataFrame, key: s
     write_table(beside, timings)
 
 
+def lines_of(folder: Path) -> Iterator[str]:
+    """Yield all that a setting's folder holds, of whatever code, as lines of a partial file.
+
+    Parameters
+    ----------
+    folder : path
+        ``results/<study>/<setting>``.
+    """
+    for key, method, replication, fit in _partial(folder):
+        yield _line(key, method, replication, fit)
+    for path in sorted(folder.glob("*/*-*.timings.parquet")):
+        block = path.with_name(path.name.replace(".timings", ""))
+        try:
+            timings, results = read_table(path), read_table(block)
+        except (DataError, OSError):
+            continue  # damaged or being made: as if it were not there
+        if _KEY in timings.attrs:
+            for (method, replication), fit in _fits(path.parent.name, results, timings):
+                yield _line(timings.attrs[_KEY], method, replication, fit)
+
+
+def _line(key: str, method: str, replication: int, fit: Fit) -> str:
+    return json.dumps([key, method, replication, fit.rows, fit.timing]) + "\n"
+
+
 def _timings_of(path: Path) -> Path:
     return path.with_name(f"{path.stem}.timings.parquet")
 
 
 def _unfinished(folder: Path, keys: Mapping[str, str]) -> Iterator[tuple[tuple[str, int], Fit]]:
+    """Yield what partial files hold of these keys."""
+    for key, method, replication, fit in _partial(folder):
+        if keys.get(method) == key:
+            yield (method, replication), fit
+
+
+def _partial(folder: Path) -> Iterator[tuple[str, str, int, Fit]]:
     """Yield what partial files hold; the last line may have been cut off."""
     for path in sorted(folder.glob("*.partial.jsonl")):
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -113,8 +144,7 @@ def _unfinished(folder: Path, keys: Mapping[str, str]) -> Iterator[tuple[tuple[s
                 key, method, replication, rows, timing = json.loads(line)
             except ValueError:
                 continue
-            if keys.get(method) == key:
-                yield (method, replication), Fit(rows, timing)
+            yield key, method, replication, Fit(rows, timing)
 
 
 def _finished(

@@ -58,8 +58,8 @@ def embedding_figure(
     order = np.searchsorted(classes, labels[shown])
     first, second = positions[shown].T
     # Of plain colours with hard edges: a quarter of the bytes.
-    look = {"s": 3, "linewidths": 0, "antialiased": False, "rasterized": True}
-    axes.scatter(first, second, c=colors[order], **look)
+    points = axes.scatter(first, second, s=3, linewidths=0, c=colors[order], antialiased=False)
+    points.set_rasterized(True)
     for place, label in enumerate(classes):
         axes.scatter([], [], s=24, color=colors[place], label=str(label))
     columns = -(-len(classes) // 24)
