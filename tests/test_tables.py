@@ -137,6 +137,14 @@ def test_methods_that_cannot_run_are_named_with_the_reason():
     )
 
 
+def test_data_that_are_not_at_hand_are_named():
+    missing = {"data not at hand": ["EMNIST Balanced", "CIFAR-10, published embeddings"]}
+    said = " ".join(notes(item(left_out=missing), frame([{}])))
+    assert said.endswith(
+        "Not run, data not at hand: EMNIST Balanced; CIFAR-10, published embeddings."
+    )
+
+
 @pytest.fixture
 def written(tmp_path):
     def write(cells, **changes):

@@ -74,7 +74,11 @@ def written_by() -> str:
 
 def left_out(names: Mapping[str, Sequence[str]]) -> str:
     """Name the methods and data that were not run, by the reason."""
-    return " ".join(f"Not run, {reason}: {', '.join(own)}." for reason, own in names.items())
+    return " ".join(f"Not run, {reason}: {_listed(own)}." for reason, own in names.items())
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ("; " if any("," in name for name in names) else ", ").join(names)
 
 
 def best_explained(cells: pd.DataFrame) -> list[str]:
