@@ -34,12 +34,27 @@ pytestmark = [
 ]
 
 
-def test_jobs_keep_the_memory_of_arrays_that_are_freed(tmp_path):
+@pytest.fixture
+def faults(tmp_path):
+    """Return the pages that each of the arrays cost in a job."""
     pipeline = Pipeline.new(tmp_path)
     with open(pipeline.project / "Snakefile", "a", encoding="utf-8") as snakefile:
         snakefile.write(RULE)
     (pipeline.project / "count_faults.py").write_text(SCRIPT, encoding="utf-8")
-    pipeline.run("faults")
-    first, *others = map(int, (pipeline.work / "faults").read_text(encoding="utf-8").split())
+
+    def count(**environment):
+        pipeline.run("faults", environment=environment)
+        return [*map(int, (pipeline.work / "faults").read_text(encoding="utf-8").split())]
+
+    return count
+
+
+def test_jobs_keep_the_memory_of_arrays_that_are_freed(faults):
+    first, *others = faults()
     assert first > 0
     assert sum(others) < first
+
+
+def test_what_somebody_has_set_stays(faults):
+    first, *others = faults(MALLOC_MMAP_MAX_="65536", MALLOC_TRIM_THRESHOLD_="131072")
+    assert sum(others) > first
