@@ -1,10 +1,7 @@
 """Results that the repository keeps are those that its code computes."""
 
-import json
-import random
 import subprocess
 import sys
-import tarfile
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +14,7 @@ from fedmix.configuration import read_yaml
 from fedmix.data import load_dataset
 from fedmix.pipeline.request import embedded_path, read_request
 from fedmix.pipeline.rerun import prepare_rerun
-from fedmix.pipeline.sample import FIT, SECONDS
+from fedmix.pipeline.sample import FIT
 from fedmix.protocols import Bench
 from fedmix.storage import sha256_of
 
@@ -34,7 +31,7 @@ def is_here(path):
     """Return whether the embedded data set of the kept run lies in this folder."""
     lines = (KEPT / "checksums.sha256").read_text(encoding="utf-8").splitlines()
     checksums = {name: checksum for checksum, name in map(str.split, lines)}
-    return (ROOT / path).is_file() and sha256_of(ROOT / path) == checksums.get(path)
+    return (ROOT / path).is_file() and sha256_of(ROOT / path) == checksums[path]
 
 
 @cache
@@ -59,15 +56,6 @@ def embedded(tmp_path_factory):
     return make
 
 
-def workdir_of(setting, embedded, request):
-    """Return a folder with the embedded data set of a setting, if it has any."""
-    if "dataset" not in setting.values or is_here(embedded_path(setting.values)):
-        return ROOT
-    if setting.values["embedding"].startswith(("tsne", "vae")):
-        pytest.skip("its embedding takes half an hour")
-    return embedded(embedded_path(setting.values), request.getfixturevalue("mirror"))
-
-
 @pytest.mark.parametrize(("fit", "scores"), kept_fits(), ids=lambda x: x.get("study", ""))
 def test_a_kept_result_is_computed_again(fit, scores, embedded, request):
     plan = request_of(scores["preset"].iloc[0])
@@ -76,30 +64,17 @@ def test_a_kept_result_is_computed_again(fit, scores, embedded, request):
         for s in plan.studies[fit["study"]].settings.values()
         if (s.variant, s.name) == (fit["variant"], fit["setting"])
     ]
-    workdir = workdir_of(setting, embedded, request)
+    workdir = ROOT
+    if "dataset" in setting.values and not is_here(embedded_path(setting.values)):
+        if setting.values["embedding"].startswith(("tsne", "vae")):
+            pytest.skip("its embedding takes half an hour")
+        workdir = embedded(embedded_path(setting.values), request.getfixturevalue("mirror"))
     again = prepare_rerun(
         plan, fit["study"], setting.folder, fit["method"], fit["replication"], workdir
     ).run()
     kept = scores.set_index("metric")["value"]
     # Other processors add in another order.
     assert {m: again.metrics[m] for m in kept.index} == pytest.approx(dict(kept), rel=1e-6)
-
-
-@pytest.mark.parametrize("packed", sorted(ROOT.glob("data/runs/*.tar.xz")), ids=lambda p: p.stem)
-def test_a_packed_result_is_computed_again(packed, embedded, request):
-    with tarfile.open(packed) as bundle:
-        member = random.Random(0).choice(bundle.getmembers())
-        lines = [json.loads(line) for line in bundle.extractfile(member)]
-    short = [
-        line for line in lines if line[4]["status"] == "ok" and line[4]["cpu_seconds"] < SECONDS
-    ]
-    _, method, replication, rows, _ = random.Random(0).choice(short)
-    _, study, setting, _ = Path(member.name).parts
-    plan = request_of("paper")
-    workdir = workdir_of(plan.studies[study].settings[setting], embedded, request)
-    again = prepare_rerun(plan, study, setting, method, replication, workdir).run()
-    kept = {row["metric"]: row["value"] for row in rows if row["round"] is None}
-    assert {m: again.metrics[m] for m in kept} == pytest.approx(kept, rel=1e-6, nan_ok=True)
 
 
 @pytest.mark.parametrize(
