@@ -12,6 +12,7 @@ import json
 import logging
 from collections import UserDict, defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 logger = logging.getLogger(__name__)
+_Kept = tuple[str, str, int, Fit]  # key, method, replication and what it gave
 _KEY = "made_from"
 _ROW = [
     "round",
@@ -64,8 +66,19 @@ class KeptFits(UserDict):
         self._keys = keys
         self._path = folder / f"{block}.partial.jsonl"
         wanted = replications_of(block)
-        found = [*_unfinished(folder, keys), *_finished(folder, wanted, keys)]
-        self.data = {cell: fit for cell, fit in found if cell[1] in wanted}
+        overlapping = [
+            path
+            for path in _blocks(folder)
+            if path.parent.name in keys and _overlap(replications_of(path.stem), wanted)
+        ]
+        found = chain(
+            _unfinished(folder), *(_finished(path, keys[path.parent.name]) for path in overlapping)
+        )
+        self.data = {
+            (method, replication): fit
+            for key, method, replication, fit in found
+            if key == keys.get(method) and replication in wanted
+        }
         if self.data:
             logger.info("%d replications of methods are finished already", len(self.data))
 
@@ -108,17 +121,8 @@ def lines_of(folder: Path) -> Iterator[str]:
     folder : path
         ``results/<study>/<setting>``.
     """
-    for key, method, replication, fit in _partial(folder):
-        yield _line(key, method, replication, fit)
-    for path in sorted(folder.glob("*/*-*.timings.parquet")):
-        block = path.with_name(path.name.replace(".timings", ""))
-        try:
-            timings, results = read_table(path), read_table(block)
-        except (DataError, OSError):
-            continue  # damaged or being made: as if it were not there
-        if _KEY in timings.attrs:
-            for (method, replication), fit in _fits(path.parent.name, results, timings):
-                yield _line(timings.attrs[_KEY], method, replication, fit)
+    for each in chain(_unfinished(folder), *(_finished(path) for path in _blocks(folder))):
+        yield _line(*each)
 
 
 def _line(key: str, method: str, replication: int, fit: Fit) -> str:
@@ -129,14 +133,14 @@ def _timings_of(path: Path) -> Path:
     return path.with_name(f"{path.stem}.timings.parquet")
 
 
-def _unfinished(folder: Path, keys: Mapping[str, str]) -> Iterator[tuple[tuple[str, int], Fit]]:
-    """Yield what partial files hold of these keys."""
-    for key, method, replication, fit in _partial(folder):
-        if keys.get(method) == key:
-            yield (method, replication), fit
+def _blocks(folder: Path) -> Iterator[Path]:
+    """Yield the results of a setting's blocks, of all methods."""
+    for path in sorted(folder.glob("*/*-*.parquet")):
+        if not path.stem.endswith(".timings"):
+            yield path
 
 
-def _partial(folder: Path) -> Iterator[tuple[str, str, int, Fit]]:
+def _unfinished(folder: Path) -> Iterator[_Kept]:
     """Yield what partial files hold; the last line may have been cut off."""
     for path in sorted(folder.glob("*.partial.jsonl")):
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -147,34 +151,25 @@ def _partial(folder: Path) -> Iterator[tuple[str, str, int, Fit]]:
             yield key, method, replication, Fit(rows, timing)
 
 
-def _finished(
-    folder: Path, wanted: range, keys: Mapping[str, str]
-) -> Iterator[tuple[tuple[str, int], Fit]]:
-    """Yield what other blocks, or earlier tries of this one, hold of the wanted replications."""
-    for method, key in keys.items():
-        for path in sorted((folder / method).glob("*-*.parquet")):
-            if path.stem.endswith(".timings") or not _overlap(replications_of(path.stem), wanted):
-                continue
-            try:
-                timings = read_table(_timings_of(path))
-                if timings.attrs.get(_KEY) == key:
-                    yield from _fits(method, read_table(path), timings)
-            except (DataError, OSError):
-                continue  # damaged or being made: as if it were not there
-
-
-def _overlap(one: range, other: range) -> bool:
-    return max(one.start, other.start) < min(one.stop, other.stop)
-
-
-def _fits(
-    method: str, results: pd.DataFrame, timings: pd.DataFrame
-) -> Iterator[tuple[tuple[str, int], Fit]]:
+def _finished(path: Path, key: str | None = None) -> Iterator[_Kept]:
+    """Yield what a method's block holds, if it was made with this key, or with any."""
+    try:
+        timings = read_table(_timings_of(path))
+        found = timings.attrs.get(_KEY)
+        if found is None or key not in (None, found):
+            return
+        results = read_table(path)
+    except (DataError, OSError):
+        return  # damaged or being made: as if it were not there
     rows = defaultdict(list)
     for replication, row in _records(results, _ROW):
         rows[replication].append(row)
     for replication, timing in _records(timings, _TIMING):
-        yield (method, replication), Fit(rows[replication], timing)
+        yield found, path.parent.name, replication, Fit(rows[replication], timing)
+
+
+def _overlap(one: range, other: range) -> bool:
+    return max(one.start, other.start) < min(one.stop, other.stop)
 
 
 def _records(table: pd.DataFrame, names: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
