@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from fedmix.configuration import Document
+from fedmix.errors import DataError
 from fedmix.pipeline.actual import against_lines, costs_text, read_actual
 from fedmix.pipeline.costs import SHARED, Cost, Costs, read_costs
 from fedmix.pipeline.forecast import STARTUP, forecast, forecast_lines
@@ -102,12 +103,20 @@ def test_a_run_gives_the_costs_that_foretell_it(tmp_path):
     run(tmp_path, 4.0)
     request = request_of_two_methods()
     actual = read_actual(request, tmp_path)
-    (tmp_path / "costs.csv").write_text(costs_text(actual, 0.1))
+    elsewhere = {("embeddings", "mnist", "tsne10"): Cost(2640.0, 900.0, 0.07)}
+    known = Costs(elsewhere | {("study", "", "TGMM"): Cost(9.0, 1.0, 0.2)})
+    (tmp_path / "costs.csv").write_text(costs_text(actual, 0.1, known))
     costs = read_costs(tmp_path / "costs.csv")
+    assert elsewhere.items() <= costs.known.items(), "what was not run keeps its costs"
     assert costs.known["study", "", "TGMM"] == Cost(4.0, 512.0, 0.1)
     assert costs.known["study", "", SHARED] == Cost(0.5, 512.0, 0.1)
     *_, together = against_lines(request_of_two_methods(costs=costs), actual, 0.1)
     assert together.endswith("| 1.00 |")
+
+
+def test_a_folder_without_a_run_gives_no_costs(tmp_path):
+    with pytest.raises(DataError, match="holds no finished setting of this preset"):
+        read_actual(request_of_two_methods(), tmp_path)
 
 
 def test_forecast_against_actual_is_a_table_by_study(tmp_path):

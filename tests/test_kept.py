@@ -152,3 +152,8 @@ def test_nothing_finished_is_nothing_to_pack(tmp_path):
     with pytest.raises(DataError, match="no finished replication of study, other"):
         pack(tmp_path, tmp_path / "run.tar.xz", ["study", "other"])
     assert not (tmp_path / "run.tar.xz").exists()
+
+
+def test_another_kind_of_file_is_not_packed(tmp_path):
+    with pytest.raises(DataError, match=r"run\.zip: expected a name that ends in \.tar\.xz"):
+        pack(tmp_path, tmp_path / "run.zip")

@@ -94,10 +94,10 @@ def test_replications_that_failed_within_a_block_are_counted(request_of_one_meth
     finish(tmp_path, "0-1", ("ok", "diverged"), "DivergenceError: round 3")
     [cell] = read_status(request_of_one_method, tmp_path)
     assert (cell.done, cell.replications_failed) == (1, 1)
-    lines = list(status_lines([cell]))
+    lines = list(status_lines([cell], "quick"))
     assert lines[0].startswith("study: 1 of 3 blocks done, 1 replications failed, ")
     assert lines[1] == "  first error: h0  FedEM: DivergenceError: round 3"
-    detailed = list(status_lines([cell], "study"))
+    detailed = list(status_lines([cell], "quick", "study"))
     assert detailed[0] == lines[0]
     assert detailed[1] == "  h0  FedEM  1/3 done, 1 replications failed: DivergenceError: round 3"
 
@@ -105,15 +105,15 @@ def test_replications_that_failed_within_a_block_are_counted(request_of_one_meth
 def test_the_summary_is_a_line_a_study_and_says_how_to_see_more(request_of_one_method, tmp_path):
     [cell] = read_status(request_of_one_method, tmp_path)
     others = [replace(cell, study=name, setting=f"h{i}") for name in "ab" for i in range(9)]
-    *summary, hint = status_lines(others)
+    *summary, hint = status_lines(others, "paper")
     assert [line.partition(":")[0] for line in summary] == ["a", "b"]
-    assert hint.endswith("python -m fedmix status a")
+    assert hint.endswith("python -m fedmix status a --config preset=paper")
 
 
 def test_an_unknown_study_is_told_with_the_nearest(request_of_one_method, tmp_path):
     cells = read_status(request_of_one_method, tmp_path)
     with pytest.raises(ConfigurationError, match=r"no study 'studdy'\. Did you mean 'study'"):
-        list(status_lines(cells, "studdy"))
+        list(status_lines(cells, "quick", "studdy"))
 
 
 SMOKE = ["--workflow", str(ROOT), "--config", "preset=smoke", "replications=1"]
@@ -144,7 +144,7 @@ def test_a_wrong_preset_is_told_without_a_traceback(capsys):
         (["fedgrem_real", "x", "FedEM", "0"], "There is no setting 'x'"),
         (
             ["fedgrem_real", "paper_like.digits-contaminated0", "LocalEM", "0"],
-            "pca10.npz is not there: `snakemake data/embedded/digits/pca10.npz` makes it",
+            "pca10.npz is not there: `snakemake --cores 1 data/embedded/digits/pca10.npz` makes it",
         ),
     ],
 )

@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         "--against", type=Path, metavar="RESULTS", help="beside what a finished run has taken"
     )
     costs = commands.add_parser(
-        "costs", parents=[shared], help="config/costs.csv, as a finished run has it"
+        "costs", parents=[shared], help="config/costs.csv, with what a finished run has taken"
     )
     costs.add_argument("results", type=Path, help="the folder results of the run")
     pack = commands.add_parser(
@@ -111,12 +111,14 @@ def _report(request: Request, options: argparse.Namespace) -> Iterable[str]:
         return _costs(request, options)
     from fedmix.pipeline.status import read_status, status_lines
 
-    return status_lines(read_status(request, options.directory), options.study)
+    cells = read_status(request, options.directory)
+    return status_lines(cells, request.options["preset"], options.study)
 
 
 def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
     """Return what is foretold or known of a request's costs, in this machine's seconds."""
     from fedmix.pipeline.actual import against_lines, costs_text, read_actual
+    from fedmix.pipeline.costs import read_costs
     from fedmix.pipeline.forecast import forecast, forecast_lines
     from fedmix.pipeline.jobs import prepare_process
     from fedmix.pipeline.speed import benchmark
@@ -124,7 +126,8 @@ def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
     prepare_process()
     unit = benchmark()
     if options.command == "costs":
-        return [costs_text(read_actual(request, options.results), unit).rstrip()]
+        known = read_costs(options.workflow / "config" / "costs.csv")
+        return [costs_text(read_actual(request, options.results), unit, known).rstrip()]
     if options.against:
         return against_lines(request, read_actual(request, options.against), unit)
     return forecast_lines(forecast(request.in_all(), options.directory, unit))

@@ -5,6 +5,8 @@ import shutil
 import pandas as pd
 import pytest
 
+from pipeline import Pipeline
+
 pytestmark = pytest.mark.workflow
 
 TABLE = "results/{}/tables/fedgrem_table1.{}"
@@ -42,3 +44,10 @@ def test_presets_keep_their_tables_and_each_says_its_preset_replications_and_com
         assert set(rows["preset"]) == {preset}
         assert set(rows.loc[rows["mean"].notna(), "n"]) == {n}
         assert set(rows["commit"]) == {"unknown"}
+
+
+def test_a_page_of_what_is_there_searches_for_nothing_else(tmp_path):
+    empty = Pipeline.new(tmp_path)
+    planned = empty.planned("page", "protocols", config={"preset": "quick", "partial": True})
+    assert planned["build_page"] == 1
+    assert not {"run", "run_protocols"} & set(planned)

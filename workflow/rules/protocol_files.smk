@@ -154,13 +154,19 @@ def protocol_files(searches):
     return [f"{SHOWN}/tables/{search}_protocols.csv" for search in searches] + words + figures
 
 
+# With partial=true, those whose tables there is something of.
+SEARCHABLE = {
+    search: space
+    for search, space in SEARCHES.items()
+    if all(table.item in ITEMS for table in space.tables.values())
+}
 # An archive holds no search, and no method is run to show one.
 IN_ALL = {
-    search: space for search, space in SEARCHES.items() if space.in_all and not config["archive"]
+    search: space for search, space in SEARCHABLE.items() if space.in_all and not config["archive"]
 }
 # A search of hours is kept in the repository, where later runs find it.
 IN_REPOSITORY = "docs/reproduction/protocols"
-EXPORTED = [f"{IN_REPOSITORY}/{search}" for search, space in SEARCHES.items() if not space.in_all]
+EXPORTED = [f"{IN_REPOSITORY}/{search}" for search, space in SEARCHABLE.items() if not space.in_all]
 
 
 def searches_kept():
@@ -188,11 +194,7 @@ def searches_judged(wildcards):
     found = {f"results/protocols/{search}/kept": space for search, space in IN_ALL.items()}
     there = [folder for folder in EXPORTED if (BASE / folder).is_dir()]
     found |= {folder: SEARCHES[Path(folder).name] for folder in there}
-    return {
-        folder: {"space": space, "items": items_of(space)}
-        for folder, space in found.items()
-        if all(table.item in ITEMS for table in space.tables.values())  # not all with partial=true
-    }
+    return {folder: {"space": space, "items": items_of(space)} for folder, space in found.items()}
 
 
 def claim_figures():

@@ -213,5 +213,5 @@ localrules:
 
 rule protocols:
     input:
-        protocol_files(SEARCHES),
+        protocol_files(SEARCHABLE),
         EXPORTED,

@@ -122,7 +122,7 @@ def load_dataset(path: str | os.PathLike, name: str | None = None) -> Dataset:
     if not {"features", "labels"} <= set(arrays):
         raise DataError(
             f"{path} holds the arrays {sorted(arrays)}; expected features and labels. It is not a "
-            "file that fedmix wrote: move it away and run `snakemake fetch`."
+            "file that fedmix wrote: move it away and run `snakemake --cores 1 fetch`."
         )
     name = name or os.path.splitext(os.path.basename(path))[0]
     return Dataset(name, arrays["features"], arrays["labels"], arrays.get("groups"))

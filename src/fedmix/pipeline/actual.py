@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedmix.pipeline.costs import COLUMNS, SHARED
+from fedmix.errors import DataError
+from fedmix.pipeline.costs import COLUMNS, SHARED, Cost, Costs
 from fedmix.pipeline.plan import Setting, Study
 from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
@@ -32,6 +33,11 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
     DataFrame
         A row a replication of a method with ``study, dataset, method, seconds, memory``; what the
         methods of a replication share is a row of its own, method ``"shared"``.
+
+    Raises
+    ------
+    DataError
+        If nothing of the request is finished there.
     """
     import pandas as pd
 
@@ -41,8 +47,12 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
         for setting in study.settings.values()
         if (results / study.name / setting.folder / "timings.parquet").is_file()
     ]
-    empty = pd.DataFrame(columns=["study", "dataset", "method", "seconds", "memory"])
-    return pd.concat(parts, ignore_index=True) if parts else empty
+    if not parts:
+        raise DataError(
+            f"{results} holds no finished setting of this preset (<study>/<setting>/"
+            "timings.parquet): expected the folder `results` of a run, and its preset by --config."
+        )
+    return pd.concat(parts, ignore_index=True)
 
 
 def _of_setting(study: Study, setting: Setting, folder: Path) -> pd.DataFrame:
@@ -66,7 +76,7 @@ def _memory(path: Path) -> float:
         return 0.0
 
 
-def costs_text(actual: pd.DataFrame, unit: float) -> str:
+def costs_text(actual: pd.DataFrame, unit: float, known: Costs) -> str:
     """Return the text of ``config/costs.csv``: a row a study, data set and method.
 
     Parameters
@@ -75,14 +85,19 @@ def costs_text(actual: pd.DataFrame, unit: float) -> str:
         From :func:`read_actual`.
     unit : float
         Seconds that the benchmark takes here.
+    known : Costs
+        What holds of all that was not run, embeddings among it.
     """
-    groups = actual.groupby(["study", "dataset", "method"], sort=True)
+    costs = dict(known.known)
+    for key, rows in actual.groupby(["study", "dataset", "method"]):
+        costs[key] = Cost(rows["seconds"].mean(), rows["memory"].max(), unit)
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for (study, dataset, method), rows in groups:
-        numbers = (f"{rows['seconds'].mean():.4g}", f"{rows['memory'].max():.0f}", f"{unit:.4g}")
-        writer.writerow([study, dataset, method, *numbers])
+    for key, cost in sorted(costs.items()):
+        writer.writerow(
+            [*key, f"{cost.seconds:.4g}", f"{cost.memory:.0f}", f"{cost.benchmark:.4g}"]
+        )
     return table.getvalue()
 
 

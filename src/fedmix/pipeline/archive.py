@@ -165,7 +165,10 @@ def read_options(archive: str | os.PathLike) -> dict[str, Any]:
 def _opened(archive: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
     """Yield the zip and its manifest, if everything is as it was made."""
     if not archive.is_file():
-        raise DataError(f"There is no archive {archive}.")
+        raise DataError(
+            f"There is no archive {archive}: expected results/<preset>/archive.zip, which "
+            "`snakemake --cores 2 archive` makes."
+        )
     try:
         with zipfile.ZipFile(archive) as bundle:
             members = bundle.infolist()

@@ -106,7 +106,8 @@ class Explainer:
         found = [path for path in paths if path.is_file()]
         if not found:
             raise ConfigurationError(
-                f"Nothing of {item} has been run here; `snakemake --cores 2 {item}` runs it."
+                f"Nothing of {item} has been run here; `snakemake --cores 2 {item} "
+                f"{_preset(self.request)}` runs it."
             )
         return found
 
@@ -140,7 +141,7 @@ class Explainer:
             Section("Partition and start", tuple(_values(setting.values))),
             Section("Method", tuple(_method(method))),
             Section("Seeds", tuple(_seeds(study, setting, method))),
-            Section("Results", tuple(_results(study, setting, method, cell))),
+            Section("Results", tuple(_results(self.request, study, setting, method, cell))),
             Section("In print", tuple(_printed(cell))),
             Section("Rests on it", tuple(dependents)),
             Section("Files", tuple(_files(self.request, study, setting, method))),
@@ -201,7 +202,9 @@ def _seeds(study: Study, setting: Setting, method: PlannedMethod) -> Iterator[st
     yield f"the method's purpose: 'method {method.estimator}'"
 
 
-def _results(study: Study, setting: Setting, method: PlannedMethod, cell: Cell) -> Iterator[str]:
+def _results(
+    request: Request, study: Study, setting: Setting, method: PlannedMethod, cell: Cell
+) -> Iterator[str]:
     folder = f"results/{study.name}/{setting.folder}"
     for block in study.blocks_of(method.name, setting):
         yield f"{folder}/{method.name}/{block}.parquet"
@@ -210,7 +213,12 @@ def _results(study: Study, setting: Setting, method: PlannedMethod, cell: Cell) 
         f"mean {cell['mean']:.6g}, sd {cell['sd']:.4g}, standard error {cell['se']:.3g}, median "
         f"{cell['median']:.6g}; {cell['n']} replications, {cell['failed']} failed"
     )
-    yield f"again: python -m fedmix rerun {study.name} {setting.folder} {method.name} 0"
+    again = f"python -m fedmix rerun {study.name} {setting.folder} {method.name} 0"
+    yield f"again: {again} {_preset(request)}"
+
+
+def _preset(request: Request) -> str:
+    return f"--config preset={request.options['preset']}"
 
 
 def _printed(cell: Cell) -> Iterator[str]:

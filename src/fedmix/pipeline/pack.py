@@ -39,8 +39,10 @@ def pack(workdir: str | os.PathLike, target: str | os.PathLike, studies: Sequenc
     Raises
     ------
     DataError
-        If nothing of them is finished.
+        If nothing of them is finished, or the file's name says that it is something else.
     """
+    if not Path(target).name.endswith(".tar.xz"):
+        raise DataError(f"{target}: expected a name that ends in .tar.xz, which the file will be.")
     results, count = Path(workdir, "results"), 0
     with atomic_path(target) as temporary, tarfile.open(temporary, "w:xz") as bundle:
         for folder in sorted(f for name in studies or "*" for f in results.glob(f"{name}/*/")):

@@ -79,7 +79,7 @@ def prepare_rerun(
     data = Path(workdir, embedded_path(values)) if "dataset" in values else None
     if data and not data.is_file():
         raise ConfigurationError(
-            f"{data} is not there: `snakemake {embedded_path(values)}` makes it."
+            f"{data} is not there: `snakemake --cores 1 {embedded_path(values)}` makes it."
         )
     scenario = read_scenario(
         {

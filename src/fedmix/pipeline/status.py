@@ -128,13 +128,15 @@ def _seconds(block: Path) -> float:
     return float(read_table(timings)["cpu_seconds"].sum()) if timings.exists() else 0.0
 
 
-def status_lines(cells: list[CellStatus], study: str | None = None) -> Iterator[str]:
+def status_lines(cells: list[CellStatus], preset: str, study: str | None = None) -> Iterator[str]:
     """Yield a table for people.
 
     Parameters
     ----------
     cells : list of CellStatus
         From :func:`read_status`.
+    preset : str
+        Whose state it is.
     study : str, optional
         The study to tell every method in every setting of; default is a line a study, with the
         first error of each.
@@ -159,7 +161,8 @@ def status_lines(cells: list[CellStatus], study: str | None = None) -> Iterator[
         for cell in mine:
             yield _cell_line(cell, width)
     if study is None and studies:
-        yield f"Every setting and method of a study: python -m fedmix status {next(iter(studies))}"
+        more = f"python -m fedmix status {next(iter(studies))} --config preset={preset}"
+        yield f"Every setting and method of a study: {more}"
 
 
 def _study_line(study: str, cells: list[CellStatus]) -> str:

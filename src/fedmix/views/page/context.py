@@ -156,7 +156,7 @@ def read_context(
     provenance = read_description(run)
     if not_at_hand:
         provenance["Data not at hand"] = "; ".join(
-            f"{study}: {title} (`snakemake {path}` makes it)"
+            f"{study}: {title} (`snakemake --cores 1 {path}` makes it)"
             for study, missing in not_at_hand.items()
             for title, path in missing.items()
         )
