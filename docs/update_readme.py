@@ -28,7 +28,7 @@ _NOT_COUNTS = {
 _PLURAL = {
     "agrees closely": "agree closely",
     "agrees": "agree",
-    "agrees whatever one does": "agree whatever one does",
+    "agrees but tells nothing": "agree but tell nothing",
     "differs": "differ",
     "holds": "hold",
     "holds in most": "hold in most settings",

@@ -283,12 +283,15 @@ def test_a_table_counts_one_variant_and_never_the_best_number_by_number():
     assert score_tables(without).set_index("item").loc["fedgrem_table5", "role"] == "written"
 
 
-def test_a_number_with_which_every_variant_agrees_is_counted_apart():
+def test_an_agreement_from_which_no_variant_differs_is_counted_apart():
     rows = {"as_coded": ("authors", "agrees"), "as_written": ("written", "agrees closely")}
     frame = pd.concat([_number(name, *own) for name, own in rows.items()])
     [found] = judge_numbers(frame).to_dict("records")
-    assert (found["verdict"], found["counted"]) == ("agrees", "agrees whatever one does")
+    assert (found["verdict"], found["counted"]) == ("agrees", "agrees but tells nothing")
     assert found["power"] == 0
+    unclear = pd.concat([frame.iloc[:1], _number("as_written", "written", "undecided")])
+    [found] = judge_numbers(unclear).to_dict("records")
+    assert found["counted"] == "agrees but tells nothing"
     tried = pd.concat([frame, _number("one_switch", "diagnostic", "differs")])
     [found] = judge_numbers(tried).to_dict("records")
     assert found["counted"] == "agrees"

@@ -155,6 +155,7 @@ def places(*kinds: dict, variant: str = "v") -> pd.DataFrame:
         ([GOOD, BAD], "mixed"),
         ([BAD, BAD, NOISE], "reversed"),
         ([GOOD, NOISE], "too few runs"),
+        ([BAD, NOISE, NOISE], "mixed"),  # refuted, whatever more runs say
     ],
 )
 def test_a_verdict_tells_in_how_many_settings_a_claim_holds(kinds, verdict):
@@ -208,6 +209,10 @@ def test_what_a_claim_names_and_nobody_ran_leaves_it_partly_untested():
     assert found.verdict == "partly untested"
     assert found.remarks == ["Not run: setting s7"]
     assert answer(places(BAD), "ordered", said, **LOWEST).verdict == "reversed"
+    said = {"where": {"setting": ["s0", "s1", "s2", "s7"]}}
+    found = answer(places(GOOD, GOOD, BAD), "ordered", said, **LOWEST)
+    assert found.verdict == "holds in most"  # not "yes wherever it was run"
+    assert found.remarks == ["Not run: setting s7"]
 
 
 def test_a_predicate_that_holds_whatever_the_methods_are_called_says_nothing():

@@ -84,6 +84,14 @@ def test_readings_that_vary_a_setting_are_matched_by_the_rest():
     assert "over 2 settings" in text  # one for each variant
 
 
+def test_an_effect_does_not_mix_variants(entries):
+    studies = configured_studies()
+    for e in entries:
+        for effect in e.get("effects", []):
+            named = "variant" in {*effect.get("where", {}), *effect["from"], *effect["to"]}
+            assert named or len(studies[effect["study"]].variants) < 2, (e["id"], effect["label"])
+
+
 def test_the_page_of_the_register_is_up_to_date(entries):
     text = to_markdown(measure_discrepancies(entries), read_papers(ROOT / "config"))
     assert all(f"### {e['id']}" in text for e in entries)

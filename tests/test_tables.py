@@ -175,3 +175,9 @@ def test_a_caption_says_which_data_stood_in(written):
 def test_no_results_is_a_clear_error():
     with pytest.raises(DataError, match="Table 1: no results yet"):
         build_table(item(), frame([{"item": "another"}]), [])
+
+
+def test_two_cells_in_one_place_are_refused():
+    cells = frame([{"setting": "h0", "method": "FedEM"}, {"setting": "h1", "method": "FedEM"}])
+    with pytest.raises(DataError, match="h0 FedEM and h1 FedEM both come to row"):
+        text(cells)

@@ -34,10 +34,10 @@ TOO_FEW, UNTESTABLE = "too few runs", "not testable"
 CLAIM_RULES = {
     HOLDS: "yes in every setting, or in as many as the paper speaks of",
     MOSTLY: "yes in more than half of the settings that the paper speaks of",
-    PARTLY_UNTESTED: "yes where it was run; not all that it speaks of was",
+    PARTLY_UNTESTED: "yes wherever it was run; not all that it speaks of was",
     DEPENDS: "the answer turns on a choice that the paper does not tell",
-    MIXED: "yes in some settings, no in others",
-    TOO_FEW: "unclear in half of the settings or more: too few replications",
+    MIXED: "no in some settings, yes or unclear in others: it cannot hold as said",
+    TOO_FEW: "unclear in half of the settings or more: too few replications to bear it out",
     REVERSED: "yes in no setting, and no in more than half",
     UNTESTABLE: "nothing that it speaks of was run, or it cannot be run here",
 }
@@ -173,7 +173,7 @@ def _ask(claim: Mapping[str, Any], evidence: Evidence, places: list[Place]) -> l
 def _verdict(claim: Mapping[str, Any], checks: list[Check]) -> str:
     """Return what the answers of one source come to."""
     answers = [check.answer for check in checks]
-    n, yes, no = len(answers), answers.count(YES), answers.count(NO)
+    n, yes, no, unclear = len(answers), *map(answers.count, (YES, NO, UNCLEAR))
     if not n:
         return UNTESTABLE
     if yes >= _needed(claim, n):
@@ -182,7 +182,8 @@ def _verdict(claim: Mapping[str, Any], checks: list[Check]) -> str:
         return MOSTLY
     if not yes and 2 * no > n:
         return REVERSED
-    return TOO_FEW if 2 * answers.count(UNCLEAR) >= n else MIXED
+    could_hold = yes + unclear >= _needed(claim, n)
+    return TOO_FEW if could_hold and 2 * unclear >= n else MIXED
 
 
 def _needed(claim: Mapping[str, Any], n: int) -> int:
@@ -201,7 +202,7 @@ def _final(verdict: str, share: Share | None, untested: str) -> str:
         return verdict
     if share and share.depends:
         return DEPENDS
-    return PARTLY_UNTESTED if untested and verdict in (HOLDS, MOSTLY) else verdict
+    return PARTLY_UNTESTED if untested and verdict == HOLDS else verdict
 
 
 def _chance(claim: Mapping[str, Any], shuffled: list[Evidence], source: str) -> float:

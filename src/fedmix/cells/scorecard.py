@@ -1,8 +1,8 @@
 """How many printed numbers and claims have which verdict, and the audit in small tables.
 
 A table's count is that of one variant, the authors' where it was run and else the text's; never of
-the best variant number by number. A number with which every variant agrees tells nothing of any of
-them, and is counted apart.
+the best variant number by number. An agreement where other variants ran, and none is shown to
+differ, tells nothing of any of them, and is counted apart.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from fedmix.cells.verdicts import (
     NOT_JUDGED,
     NOT_RUN,
     STAND_IN,
+    UNDECIDED,
     VERDICTS,
 )
 
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 
 # What names a printed number of an item, whatever a variant calls its row and column.
 NUMBER = ["paper", "item", "printed_file", "printed_line"]
-#: An agreement that says nothing, for no variant that was run differs.
-AGREES_ANYWAY = "agrees whatever one does"
+#: An agreement that tells no variant from another.
+NONE_DIFFERS = "agrees but tells nothing"
 #: What a printed number counts as, in a reader's order.
 COUNTED = tuple(
     name
     for verdict in VERDICTS
-    for name in ((verdict, AGREES_ANYWAY) if verdict == AGREES else (verdict,))
+    for name in ((verdict, NONE_DIFFERS) if verdict == AGREES else (verdict,))
 )
 
 
@@ -85,13 +86,15 @@ def _judge(variants: list[dict[str, Any]], role: str) -> dict[str, Any]:
     differ = [v["variant"] for v in variants if v["verdict"] == DIFFERS]
     decided = len(agree) + len(differ)
     power = len(differ) / decided if decided > 1 else nan
+    tried = decided + sum(v["verdict"] == UNDECIDED for v in variants)
+    says_nothing = verdict in AGREEING and tried > 1 and not differ
     return {
         "row": place["row"],
         "column": place["column"],
         "variant": place["variant"] if answering else "",
         "role": role,
         "verdict": verdict,
-        "counted": AGREES_ANYWAY if verdict in AGREEING and power == 0 else verdict,
+        "counted": NONE_DIFFERS if says_nothing else verdict,
         "power": power,
         "agree": agree,
         "differ": differ,

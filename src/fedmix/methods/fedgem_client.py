@@ -150,8 +150,9 @@ def final_radii(mixtures: Mixtures, sizes: IntArray, scale: float) -> FloatArray
     Parameters
     ----------
     mixtures : Mixtures
-        As the last client step found them. R_min is the smallest distance between two means of a
-        client, 0 where there is only one; a component of weight pi = 0 has radius 0.
+        As they are before the last client step, as in the published program. R_min is the smallest
+        distance between two means of a client, 0 where there is only one; a component of weight
+        pi = 0 has radius 0.
     sizes : ndarray of shape (G,)
         Points a client.
     scale : float

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_RULES, CLAIM_VERDICTS
-from fedmix.cells.scorecard import AGREES_ANYWAY, COUNTED, judge_numbers
+from fedmix.cells.scorecard import COUNTED, NONE_DIFFERS, judge_numbers
 from fedmix.cells.verdicts import RULES, VERDICTS
 from fedmix.storage import write_text
 from fedmix.views.page.contents import Page, pages_of
@@ -38,7 +38,7 @@ FOLDER = "pages"
 _TEMPLATES = Path(__file__).parent / "templates"
 _ASSETS = ("page.css", "page.js")
 CLAIM_SYMBOLS = dict(zip(CLAIM_VERDICTS, "●◕◔◇◑?○–", strict=True))
-_ANYWAY = "ours agrees, and so does every variant that was run: it tells nothing of any of them"
+_NOT_TOLD_APART = "ours agrees, but no variant that was run differs: it tells none of them apart"
 
 
 def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
@@ -141,8 +141,8 @@ def _environment(context: PageContext) -> Environment:
         "verdicts": VERDICTS,
         "counted": COUNTED,
         "claim_rules": CLAIM_RULES,
-        "symbols": {**SYMBOLS, AGREES_ANYWAY: "◎", **CLAIM_SYMBOLS},
-        "explained": {**RULES, AGREES_ANYWAY: _ANYWAY},
+        "symbols": {**SYMBOLS, NONE_DIFFERS: "◎", **CLAIM_SYMBOLS},
+        "explained": {**RULES, NONE_DIFFERS: _NOT_TOLD_APART},
     }
     environment.globals.update(shared)
     return environment

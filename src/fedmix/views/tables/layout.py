@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.condensed import condense
 from fedmix.cells.summary import SECONDS
+from fedmix.errors import DataError
 from fedmix.views.tables.format import SYMBOLS, is_missing, number, seconds, with_spread
 
 if TYPE_CHECKING:
@@ -118,6 +119,11 @@ def lay_out(
     list of Block
         Variants in the order of ``cells``; rows and columns in that of the print, then of
         ``cells``.
+
+    Raises
+    ------
+    DataError
+        If two settings or methods come to the same place.
     """
     cells = cells.assign(
         **{side: cells[side].map(lambda text: _named(text, names or {})) for side in SIDES}
@@ -130,8 +136,24 @@ def lay_out(
             place = (cell["row"], cell["column"])
             entries.setdefault(place, []).append(_entry(cell, show or {}))
         rows = _in_order(own, "row")
+        for place, metrics in entries.items():
+            _check_place(place, metrics)
         blocks.append(Block(str(variant), rows, columns, _aligned(entries)))
     return blocks
+
+
+def _check_place(place: tuple[str, str], entries: list[Entry]) -> None:
+    first: dict[str, Mapping[str, Any]] = {}
+    for entry in entries:
+        other = first.setdefault(entry.cell["metric"], entry.cell)
+        if other is not entry.cell:
+            cells = " and ".join(
+                f"{cell['setting']} {cell['method']}" for cell in (other, entry.cell)
+            )
+            raise DataError(
+                f"{entry.cell['item']}: {cells} both come to row {place[0]!r}, column "
+                f"{place[1]!r}; `row` and `column` in tables.yaml must tell them apart."
+            )
 
 
 def lay_out_condensed(cells: pd.DataFrame, told: Mapping[str, Any]) -> list[Block]:
