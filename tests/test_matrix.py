@@ -33,6 +33,7 @@ SETTING = {
     "initialization": "kmeans++10",
     "max_rounds": 30,
     "tol": 1e-3,
+    "step_size": 1.0,
     "final_radius_scale": [1.0, 20.0],
 }
 

@@ -86,9 +86,10 @@ def advice(
 ) -> Iterator[Saying]:
     """Yield, for every regime (a row of the table), the method of least error, if federation pays.
 
-    It pays where that method's error lies below, beyond noise, that of the best fit without
-    exchange, whosever that is; it does not where the gain is below ``worth`` beyond noise; else it
-    is undecided. Named beside it are those not told apart from it on the same data.
+    It does not pay where that method's gain over the best fit without exchange, whosever that is,
+    is below ``worth`` beyond noise; it does where there is a gain beyond noise; else it is
+    undecided. Named beside it are those not told apart from it on the same data, in as many
+    replications.
 
     Parameters
     ----------
@@ -110,9 +111,11 @@ def advice(
         gain = _difference(by_oneself, best)
         if gain is None:
             continue
-        pays = gain.above() == "yes"
-        pays_not = "no exchange" if gain.below(worth) == "yes" else "undecided"
-        equal = [c["label"] for c in together[1:] if not _is_more(c, best)]
+        little = gain.below(worth) == "yes"
+        pays = gain.above() == "yes" and not little
+        pays_not = "no exchange" if little else "undecided"
+        as_many = [c for c in together[1:] if c["n"] >= best["n"]]
+        equal = [c["label"] for c in as_many if not _is_more(c, best)]
         lost = [c["mean"] for c in own if (c["metric"], c["label"]) == (harmed, best["label"])]
         points = f"{100 * gain.mean:+.1f} ± {100 * gain.half_width:.1f}"
         yield Saying(row, "take", best["label"] if pays else pays_not, best)

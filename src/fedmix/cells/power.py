@@ -1,13 +1,14 @@
 """What a table could have told apart: its smallest visible difference, and what it would take.
 
-A difference is visible where a two-sided test at 5 % finds it in four of five repetitions. Methods
-that saw the same data are compared replication by replication (paired).
+A difference is visible where a two-sided t-test at 5 % finds it in four of five repetitions.
+Methods that saw the same data are compared replication by replication (paired).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 #: Level of the two-sided test, and the share of repetitions in which it finds the difference.
 LEVEL, POWER = 0.05, 0.80
+_MANY = 10_000  # replications, from which on t is normal
 
 
 @dataclass(frozen=True)
@@ -39,14 +41,18 @@ class Contrast:
     @property
     def visible(self) -> float:
         """The smallest difference that so many replications show."""
-        return _quantiles() * self.sd / sqrt(self.n)
+        return _visible_in_se(self.n) * self.sd / sqrt(self.n)
 
     @property
     def needed(self) -> float:
         """Replications that would show the printed difference; infinite where there is none."""
         if not self.printed:
             return inf
-        return max(2.0, ceil((_quantiles() * self.sd / self.printed) ** 2))
+        in_sd = self.printed / self.sd if self.sd else inf
+        n = max(2, ceil((_visible_in_se(_MANY) / in_sd) ** 2))  # no more than it takes
+        while n < _MANY and in_sd * sqrt(n) < _visible_in_se(n):
+            n += 1
+        return float(n)
 
 
 def contrasts(cells: pd.DataFrame, direction: str) -> list[Contrast]:
@@ -92,7 +98,11 @@ def _best_against_next(cells: list[Mapping[str, Any]], direction: str) -> Contra
     return Contrast(float(paired.std()), len(paired), printed)
 
 
-def _quantiles() -> float:
-    from scipy.special import ndtri
+@cache
+def _visible_in_se(n: int) -> float:
+    """Return the visible difference of so many replications in standard errors, 2.8 for many."""
+    from scipy.optimize import brentq
+    from scipy.stats import nct, t
 
-    return float(ndtri(1 - LEVEL / 2) + ndtri(POWER))
+    critical = t.ppf(1 - LEVEL / 2, n - 1)
+    return float(brentq(lambda shift: nct.sf(critical, n - 1, shift) - POWER, 0.0, 3 * critical))

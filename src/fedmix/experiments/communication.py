@@ -48,6 +48,7 @@ def run(
         fits = [
             replace(method, parameters={**method.parameters, "max_rounds": stop})
             for stop in setting.stops
+            if stop or "integer >= 0" in method.kind.constraints["max_rounds"]
         ]
     fitted = [fit.fit(train, known) for fit in fits]
     truth = problem["means"][: setting.n_clients - setting.n_contaminated]

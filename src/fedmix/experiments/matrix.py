@@ -48,6 +48,7 @@ def run(
         **known_numbers(setting.n_components, classes_of_clients(problem, data)),
         "max_rounds": setting.max_rounds,
         "tol": setting.tol,
+        "step_size": setting.step_size,
         "random_state": streams.integer(f"method {method.estimator}"),
         "starts": {"mixtures": (initial["weights"], initial["means"])},
     }

@@ -14,7 +14,8 @@ class Settings(federation.Settings):
     """Those of `federation`; `max_rounds` and `tol` are left out of account."""
 
     stops: Annotated[list[Number], Field(min_length=2)]
-    """Rounds, ascending, after which a method that iterates is looked at."""
+    """Rounds, ascending, after which a method that iterates is looked at; after 0 it is the start,
+    which a method is not asked for that has no fit of none."""
 
 
 METRICS = {

@@ -17,6 +17,8 @@ class Settings(real_clustering.Settings):
     """Rounds after which a method stops."""
     tol: Annotated[float, Field(ge=0)]
     """A method stops when no parameter moves by more."""
+    step_size: Positive = 1.0
+    """Of gradient EM: a round goes this, times a component's weight, of the way to the M-step."""
     final_radius_scale: Annotated[list[Positive], Field(min_length=1)]
     """Candidates for the final radius of methods that merge clusters, chosen without labels."""
 
