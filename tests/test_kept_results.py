@@ -20,6 +20,8 @@ from fedmix.storage import sha256_of
 
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "docs" / "reproduction"
+# Defined otherwise since the kept run; the next one will have them again.
+CHANGED = {"beyond_communication": "looks at the start too, and tries more radii"}
 
 
 def kept_fits():
@@ -58,6 +60,8 @@ def embedded(tmp_path_factory):
 
 @pytest.mark.parametrize(("fit", "scores"), kept_fits(), ids=lambda x: x.get("study", ""))
 def test_a_kept_result_is_computed_again(fit, scores, embedded, request):
+    if fit["study"] in CHANGED:
+        pytest.skip(CHANGED[fit["study"]])
     plan = request_of(scores["preset"].iloc[0])
     [setting] = [
         s
