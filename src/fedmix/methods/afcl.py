@@ -34,9 +34,9 @@ class AFCL(CentroidClustering):
         seeds (FedGEM's Appendix D.3).
     training : {"competition", "none"}, default="competition"
         AFCL's own algorithm, on features scaled to [0, 1]; or FedGEM's published re-implementation,
-        which never trains: the clients' k-means++ seeds are the centres. They are drawn plainly, one
-        candidate each: so AFCL's ARI on MNIST in FedGEM's Table 1 comes out (.038), which it does
-        not with scikit-learn's several candidates (.033).
+        which never trains: the clients' k-means++ seeds are the centres. They are drawn plainly,
+        one candidate each: so AFCL's ARI on MNIST in FedGEM's Table 1 comes out (.038), which it
+        does not with scikit-learn's several candidates (.033).
     max_rounds : int, default=100
         Rounds at most; the authors' program has 100.
     step : float, default=0.001
