@@ -7,9 +7,7 @@ a history for it.
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +16,10 @@ from fedmix.clients import Clients
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.federation import initial_values, known_of, make_problem
 from fedmix.experiments.settings.communication import Settings
+from fedmix.methods.base import FederatedEstimator, all_constraints
+from fedmix.methods.constraints import violation
 from fedmix.metrics.matching import bottleneck
 from fedmix.streams import Streams
-
-if TYPE_CHECKING:
-    from fedmix.methods.base import FederatedEstimator
 
 __all__ = ["initial_values", "make_problem", "run"]
 
@@ -43,14 +40,7 @@ def run(
     train = Clients(problem["train"], problem["train_offsets"])
     components = [setting.n_components] * setting.n_clients
     known = known_of(method, setting, train, components, initial, streams) | {"tol": 0.0}
-    fits = [method]
-    if "max_rounds" in inspect.signature(method.kind).parameters:
-        fits = [
-            replace(method, parameters={**method.parameters, "max_rounds": stop})
-            for stop in setting.stops
-            if stop or "integer >= 0" in method.kind.constraints["max_rounds"]
-        ]
-    fitted = [fit.fit(train, known) for fit in fits]
+    fitted = [fit.fit(train, known) for fit in _shorter(method, setting.stops)]
     truth = problem["means"][: setting.n_clients - setting.n_contaminated]
     errors = np.array([_means_error(own, truth) for own in fitted])
     floats = np.array([sum(own.communication_.values()) for own in fitted], dtype=float)
@@ -66,6 +56,18 @@ def run(
         "floats": _held(floats, rounds),
     }
     return Outcome.of(fitted[-1], metrics, by_round)
+
+
+def _shorter(method: Method, stops: list[int]) -> list[Method]:
+    """Return a method that iterates once for each number of rounds that it takes."""
+    allowed = all_constraints(method.kind).get("max_rounds")
+    if allowed is None:
+        return [method]
+    return [
+        replace(method, parameters={**method.parameters, "max_rounds": stop})
+        for stop in stops
+        if not violation(method.name, "max_rounds", stop, allowed)
+    ]
 
 
 def _held(values: NDArray, rounds: NDArray[np.int64]) -> NDArray:
