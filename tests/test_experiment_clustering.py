@@ -17,8 +17,10 @@ SETTING = {
     "train_fraction": 0.7,
     "spared_classes": 0,
     "partition": "dealt",
+    "clusters": "own_estimate",
     "v": [0.1, 1.0],
 }
+COUNTED = ("own_estimate", "of_test_points")
 SIMULATION = {
     "n_clients": 3,
     "n_components": 4,
@@ -108,6 +110,21 @@ def test_a_radius_that_merges_everything_is_not_chosen(data):
 def test_same_streams_same_outcome(data):
     method = Method("FedGEM", "FedGEM", {})
     assert outcome(method, data) == outcome(method, data)
+
+
+def test_components_in_use_or_those_of_test_points_are_counted(data):
+    method = Method("AFCL", "AFCL", {"training": "none"})
+    few = SimpleNamespace(features=data.features[:40], labels=data.labels[:40])
+    found = {c: outcome(method, few, clusters=c).metrics["n_clusters"] for c in COUNTED}
+    assert found["own_estimate"] == outcome_seeds(few)
+    assert found["of_test_points"] < found["own_estimate"]
+
+
+def outcome_seeds(data):
+    """Return the sum of the clients' numbers of classes: AFCL's seeds."""
+    setting = federated_clustering.Settings(**SETTING)
+    problem = federated_clustering.make_problem(setting, data, Streams("study", "setting", 0))
+    return problem["components_per_client"].sum()
 
 
 def test_unknown_partition_is_refused(data):

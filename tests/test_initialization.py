@@ -7,7 +7,12 @@ from fedmix import Clients
 from fedmix.errors import ConfigurationError
 from fedmix.families import Sample
 from fedmix.initialization import INITIALIZATIONS, aligned_initial_values, initialize
-from fedmix.initialization.local_fits import regular_factor, shared_covariance_em, shared_noise_em
+from fedmix.initialization.local_fits import (
+    own_noise_em,
+    regular_factor,
+    shared_covariance_em,
+    shared_noise_em,
+)
 from fedmix.initialization.strategies import ward_labels
 from fedmix.metrics import estimation_error
 
@@ -47,6 +52,25 @@ def test_separated_regressions_are_found():
     _, means = initialize(clients, 3, "regression10", "regression")
     truth = np.full((2, 3), 1 / 3), np.tile(CENTRES, (2, 1, 1))
     assert estimation_error(truth[0], means, *truth)[1] < 0.2
+
+
+def test_regressions_with_a_noise_of_their_own_are_found():
+    generator = np.random.default_rng(3)
+    noise, labels = np.array([0.1, 2.0]), np.arange(600) % 2
+    truth = np.array([[3.0, 1.0, 0.0], [1.0, -2.0, 2.0]])
+    x = generator.normal(size=(600, 3))
+    y = (x * truth[labels]).sum(axis=1) + noise[labels] * generator.normal(size=600)
+    client = Clients.from_arrays([x], [y])
+    weights, coefficients = own_noise_em(client, truth + 0.3, 4.0)
+    np.testing.assert_allclose(coefficients[0], truth[0], atol=0.03)
+    np.testing.assert_allclose(coefficients[1], truth[1], atol=0.5)
+    np.testing.assert_allclose(weights, 0.5, atol=0.05)
+
+
+def test_a_regression_without_noise_is_a_singularity():
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    client = Clients.from_arrays([x], [x[:, 0]])
+    assert own_noise_em(client, np.array([[1.0, 0.0], [0.5, 0.5]]), 1.0) is None
 
 
 @pytest.mark.parametrize(("family", "name"), STRATEGIES)

@@ -33,6 +33,14 @@ def test_clusters_in_common_are_counted_once():
     assert separate.n_clusters_ == 4
 
 
+def test_a_client_s_clusters_can_be_kept_apart():
+    kept = {"final_radius_scale": 1e9, "random_state": 0}
+    assert LocalKMeans(2, **kept).fit(two_clients()).n_clusters_ == 1
+    apart = LocalKMeans(2, one_component_per_client=True, **kept).fit(two_clients())
+    assert apart.n_clusters_ == 2
+    assert all(len(set(own)) == 2 for own in apart.superclusters_)
+
+
 def test_labels_are_local_and_clusters_global():
     clients = two_clients()
     model = LocalKMeans(2, random_state=0).fit(clients)

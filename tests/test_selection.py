@@ -39,6 +39,14 @@ def test_the_table_has_a_row_a_candidate_in_their_order_and_gains_over_the_first
     assert chosen.best_estimator is None
 
 
+def test_one_cluster_is_stable_and_not_chosen():
+    grid = {"n_components": [1, 2]}
+    chosen = selection.choose(methods.CentralGMM(), blobs(), grid, "stability", refit=False)
+    assert chosen.scores["score"].iloc[0] == 0.0
+    assert chosen.scores["n_undefined"].iloc[0] > 0
+    assert chosen.best_parameters == {"n_components": 2}
+
+
 def test_of_candidates_that_tie_the_first_is_chosen():
     for order in ([100, 90], [90, 100]):
         chosen = selection.choose(methods.CentralGMM(3), blobs(), {"max_iter": order})

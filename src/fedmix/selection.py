@@ -339,10 +339,14 @@ def _silhouettes(estimator: FederatedEstimator, seen: Clients, held: Clients) ->
 def _agreements(estimator: FederatedEstimator, seen: Clients, held: Clients) -> list[float]:
     """Return how far two fits agree on each client's points held out: the one saw them alone."""
     without, within = clone(estimator).fit(seen).predict(held), estimator.fit(held).predict(held)
-    return [
-        adjusted_rand_index(a, b) if len(a) else np.nan
-        for a, b in zip(without, within, strict=True)
-    ]
+    return [_agreement(a, b) for a, b in zip(without, within, strict=True)]
+
+
+def _agreement(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
+    """Return how far two labellings agree; NaN where both are of one cluster, or of no point."""
+    if max(len(np.unique(one)), len(np.unique(other))) < 2:
+        return np.nan
+    return adjusted_rand_index(one, other)
 
 
 def typical_deviation(clients: Clients) -> float:

@@ -85,7 +85,7 @@ def run(
     known["random_state"] = streams.integer(f"method {method.estimator}")
     estimator, chosen = fit_method(method, train, known, setting.v)
     labels = test.split(data.labels[problem["test"]])
-    return Outcome.of(estimator, score(estimator, test, labels) | chosen)
+    return Outcome.of(estimator, score(estimator, test, labels, setting.clusters) | chosen)
 
 
 def known_numbers(n_clusters: int, components_per_client: Sequence[int] | IntArray) -> dict:
@@ -165,19 +165,24 @@ def choose_scale(
 
 
 def score(
-    estimator: FederatedEstimator, test: Clients, labels: Sequence[IntArray]
+    estimator: FederatedEstimator,
+    test: Clients,
+    labels: Sequence[IntArray],
+    clusters: str = "own_estimate",
 ) -> dict[str, float]:
     """Score a fitted method by one score of all points and by the mean over clients.
 
     The pooled scores take labels that mean the same at every client; a method whose clients keep
-    components of their own is asked for those by ``predict_clusters``. The number of clusters is
-    the method's estimate if it has such, else that of the clusters which test points fall into.
+    components of their own is asked for those by ``predict_clusters``, and for its own estimate of
+    the number of clusters. ``clusters`` says what counts elsewhere: see
+    :class:`fedmix.experiments.settings.federated_clustering.Settings`.
     """
     own = estimator.predict(test)
-    if hasattr(estimator, "predict_clusters"):
-        together, n_clusters = estimator.predict_clusters(test), estimator.n_clusters_
-    else:
-        together, n_clusters = own, len(np.unique(np.concatenate(own)))
+    has_own = hasattr(estimator, "predict_clusters")
+    together = estimator.predict_clusters(test) if has_own else own
+    n_clusters = len(np.unique(np.concatenate(own)))
+    if has_own or clusters == "own_estimate":
+        n_clusters = getattr(estimator, "n_clusters_", n_clusters)
     return (
         pooled_scores(test, labels, together)
         | per_client_scores(test, labels, own)

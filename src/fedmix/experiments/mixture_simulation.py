@@ -7,6 +7,8 @@ Settings: ``model``, ``h``, ``n_clients``, ``n_points``, ``outlier`` (a mapping 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
@@ -68,7 +70,13 @@ def run(
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method; errors are the largest over the good clients."""
+    """Fit one method; errors are the largest over the good clients.
+
+    A method whose ``init`` is configured as None runs the setting's strategy itself.
+    """
+    strategy = setting.initialization.of(setting.model)
+    if method.parameters.get("init", strategy) is None:
+        method = replace(method, parameters={**method.parameters, "init": strategy})
     known = {
         "n_components": len(CENTRES),
         "family": setting.model,

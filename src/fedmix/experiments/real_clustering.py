@@ -153,6 +153,8 @@ def _rows_of_clients(
     setting: Settings, data: Dataset, rng: np.random.Generator
 ) -> list[np.ndarray]:
     if setting.partition == "uniform":
+        if setting.assignment is not None:
+            rng = Streams("assignment", setting.dataset, setting.assignment).generator("partition")
         return uniform(len(data.features), setting.n_clients, rng)
     assert data.groups is not None  # as the registry promised when the run was planned
     return by_group(data.groups)

@@ -42,6 +42,7 @@ INITIALIZATIONS: dict[str, dict[str, Callable]] = {
     "regression": {
         "regression": strategies.regressions,
         "regression10": strategies.best_of_ten_regressions,
+        "mixreg": strategies.regressions_with_own_noise,
     },
 }
 

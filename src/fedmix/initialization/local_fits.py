@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fedmix import families
 from fedmix.clients import Clients
-from fedmix.families import Sample, Statistics
+from fedmix.families import Sample, Statistics, log_sum
 from fedmix.families.base import symmetric
 
 FloatArray = NDArray[np.float64]
@@ -163,6 +163,46 @@ def shared_noise_em(
             break
         previous = log_likelihood
     return weights[0], coefficients, log_likelihood
+
+
+def own_noise_em(
+    client: Clients, coefficients: FloatArray, variance: float
+) -> tuple[FloatArray, FloatArray] | None:
+    """Run EM for regressions with a noise variance each, from coefficients (R, d).
+
+    It ends once no parameter moves by 1e-6, or after 1,000 steps.
+
+    Returns
+    -------
+    weights : ndarray of shape (R,)
+    coefficients : ndarray of shape (R, d)
+        None instead of both at a singularity: a component has lost its noise, or all but d points.
+    """
+    x, y = client[0], client.responses_of(0)
+    n_components, d = coefficients.shape
+    tiny = np.finfo(np.float64).eps
+    weights, variances = np.full(n_components, 1.0 / n_components), np.full(n_components, variance)
+    for _ in range(1000):
+        squares = np.square(y[:, None] - x @ coefficients.T)
+        joint = np.log(weights) - 0.5 * (np.log(variances) + squares / variances)
+        shares = np.exp(joint - log_sum(joint)[:, None])
+        if ((shares > tiny).sum(axis=0) <= d).any():
+            return None
+        weighted = x.T * shares.T[:, None]
+        try:
+            fitted = np.linalg.solve(weighted @ x, (weighted @ y)[..., None])[..., 0]
+        except np.linalg.LinAlgError:
+            return None
+        squares = np.square(y[:, None] - x @ fitted.T)
+        masses = shares.sum(axis=0)
+        own = (shares * squares).sum(axis=0) / masses
+        if not (own >= tiny).all():
+            return None
+        after, before = (fitted, own, masses / len(y)), (coefficients, variances, weights)
+        coefficients, variances, weights = after
+        if all(np.abs(a - b).max() < 1e-6 for a, b in zip(after, before, strict=True)):
+            break
+    return weights, coefficients
 
 
 def _explained(statistics: Statistics, start: FloatArray, fitted: FloatArray) -> float:

@@ -18,6 +18,7 @@ from fedmix.clients import Clients
 from fedmix.families import Sample
 from fedmix.initialization.local_fits import (
     in_turn,
+    own_noise_em,
     shared_covariance_em,
     shared_noise_em,
     unit_scale_em,
@@ -126,6 +127,26 @@ def best_of_ten_regressions(
     """EM for a mixture of regressions from ten random starts; the likeliest result counts."""
     fits = [_regression_em(client, n_components, generator) for _ in range(10)]
     return max(fits, key=lambda fit: fit[2])[:2]
+
+
+def regressions_with_own_noise(
+    client: Clients, n_components: int, generator: np.random.Generator
+) -> Fit:
+    """EM for regressions with a noise variance each, started around the pooled least squares.
+
+    What the R package mixreg does by default: each coefficient starts at the pooled one plus normal
+    noise with a standard deviation of .3 of its size; a singularity has the fit start again, five
+    times at most. (It then gives up; here the variances are made one.)
+    """
+    x, y = client[0], client.responses_of(0)
+    pooled, _, rank, _ = np.linalg.lstsq(x, y, rcond=None)
+    variance = np.square(y - x @ pooled).sum() / max(len(y) - rank, 1)
+    for _ in range(6 if variance > 0 else 0):
+        noise = generator.normal(size=(n_components, len(pooled)))
+        fit = own_noise_em(client, pooled + 0.3 * np.abs(pooled) * noise, variance)
+        if fit is not None:
+            return fit
+    return regressions(client, n_components, generator)
 
 
 def _identity_em(client: Clients, centres: FloatArray) -> tuple[FloatArray, FloatArray, float]:

@@ -37,6 +37,8 @@ class LocalKMeans(FederatedEstimator):
         looking for.
     final_radius_scale : float, default=1.0
         v of FedGEM's final merge; its default there.
+    one_component_per_client : bool, default=False
+        Whether a merged cluster holds at most one of a client, as in FedGEM's published program.
     n_init : int, default=10
         Restarts of k-means, of which the best counts; long scikit-learn's own default.
     random_state : int, Generator or None, default=0
@@ -60,6 +62,7 @@ class LocalKMeans(FederatedEstimator):
     constraints: ClassVar[Constraints] = {
         "components_per_client": ["integer >= 1", "integers >= 1"],
         "final_radius_scale": ["number >= 0"],
+        "one_component_per_client": ["boolean"],
         "n_init": ["integer >= 1"],
     }
 
@@ -67,11 +70,13 @@ class LocalKMeans(FederatedEstimator):
         self,
         components_per_client: int | Sequence[int] = 2,
         final_radius_scale: float = 1.0,
+        one_component_per_client: bool = False,
         n_init: int = 10,
         random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.components_per_client = components_per_client
         self.final_radius_scale = final_radius_scale
+        self.one_component_per_client = one_component_per_client
         self.n_init = n_init
         self.random_state = random_state
 
@@ -86,7 +91,8 @@ class LocalKMeans(FederatedEstimator):
             offsets=offsets_of(n_components),
         )
         radii = final_radii(mixtures, clients.sizes, self.final_radius_scale)
-        merged, labels = Server().merge(mixtures.means, radii, mixtures.client)
+        server = Server(one_component_per_client=self.one_component_per_client)
+        merged, labels = server.merge(mixtures.means, radii, mixtures.client)
         self.superclusters_ = mixtures.split(labels)
         self.cluster_centers_ = merged[np.unique(labels, return_index=True)[1]]
         self.n_clusters_ = len(self.cluster_centers_)

@@ -83,8 +83,16 @@ def _listed(names: Sequence[str]) -> str:
 
 def best_explained(cells: pd.DataFrame) -> list[str]:
     """Say what stands in bold, if anything does."""
-    bold = "In bold: the best, and what a paired test cannot tell from it (99 % interval)."
+    best = f"the best{_of_one_metric(cells)}"
+    bold = f"In bold: {best}, and what a paired test cannot tell from it (99 % interval)."
     return [bold] if (cells["best"] != "").any() else []
+
+
+def _of_one_metric(cells: pd.DataFrame) -> str:
+    """Say that methods are compared within a metric, where each has one but not all the same."""
+    by_method = cells.groupby("method")["metric"].nunique()
+    mixed = (by_method == 1).all() and cells["metric"].nunique() > 1
+    return " of those scored by the same metric" if mixed else ""
 
 
 def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> str:
@@ -130,6 +138,6 @@ def power(cells: pd.DataFrame, direction: str, difference: str) -> str:
     most = "no number" if needed[-1] == inf else f"{needed[-1]:,.0f}"
     return (
         f"These replications show differences of {visible:.2g} and more between the best printed "
-        f"method and the next ({test}). The printed differences would need "
+        f"method and the next{_of_one_metric(cells)} ({test}). The printed differences would need "
         f"{median(needed):,.0f} replications (median; from {needed[0]:,.0f} to {most})."
     )

@@ -32,6 +32,9 @@ class Settings(DataSettings):
     """Share of the points that is for training; the others are for testing."""
     spared_classes: Number
     """A client holds at most K less this many classes."""
+    clusters: Literal["own_estimate", "of_test_points"]
+    """Which clusters are counted of a method whose labels mean the same at every client: those that
+    it has found itself, or those that test points fall into."""
     v: FinalRadius
     """Constant of the final radius, or candidates for 3-fold cross-validation on the silhouette."""
 

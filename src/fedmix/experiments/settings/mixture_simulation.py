@@ -53,7 +53,7 @@ class Outliers(ByModel):
     regression: RegressionOutlier
 
 
-RegressionStart = Literal["regression", "regression10"]
+RegressionStart = Literal["regression", "regression10", "mixreg"]
 #: All strategies of :mod:`fedmix.initialization`.
 STRATEGIES = (*get_args(GaussianStart), *get_args(RegressionStart))
 

@@ -21,6 +21,9 @@ class Settings(DataSettings):
 
     partition: Literal["group", "uniform"]
     """Who holds which points: the data set's own groups, or clients at random."""
+    assignment: Number | None = None
+    """Which draw of clients it is with `uniform`, the same in every replication and setting of a
+    data set; by default each replication draws its own."""
     n_clients: Count
     """K. With `group` the number of groups."""
     n_contaminated: Number
