@@ -17,7 +17,6 @@ SETTING = {
     "train_fraction": 0.7,
     "spared_classes": 0,
     "partition": "dealt",
-    "clusters": "own_estimate",
     "v": [0.1, 1.0],
 }
 COUNTED = ("own_estimate", "of_test_points")

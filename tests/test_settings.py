@@ -68,7 +68,7 @@ def test_an_unknown_experiment_names_the_nearest():
 )
 def test_a_radius_is_a_positive_number_or_several(value):
     values = {"dataset": "d", "embedding": "raw", "partition": "dealt", "n_clients": 2}
-    values |= {"train_fraction": 0.5, "spared_classes": 0, "clusters": "own_estimate"}
+    values |= {"train_fraction": 0.5, "spared_classes": 0}
     federated_clustering.Settings(**values, v=2)
     federated_clustering.Settings(**values, v=[0.5, 2])
     with pytest.raises(ValidationError):

@@ -32,7 +32,7 @@ class Settings(DataSettings):
     """Share of the points that is for training; the others are for testing."""
     spared_classes: Number
     """A client holds at most K less this many classes."""
-    clusters: Literal["own_estimate", "of_test_points"]
+    clusters: Literal["own_estimate", "of_test_points"] = "own_estimate"
     """Which clusters are counted of a method whose labels mean the same at every client: those that
     it has found itself, or those that test points fall into."""
     v: FinalRadius
