@@ -60,7 +60,8 @@ def test_parts_of_a_table_are_held_against_their_own_cells():
 
 def test_a_choice_of_the_data_set_and_one_of_the_features_need_all_their_pairs():
     own = search_of("fedgem_benchmark", "paper")
-    both = [(d, e) for d in ("abalone", "abalone_seven_bins", "abalone_as_written") for e in ("raw", "standardized")]
+    names = ("abalone", "abalone_seven_bins", "abalone_as_written")
+    both = [(d, e) for d in names for e in ("raw", "standardized")]
     assert own.data("abalone") == both
     assert own.data("frog_b") == [("frog_b", "raw"), ("frog_b", "standardized")]
     assert search_of("fedgrem_simulation", "paper").data("fedgrem_table5") == []
