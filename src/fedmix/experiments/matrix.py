@@ -3,7 +3,8 @@
 Data, clients, contamination and shared initial values are those of
 :mod:`fedmix.experiments.real_clustering`; methods that take ``max_rounds`` or ``tol`` are told it.
 What a method must have tuned is chosen without labels: FedGrEM's penalty by held-out likelihood;
-the final radius of a method that merges by cross-validation on the silhouette.
+the final radius of a method that merges by cross-validation on the silhouette. Both are medians
+over clients, which contaminated ones cannot carry away.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from numpy.typing import NDArray
 
 from fedmix.clients import Clients
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.federated_clustering import choose_scale, known_numbers
+from fedmix.experiments.federated_clustering import known_numbers
 from fedmix.experiments.real_clustering import clients_of, initial_values, make_problem
 from fedmix.experiments.settings.matrix import Settings
+from fedmix.initialization import initialize
 from fedmix.metrics.clustering import per_client_scores, pooled_scores
 from fedmix.metrics.mixture import misclustering
-from fedmix.selection import choose_penalty
+from fedmix.selection import choose, choose_penalty
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -53,10 +55,24 @@ def run(
         "starts": {"mixtures": (initial["weights"], initial["means"])},
     }
     known |= tuned(method, train, known, setting.final_radius_scale, setting.initialization)
+    if method.kind.starts_from == "means":
+        seed = streams.integer("initial values")
+        components = known["components_per_client"]
+        known["starts"] = {"means": own_means(train, components, setting.initialization, seed)}
     estimator = method.fit(train, known)
     good = np.setdiff1d(np.arange(len(test)), problem["contaminated"])
     labels = test.split(data.labels[problem["test"]])
     return Outcome.of(estimator, score(estimator, test, labels, good))
+
+
+def own_means(
+    train: Clients, components_per_client: Sequence[int], strategy: str, seed: int
+) -> list[NDArray[np.float64]]:
+    """Return the means (K_g, d) of each client's own fit, as the shared start but with K_g."""
+    fits = {
+        k: initialize(train, k, strategy, random_state=seed)[1] for k in set(components_per_client)
+    }
+    return [fits[k][g] for g, k in enumerate(components_per_client)]
 
 
 def score(
@@ -111,8 +127,16 @@ def tuned(
         seen what is held out.
     """
     if "final_radius_scale" in method.open_choices:
-        chosen = choose_scale(method, train, known, radius_scales)
-        return {"final_radius_scale": chosen["final_radius_scale"]}
+        candidates = {"final_radius_scale": list(radius_scales)}
+        chosen = choose(
+            method.build(known),
+            train,
+            candidates,
+            criterion="silhouette",
+            refit=False,
+            random_state=known["random_state"],
+        )
+        return dict(chosen.best_parameters)
     if "penalty_scale" in method.open_choices:
         own_start = method.build(known).set_params(init=initialization)
         return {"penalty_scale": choose_penalty(own_start, train)}
