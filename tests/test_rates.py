@@ -57,6 +57,7 @@ def test_a_federation_is_told_by_gain_harm_and_worst_decile():
     found = federation_gain([0.1, 0.2, 0.3, 0.4], [0.2, 0.2, 0.2, 0.5])
     assert found["gain"] == pytest.approx(0.025)
     assert found["harmed"] == 0.25
+    assert federation_gain([0.1, 0.2, 0.3, 0.4], [0.2, 0.2, 0.2, 0.5], 0.2)["harmed"] == 0.0
     assert found["worst_decile"] == pytest.approx(np.quantile([0.1, 0, -0.1, 0.1], 0.1))
     with pytest.raises(DataError, match="one a client"):
         federation_gain([0.1], [0.1, 0.2])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fedmix.clients import Clients
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.federated_clustering import known_numbers
-from fedmix.experiments.matrix import tuned
+from fedmix.experiments.matrix import starts_of, tuned
 from fedmix.experiments.real_clustering import shared_start
 from fedmix.experiments.settings.federation import Settings
 from fedmix.experiments.settings.federation_data import Settings as OnData
@@ -26,6 +26,8 @@ from fedmix.simulate.mixtures import draw_points, draw_truth
 from fedmix.streams import Streams
 
 Arrays = dict[str, np.ndarray]
+
+_NOTICED = 0.01  # of the points: test points are too few for less
 
 
 def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
@@ -85,20 +87,16 @@ def known_of(
     streams: Streams,
 ) -> dict[str, Any]:
     """Return what a method may be told, and what was chosen for it."""
-    weights, means = initial["weights"], initial["means"]
+    scales, start = setting.final_radius_scale, setting.initialization
     known = {
         **known_numbers(setting.n_components, components_per_client),
-        "starts": {
-            "mixtures": (weights, means),
-            # A client's own components are the first K_g.
-            "means": [own[:k] for own, k in zip(means, components_per_client, strict=True)],
-        },
         "max_rounds": setting.max_rounds,
         "tol": setting.tol,
         "random_state": streams.integer(f"method {method.estimator}"),
     }
-    scales, start = setting.final_radius_scale, setting.initialization
-    return known | tuned(method, train, known, scales, start)
+    known |= tuned(method, train, known, scales, start)
+    known["starts"] = starts_of(method, train, initial, components_per_client, start, streams)
+    return known
 
 
 def compare_with_alone(
@@ -133,19 +131,20 @@ def compare_with_alone(
     metrics = {
         "misclustering": float(np.mean(together)),
         "misclustering_alone": float(np.mean(alone)),
-        **federation_gain(together, alone),
+        **federation_gain(together, alone, _NOTICED),
     }
     return Outcome.of(estimator, metrics)
 
 
 def _known_of_client(known: Mapping[str, Any], k: int) -> dict[str, Any]:
     """Return what a client knows that has no others."""
-    weights, means = known["starts"]["mixtures"]
+    starts = known["starts"]
+    if "means" in starts:
+        own = {"means": starts["means"][k : k + 1]}
+    else:
+        own = {"mixtures": tuple(part[k : k + 1] for part in starts["mixtures"])}
     return {
         **known,
         "components_per_client": [known["components_per_client"][k]],
-        "starts": {
-            "mixtures": (weights[k : k + 1], means[k : k + 1]),
-            "means": [known["starts"]["means"][k]],
-        },
+        "starts": own,
     }

@@ -52,27 +52,35 @@ def run(
         "tol": setting.tol,
         "step_size": setting.step_size,
         "random_state": streams.integer(f"method {method.estimator}"),
-        "starts": {"mixtures": (initial["weights"], initial["means"])},
     }
     known |= tuned(method, train, known, setting.final_radius_scale, setting.initialization)
-    if method.kind.starts_from == "means":
-        seed = streams.integer("initial values")
-        components = known["components_per_client"]
-        known["starts"] = {"means": own_means(train, components, setting.initialization, seed)}
+    components = known["components_per_client"]
+    known["starts"] = starts_of(method, train, initial, components, setting.initialization, streams)
     estimator = method.fit(train, known)
     good = np.setdiff1d(np.arange(len(test)), problem["contaminated"])
     labels = test.split(data.labels[problem["test"]])
     return Outcome.of(estimator, score(estimator, test, labels, good))
 
 
-def own_means(
-    train: Clients, components_per_client: Sequence[int], strategy: str, seed: int
-) -> list[NDArray[np.float64]]:
-    """Return the means (K_g, d) of each client's own fit, as the shared start but with K_g."""
-    fits = {
-        k: initialize(train, k, strategy, random_state=seed)[1] for k in set(components_per_client)
-    }
-    return [fits[k][g] for g, k in enumerate(components_per_client)]
+def starts_of(
+    method: Method,
+    train: Clients,
+    initial: Arrays,
+    components_per_client: Sequence[int],
+    strategy: str,
+    streams: Streams,
+) -> dict[str, Any]:
+    """Return the start that a method takes, by its kind.
+
+    It is the shared one, or, for methods with numbers of components of the clients' own, means
+    (K_g, d) by the same strategy.
+    """
+    if method.kind.starts_from != "means":
+        return {"mixtures": (initial["weights"], initial["means"])}
+    seed = streams.integer("initial values")
+    numbers = set(components_per_client)
+    means = {k: initialize(train, k, strategy, random_state=seed)[1] for k in numbers}
+    return {"means": [means[k][g] for g, k in enumerate(components_per_client)]}
 
 
 def score(

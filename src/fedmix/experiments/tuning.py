@@ -54,6 +54,8 @@ def run(
         "components_per_client": setting.n_components,
         "max_rounds": setting.max_rounds,
         "tol": setting.tol,
+        # Where another parameter is chosen: the default, in the data's own scale.
+        "penalty_scale": 2.0 * typical_deviation(train),
         "random_state": streams.integer(f"method {method.estimator}"),
     }
     shared = {"starts": {"mixtures": (initial["weights"], initial["means"])}}

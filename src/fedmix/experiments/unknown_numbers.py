@@ -43,8 +43,10 @@ def run(
     test = Clients(problem["test"], problem["test_offsets"])
     own, seed = problem["components_per_client"], streams.integer(f"method {method.estimator}")
     true = known_numbers(setting.n_components, own) | {"random_state": seed}
-    estimator, _ = fit_method(method, train, true, setting.v)
     labels = problem["test_labels"]
+    if setting.start == "truth":
+        true["starts"] = {"means": _true_start(test, test.split(labels))}
+    estimator, _ = fit_method(method, train, true, setting.v)
     ari, n_clusters = _score(estimator, test, labels)
     metrics = {
         "ari": ari,
@@ -52,10 +54,19 @@ def run(
         "found": float(n_clusters == setting.n_components),
         **_theorem3(estimator, setting),
     }
-    for name, numbers in _wrong(method, setting, own, streams).items():
+    wrong_numbers = _wrong(method, setting, own, streams) if setting.start == "seeds" else {}
+    for name, numbers in wrong_numbers.items():
         wrong, _ = fit_method(method, train, {**true, **numbers}, setting.v)
         metrics[f"regret_{name}"] = ari - _score(wrong, test, labels)[0]
     return Outcome.of(estimator, metrics)
+
+
+def _true_start(test: Clients, labels: list[NDArray[np.int64]]) -> list[NDArray[np.float64]]:
+    """Return the mean of each cluster that a client has, as its test points have it."""
+    return [
+        np.array([points[own == cluster].mean(axis=0) for cluster in np.unique(own)])
+        for points, own in zip(test, labels, strict=True)
+    ]
 
 
 def _wrong(

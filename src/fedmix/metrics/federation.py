@@ -8,18 +8,23 @@ from numpy.typing import ArrayLike
 from fedmix.errors import DataError
 
 
-def federation_gain(together: ArrayLike, alone: ArrayLike) -> dict[str, float]:
+def federation_gain(
+    together: ArrayLike, alone: ArrayLike, noticed: float = 0.0
+) -> dict[str, float]:
     """Return what a federation brings its clients.
 
     Parameters
     ----------
     together, alone : array-like of shape (K,)
         Each client's error as a member, and that of its own fit without exchange.
+    noticed : float, default=0.0
+        A client is harmed by a rise of its error beyond this. Errors on test points differ by
+        chance: with 0, a client that gains nothing is harmed half of the time.
 
     Returns
     -------
     dict
-        ``gain``, the mean fall of the error; ``harmed``, the share of clients whose error rises;
+        ``gain``, the mean fall of the error; ``harmed``, the share of clients that are harmed;
         ``worst_decile``, the gain that nine clients of ten reach.
 
     Raises
@@ -35,6 +40,6 @@ def federation_gain(together: ArrayLike, alone: ArrayLike) -> dict[str, float]:
     gains = alone - together
     return {
         "gain": float(gains.mean()),
-        "harmed": float(np.mean(gains < 0)),
+        "harmed": float(np.mean(gains < -noticed)),
         "worst_decile": float(np.quantile(gains, 0.1)),
     }

@@ -47,6 +47,6 @@ METRICS = {
     "misclustering": "Mean over good clients of the share of their test points in a wrong cluster.",
     "misclustering_alone": "The same of each client's own fit: same method and start, no exchange.",
     "gain": "The latter less the former.",
-    "harmed": "Share of good clients whose error is larger than alone.",
+    "harmed": "Share of good clients whose error is larger than alone by more than a point.",
     "worst_decile": "The gain that nine good clients of ten reach.",
 }

@@ -13,5 +13,6 @@ METRICS = {
     "coefficient_error": "Mean over good clients of the distance of the coefficients that they use "
     "from their true ones, in units of the true ones' norm.",
     "coefficient_error_alone": "The same of each client's own least squares.",
-    **{name: federation.METRICS[name] for name in ("gain", "harmed", "worst_decile")},
+    **{name: federation.METRICS[name] for name in ("gain", "worst_decile")},
+    "harmed": "Share of good clients whose error is larger than alone.",
 }

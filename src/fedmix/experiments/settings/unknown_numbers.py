@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from fedmix.experiments.settings import cluster_simulation
 
 
 class Settings(cluster_simulation.Settings):
-    """Those of `cluster_simulation`; each method has one start."""
+    """Those of `cluster_simulation`; each method is fitted once."""
+
+    start: Literal["seeds", "truth"] = "seeds"
+    """Where methods start that take means: at seeds of their own, or so near the truth that theory
+    lets them converge, at the means of each client's test points by true cluster. Then no method is
+    told wrong numbers."""
 
 
 METRICS = {
