@@ -61,6 +61,20 @@ def item_input(name):
     return files
 
 
+def draws_behind(*items):
+    """Items of which print and run drew something once, and the study that has other draws."""
+    return {item.name: item.draws for item in items if item.draws in STUDIES}
+
+
+def other_draws(wildcards):
+    """The cells of the study that has other draws of what an item's numbers drew once."""
+    return [
+        f"results/{study}/{setting.folder}/cells.parquet"
+        for study in draws_behind(ITEMS[wildcards.item]).values()
+        for setting in STUDIES[study].settings.values()
+    ]
+
+
 def archived_items():
     """Every table and figure, with the collected results that it is made of."""
     return {

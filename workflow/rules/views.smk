@@ -4,6 +4,7 @@
 rule make_table:
     input:
         cells=item_input("cells"),
+        other_draws=other_draws,
     output:
         f"{SHOWN}/tables/{{item}}.csv",
         report(
@@ -20,7 +21,8 @@ rule make_table:
         "../../environment.yml"
     params:
         item=item_parameters,
-        source=source_hash("fedmix.views.tables"),
+        draws=lambda wildcards: draws_behind(ITEMS[wildcards.item]),
+        source=source_hash("fedmix.views.tables", "fedmix.cells.draws"),
     script:
         "../scripts/make_table.py"
 

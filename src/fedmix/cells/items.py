@@ -73,6 +73,11 @@ class Item:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def draws(self) -> str:
+        """The study that repeats it with other draws, of what print and run drew once; or none."""
+        return self.printed.get("draws", "") if self.judged else ""
+
+    @property
     def metrics(self) -> list[str]:
         """Every metric that it shows of some method."""
         named = (m.values() if isinstance(m, Mapping) else [m] for m in _as_list(self.metric))

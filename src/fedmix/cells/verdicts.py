@@ -1,7 +1,8 @@
 """The rule that holds our number against a printed one: agreement is equivalence.
 
 Absence of a proven difference is no agreement. The 90 % interval of the difference of the means
-(Welch's, of both sides' replications and the rounding in print) decides whether ours agrees
+(Welch's, of both sides' replications, the rounding in print, and what either side drew only once)
+decides whether ours agrees
 closely, agrees, differs or is undecided (:data:`RULES`). Where half the printed spread is less than
 a unit of the last digit, that unit takes its place.
 """
@@ -22,7 +23,7 @@ STAND_IN, NOT_JUDGED, NOT_RUN = "stand-in", "not judged", "not run"
 RULES = {
     AGREES_CLOSELY: "the 90 % interval of the difference lies within a quarter of the printed sd",
     AGREES: "the 90 % interval of the difference lies within half a printed sd",
-    UNDECIDED: "the interval reaches over the edge of half a printed sd: too few replications",
+    UNDECIDED: "the interval reaches over the edge of half a printed sd: too few runs, or draws",
     DIFFERS: "the interval lies outside of half a printed sd",
     STAND_IN: "another data set took the paper's place: nothing can be reproduced",
     NOT_JUDGED: "seconds of another machine and language; operations and floats can be compared",
@@ -31,6 +32,8 @@ RULES = {
 #: From what says most for the paper to what says least; a reader's order.
 VERDICTS = tuple(RULES)
 AGREEING = frozenset({AGREES_CLOSELY, AGREES})
+#: The verdicts of this module's rule.
+JUDGED = AGREEING | {UNDECIDED, DIFFERS}
 #: Margins of equivalence, in printed standard deviations.
 NARROW, WIDE = 0.25, 0.5
 _CONFIDENCE = 0.90
@@ -73,6 +76,7 @@ def compare(
     printed_sd: float,
     printed_replications: int,
     digits: int,
+    draws: tuple[float, int] = (0.0, 2),
 ) -> Comparison:
     """Hold our replications against a printed mean, both in the printed unit.
 
@@ -84,6 +88,9 @@ def compare(
         Theirs.
     digits : int
         Decimals in print: rounding adds a uniform error of variance ``10**(-2 digits) / 12``.
+    draws : tuple of float and int
+        Variance between draws that each side made once for all its replications, none by default,
+        and of how many draws it is.
 
     Returns
     -------
@@ -100,8 +107,10 @@ def compare(
     own = sd**2 / n
     theirs = printed_sd**2 / printed_replications
     rounding = 10.0 ** (-2 * digits) / 12
-    se = sqrt(own + theirs + rounding)
-    half = _student(_degrees_of_freedom((own, n), (theirs, printed_replications))) * se
+    between = 2 * draws[0]
+    se = sqrt(own + theirs + rounding + between)
+    parts = (own, n), (theirs, printed_replications), (between, draws[1])
+    half = _student(_degrees_of_freedom(*parts)) * se
     wide = max(WIDE * printed_sd, 10.0**-digits)
     low, high = difference - half, difference + half
     return Comparison(
@@ -111,7 +120,7 @@ def compare(
         in_sd,
         difference / se,
         *_sd_ratio(sd, n, printed_sd, printed_replications),
-        _needed(sd, theirs + rounding, abs(abs(difference) - wide)),
+        _needed(sd, theirs + rounding + between, abs(abs(difference) - wide)),
         _verdict(low, high, wide, wide * NARROW / WIDE),
     )
 

@@ -51,6 +51,8 @@ def item_errors(
         printed = entries[printed].document.content["printed"]
     elif printed:
         yield from printed_errors(item.part("printed"), entry.paper.key, study, files)
+        if "draws" in printed:
+            yield from _unknown(item.place("printed", "draws"), "study", printed["draws"], studies)
     for key in ("row", "column"):
         yield from _template_errors(item, key, {*study.cell_columns, *printed.get("columns", ())})
     if entry.file == "figures":
