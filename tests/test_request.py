@@ -361,7 +361,10 @@ def test_a_wrong_estimator_or_embedding_is_told(folder):
     [
         (["rerun", "fedgrem_real", "x", "FedGrEM", "0"], "There is no setting 'x'"),
         (["rerun", "fedgrem_rael", "x", "FedGrEM", "0"], "Did you mean 'fedgrem_real'"),
-        (["rerun", "matrix", "as_published.waveform_generated-contaminated0", "FedEM", "0"], "is not there"),
+        (
+            ["rerun", "matrix", "as_published.waveform_generated-contaminated0", "FedEM", "0"],
+            "is not there",
+        ),
         (["status", "--config", "replications=abc"], "the command line (--config): replications"),
         (["status", "--config", "block=[1"], "block: expected integer"),
         (["status", "--config", "partial"], "expected KEY=VALUE"),
