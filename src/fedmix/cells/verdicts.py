@@ -2,9 +2,8 @@
 
 Absence of a proven difference is no agreement. The 90 % interval of the difference of the means
 (Welch's, of both sides' replications, the rounding in print, and what either side drew only once)
-decides whether ours agrees
-closely, agrees, differs or is undecided (:data:`RULES`). Where half the printed spread is less than
-a unit of the last digit, that unit takes its place.
+decides whether ours agrees closely, agrees, differs or is undecided (:data:`RULES`). Where half the
+printed spread is less than a unit of the last digit, that unit takes its place.
 """
 
 from __future__ import annotations
