@@ -2,7 +2,7 @@
 #
 #   snakemake --cores 2                                        the quick preset: minutes, no network
 #   snakemake --cores 8 fedgrem_table1 --config preset=paper   one table at its published size
-#   snakemake --cores 1 status                                 what is done, running and failed
+#   python -m fedmix status                                    what is done, running and failed
 #
 # Data flows one way, a rule module a stage:
 #   raw -> embedded -> run -> collected -> cells -> tables, figures, page
@@ -21,14 +21,14 @@ container: "docker://fedmix/fedmix:0.1.0"
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/progress.smk"
+include: "workflow/rules/outcome.smk"
 include: "workflow/rules/files.smk"
 include: "workflow/rules/parameters.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/embed.smk"
-include: "workflow/rules/run.smk"
 
 
+# What is finished needs no method: an archive, or with partial=true the blocks that are there.
 if config["archive"]:
 
     include: "workflow/rules/unpack.smk"
@@ -38,19 +38,17 @@ else:
     include: "workflow/rules/collect.smk"
 
 
+if not (config["archive"] or config["partial"]):
+
+    include: "workflow/rules/run.smk"
+
+
 include: "workflow/rules/cells.smk"
 include: "workflow/rules/protocol_files.smk"
 include: "workflow/rules/protocols.smk"
 include: "workflow/rules/views.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/targets.smk"
-include: "workflow/rules/status.smk"
-
-
-# A rule's script is code as well: its content reruns the rule, its age and its folder do not.
-for each in workflow.rules:
-    if each.script:
-        each.set_params(script=content_hash(BASE / "workflow" / "scripts", Path(each.script).name))
 
 
 localrules:

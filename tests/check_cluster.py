@@ -15,7 +15,7 @@ import pytest
 
 from pipeline import ROOT, SETTING, Pipeline
 
-BLOCK = f"{SETTING}/PooledEM/0-0.parquet"
+BLOCK = f"{SETTING}/0-0.parquet"
 
 
 def output_of(*command: str) -> str:
@@ -156,7 +156,7 @@ def test_a_cancelled_job_is_submitted_again(cluster, local, started):
 
 
 def test_a_job_out_of_memory_is_retried_with_more(cluster, local, started):
-    too_little = "--set-resources=run_fedgrem_real_1:mem_mb=150 * 3 ** (attempt - 1)"
+    too_little = "--set-resources=run_methods:mem_mb=150 * 3 ** (attempt - 1)"
     _, taken = submit(cluster, started, too_little, BLOCK)
     states, memory = zip(*taken, strict=True)
     print("\n", taken)

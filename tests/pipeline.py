@@ -148,10 +148,11 @@ class Pipeline:
         }
 
     def planned(self, *arguments: str, config: dict | None = None) -> Counter:
-        """Count the jobs that a dry run plans, by rule; those that run methods by ``"run"``."""
+        """Count the jobs that a dry run plans, by rule."""
         output = self.run("--dry-run", *arguments, config=config).stdout
-        rules = re.findall(r"^(?:local)?rule (\w+):", output, flags=re.M)
-        return Counter(re.sub(r"^run_.*_\d+$", "run", rule) for rule in rules)
+        _, _, stats = output.partition("Job stats:\n")
+        counts = re.findall(r"^(\w+) +(\d+)$", stats.partition("\n\n")[0], flags=re.M)
+        return Counter({rule: int(n) for rule, n in counts if rule != "total"})
 
     def results(self) -> dict[str, str]:
         """Return the sha256 of every file that no run changes; cells hold seconds."""
@@ -167,10 +168,7 @@ class Pipeline:
 
     def forget_runs(self) -> None:
         """Delete what the methods of one setting have made, and what follows from it."""
-        for method in METHODS:
-            shutil.rmtree(self.work / SETTING / method)
-        for path in (self.work / SETTING).glob("*.*"):
-            path.unlink()
+        shutil.rmtree(self.work / SETTING)
 
     def fits(self, log: str = "0-0", setting: str = SETTING) -> list[str]:
         """Return the methods that the last job of one setting and block has run."""

@@ -4,12 +4,17 @@ import pytest
 
 from fedmix.configuration import Document
 from fedmix.errors import DataError
-from fedmix.pipeline.actual import against_lines, costs_text, read_actual
-from fedmix.pipeline.costs import SHARED, Cost, Costs, read_costs
-from fedmix.pipeline.forecast import STARTUP, forecast, forecast_lines
+from fedmix.pipeline.costs import SHARED, Cost, Costs, costs_text, read_costs
+from fedmix.pipeline.forecast import (
+    STARTUP,
+    against_lines,
+    benchmark,
+    forecast,
+    forecast_lines,
+    read_actual,
+)
 from fedmix.pipeline.plan import plan_study
 from fedmix.pipeline.request import Request
-from fedmix.pipeline.speed import benchmark
 from fedmix.storage import write_table
 
 KNOWN = Costs(
@@ -37,15 +42,14 @@ def request_of_two_methods(block=10, costs=KNOWN):
 
 def run(results, seconds):
     """Two replications of one setting, whose methods take a second and the given ones."""
-    for setting in ("h0", "h1"):
+    for setting, memory in (("h0", 512.0), ("h1", 64.0)):
+        shared = {"shared_seconds": 0.5, "memory": memory}
         rows = [
-            {"method": name, "replication": r, "cpu_seconds": s, "shared_seconds": 0.5}
+            {"method": name, "replication": r, "cpu_seconds": s, **shared}
             for name, s in (("FedEM", 1.0), ("TGMM", seconds))
             for r in range(2)
         ]
         write_table(results / "study" / setting / "timings.parquet", pd.DataFrame(rows))
-    (results / "study/h0/0-1.benchmark.tsv").write_text("s\tmax_rss\n9\t512.0\n")
-    (results / "study/h1/0-1.benchmark.tsv").write_text("s\tmax_rss\n0.1\tNA\n")
 
 
 def test_a_forecast_counts_methods_what_they_share_and_the_starts_of_jobs():

@@ -14,7 +14,7 @@ from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.choice import left_out
 from fedmix.pipeline.forecast import forecast
-from fedmix.pipeline.plan import replications_of, run_kinds
+from fedmix.pipeline.plan import replications_of
 from fedmix.pipeline.request import embedded_path, read_request
 
 ROOT = Path(__file__).parents[1]
@@ -115,28 +115,12 @@ def test_the_paper_preset_is_few_jobs_that_last_minutes(tmp_path):
     assert starts <= 0.1 * told.hours
 
 
-def test_each_block_of_a_setting_is_run_by_one_rule_alone(tmp_path):
-    request = read_request(ROOT / "config", options(preset="paper"), tmp_path)
-    kinds = run_kinds(request.studies.values()).values()
-    for study in request.studies.values():
-        for setting in study.settings.values():
-            for block in study.blocks(setting):
-                found = [
-                    kind.methods
-                    for kind in kinds
-                    if kind.study == study.name
-                    and setting.folder in kind.settings
-                    and block.name in kind.blocks
-                ]
-                assert found == [block.methods]
-
-
 def test_partial_asks_for_nothing_of_settings_that_never_started(tmp_path):
     chosen = options(preset="quick", partial=True)
     assert not any(
         s.settings for s in read_request(ROOT / "config", chosen, tmp_path).studies.values()
     )
-    started = tmp_path / "results/fedgem_radius/as_coded.nominal-v0.1/FedGEM/0-2.parquet"
+    started = tmp_path / "results/fedgem_radius/as_coded.nominal-v0.1/0-2.parquet"
     started.parent.mkdir(parents=True)
     started.touch()
     request = read_request(ROOT / "config", chosen, tmp_path)
@@ -146,7 +130,7 @@ def test_partial_asks_for_nothing_of_settings_that_never_started(tmp_path):
 
 def test_partial_takes_nothing_whose_embedding_is_not_at_hand(tmp_path):
     setting = "fedgrem_real/paper_like.pendigits-contaminated3"
-    started = tmp_path / "results" / setting / "FedEM/0-19.parquet"
+    started = tmp_path / "results" / setting / "0-19.parquet"
     started.parent.mkdir(parents=True)
     started.touch()
     chosen = options(preset="paper", partial=True)

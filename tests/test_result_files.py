@@ -1,6 +1,5 @@
 """A file of results that is not what its name says is named, with what it holds."""
 
-import shutil
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -12,7 +11,8 @@ from fedmix.data import Dataset, check_embedding
 from fedmix.errors import DataError
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, run_block, tables_of
-from fedmix.pipeline.blocks import COLUMNS, finished_blocks, read_block, read_collected
+from fedmix.pipeline.blocks import COLUMNS, read_blocks, read_collected
+from fedmix.pipeline.plan import finished_blocks
 from fedmix.storage import write_table
 
 FOLDER = "results/study/small.h0"
@@ -42,15 +42,15 @@ def frames(monkeypatch):
 
 @pytest.fixture
 def block(frames, tmp_path):
-    path = tmp_path / FOLDER / "FedEM/0-1.parquet"
+    path = tmp_path / FOLDER / "0-1.parquet"
     write_table(path, frames["results"])
     write_table(path.with_suffix(".timings.parquet"), frames["timings"])
     return path
 
 
 def test_what_the_pipeline_writes_is_read_back(frames, block, tmp_path):
-    pd.testing.assert_frame_equal(read_block(block), frames["results"])
-    assert len(read_block(block.with_suffix(".timings.parquet"))) == 2
+    pd.testing.assert_frame_equal(read_blocks([block], {"FedEM": 2}), frames["results"])
+    assert len(read_blocks([block.with_suffix(".timings.parquet")], {"FedEM": 2})) == 2
     for kind, frame in frames.items():
         assert set(COLUMNS[kind]) <= set(frame)
         path = tmp_path / FOLDER / f"{kind}.parquet"
@@ -71,7 +71,7 @@ def test_what_the_pipeline_writes_is_read_back(frames, block, tmp_path):
             lambda rows: rows.assign(replication=rows["replication"] + 1),
             "it holds FedEM, replications 1, 2, which",
         ),
-        (lambda rows: rows.assign(method="FedGrEM"), "it holds FedGrEM, replications 0, 1"),
+        (lambda rows: rows.assign(method="FedGrEM"), "FedEM lacks replications 0, 1 of 2"),
         (lambda rows: rows.assign(study="other"), "it holds rows of other/small.h0"),
         (lambda rows: rows.assign(variant="default"), "it holds rows of study/h0"),
         (lambda rows: pd.concat([rows, rows]), "it holds FedEM, replication 0 twice"),
@@ -80,32 +80,31 @@ def test_what_the_pipeline_writes_is_read_back(frames, block, tmp_path):
 def test_a_block_with_other_content_is_named_with_what_it_holds(block, frames, change, says):
     write_table(block, change(frames["results"]))
     with pytest.raises(DataError, match=rf"0-1\.parquet: {says}"):
-        read_block(block)
+        read_blocks([block], {"FedEM": 2})
 
 
 def test_blocks_of_any_size_are_found_without_overlap_as_far_as_they_are_wanted(tmp_path):
-    for name in ("0-2", "0-19", "20-39", "3-4", "100-119"):
-        (tmp_path / f"{name}.parquet").touch()
-    assert finished_blocks(tmp_path, 200) == []
     for name in ("0-19", "20-39", "3-4", "100-119"):
-        (tmp_path / f"{name}.timings.parquet").touch()
+        (tmp_path / f"{name}.parquet").touch()
+    (tmp_path / "results.parquet").touch()
+    (tmp_path / "40-41.timings.parquet").touch()
     assert finished_blocks(tmp_path, 200) == ["0-19", "20-39", "100-119"]
     assert finished_blocks(tmp_path, 3) == ["0-19"]
 
 
 def test_a_larger_block_gives_the_replications_that_are_wanted(block):
-    assert set(read_block(block)["replication"]) == {0, 1}
-    assert set(read_block(block, 1)["replication"]) == {0}
+    assert set(read_blocks([block], {"FedEM": 2})["replication"]) == {0, 1}
+    assert set(read_blocks([block], {"FedEM": 1})["replication"]) == {0}
 
 
 def test_a_folder_or_an_empty_file_in_a_blocks_place_is_named(block):
     block.write_bytes(b"")
     with pytest.raises(DataError, match=r"0-1\.parquet is damaged or truncated"):
-        read_block(block)
+        read_blocks([block], {"FedEM": 2})
     block.unlink()
-    shutil.copytree(block.parent, block)
+    block.mkdir()
     with pytest.raises(DataError, match=r"0-1\.parquet is a folder; expected a parquet file"):
-        read_block(block)
+        read_blocks([block], {"FedEM": 2})
 
 
 def test_a_collected_setting_lacks_replications_only_where_this_is_asked_for(frames, tmp_path):

@@ -1,3 +1,5 @@
+import json
+import os
 import signal
 import subprocess
 import sys
@@ -9,14 +11,19 @@ import pytest
 from fedmix.__main__ import main
 from fedmix.configuration import Document
 from fedmix.errors import ConfigurationError
-from fedmix.pipeline.locking import lock_folder
 from fedmix.pipeline.plan import plan_study
 from fedmix.pipeline.request import Request
-from fedmix.pipeline.status import read_status, status_lines
+from fedmix.pipeline.status import (
+    count_outcomes,
+    failed_throughout,
+    read_status,
+    status_lines,
+    summary_lines,
+)
 from fedmix.storage import write_table
 from pipeline import ROOT
 
-CELL = "study/h0/FedEM"
+SETTING = "study/h0"
 
 
 @pytest.fixture
@@ -44,12 +51,10 @@ def request_of_one_method():
 
 
 def finish(workdir, block, statuses=("ok", "ok"), message=""):
-    path = workdir / "results" / CELL / f"{block}.parquet"
-    write_table(path, pd.DataFrame({"status": statuses, "message": message}))
-    write_table(
-        path.with_suffix(".timings.parquet"),
-        pd.DataFrame({"status": statuses, "cpu_seconds": 1800.0}),
-    )
+    path = workdir / "results" / SETTING / f"{block}.parquet"
+    rows = pd.DataFrame({"method": "FedEM", "status": statuses})
+    write_table(path, rows.assign(message=message))
+    write_table(path.with_suffix(".timings.parquet"), rows.assign(cpu_seconds=1800.0))
 
 
 def start(workdir, block, text=""):
@@ -67,27 +72,19 @@ fedmix.errors.DataError: client 3 is empty
 
 def test_nothing_is_done_before_a_run(request_of_one_method, tmp_path):
     [cell] = read_status(request_of_one_method, tmp_path)
-    assert (cell.blocks, cell.done, cell.running, cell.failed) == (3, 0, 0, 0)
+    assert (cell.blocks, cell.done, cell.started, cell.failed) == (3, 0, 0, 0)
     assert cell.hours_used == 0 < cell.hours_left
 
 
-def test_finished_running_and_failed_blocks_are_told_apart(request_of_one_method, tmp_path):
-    lock_folder(tmp_path)  # a run is at work
+def test_finished_started_and_failed_blocks_are_told_apart(request_of_one_method, tmp_path):
     finish(tmp_path, "0-1")
     start(tmp_path, "0-1")
     start(tmp_path, "2-3")
     start(tmp_path, "4-5", FAILURE)
     [cell] = read_status(request_of_one_method, tmp_path)
-    assert (cell.done, cell.running, cell.failed) == (1, 1, 1)
+    assert (cell.done, cell.started, cell.failed) == (1, 1, 1)
     assert cell.message == "DataError: client 3 is empty"
     assert cell.hours_used == 1.0
-
-
-def test_a_block_that_started_and_no_run_at_work_has_been_killed(request_of_one_method, tmp_path):
-    start(tmp_path, "0-1")
-    [cell] = read_status(request_of_one_method, tmp_path)
-    assert (cell.running, cell.failed) == (0, 1)
-    assert "killed, or out of memory" in cell.message
 
 
 def test_replications_that_failed_within_a_block_are_counted(request_of_one_method, tmp_path):
@@ -168,3 +165,85 @@ def test_a_reader_that_stops_reading_ends_a_command_without_a_traceback(tmp_path
         process.stdout.close()  # before a line was written, as `head` does after some
         assert process.stderr.read() == ""
     assert process.returncode == -signal.SIGPIPE
+
+
+@pytest.fixture
+def two_variants():
+    document = {
+        "experiment": "mixture_simulation",
+        "replications": 2,
+        "block": 2,
+        "settings": [{"grid": {"h": [0, 1]}}],
+        "setting_id": "h{h}",
+        "variants": {"as_written": {}, "as_coded": {}},
+        "methods": ["FedEM"],
+    }
+    methods = {"FedEM": {"estimator": "FedEM", "label": "FedEM"}}
+    return plan_study("s", "p", Document(document, (lambda keys: "study.yaml",)), methods)
+
+
+def collect(workdir, setting, statuses, method="FedEM"):
+    rows = pd.DataFrame({"replication": range(len(statuses)), "status": statuses})
+    rows["message"] = [f"{status} {r}" for r, status in enumerate(statuses)]
+    folder = workdir / "results/s" / setting
+    folder.mkdir(parents=True)
+    outcomes = count_outcomes(pd.concat([rows, rows]).assign(method=method))
+    (folder / "outcomes.json").write_text(json.dumps(outcomes))
+
+
+def test_outcomes_count_replications_and_keep_the_first_error():
+    rows = pd.DataFrame(
+        {
+            "method": ["A", "A", "A", "B"],
+            "replication": [0, 0, 1, 0],
+            "status": ["ok", "ok", "error", "diverged"],
+            "message": ["", "", "ValueError: no", "DivergenceError: far"],
+        }
+    )
+    assert count_outcomes(rows) == {
+        "A": {"replications": {"ok": 1, "error": 1}, "error": "ValueError: no"},
+        "B": {"replications": {"diverged": 1}, "error": ""},
+    }
+    assert count_outcomes(pd.DataFrame()) == {}
+
+
+def test_a_method_that_only_raised_errors_in_a_variant_is_named_with_the_first(
+    two_variants, tmp_path
+):
+    collect(tmp_path, "as_written.h0", ["error", "error"])
+    collect(tmp_path, "as_written.h1", ["error", "error"])
+    collect(tmp_path, "as_coded.h0", ["ok", "ok"])
+    [told] = failed_throughout([two_variants], tmp_path)
+    assert told == (
+        "s, variant as_written: every replication of FedEM failed, the first with error 0"
+    )
+
+
+@pytest.mark.parametrize("result", ["ok", "diverged", "timeout"])
+def test_one_result_anywhere_in_the_variant_is_enough(two_variants, tmp_path, result):
+    collect(tmp_path, "as_written.h0", ["error", "error"])
+    collect(tmp_path, "as_written.h1", ["error", result])
+    assert failed_throughout([two_variants], tmp_path) == []
+
+
+def test_nothing_collected_is_no_failure(two_variants, tmp_path):
+    assert failed_throughout([two_variants], tmp_path) == []
+
+
+def test_a_run_ends_with_its_files_and_verdicts(tmp_path):
+    shown = tmp_path / "results/p"
+    made = ["tables/t1.md", "tables/t1.csv", "figures/f.svg", "index.html", "pages/t1.html"]
+    made += ["cells.parquet", "audit/cells.csv", "audit/claims.csv"]
+    for name in ["tables/old.md", *made]:
+        (shown / name).parent.mkdir(parents=True, exist_ok=True)
+        (shown / name).write_text("id,verdict\n1,reproduced\n2,close\n3,reproduced\n")
+    os.utime(shown / "tables/old.md", (1000.0, 1000.0))
+    assert list(summary_lines(shown, 2000.0)) == [
+        f"tables in {shown}/tables: t1",
+        f"figures in {shown}/figures: f",
+        "printed numbers, each in every variant: 2 reproduced, 1 close",
+        "claims: 2 reproduced, 1 close",
+        f"the scorecard, to open: {shown}/index.html",
+        f"behind it, a page for every printed table: {shown}/pages",
+        f"every number, for programs: {shown}/cells.parquet",
+    ]

@@ -10,6 +10,7 @@ from fedmix.storage import (
     atomic_path,
     read_arrays,
     read_table,
+    require_writable,
     write_arrays,
     write_table,
     write_text,
@@ -92,3 +93,21 @@ def test_a_file_is_as_open_as_the_users_umask_says(tmp_path, umask):
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "table.csv").stat().st_mode) == 0o666 & ~umask
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "results").write_text("a file")
+    with pytest.raises(DataError, match=r"results: File exists.*--directory"):
+        require_writable(tmp_path / "results")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
+def test_a_read_only_folder_is_named(tmp_path):
+    tmp_path.chmod(0o555)
+    with pytest.raises(DataError, match="not writable"):
+        require_writable(tmp_path)
+
+
+def test_a_missing_folder_is_made(tmp_path):
+    require_writable(tmp_path / "new" / "results")
+    assert (tmp_path / "new" / "results").is_dir()

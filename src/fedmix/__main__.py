@@ -116,12 +116,16 @@ def _report(request: Request, options: argparse.Namespace) -> Iterable[str]:
 
 
 def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
-    """Return what is foretold or known of a request's costs, in this machine's seconds."""
-    from fedmix.pipeline.actual import against_lines, costs_text, read_actual
-    from fedmix.pipeline.costs import read_costs
-    from fedmix.pipeline.forecast import forecast, forecast_lines
+    """Return what is forecast or known of a request's costs, in this machine's seconds."""
+    from fedmix.pipeline.costs import costs_text, read_costs
+    from fedmix.pipeline.forecast import (
+        against_lines,
+        benchmark,
+        forecast,
+        forecast_lines,
+        read_actual,
+    )
     from fedmix.pipeline.jobs import prepare_process
-    from fedmix.pipeline.speed import benchmark
 
     prepare_process()
     unit = benchmark()

@@ -50,6 +50,27 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def require_writable(folder: str | os.PathLike) -> None:
+    """Make sure that a folder can be made and written to, before a run starts.
+
+    Raises
+    ------
+    DataError
+        If it cannot.
+    """
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        problem = None if os.access(path, os.W_OK | os.X_OK) else "it is not writable"
+    except OSError as error:
+        problem = error.strerror
+    if problem:
+        raise DataError(
+            f"Results cannot be written to {path.absolute()}: {problem}. "
+            "Change its permissions, or run elsewhere: snakemake --directory FOLDER ..."
+        )
+
+
 def sha256_of(path: str | os.PathLike) -> str:
     """Return the sha256 of a file's content in hexadecimal."""
     with open(path, "rb") as stream:

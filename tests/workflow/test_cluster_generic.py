@@ -6,7 +6,7 @@ from pipeline import SETTING
 
 pytestmark = pytest.mark.workflow
 
-BLOCK = f"{SETTING}/LocalEM/0-0.parquet"
+BLOCK = f"{SETTING}/0-0.parquet"
 
 
 def test_a_job_is_submitted_with_its_request_and_gives_the_same_bytes(pipeline, queue):
@@ -15,7 +15,7 @@ def test_a_job_is_submitted_with_its_request_and_gives_the_same_bytes(pipeline, 
     pipeline.submit(queue, BLOCK)
     assert pipeline.results() == expected
     request = (queue / "requests").read_text()
-    assert "-N fedmix.run_fedgrem_real_1" in request
+    assert "-N fedmix.run_methods" in request
     assert "select=1:ncpus=1:mem=2000mb -l walltime=120:00" in request
 
 

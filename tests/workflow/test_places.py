@@ -20,6 +20,6 @@ def test_a_clone_with_its_own_environment_runs_in_any_folder(tmp_path, name):
     libraries = Path(sysconfig.get_path("purelib", vars={"base": environment}))
     (libraries / "outer.pth").write_text(sysconfig.get_path("purelib"))
     pipeline = Pipeline.new(tmp_path / name, environment / "bin" / "python")
-    block = f"{SETTING}/FedGrEM/0-0.parquet"
+    block = f"{SETTING}/0-0.parquet"
     pipeline.run(block)
     assert (pipeline.work / block).exists()

@@ -50,4 +50,4 @@ def test_a_page_of_what_is_there_searches_for_nothing_else(tmp_path):
     empty = Pipeline.new(tmp_path)
     planned = empty.planned("page", "protocols", config={"preset": "quick", "partial": True})
     assert planned["build_page"] == 1
-    assert not {"run", "run_protocols"} & set(planned)
+    assert not {"run_methods", "run_protocols"} & set(planned)

@@ -74,11 +74,11 @@ def test_other_content_remakes_what_follows_from_it(done, file, rules):
     with open(done.project / file, "a", encoding="utf-8") as stream:
         stream.write("\n" if file.endswith("csv") else "\n# changed\n")
     assert rules <= set(done.planned(*TARGETS))
-    assert "run" not in done.planned(*TARGETS)
+    assert "run_methods" not in done.planned(*TARGETS)
 
 
 def test_an_input_of_other_content_remakes_what_follows_from_it(done):
     embedded = done.work / "data/embedded/digits/pca10.npz"
     arrays = read_arrays(embedded)
     write_arrays(embedded, {**arrays, "features": arrays["features"][::-1]})
-    assert done.planned(*TARGETS)["run"] == 2
+    assert done.planned(*TARGETS)["run_methods"] == 2

@@ -1,5 +1,6 @@
 """A run says what it has come to, and nothing goes wrong without a word."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -13,13 +14,12 @@ pytestmark = pytest.mark.workflow
 BROKEN = '\n    def fit(self, *_, **__):\n        raise RuntimeError("broken on purpose")\n'
 
 
-def test_a_run_ends_with_what_it_made_and_counts_the_settings_replications(pipeline):
+def test_a_run_ends_with_what_it_made(pipeline):
     pipeline.forget_runs()
     (pipeline.work / "results/smoke/tables/fedgrem_table1.md").unlink()
     output = pipeline.run("fedgrem_table1").stdout
-    assert f"left] {SETTING.removeprefix('results/')}: 3 of 3 fits done\n" in output
-    assert output.endswith("tables in results/smoke/tables: fedgrem_table1\n")
-    assert "rule run_" not in output
+    assert "\ntables in results/smoke/tables: fedgrem_table1\n" in output
+    assert re.search(r"of \d+ steps \(\d+%\) done", output)
 
 
 def test_a_method_that_fails_throughout_ends_the_run_with_its_error_after_the_table(pipeline):
@@ -29,7 +29,6 @@ def test_a_method_that_fails_throughout_ends_the_run_with_its_error_after_the_ta
     assert failed.returncode != 0
     assert "every replication of FedGrEM failed" in failed.stdout
     assert "the first with RuntimeError: broken on purpose" in failed.stdout
-    assert "3 of 3 fits done, 1 failed" in failed.stdout
     table = pipeline.work / "results/smoke/tables/fedgrem_table1.md"
     assert table.stat().st_mtime > source.stat().st_mtime
 
@@ -37,8 +36,7 @@ def test_a_method_that_fails_throughout_ends_the_run_with_its_error_after_the_ta
 def test_planning_still_tells_every_job(pipeline):
     pipeline.forget_runs()
     output = pipeline.run("--dry-run", f"{SETTING}/results.parquet").stdout
-    assert "rule run_fedgrem_real_1:" in output
-    assert "run_fedgrem_real_1" in output[output.index("Job stats:") :]
+    assert "run_methods" in output[output.index("Job stats:") :]
 
 
 def test_a_finished_run_says_that_nothing_is_to_be_done(pipeline):
@@ -99,4 +97,4 @@ def test_the_page_comes_from_an_archive_and_no_method_runs(pipeline, tmp_path):
     assert "holds a run with replications=1, not 2" in refused.stdout
     pipeline.run("fedgrem_table1", config=made)
     assert (pipeline.work / "results/smoke/tables/fedgrem_table1.md").exists()
-    assert not (pipeline.work / SETTING / "FedGrEM").exists()
+    assert not (pipeline.work / SETTING / "0-0.parquet").exists()

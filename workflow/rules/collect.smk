@@ -20,5 +20,6 @@ rule collect_setting:
         replications=setting_replications,
         printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.frame"),
+        script=script_hash("collect_setting"),
     script:
         "../scripts/collect_setting.py"

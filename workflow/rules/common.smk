@@ -24,15 +24,12 @@ os.environ.setdefault("MALLOC_MMAP_MAX_", "0")
 os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(2**40))
 
 from fedmix import methods as method_registry
+from fedmix.configuration import read_yaml
 from fedmix.data.registry import DatasetEntry, mirror_folder
 from fedmix.errors import ConfigurationError, FedmixError, nearest_names
 from fedmix.pipeline.archive import RUN_OPTIONS, read_options
-from fedmix.pipeline.blocks import finished_blocks
 from fedmix.pipeline.choice import left_out
-from fedmix.pipeline.locking import lock_folder, require_writable
-from fedmix.pipeline.outcome import failed_throughout, summary_lines
-from fedmix.pipeline.plan import RUNTIME, replications_of, run_kinds
-from fedmix.pipeline.progress import Progress
+from fedmix.pipeline.plan import RUNTIME, finished_blocks
 from fedmix.pipeline.provenance import content_hash, source_hash
 from fedmix.pipeline.request import embedded_path, read_request
 from fedmix.views.figures.build import BY_ROUND
@@ -47,12 +44,12 @@ config.update({k: WORDS[v] for k, v in config.items() if isinstance(v, str) and 
 def options_of_archive():
     """What an archive says was run, unless the command line asks for something else."""
     carried = read_options(config["archive"])
-    asked = workflow.config_settings.overwrite_config
+    default = read_yaml(BASE / "config" / "config.yaml")
     for key in RUN_OPTIONS:
-        if key in asked and asked[key] != carried.get(key):
+        if config[key] not in (default.get(key), carried.get(key)):
             raise ConfigurationError(
                 f"{config['archive']} holds a run with {key}={carried.get(key)}, not "
-                f"{asked[key]}: leave {key} out, or run the methods."
+                f"{config[key]}: leave {key} out, or run the methods."
             )
     return carried
 
@@ -70,43 +67,19 @@ except FedmixError as error:
 WHOLE = REQUEST.in_all()
 STUDIES = REQUEST.studies
 ITEMS = REQUEST.items
-RUN_KINDS = run_kinds(STUDIES.values())
 # What people look at is each preset's own; what is run is shared.
 SHOWN = f"results/{config['preset']}"
 
 
 wildcard_constraints:
-    study="[a-z0-9_]+",
+    study="|".join(STUDIES) or "none",
     setting="[^/]+",
-    method="[^/]+",
     block=r"\d+-\d+",
     dataset="[a-z0-9_]+",
     embedding="[a-z0-9_]+",
-    item="|".join(ITEMS),
+    item="|".join(ITEMS) or "none",
 
 
-# Rules that only print: they may run beside a run, and on results that cannot be changed.
-PRINTING_RULES = ("status", "forecast")
-
-
-def prepare_folder():
-    """See that results can be written here and that no other run is doing so."""
-    try:
-        require_writable("results")
-        lock_folder()
-    except FedmixError as error:
-        raise WorkflowError(str(error)) from None
-
-
-def watch_only_what_ends():
-    """Lift Snakemake's own limit of a hundred jobs a second; another limit stays.
-
-    To keep it Snakemake looks at all waiting jobs every second, and once more in each second for
-    every job that has ended: with a hundred waiting, a fifth of a core after seven, and rising.
-    """
-    limiter = workflow.scheduler.job_rate_limiter
-    if limiter and (limiter.max_jobs, limiter.timespan) == (100, 1):
-        workflow.scheduler.job_rate_limiter = None
-
-
+# What a person asks for by name, beside papers, tables and figures.
+TARGETS = ["all", "fetch", "embed", "audit", "page", "protocols", "archive", "reproduction"]
 ITEM_SUFFIXES = {"table": ["csv", "md", "tex", "html"], "figure": ["pdf", "svg", "png", "md"]}

@@ -11,27 +11,17 @@ def embedded_data(wildcards):
     return embedded_path(values) if "dataset" in values else []
 
 
-def block_files(study, setting, suffix):
-    """The files of all blocks of all methods of a setting."""
-    return [
-        f"results/{study.name}/{setting.folder}/{method}/{block}{suffix}"
-        for method in study.methods_of(setting)
-        for block in study.blocks_of(method, setting)
-    ]
-
-
 def setting_files(suffix):
-    """All blocks of a setting; with partial=True those that are there, of whatever size."""
+    """All blocks of a setting; with partial=true those that are there, of whatever size."""
 
     def files(wildcards):
         study, setting = STUDIES[wildcards.study], setting_of(wildcards)
-        if not config["partial"]:
-            return block_files(study, setting, suffix)
-        return [
-            f"results/{study.name}/{setting.folder}/{method}/{block}{suffix}"
-            for method, n in study.replications_in(setting).items()
-            for block in finished_blocks(f"results/{study.name}/{setting.folder}/{method}", n)
-        ]
+        folder = f"results/{study.name}/{setting.folder}"
+        if config["partial"]:
+            blocks = finished_blocks(folder, max(study.replications_in(setting).values()))
+        else:
+            blocks = [block.name for block in study.blocks(setting)]
+        return [f"{folder}/{block}{suffix}" for block in blocks]
 
     return files
 
@@ -115,8 +105,7 @@ def embedding_figures():
 
 def unknown_target(wildcards):
     """Say what was meant, or which preset has it: the last resort for a name that no rule has."""
-    named = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
-    hint = nearest_names(wildcards.target, named)
+    hint = nearest_names(wildcards.target, [*TARGETS, *targets_of(config["preset"])])
     elsewhere = [name for name in preset_names() if wildcards.target in targets_of(name)]
     if elsewhere:
         hint = f"It belongs to --config preset={' or preset='.join(elsewhere)}."

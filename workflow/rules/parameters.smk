@@ -6,6 +6,11 @@
 PRINTED_HASH = content_hash(BASE, "data/published/*/*.csv")
 
 
+def script_hash(name):
+    """Hash of a rule's script: its content reruns the rule, its age and its folder do not."""
+    return content_hash(BASE / "workflow" / "scripts", f"{name}.py")
+
+
 def dataset_sources(wildcards):
     """A data set's registry entry without its embeddings, which do not change the raw data."""
     entry = REQUEST.datasets[wildcards.dataset]
@@ -62,8 +67,13 @@ def experiment_hash(wildcards):
 def methods_of(wildcards):
     """The methods that a job runs, with their parameters there."""
     study, setting = STUDIES[wildcards.study], setting_of(wildcards)
-    block = next(b for b in study.blocks(setting) if b.name == wildcards.block)
-    return [study.method_in(name, setting) for name in block.methods]
+    blocks = {block.name: block.methods for block in study.blocks(setting)}
+    if wildcards.block not in blocks:
+        raise WorkflowError(
+            f"{wildcards.study}/{wildcards.setting} has no block {wildcards.block}: the preset "
+            f"{config['preset']} cuts it into {', '.join(blocks)}."
+        )
+    return [study.method_in(name, setting) for name in blocks[wildcards.block]]
 
 
 def methods_parameters(wildcards):

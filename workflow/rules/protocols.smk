@@ -15,6 +15,7 @@ rule design_protocols:
         space=lambda wildcards: SEARCHES[wildcards.search],
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         source=source_hash("fedmix.cells.protocols.design"),
+        script=script_hash("design_protocols"),
     script:
         "../scripts/design_protocols.py"
 
@@ -43,6 +44,7 @@ rule run_protocols:
         metrics=searched_metrics,
         grid=lambda wildcards: SEARCHES[wildcards.search].grid(wildcards.table, int(wildcards.rung)),
         source=protocol_source,
+        script=script_hash("run_protocols"),
     script:
         "../scripts/run_protocols.py"
 
@@ -66,6 +68,7 @@ rule select_protocols:
         tables=searched_tables,
         printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.protocols.design", "fedmix.cells.protocols.score"),
+        script=script_hash("select_protocols"),
     script:
         "../scripts/select_protocols.py"
 
@@ -94,6 +97,7 @@ rule score_protocols:
         tables=searched_tables,
         printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.protocols"),
+        script=script_hash("score_protocols"),
     script:
         "../scripts/score_protocols.py"
 
@@ -115,6 +119,7 @@ rule keep_protocols:
         space=lambda wildcards: SEARCHES[wildcards.search],
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         source=source_hash("fedmix.cells.protocols.kept"),
+        script=script_hash("keep_protocols"),
     script:
         "../scripts/keep_protocols.py"
 
@@ -138,6 +143,8 @@ rule export_protocols:
         "logs/export_protocols/{search}.log",
     conda:
         "../../environment.yml"
+    params:
+        script=script_hash("export_protocols"),
     script:
         "../scripts/export_protocols.py"
 
@@ -156,6 +163,7 @@ rule tabulate_protocols:
         "../../environment.yml"
     params:
         preset=config["preset"],
+        script=script_hash("tabulate_protocols"),
     script:
         "../scripts/tabulate_protocols.py"
 
@@ -185,6 +193,7 @@ rule draw_protocols:
         tables=searched_tables,
         preset=config["preset"],
         source=source_hash("fedmix.views.figures.protocols"),
+        script=script_hash("draw_protocols"),
     script:
         "../scripts/draw_protocols.py"
 
@@ -203,6 +212,7 @@ rule draw_claims:
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         preset=config["preset"],
         source=source_hash("fedmix.views.figures.specification"),
+        script=script_hash("draw_claims"),
     script:
         "../scripts/draw_claims.py"
 

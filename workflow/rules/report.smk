@@ -12,6 +12,7 @@ rule explain_cells:
         "../../environment.yml"
     params:
         source=source_hash("fedmix.pipeline.explain"),
+        script=script_hash("explain_cells"),
     script:
         "../scripts/explain_cells.py"
 
@@ -37,6 +38,7 @@ rule build_page:
     params:
         shown=page_parameters(),
         source=source_hash("fedmix.views.page"),
+        script=script_hash("build_page"),
     script:
         "../scripts/build_page.py"
 
@@ -55,6 +57,7 @@ rule build_archive:
         options={key: config[key] for key in RUN_OPTIONS},
         shown=archived_items(),
         datasets={name: REQUEST.datasets[name] for name, _ in WHOLE.embeddings()},
+        script=script_hash("build_archive"),
     script:
         "../scripts/build_archive.py"
 
@@ -75,5 +78,6 @@ rule export_reproduction:
         shown=page_parameters(),
         command=f"snakemake --cores 2 reproduction --config preset={config['preset']} mirror=<folder>",
         source=source_hash("fedmix.views.page"),
+        script=script_hash("export_reproduction"),
     script:
         "../scripts/export_reproduction.py"

@@ -1,39 +1,29 @@
-# All methods of a setting on one block of replications: they share the clients and what they start
-# from. A rule for each combination of methods and blocks, for a rule's outputs are fixed. What of a
-# block was finished by the same code from the same data, the job takes over: a changed method runs
-# alone, and a killed job goes on. Outputs are therefore updated, not deleted beforehand.
+# All methods of a setting on one block of replications: they share the clients and initial values.
+#
+# Finished replications of the same code and data are taken over, so that a changed method runs alone
+# and a killed job goes on. Snakemake must therefore keep the block's file: `update`.
 
 
-for name, kind in RUN_KINDS.items():
-
-    rule:
-        name:
-            name
-        input:
-            data=embedded_data,
-        output:
-            results=update(kind.files(".parquet")),
-            timings=update(kind.files(".timings.parquet")),
-        log:
-            "logs/run_methods/{study}/{setting}/{block}.log",
-        benchmark:
-            "results/{study}/{setting}/{block}.benchmark.tsv"
-        wildcard_constraints:
-            study=kind.study,
-            setting="|".join(map(re.escape, kind.settings)),
-            block="|".join(kind.blocks),
-        conda:
-            "../../environment.yml"
-        threads: 1
-        resources:
-            mem_mb=more_memory(2000),
-            runtime=lambda wildcards, attempt: RUNTIME * attempt,
-        params:
-            scenario=scenario_parameters,
-            shape=embedded_shape,
-            methods=methods_parameters,
-            progress=PROGRESS,
-            experiment=experiment_hash,
-            sources=method_hashes,
-        script:
-            "../scripts/run_methods.py"
+rule run_methods:
+    input:
+        data=embedded_data,
+    output:
+        results=update("results/{study}/{setting}/{block}.parquet"),
+        timings=update("results/{study}/{setting}/{block}.timings.parquet"),
+    log:
+        "logs/run_methods/{study}/{setting}/{block}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=more_memory(2000),
+        runtime=lambda wildcards, attempt: RUNTIME * attempt,
+    params:
+        scenario=scenario_parameters,
+        shape=embedded_shape,
+        methods=methods_parameters,
+        experiment=experiment_hash,
+        sources=method_hashes,
+        script=script_hash("run_methods"),
+    script:
+        "../scripts/run_methods.py"

@@ -13,6 +13,7 @@ rule unpack_archive:
         "../../environment.yml"
     params:
         replications=replications_by_setting(),
+        script=script_hash("unpack_archive"),
     script:
         "../scripts/unpack_archive.py"
 
@@ -32,5 +33,6 @@ rule make_cells:
         study=study_parameters,
         printed=PRINTED_HASH,
         source=source_hash("fedmix.cells.frame"),
+        script=script_hash("make_cells"),
     script:
         "../scripts/make_cells.py"

@@ -23,6 +23,7 @@ rule make_table:
         item=item_parameters,
         draws=lambda wildcards: draws_behind(ITEMS[wildcards.item]),
         source=source_hash("fedmix.views.tables", "fedmix.cells.draws"),
+        script=script_hash("make_table"),
     script:
         "../scripts/make_table.py"
 
@@ -49,5 +50,6 @@ rule make_figure:
     params:
         item=item_parameters,
         source=builder_hash,
+        script=script_hash("make_figure"),
     script:
         "../scripts/make_figure.py"

@@ -8,15 +8,15 @@ with job(snakemake.log[0], snakemake.threads):
 
     from fedmix.cells.frame import make_cells
     from fedmix.cells.items import Item
-    from fedmix.pipeline.blocks import read_block
-    from fedmix.pipeline.outcome import count_outcomes
-    from fedmix.storage import stacked, write_table, write_text
+    from fedmix.pipeline.blocks import read_blocks
+    from fedmix.pipeline.status import count_outcomes
+    from fedmix.storage import write_table, write_text
 
-    most = snakemake.params.replications
+    partial = snakemake.config["partial"]
     collected = {}
     for kind in ("results", "timings"):
-        blocks = (read_block(f, most[Path(f).parent.name]) for f in snakemake.input[kind])
-        collected[kind] = stacked(blocks)
+        files = snakemake.input[kind]
+        collected[kind] = read_blocks(files, snakemake.params.replications, partial)
         write_table(snakemake.output[kind], collected[kind])
     outcomes = json.dumps(count_outcomes(collected["results"]), indent=1, sort_keys=True)
     write_text(snakemake.output.outcomes, outcomes + "\n")

@@ -5,10 +5,9 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
-    from fedmix.pipeline.actual import against_lines, read_actual
+    from fedmix.pipeline.forecast import against_lines, benchmark, read_actual
     from fedmix.pipeline.request import read_request
     from fedmix.pipeline.sample import draw_sample
-    from fedmix.pipeline.speed import benchmark
     from fedmix.storage import concatenate
     from fedmix.views.page import read_context
     from fedmix.views.page.reproduction import export_reproduction

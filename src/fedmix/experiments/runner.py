@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import resource
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
@@ -170,8 +171,8 @@ def tables_of(
     timings : DataFrame
         One row a replication with the same identity, which no repetition reproduces: ``seconds``
         of the fit alone, ``cpu_seconds`` with scoring, ``shared_seconds`` of what the methods
-        share, and ``warm``, false for the process's first replication, which also loads compiled
-        code.
+        share, ``memory``, the process's peak so far in MB, and ``warm``, false for the process's
+        first replication, which also loads compiled code.
     """
     import pandas as pd
 
@@ -203,6 +204,7 @@ def _run_fit(
         "status": rows[0]["status"],
         "seconds": time.perf_counter() - wall if seconds is None else seconds,
         "cpu_seconds": time.process_time() - cpu,
+        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,  # Linux: kB
     }
     logger.info(
         "%s, replication %d: %s, %.2f s", method.name, replication, *list(timing.values())[:2]

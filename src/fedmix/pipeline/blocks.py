@@ -1,21 +1,40 @@
-"""The files of results that the pipeline reads back: each must hold what its name says."""
+"""The files of finished replications: a block's results, with its seconds beside them.
+
+``results/<study>/<setting>/<block>.parquet`` holds the rows of all methods of a block, and in its
+metadata the key of each method: the hash of everything that its replications were made from.
+``<block>.timings.parquet`` holds what no other run repeats, such as seconds and memory.
+
+A job takes over each replication whose key is the same, from any block of the setting. So a killed
+job loses one replication, another block size loses none, and of a block's methods only those run
+again that have changed.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import logging
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections import UserDict, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import DataError
-from fedmix.pipeline.plan import replications_of
-from fedmix.storage import read_table
+from fedmix.experiments.runner import Fit, Fits, tables_of
+from fedmix.pipeline.plan import block_paths, replications_of
+from fedmix.storage import read_table, stacked, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fedmix.experiments.base import Method
+    from fedmix.experiments.runner import Scenario
+
+logger = logging.getLogger(__name__)
+
 _IDENTITY = {"study": "O", "variant": "O", "setting": "O", "method": "O", "replication": "i"}
-# Columns that every file has, and the kind of NumPy type that they need.
+# Columns that every file has, and the kinds of NumPy type that they may have.
 COLUMNS = {
     "results": {
         **_IDENTITY,
@@ -35,53 +54,209 @@ COLUMNS = {
         "seconds": "f",
         "cpu_seconds": "f",
         "shared_seconds": "f",
+        "memory": "f",
         "warm": "b",
     },
 }
+_FIT, _TIMING = ([n for n in COLUMNS[kind] if n not in _IDENTITY] for kind in COLUMNS)
+_KEYS = "keys"  # of a block's metadata: method -> key
+
+_Finished = tuple[str, str, int, Fit]  # key, method, replication and what it gave
 
 
-def finished_blocks(folder: str | os.PathLike, replications: int) -> list[str]:
-    """Return the names of a method's blocks that lie there, of whatever size, in their order.
+def key_of(*parts: Any) -> str:
+    """Return the hash of what a replication is made from: parameters, code, data."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+class KeptFits(UserDict):
+    """The finished replications of a block, by method and replication.
+
+    Each that is added is written at once to ``<block>.partial.jsonl`` in the setting's folder.
 
     Parameters
     ----------
-    folder : path-like
-        ``.../<study>/<setting>/<method>``.
-    replications : int
-        How many are wanted: blocks beyond them are left out, as are those that overlap one before.
+    folder : path
+        ``results/<study>/<setting>``.
+    block : str
+        The block's name.
+    keys : mapping of str to str
+        Each method's key.
     """
-    suffix = ".timings.parquet"  # written last
-    names = [path.name.removesuffix(suffix) for path in Path(folder).glob(f"*-*{suffix}")]
-    found: list[str] = []
-    end = 0
-    for name in sorted(names, key=lambda name: replications_of(name).start):
-        held = replications_of(name)
-        if end <= held.start < replications:
-            found.append(name)
-            end = held.stop
-    return found
+
+    def __init__(self, folder: Path, block: str, keys: Mapping[str, str]):
+        super().__init__()
+        self._keys = keys
+        self._path = folder / f"{block}.partial.jsonl"
+        wanted = replications_of(block)
+        self.data = {
+            (method, replication): fit
+            for key, method, replication, fit in _finished(folder, wanted)
+            if key == keys.get(method) and replication in wanted
+        }
+        if self.data:
+            logger.info("%d replications of methods are finished already", len(self.data))
+
+    def __setitem__(self, cell: tuple[str, int], fit: Fit) -> None:
+        super().__setitem__(cell, fit)
+        method, replication = cell
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self._path, "a", encoding="utf-8") as stream:
+            stream.write(_line(self._keys[method], method, replication, fit))
+
+    def close(self) -> None:
+        """Delete the partial file: the block is written."""
+        self._path.unlink(missing_ok=True)
 
 
-def read_block(path: str | os.PathLike, most: int | None = None) -> pd.DataFrame:
-    """Read one method's block and check that it holds all of its replications and nothing else.
+def write_block(
+    path: Path,
+    scenario: Scenario,
+    methods: Sequence[Method],
+    fits: Fits,
+    keys: Mapping[str, str],
+) -> None:
+    """Write a block: its seconds first, then its results with the key of each method.
+
+    What the file holds of other methods stays: a run that asks for fewer methods loses none.
 
     Parameters
     ----------
-    path : path-like
-        ``.../<study>/<setting>/<method>/<block>.parquet`` or ``<block>.timings.parquet``.
-    most : int, optional
-        Leave out replications from this number on: the block was made for more of them.
+    path : path
+        ``<block>.parquet``; the seconds go to ``<block>.timings.parquet``.
+    scenario : Scenario
+    methods : sequence of Method
+    fits : mapping of tuple to Fit
+        All replications of the block, by method and replication.
+    keys : mapping of str to str
+        Each method's key.
+    """
+    replications = replications_of(path.stem)
+    tables = [tables_of(scenario, method, fits, replications) for method in methods]
+    results, timings = (stacked(parts) for parts in zip(*tables, strict=True))
+    for old_results, old_timings in _whole(path):
+        others = {m: k for m, k in old_results.attrs[_KEYS].items() if m not in keys}
+        keys = {**keys, **others}
+        results = stacked([results, old_results[old_results["method"].isin(others)]])
+        timings = stacked([timings, old_timings[old_timings["method"].isin(others)]])
+    results.attrs, timings.attrs = {_KEYS: dict(sorted(keys.items()))}, {}
+    write_table(_timings_of(path), timings)
+    write_table(path, results)
+
+
+def lines_of(folder: Path) -> Iterator[str]:
+    """Yield all finished replications of a setting, of whatever code, as lines of a partial file.
+
+    Parameters
+    ----------
+    folder : path
+        ``results/<study>/<setting>``.
+    """
+    for each in _finished(folder):
+        yield _line(*each)
+
+
+def _line(key: str, method: str, replication: int, fit: Fit) -> str:
+    return json.dumps([key, method, replication, fit.rows, fit.timing]) + "\n"
+
+
+def _timings_of(path: Path) -> Path:
+    return path.with_name(f"{path.stem}.timings.parquet")
+
+
+def _finished(folder: Path, wanted: range | None = None) -> Iterator[_Finished]:
+    """Yield what a setting's folder holds, partial files first.
+
+    Parameters
+    ----------
+    folder : path
+    wanted : range, optional
+        Read only blocks that hold some of these replications.
+    """
+    for path in sorted(folder.glob("*.partial.jsonl")):
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                key, method, replication, rows, timing = json.loads(line)
+            except ValueError:
+                continue  # the last line may have been cut off
+            yield key, method, replication, Fit(rows, timing)
+    for path in block_paths(folder):
+        held = replications_of(path.stem)
+        if wanted is None or max(held.start, wanted.start) < min(held.stop, wanted.stop):
+            for tables in _whole(path):
+                yield from _fits_in(*tables)
+
+
+def _whole(path: Path) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    """Yield a block's tables; nothing if one is missing, damaged or has no keys."""
+    try:
+        results, timings = read_table(path), read_table(_timings_of(path))
+    except (DataError, OSError):
+        return
+    if _KEYS in results.attrs:
+        yield results, timings
+
+
+def _fits_in(results: pd.DataFrame, timings: pd.DataFrame) -> Iterator[_Finished]:
+    rows = defaultdict(list)
+    for cell, row in _records(results, _FIT):
+        rows[cell].append(row)
+    for (method, replication), timing in _records(timings, _TIMING):
+        if method in results.attrs[_KEYS]:
+            fit = Fit(rows[method, replication], timing)
+            yield results.attrs[_KEYS][method], method, replication, fit
+
+
+def _records(
+    table: pd.DataFrame, names: list[str]
+) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:
+    """Yield each row's method and replication, and its values as a fit has them."""
+    import pandas as pd
+
+    cells = zip(table["method"], map(int, table["replication"]), strict=True)
+    for cell, row in zip(cells, table[names].to_dict("records"), strict=True):
+        yield cell, {name: None if value is pd.NA else value for name, value in row.items()}
+
+
+def read_blocks(
+    paths: Iterable[str | os.PathLike], replications: Mapping[str, int], partial: bool = False
+) -> pd.DataFrame:
+    """Read what the blocks of a setting hold of some methods, and check that it is all there.
+
+    Parameters
+    ----------
+    paths : iterable of path-like
+        ``.../<study>/<setting>/<block>.parquet``, or all of them ``<block>.timings.parquet``.
+    replications : mapping of str to int
+        The methods to read, in their order, and how many replications each has. A block may have
+        been made for more of both.
+    partial : bool, default=False
+        Whether a block may lack methods.
+
+    Returns
+    -------
+    DataFrame
+        The rows by method and replication, whatever the size of the blocks.
 
     Raises
     ------
     DataError
         Naming the file, what it holds and what was expected.
     """
-    path = Path(path)
+    rows = stacked(_read_block(Path(path), replications, partial) for path in paths)
+    rows.attrs = {}
+    if rows.empty:
+        return rows
+    order = {method: i for i, method in enumerate(replications)}
+    return rows.sort_values("method", key=lambda m: m.map(order), kind="stable", ignore_index=True)
+
+
+def _read_block(path: Path, replications: Mapping[str, int], partial: bool) -> pd.DataFrame:
     block, _, timings = path.name.removesuffix(".parquet").partition(".")
-    expected = {path.parent.name: replications_of(block)}
-    rows = _read(path, timings or "results", path.parts[-4:-2], expected)
-    return rows if most is None else rows[rows["replication"] < most]
+    held = replications_of(block)
+    expected = {method: held for method, n in replications.items() if n > held.start}
+    rows = _read(path, timings or "results", path.parts[-3:-1], expected, partial, expected)
+    return rows[rows["replication"] < rows["method"].map(replications)]
 
 
 def read_collected(
@@ -113,13 +288,17 @@ def _read(
     kind: str,
     place: tuple[str, ...],
     expected: Mapping[str, Collection[int]],
-    partial: bool = False,
+    partial: bool,
+    only: Collection[str] | None = None,
 ) -> pd.DataFrame:
+    """Read a file and check it; ``only`` names the methods whose rows are wanted."""
     if path.is_dir():
         raise DataError(f"{path} is a folder; expected a parquet file. Move it away.")
     rows = read_table(path)
     if partial and rows.empty:
         return rows
+    if only is not None and "method" in rows:
+        rows = rows[rows["method"].isin(only)]
     problem = next(_problems(rows, kind, place, expected, partial), None)
     if problem:
         raise DataError(

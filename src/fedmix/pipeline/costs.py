@@ -1,19 +1,25 @@
-"""What a replication of a method takes: by it blocks are cut and runs are foretold.
+"""What a replication of a method takes: used to size blocks and to forecast run time.
 
-``config/costs.csv`` has it, as measured on one machine, a row a study, data set and method. A plan
-depends on this file alone, never on the machine: blocks have the same names everywhere.
+``config/costs.csv`` holds it as measured on one machine, a row for each study, data set and method.
+A plan depends on this file alone and not on the machine, so blocks have the same names everywhere.
 """
 
 from __future__ import annotations
 
 import csv
+import io
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from fedmix.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # In a method's place: what the methods of a replication share, its clients and initial values.
 SHARED = "shared"
@@ -25,6 +31,7 @@ _UNKNOWN = 1.0  # seconds of a method of which nothing is known
 _SIZES = [digit * 10**power for power in range(6) for digit in (1, 2, 5)]
 
 Key = tuple[str, str, str]
+_Relative = tuple[str | None, str | None, str | None]
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,7 @@ class Cost:
     memory : float
         Peak memory of its job, in MB.
     benchmark : float
-        Seconds that the benchmark (:mod:`fedmix.pipeline.speed`) takes on the same machine.
+        Seconds of :func:`fedmix.pipeline.forecast.benchmark` on the same machine.
     """
 
     seconds: float
@@ -65,20 +72,20 @@ class Costs:
             Seconds that the benchmark takes on the machine in question; default is the machine
             that the costs were measured on.
         """
-        relatives: list[tuple[str | None, str | None, str | None]] = [(study, dataset, method)]
+        relatives: list[_Relative] = [(study, dataset, method)]
         if study != EMBEDDINGS:
             relatives.append((study, None, method))
         if study != EMBEDDINGS and method != SHARED:
             relatives += [(None, None, method), (study, None, None)]
         for key in relatives:
-            near = self._like(key)
+            near = self._near.get(key)
             if near:
                 return fmean(c.seconds * (unit / c.benchmark if unit else 1.0) for c in near)
         return 0.0 if method == SHARED or study == EMBEDDINGS else _UNKNOWN
 
     def memory(self, study: str) -> float:
         """Return the largest known memory of a job of a study in MB, or 0."""
-        return max((cost.memory for cost in self._like((study, None, None))), default=0.0)
+        return max((cost.memory for cost in self._near.get((study, None, None), ())), default=0.0)
 
     def block(self, study: str, dataset: str, methods: Iterable[str]) -> int:
         """Return for how many replications of some methods a job lasts minutes, ten at most.
@@ -89,13 +96,16 @@ class Costs:
         seconds = sum(self.seconds(study, dataset, name) for name in (SHARED, *methods))
         return max((n for n in _SIZES if n * seconds <= _JOB), default=1)
 
-    def _like(self, key: tuple[str | None, str | None, str | None]) -> list[Cost]:
-        return [
-            cost
-            for known, cost in self.known.items()
-            if all(wanted in (None, had) for wanted, had in zip(key, known, strict=True))
-            and (key[2] or known[2] != SHARED)
-        ]
+    @cached_property
+    def _near(self) -> Mapping[_Relative, list[Cost]]:
+        """Costs by study, data set and method, each None where it may be any."""
+        near = defaultdict(list)
+        for (study, dataset, method), cost in self.known.items():
+            for key in ((study, dataset, method), (study, None, method), (None, None, method)):
+                near[key].append(cost)
+            if method != SHARED:
+                near[study, None, None].append(cost)
+        return near
 
 
 @cache
@@ -121,3 +131,28 @@ def read_costs(path: Path) -> Costs:
                     f"{', '.join(map(str, row.values()))}."
                 ) from None
     return Costs(known)
+
+
+def costs_text(actual: pd.DataFrame, unit: float, known: Costs) -> str:
+    """Return the text of ``config/costs.csv``: a row a study, data set and method.
+
+    Parameters
+    ----------
+    actual : DataFrame
+        A row a replication, see :func:`fedmix.pipeline.forecast.read_actual`.
+    unit : float
+        Seconds that the benchmark takes here.
+    known : Costs
+        The costs of everything that was not run, such as embeddings.
+    """
+    costs = dict(known.known)
+    for key, rows in actual.groupby(["study", "dataset", "method"]):
+        costs[key] = Cost(rows["seconds"].mean(), rows["memory"].max(), unit)
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for key, cost in sorted(costs.items()):
+        writer.writerow(
+            [*key, f"{cost.seconds:.4g}", f"{cost.memory:.0f}", f"{cost.benchmark:.4g}"]
+        )
+    return table.getvalue()

@@ -207,7 +207,7 @@ def _results(
 ) -> Iterator[str]:
     folder = f"results/{study.name}/{setting.folder}"
     for block in study.blocks_of(method.name, setting):
-        yield f"{folder}/{method.name}/{block}.parquet"
+        yield f"{folder}/{block}.parquet"
     yield f"{folder}/cells.parquet: metric {cell['metric']}"
     yield (
         f"mean {cell['mean']:.6g}, sd {cell['sd']:.4g}, standard error {cell['se']:.3g}, median "

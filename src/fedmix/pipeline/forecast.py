@@ -1,18 +1,27 @@
-"""What a request will take: core-hours, memory and disk, from the known costs."""
+"""What a request will take, by the known costs, and what finished replications have taken."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
 
+from fedmix.errors import DataError
 from fedmix.pipeline.costs import EMBEDDINGS, SHARED
 from fedmix.pipeline.plan import RUNTIME, Setting, Study, replications_of
 from fedmix.pipeline.request import Request, embedded_path
+from fedmix.storage import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STARTUP = 2.5  # seconds of a job before its own work: Snakemake's, imports, compiled code
 _MEMORY = 400.0  # MB of a job of which nothing is known: Python, NumPy, Numba
 _DISK = 12e3  # bytes a replication of one method leaves: its rows and timings, twice
+_BENCHMARK = 10.0  # seconds that the benchmark is repeated
 _SHORT = 60.0  # seconds: of a shorter job, its start is a considerable part
 
 
@@ -62,7 +71,7 @@ def job_seconds(
 
 
 def forecast(request: Request, workdir: str | Path = ".", unit: float | None = None) -> Forecast:
-    """Foretell what a request takes.
+    """Forecast what a request takes.
 
     Parameters
     ----------
@@ -144,3 +153,113 @@ def _advice(study: StudyForecast) -> Iterator[str]:
 
 def _megabytes(size: float) -> str:
     return f"{size:.0f} MB" if size < 1000 else f"{size / 1000:.1f} GB"
+
+
+def read_actual(request: Request, results: Path) -> pd.DataFrame:
+    """Return the CPU seconds of all collected replications.
+
+    Parameters
+    ----------
+    request : Request
+        Whose studies and settings to look for.
+    results : path
+        The folder ``results`` of a run.
+
+    Returns
+    -------
+    DataFrame
+        A row a replication of a method with ``study, dataset, method, seconds, memory``; what the
+        methods of a replication share is a row of its own, method ``"shared"``.
+
+    Raises
+    ------
+    DataError
+        If nothing of the request is finished there.
+    """
+    import pandas as pd
+
+    parts = [
+        _of_setting(study, setting, results / study.name / setting.folder)
+        for study in request.studies.values()
+        for setting in study.settings.values()
+        if (results / study.name / setting.folder / "timings.parquet").is_file()
+    ]
+    if not parts:
+        raise DataError(
+            f"{results} holds no finished setting of this preset (<study>/<setting>/"
+            "timings.parquet): expected the folder `results` of a run, and its preset by --config."
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _of_setting(study: Study, setting: Setting, folder: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    timings = read_table(folder / "timings.parquet")
+    fits = timings[["method", "cpu_seconds"]].rename(columns={"cpu_seconds": "seconds"})
+    shared = timings.groupby("replication")["shared_seconds"].max().rename("seconds")
+    rows = pd.concat([fits, shared.to_frame().assign(method=SHARED)], ignore_index=True)
+    return rows.assign(study=study.name, dataset=setting.dataset, memory=timings["memory"].max())
+
+
+def against_lines(request: Request, actual: pd.DataFrame, unit: float) -> Iterator[str]:
+    """Yield forecast against actual as a Markdown table, by study.
+
+    Parameters
+    ----------
+    request : Request
+    actual : DataFrame
+        From :func:`read_actual`: only what is there is foretold.
+    unit : float
+        Seconds that the benchmark takes here.
+    """
+    yield "| study | replications of methods | forecast, core-hours | actual | actual / forecast |"
+    yield "|---|---:|---:|---:|---:|"
+    total, foretold_total = 0.0, 0.0
+    for study, rows in actual.groupby("study", sort=False):
+        costs = request.studies[study].costs
+        counts = rows.value_counts(["dataset", "method"])
+        foretold = sum(
+            n * costs.seconds(study, dataset, method, unit)
+            for (dataset, method), n in counts.items()
+        )
+        fits = int((rows["method"] != SHARED).sum())
+        taken = rows["seconds"].sum()
+        yield _against(study, fits, foretold, taken)
+        total, foretold_total = total + taken, foretold_total + foretold
+    yield _against("together", int((actual["method"] != SHARED).sum()), foretold_total, total)
+
+
+def _against(name: str, fits: int, foretold: float, taken: float) -> str:
+    ratio = f"{taken / foretold:.2f}" if foretold else ""
+    return f"| {name} | {fits} | {foretold / 3600:.3f} | {taken / 3600:.3f} | {ratio} |"
+
+
+def benchmark(seconds: float = _BENCHMARK) -> float:
+    """Return CPU seconds that a fixed piece of work takes on one core of this machine.
+
+    Parameters
+    ----------
+    seconds : float, default=10.0
+        How long to repeat it, at least once; the median counts, so that a moment's load does not.
+    """
+    import numpy as np
+
+    from fedmix.clients import Clients
+    from fedmix.methods.local_em import LocalEM
+
+    points = np.random.default_rng(0).standard_normal((20_000, 10))
+    clients = Clients.from_arrays(np.array_split(points, 20))
+    start = np.full((20, 5), 0.2), np.tile(points[:5], (20, 1, 1))
+
+    def work() -> float:
+        started = time.process_time()
+        LocalEM(n_components=5, max_rounds=200, tol=0.0, init=start, random_state=0).fit(clients)
+        return time.process_time() - started
+
+    work()  # loads compiled code
+    end = time.monotonic() + seconds
+    taken = [work()]
+    while time.monotonic() < end:
+        taken.append(work())
+    return median(taken)

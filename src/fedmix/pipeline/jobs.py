@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fedmix.errors import FedmixError
-from fedmix.pipeline.progress import CLEAR_LINE
 from fedmix.pipeline.provenance import ROOT, source_hash
 
 _THREAD_VARIABLES = (
@@ -55,8 +54,7 @@ def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
     except Exception as error:
         logging.getLogger("fedmix").error("the job failed\n%s", traceback.format_exc())
         title = str(error) if isinstance(error, FedmixError) else f"{type(error).__name__}: {error}"
-        clear = CLEAR_LINE if sys.stderr.isatty() else ""
-        print(f"{clear}{title}\n(traceback: {log})", file=sys.stderr)
+        print(f"{title}\n(traceback: {log})", file=sys.stderr)
         sys.exit(1)
     finally:
         logging.shutdown()

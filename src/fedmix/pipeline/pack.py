@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fedmix.errors import DataError
-from fedmix.pipeline.kept import lines_of
+from fedmix.pipeline.blocks import lines_of
 from fedmix.storage import atomic_path
 
 _NAME = "packed.partial.jsonl"
@@ -19,7 +19,7 @@ def pack(workdir: str | os.PathLike, target: str | os.PathLike, studies: Sequenc
     """Write all finished replications below ``results`` into one file.
 
     It is unpacked by ``tar xf`` where the run is to go on. Jobs there take over what the same code
-    has finished from the same data, by its key (:mod:`fedmix.pipeline.kept`), and nothing else.
+    has finished from the same data, by its key (:mod:`fedmix.pipeline.blocks`), and nothing else.
     Equal results give equal bytes.
 
     Parameters

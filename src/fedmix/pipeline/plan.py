@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
+from pathlib import Path
 from string import Formatter
 from typing import Any
 
@@ -21,6 +22,7 @@ from fedmix.pipeline.costs import Costs
 DEFAULT_VARIANT = "default"
 REGISTERED = "registered"
 RUNTIME = 120  # minutes that a job is given at its first try: a block is cut to take ten
+_BLOCK = re.compile(r"\d+-\d+")
 _SAFE_ID = re.compile(r"[\w+-][\w.+-]*")
 
 
@@ -172,43 +174,37 @@ class Study:
         return replace(method, parameters=parameters)
 
 
-@dataclass(frozen=True)
-class RunKind:
-    """Jobs of a study that run the same methods: every block of every setting."""
-
-    study: str
-    methods: tuple[str, ...]
-    blocks: tuple[str, ...]
-    settings: tuple[str, ...]
-
-    def files(self, suffix: str) -> list[str]:
-        """Return the pattern of each method's file."""
-        return [f"results/{{study}}/{{setting}}/{m}/{{block}}{suffix}" for m in self.methods]
-
-
-def run_kinds(studies: Iterable[Study]) -> dict[str, RunKind]:
-    """Return the kinds of jobs that run methods, by a name: the study's and a number."""
-    found: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    for study in studies:
-        for setting in study.settings.values():
-            blocks_by_methods: dict[tuple[str, ...], list[str]] = {}
-            for block in study.blocks(setting):
-                blocks_by_methods.setdefault(block.methods, []).append(block.name)
-            for methods, blocks in blocks_by_methods.items():
-                key = (study.name, methods, tuple(blocks))
-                found.setdefault(key, []).append(setting.folder)
-    number = Counter[str]()
-    kinds = {}
-    for (name, methods, names), settings in found.items():
-        number[name] += 1
-        kinds[f"run_{name}_{number[name]}"] = RunKind(name, methods, names, tuple(settings))
-    return kinds
-
-
 def replications_of(block: str) -> range:
     """Return the replications that a block's name stands for: ``"0-19"`` is 0, 1, ..., 19."""
     first, last = block.split("-")
     return range(int(first), int(last) + 1)
+
+
+def block_paths(folder: str | os.PathLike) -> list[Path]:
+    """Return the results of the blocks that lie in a setting's folder, by their replications."""
+    paths = [p for p in Path(folder).glob("*.parquet") if _BLOCK.fullmatch(p.stem)]
+    return sorted(paths, key=lambda path: replications_of(path.stem).start)
+
+
+def finished_blocks(folder: str | os.PathLike, replications: int) -> list[str]:
+    """Return the names of the blocks that lie in a setting's folder, of whatever size, in order.
+
+    Parameters
+    ----------
+    folder : path-like
+        ``results/<study>/<setting>``.
+    replications : int
+        How many are wanted. Blocks beyond them, and blocks that overlap an earlier one, are left
+        out.
+    """
+    found: list[str] = []
+    end = 0
+    for path in block_paths(folder):
+        held = replications_of(path.stem)
+        if end <= held.start < replications:
+            found.append(path.stem)
+            end = held.stop
+    return found
 
 
 def plan_study(

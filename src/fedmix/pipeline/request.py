@@ -210,7 +210,7 @@ def _started(study: Study, workdir: Path) -> Study:
     settings = {
         folder: setting
         for folder, setting in study.settings.items()
-        if any((workdir / "results" / study.name / folder).glob("*/*-*.parquet"))
+        if any((workdir / "results" / study.name / folder).glob("*-*.parquet"))
         and ("dataset" not in setting.values or _at_hand(setting, workdir))
     }
     return replace(study, settings=settings)

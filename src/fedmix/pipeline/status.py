@@ -1,19 +1,25 @@
-"""What of a request is done, running and failed, and what it took."""
+"""What of a request is done, running and failed; and what a run has made."""
 
 from __future__ import annotations
 
+import csv
+import json
+import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.pipeline.locking import is_locked
-from fedmix.pipeline.plan import Setting, Study, replications_of
+from fedmix.pipeline.plan import Block, Setting, Study, replications_of
 from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
 
-_ENDED_SILENTLY = "ended without a message: killed, or out of memory or time"
+if TYPE_CHECKING:
+    import pandas as pd
+
 _FAILURE = re.compile(r"^(?:fedmix\.errors\.)?(\w*(?:Error|Exception|Timeout|Interrupt)\b.*)", re.M)
 
 
@@ -25,8 +31,9 @@ class CellStatus:
     ----------
     study, setting, method : str
         ``setting`` is the folder's name, variant included.
-    blocks, done, running, failed : int
-        Blocks asked for, and how many of them are finished, at work and ended in an error.
+    blocks, done, started, failed : int
+        Blocks asked for, and how many of them are finished, have begun and not ended (they run, or
+        were killed), and ended in an error.
     replications_failed : int
         Replications within finished blocks that diverged, timed out or raised an error.
     message : str
@@ -40,7 +47,7 @@ class CellStatus:
     method: str
     blocks: int
     done: int
-    running: int
+    started: int
     failed: int
     replications_failed: int
     message: str
@@ -63,43 +70,58 @@ def read_status(request: Request, workdir: str | Path = ".") -> list[CellStatus]
     list of CellStatus
         By study, setting and method, in the configuration's order.
     """
-    workdir = Path(workdir)
-    at_work = is_locked(workdir)
     return [
-        _cell_status(workdir, study, setting, method, at_work)
+        cell
         for study in request.studies.values()
         for setting in study.settings.values()
-        for method in study.methods_of(setting)
+        for cell in _setting_status(Path(workdir), study, setting)
     ]
 
 
-def _cell_status(
-    workdir: Path, study: Study, setting: Setting, method: str, at_work: bool
-) -> CellStatus:
+def _setting_status(workdir: Path, study: Study, setting: Setting) -> Iterator[CellStatus]:
+    """Yield the status of each method of a setting."""
     place = f"{study.name}/{setting.folder}"
-    folder, logs = workdir / "results" / place / method, workdir / "logs" / "run_methods" / place
-    blocks = study.blocks_of(method, setting)
-    done = [b for b in blocks if (folder / f"{b}.parquet").exists()]
-    started = [b for b in blocks if b not in done and (logs / f"{b}.log").exists()]
-    errors = {b: _error_in(logs / f"{b}.log") for b in started}
-    failed = [b for b in started if errors[b] or not at_work]
-    bad, message = _failed_replications(folder / f"{b}" for b in done)
-    left = sum(len(replications_of(b)) for b in blocks if b not in done)
-    if failed:
-        message = errors[failed[0]] or _ENDED_SILENTLY
-    return CellStatus(
-        study=study.name,
-        setting=setting.folder,
-        method=method,
-        blocks=len(blocks),
-        done=len(done),
-        running=len(started) - len(failed),
-        failed=len(failed),
-        replications_failed=bad,
-        message=message,
-        hours_used=sum(_seconds(folder / b) for b in done) / 3600,
-        hours_left=left * study.costs.seconds(study.name, setting.dataset, method) / 3600,
-    )
+    folder, logs = workdir / "results" / place, workdir / "logs" / "run_methods" / place
+    blocks = list(study.blocks(setting))
+    done = {b.name: _timings(folder / b.name) for b in blocks if _is_done(folder, b)}
+    begun = [b for b in blocks if b.name not in done and (logs / f"{b.name}.log").exists()]
+    errors = {b.name: _error_in(logs / f"{b.name}.log") for b in begun}
+    for method in study.methods_of(setting):
+        mine = [b.name for b in blocks if method in b.methods]
+        timings = {n: done[n][done[n]["method"] == method] for n in mine if n in done}
+        bad = {n: int((rows["status"] != "ok").sum()) for n, rows in timings.items()}
+        failed = [n for n in mine if errors.get(n)]
+        left = sum(len(replications_of(n)) for n in mine if n not in done)
+        messages = [errors[n] for n in failed]
+        messages += [_first_message(folder / n, method) for n, count in bad.items() if count]
+        yield CellStatus(
+            study=study.name,
+            setting=setting.folder,
+            method=method,
+            blocks=len(mine),
+            done=len(timings),
+            started=sum(n in errors for n in mine) - len(failed),
+            failed=len(failed),
+            replications_failed=sum(bad.values()),
+            message=next(iter(messages), ""),
+            hours_used=sum(rows["cpu_seconds"].sum() for rows in timings.values()) / 3600,
+            hours_left=left * study.costs.seconds(study.name, setting.dataset, method) / 3600,
+        )
+
+
+def _is_done(folder: Path, block: Block) -> bool:
+    return (folder / f"{block.name}.parquet").exists()
+
+
+def _timings(block: Path) -> pd.DataFrame:
+    return read_table(block.with_name(f"{block.name}.timings.parquet"))
+
+
+def _first_message(block: Path, method: str) -> str:
+    """Return what the first replication of a method says that did not succeed."""
+    rows = read_table(block.with_name(f"{block.name}.parquet"))
+    bad = (rows["method"] == method) & (rows["status"] != "ok")
+    return rows.loc[bad, "message"].iloc[0]
 
 
 def _error_in(log: Path) -> str:
@@ -107,25 +129,6 @@ def _error_in(log: Path) -> str:
     text = log.read_text(encoding="utf-8", errors="replace")
     found = _FAILURE.findall(text) if "the job failed" in text else []
     return found[-1] if found else ""
-
-
-def _failed_replications(blocks: Iterable[Path]) -> tuple[int, str]:
-    """Return how many replications did not succeed, and the first of their messages."""
-    count, message = 0, ""
-    for block in blocks:
-        timings = block.with_name(f"{block.name}.timings.parquet")
-        bad = int((read_table(timings)["status"] != "ok").sum()) if timings.exists() else 0
-        if bad and not message:
-            rows = read_table(block.with_name(f"{block.name}.parquet"))
-            message = rows.loc[rows["status"] != "ok", "message"].iloc[0]
-        count += bad
-    return count, message
-
-
-def _seconds(block: Path) -> float:
-    """Return the CPU seconds of a method's block."""
-    timings = block.with_name(f"{block.name}.timings.parquet")
-    return float(read_table(timings)["cpu_seconds"].sum()) if timings.exists() else 0.0
 
 
 def status_lines(cells: list[CellStatus], preset: str, study: str | None = None) -> Iterator[str]:
@@ -176,7 +179,7 @@ def _study_line(study: str, cells: list[CellStatus]) -> str:
 
 def _told(cells: list[CellStatus]) -> str:
     counts = {
-        "running": sum(c.running for c in cells),
+        "started": sum(c.started for c in cells),
         "failed": sum(c.failed for c in cells),
         "replications failed": sum(c.replications_failed for c in cells),
     }
@@ -187,3 +190,107 @@ def _cell_line(cell: CellStatus, width: int) -> str:
     told = _told([cell])
     line = f"  {f'{cell.setting}  {cell.method}':<{width}}  {cell.done}/{cell.blocks} done{told}"
     return f"{line}: {cell.message}" if cell.message else line
+
+
+def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return how often each method of a setting ended how, and its first error.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Collected rows of one setting.
+
+    Returns
+    -------
+    dict
+        By method: ``replications`` by status, and ``error``, the message of the first replication
+        that raised one (empty if there is none).
+    """
+    if results.empty:
+        return {}
+    outcomes = {}
+    for method, rows in results.groupby("method", sort=False):
+        ends = rows.drop_duplicates("replication")
+        errors = ends.loc[ends["status"] == "error", "message"]
+        outcomes[str(method)] = {
+            "replications": {str(k): int(n) for k, n in ends["status"].value_counts().items()},
+            "error": str(errors.iloc[0]) if len(errors) else "",
+        }
+    return outcomes
+
+
+def failed_throughout(studies: Iterable[Study], workdir: str | os.PathLike = ".") -> list[str]:
+    """Return the methods that raised an error in every replication of a study's variant.
+
+    A method that diverges or takes too long has shown what it does, and this is a result. One that
+    only raises errors has not run: a parameter is wrong, or the method.
+
+    Parameters
+    ----------
+    studies : iterable of Study
+        Where to look; settings that are not collected do not count.
+    workdir : path-like, default="."
+        Where Snakemake works.
+
+    Returns
+    -------
+    list of str
+        A sentence each, with the first error.
+    """
+    counts: dict[tuple[str, str, str], Counter[str]] = {}
+    errors: dict[tuple[str, str, str], str] = {}
+    for study in studies:
+        for setting in study.settings.values():
+            path = Path(workdir, "results", study.name, setting.folder, "outcomes.json")
+            outcomes = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+            for method, outcome in outcomes.items():
+                key = (study.name, setting.variant, method)
+                counts.setdefault(key, Counter()).update(outcome["replications"])
+                errors[key] = errors.get(key) or outcome["error"]
+    return [
+        f"{study}, variant {variant}: every replication of {method} failed, "
+        f"the first with {errors[study, variant, method]}"
+        for (study, variant, method), count in counts.items()
+        if set(count) == {"error"}
+    ]
+
+
+# Files that people open, below a preset's folder: what each is.
+_FILES = {
+    "index.html": "the scorecard, to open",
+    "pages": "behind it, a page for every printed table",
+    "cells.parquet": "every number, for programs",
+    "archive.zip": "the archive of all results",
+}
+_JUDGED = {"cells": "printed numbers, each in every variant", "claims": "claims"}
+
+
+def summary_lines(shown: str | os.PathLike, since: float) -> Iterator[str]:
+    """Yield what a run has made, for people.
+
+    Parameters
+    ----------
+    shown : path-like
+        ``results/<preset>``.
+    since : float
+        When the run began, in seconds since the epoch: older files are not of this run.
+    """
+    folder = Path(shown)
+    made = [path for path in folder.glob("**/*") if path.stat().st_mtime >= since]
+    for kind, suffix in (("tables", ".md"), ("figures", ".svg")):
+        names = [p.stem for p in made if p.parent == folder / kind and p.suffix == suffix]
+        if names:
+            yield f"{kind} in {folder / kind}: {', '.join(sorted(names))}"
+    for name, title in _JUDGED.items():
+        path = folder / "audit" / f"{name}.csv"
+        if path in made:
+            yield f"{title}: {_verdicts(path)}"
+    yield from (
+        f"{what}: {folder / name}" for name, what in _FILES.items() if folder / name in made
+    )
+
+
+def _verdicts(path: Path) -> str:
+    with open(path, encoding="utf-8", newline="") as stream:
+        counts = Counter(row["verdict"] for row in csv.DictReader(stream))
+    return ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common()) or "none"

@@ -10,10 +10,10 @@ import pytest
 
 from fedmix.errors import DataError
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.runner import Scenario, run_block, tables_of
-from fedmix.pipeline.kept import KeptFits, key_of, write_block
+from fedmix.experiments.runner import Scenario, run_block
+from fedmix.pipeline.blocks import KeptFits, key_of, read_blocks, write_block
 from fedmix.pipeline.pack import pack
-from fedmix.storage import read_table
+from fedmix.storage import read_table, write_table
 
 METHODS = [Method("a", "Toy"), Method("b", "Toy")]
 KEYS = {"a": key_of("a"), "b": key_of("b")}
@@ -40,22 +40,20 @@ def scenario(monkeypatch):
     return Scenario("study", "default", "h0", "toy", {"h": 0.0})
 
 
-def run(scenario, folder, block, keys=KEYS):
+def run(scenario, folder, block, keys=KEYS, methods=METHODS):
     """Do what a job does; return the replications that it ran."""
     scenario.module.fits.clear()
     first, last = map(int, block.split("-"))
     replications = range(first, last + 1)
     fits = KeptFits(folder, block, keys)
-    run_block(scenario, METHODS, replications, fits=fits)
-    for method in METHODS:
-        tables = tables_of(scenario, method, fits, replications)
-        write_block(folder / method.name / f"{block}.parquet", *tables, keys[method.name])
+    run_block(scenario, methods, replications, fits=fits)
+    write_block(folder / f"{block}.parquet", scenario, methods, fits, keys)
     fits.close()
     return list(scenario.module.fits)
 
 
 def bytes_of(folder, block):
-    return {m.name: (folder / m.name / f"{block}.parquet").read_bytes() for m in METHODS}
+    return (folder / f"{block}.parquet").read_bytes()
 
 
 def test_a_killed_block_costs_one_replication_and_ends_in_the_same_bytes(scenario, tmp_path):
@@ -107,21 +105,50 @@ def test_blocks_of_another_size_run_nothing_again_and_hold_the_same_bytes(scenar
     assert run(scenario, small, "0-6") == [("a", 6), ("b", 6)]
 
 
-def test_results_whose_key_is_missing_or_damaged_are_run_again(scenario, tmp_path):
-    run(scenario, tmp_path, "0-1")
-    (tmp_path / "a/0-1.timings.parquet").unlink()
-    damaged = tmp_path / "b/0-1.parquet"
-    damaged.write_bytes(damaged.read_bytes()[:50])
-    assert len(run(scenario, tmp_path, "0-1")) == 4
+@pytest.mark.parametrize("name", ["0-1.parquet", "0-1.timings.parquet"])
+def test_a_block_with_a_missing_or_damaged_file_is_run_again(scenario, tmp_path, name):
+    everything = run(scenario, tmp_path, "0-1")
+    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:50])
+    assert run(scenario, tmp_path, "0-1") == everything
+    (tmp_path / name).unlink()
+    assert run(scenario, tmp_path, "0-1") == everything
 
 
-def test_the_key_is_not_in_the_results_which_other_code_may_give_as_well(scenario, tmp_path):
+def test_results_without_a_key_are_run_again(scenario, tmp_path):
+    everything = run(scenario, tmp_path, "0-1")
+    results = read_table(tmp_path / "0-1.parquet")
+    assert results.attrs.pop("keys") == KEYS
+    write_table(tmp_path / "0-1.parquet", results)
+    assert run(scenario, tmp_path, "0-1") == everything
+
+
+def test_the_key_changes_no_row(scenario, tmp_path):
     run(scenario, tmp_path / "one", "0-1")
     run(scenario, tmp_path / "two", "0-1", {"a": key_of(1), "b": key_of(2)})
-    assert bytes_of(tmp_path / "one", "0-1") == bytes_of(tmp_path / "two", "0-1")
-    timings = read_table(tmp_path / "one/a/0-1.timings.parquet")
-    assert isinstance(timings, pd.DataFrame)
-    assert timings.attrs["made_from"] == KEYS["a"]
+    one, two = (read_table(tmp_path / name / "0-1.parquet") for name in ("one", "two"))
+    assert one.attrs["keys"] == KEYS
+    assert one.equals(two)
+
+
+def test_a_run_of_fewer_methods_loses_nothing_of_the_others(scenario, tmp_path):
+    folder = tmp_path / "results/study/h0"
+    run(scenario, folder, "0-1")
+    changed = {"a": key_of("a, changed")}
+    assert run(scenario, folder, "0-1", changed, METHODS[:1]) == [("a", 0), ("a", 1)]
+    assert set(read_blocks([folder / "0-1.parquet"], {"a": 2})["method"]) == {"a"}
+    assert run(scenario, folder, "0-1", {**changed, "b": KEYS["b"]}) == []
+    assert set(read_blocks([folder / "0-1.parquet"], {"a": 2, "b": 2})["method"]) == {"a", "b"}
+
+
+def test_collected_rows_do_not_depend_on_the_size_of_the_blocks(scenario, tmp_path):
+    one, two = tmp_path / "one/study/h0", tmp_path / "two/study/h0"
+    run(scenario, one, "0-5")
+    run(scenario, two, "0-2")
+    run(scenario, two, "3-5")
+    whole = read_blocks([one / "0-5.parquet"], {"a": 6, "b": 6})
+    parts = read_blocks([two / "0-2.parquet", two / "3-5.parquet"], {"a": 6, "b": 6})
+    pd.testing.assert_frame_equal(whole, parts)
+    assert list(whole["method"].unique()) == ["a", "b"]
 
 
 def test_a_run_goes_on_elsewhere_with_what_was_packed(scenario, tmp_path):

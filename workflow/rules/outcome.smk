@@ -1,0 +1,27 @@
+# What a run says at its beginning and at its end.
+
+import time
+
+from fedmix.pipeline.status import failed_throughout, summary_lines
+from fedmix.storage import require_writable
+
+STARTED = time.time()
+
+
+onstart:
+    try:
+        require_writable("results")
+    except FedmixError as error:
+        raise WorkflowError(str(error)) from None
+
+
+onsuccess:
+    print(*summary_lines(SHOWN, STARTED), sep="\n", file=sys.stderr)
+    failures = failed_throughout(STUDIES.values())
+    if failures:
+        raise WorkflowError("\n".join(failures))
+
+
+onerror:
+    lines = [*summary_lines(SHOWN, STARTED), *failed_throughout(STUDIES.values())]
+    print(*lines, sep="\n", file=sys.stderr)
