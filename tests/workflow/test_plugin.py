@@ -55,7 +55,7 @@ def run(pipeline, *arguments, **config):
 def test_the_examples_appear_in_plan_results_tables_and_figures(extended):
     """One method on one setting is run; tables and figures of what is there show it."""
     result = "results/matrix/as_published.blobs-contaminated1/0-1.parquet"
-    assert result in run(extended, "--dry-run", "matrix").stdout
+    assert result in run(extended, "--dry-run", "--quiet=host", "matrix").stdout
     run(extended, result)
     run(extended, "matrix_table", "matrix_figure", partial=True)
     rows = pd.read_parquet(extended.work / result)

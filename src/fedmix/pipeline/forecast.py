@@ -119,20 +119,20 @@ def _forecast_study(study: Study, unit: float | None) -> StudyForecast:
     )
 
 
-def forecast_lines(told: Forecast) -> Iterator[str]:
+def forecast_lines(whole: Forecast) -> Iterator[str]:
     """Yield the forecast for people: a line a study, a sum, and advice where blocks are unwise."""
-    for study in told.studies:
+    for study in whole.studies:
         yield (
             f"{study.study}: {study.hours:.2f} core-hours and {study.starts:.2f} of starting "
             f"{study.jobs} jobs of up to {study.memory:.0f} MB, {_megabytes(study.disk)} on disk"
         )
         yield from _advice(study)
-    for name, hours in told.embeddings.items():
+    for name, hours in whole.embeddings.items():
         if hours > 0.01:
             yield f"embedding {name}: {hours:.2f} core-hours"
-    disk = sum(study.disk for study in told.studies)
-    jobs = sum(study.jobs for study in told.studies) + told.views
-    yield f"Together: {told.hours:.1f} core-hours in {jobs} jobs, {_megabytes(disk)} on disk"
+    disk = sum(study.disk for study in whole.studies)
+    jobs = sum(study.jobs for study in whole.studies) + whole.views
+    yield f"Together: {whole.hours:.1f} core-hours in {jobs} jobs, {_megabytes(disk)} on disk"
 
 
 def _advice(study: StudyForecast) -> Iterator[str]:
@@ -209,30 +209,30 @@ def against_lines(request: Request, actual: pd.DataFrame, unit: float) -> Iterat
     ----------
     request : Request
     actual : DataFrame
-        From :func:`read_actual`: only what is there is foretold.
+        From :func:`read_actual`: only what is there is forewhole.
     unit : float
         Seconds that the benchmark takes here.
     """
     yield "| study | replications of methods | forecast, core-hours | actual | actual / forecast |"
     yield "|---|---:|---:|---:|---:|"
-    total, foretold_total = 0.0, 0.0
+    total, expected_total = 0.0, 0.0
     for study, rows in actual.groupby("study", sort=False):
         costs = request.studies[study].costs
         counts = rows.value_counts(["dataset", "method"])
-        foretold = sum(
+        expected = sum(
             n * costs.seconds(study, dataset, method, unit)
             for (dataset, method), n in counts.items()
         )
         fits = int((rows["method"] != SHARED).sum())
         taken = rows["seconds"].sum()
-        yield _against(study, fits, foretold, taken)
-        total, foretold_total = total + taken, foretold_total + foretold
-    yield _against("together", int((actual["method"] != SHARED).sum()), foretold_total, total)
+        yield _against(study, fits, expected, taken)
+        total, expected_total = total + taken, expected_total + expected
+    yield _against("together", int((actual["method"] != SHARED).sum()), expected_total, total)
 
 
-def _against(name: str, fits: int, foretold: float, taken: float) -> str:
-    ratio = f"{taken / foretold:.2f}" if foretold else ""
-    return f"| {name} | {fits} | {foretold / 3600:.3f} | {taken / 3600:.3f} | {ratio} |"
+def _against(name: str, fits: int, expected: float, taken: float) -> str:
+    ratio = f"{taken / expected:.2f}" if expected else ""
+    return f"| {name} | {fits} | {expected / 3600:.3f} | {taken / 3600:.3f} | {ratio} |"
 
 
 def benchmark(seconds: float = _BENCHMARK) -> float:

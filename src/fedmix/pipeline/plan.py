@@ -55,7 +55,7 @@ class Setting:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What conditions may speak of: the values, the variant and the setting's name."""
+        """Everything that a condition can ask for: the values, the variant, the setting's name."""
         return {**self.values, "variant": self.variant, "setting": self.name}
 
     def matches(self, where: Where) -> bool:
@@ -67,9 +67,9 @@ class Setting:
 class PlannedMethod:
     """A method of a study: its name in paths and tables, its estimator and parameters.
 
-    ``source`` is the entry of ``config/methods.yaml`` that it is, or varies, and ``inherited`` are
-    the parameters that this entry has, there and in the study. ``replications`` is set for a method
-    too slow for as many as the study has.
+    ``source`` is its entry in ``config/methods.yaml``, or the entry that it varies. ``inherited``
+    are the parameters of that entry, there and in the study. ``replications`` is set for a method
+    that is too slow to run as often as the study asks.
     """
 
     name: str
@@ -84,9 +84,9 @@ class PlannedMethod:
 
 @dataclass(frozen=True)
 class Block:
-    """Replications of a setting that one job runs, with all methods that have them.
+    """Replications of a setting that one job runs, and the methods that it runs on them.
 
-    ``name`` is the first and the last of them, such as ``"0-19"``.
+    ``name`` gives the first and the last replication, such as ``"0-19"``.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Study:
 
     @property
     def method_names(self) -> set[str]:
-        """What a variant may call the methods: their names, and those of the entries they vary."""
+        """Names by which a variant may refer to methods: their own, and of entries they vary."""
         return {name for m in self.methods.values() for name in (m.name, m.source)}
 
     @property
@@ -133,9 +133,9 @@ class Study:
     def blocks(self, setting: Setting) -> Iterator[Block]:
         """Yield the jobs of a setting.
 
-        A job runs all methods of its replications: they share the clients and initial values. It
-        lasts minutes, by the seconds that the methods are known to take. Where methods have
-        different numbers of replications, the blocks of each begin and end with those of all.
+        A job runs all methods of its replications, because they share the clients and the initial
+        values. The known costs size a block so that its job lasts minutes. Where some methods have
+        fewer replications, a block ends where theirs end.
         """
         numbers = self.replications_in(setting)
         first = 0
@@ -160,8 +160,9 @@ class Study:
     def method_in(self, name: str, setting: Setting) -> PlannedMethod:
         """Return a method with all the parameters that it has in a setting.
 
-        What a variant says of an entry of ``config/methods.yaml`` holds for all that vary it, but
-        for the parameters of their own: these give way only to a variant that names them.
+        A variant's parameters for an entry of ``config/methods.yaml`` hold for every method that
+        varies this entry. A method's own parameters come before them. A variant that names the
+        method itself comes first of all.
         """
         method = self.methods[name]
         changes = self.variants[setting.variant].get("methods", {})
@@ -223,10 +224,10 @@ def plan_study(
     document : Document
         Its validated configuration, the preset's changes included.
     methods : mapping
-        The method entries of ``config/methods.yaml``; a registered method may do without. A study
+        The method entries of ``config/methods.yaml``; a registered method needs none. A study
         whose methods are ``registered`` runs all that can label the points of Gaussian data.
     costs : Costs, optional
-        What replications take, to cut blocks by where the study names no size of them.
+        What replications take. Blocks are sized by it where the study sets no size.
 
     Returns
     -------

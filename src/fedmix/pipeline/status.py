@@ -156,9 +156,9 @@ def status_lines(cells: list[CellStatus], preset: str, study: str | None = None)
         mine = [cell for cell in cells if cell.study == name]
         yield _study_line(name, mine)
         if study is None:
-            told = next((c for c in mine if c.message), None)
-            if told:
-                yield f"  first error: {told.setting}  {told.method}: {told.message}"
+            first = next((c for c in mine if c.message), None)
+            if first:
+                yield f"  first error: {first.setting}  {first.method}: {first.message}"
             continue
         width = max(len(f"{cell.setting}  {cell.method}") for cell in mine)
         for cell in mine:
@@ -172,12 +172,12 @@ def _study_line(study: str, cells: list[CellStatus]) -> str:
     done, blocks = sum(c.done for c in cells), sum(c.blocks for c in cells)
     used, left = sum(c.hours_used for c in cells), sum(c.hours_left for c in cells)
     return (
-        f"{study}: {done} of {blocks} blocks done{_told(cells)}, "
+        f"{study}: {done} of {blocks} blocks done{_counted(cells)}, "
         f"{used:.2f} core-hours used, about {left:.2f} left"
     )
 
 
-def _told(cells: list[CellStatus]) -> str:
+def _counted(cells: list[CellStatus]) -> str:
     counts = {
         "started": sum(c.started for c in cells),
         "failed": sum(c.failed for c in cells),
@@ -187,8 +187,8 @@ def _told(cells: list[CellStatus]) -> str:
 
 
 def _cell_line(cell: CellStatus, width: int) -> str:
-    told = _told([cell])
-    line = f"  {f'{cell.setting}  {cell.method}':<{width}}  {cell.done}/{cell.blocks} done{told}"
+    counted = _counted([cell])
+    line = f"  {f'{cell.setting}  {cell.method}':<{width}}  {cell.done}/{cell.blocks} done{counted}"
     return f"{line}: {cell.message}" if cell.message else line
 
 
