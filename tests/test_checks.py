@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from fedmix import Clients
-from fedmix.checks import check_choice, check_integer, check_number, check_same_features
+from fedmix.checks import check_choice, check_integer, check_number
 from fedmix.errors import ConfigurationError, DataError
+from fedmix.methods import KFED
+from fedmix.methods.base import check_same_features
 
 
 class Method:
@@ -55,8 +57,8 @@ def test_a_choice_comes_with_the_nearest_valid_name():
 
 def test_other_features_or_clients_than_in_the_fit_are_refused():
     clients = Clients.from_arrays([np.zeros((2, 3))])
-    check_same_features("KFED", clients, 3, n_clients=1)
+    check_same_features(KFED(2), clients, 3, n_clients=1)
     with pytest.raises(DataError, match=r"KFED was fitted to 2 features; got Clients\(K=1"):
-        check_same_features("KFED", clients, 2)
+        check_same_features(KFED(2), clients, 2)
     with pytest.raises(DataError, match=r"KFED was fitted to 4 clients; .* in the same order"):
-        check_same_features("KFED", clients, 3, n_clients=4)
+        check_same_features(KFED(2), clients, 3, n_clients=4)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedmix.checks import check_same_features
 from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
-from fedmix.methods.base import FederatedEstimator
+from fedmix.methods.base import FederatedEstimator, check_same_features
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

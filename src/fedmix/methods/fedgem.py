@@ -10,12 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fedmix.checks import as_numbers, check_same_features
+from fedmix.checks import as_numbers
 from fedmix.clients import Clients, ClientsLike, offsets_of
 from fedmix.errors import ConfigurationError, DataError, SelectionWarning
 from fedmix.families import Gaussian, Sample, log_sum
 from fedmix.kernels import fedgem as kernels
-from fedmix.methods.base import Constraints, FederatedEstimator, LikelihoodMixin, register
+from fedmix.methods.base import (
+    Constraints,
+    FederatedEstimator,
+    LikelihoodMixin,
+    check_same_features,
+    register,
+)
 from fedmix.methods.fedgem_client import (
     MaximisationStep,
     Mixtures,
@@ -112,7 +118,9 @@ class FedGEM(LikelihoodMixin, FederatedEstimator):
 
     needs: ClassVar[tuple[str, ...]] = ("components_per_client",)
     starts_from: ClassVar[str | None] = "means"
-    tunes: ClassVar[tuple[str, ...]] = ("final_radius_scale",)
+    tunes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "final_radius_scale": {"criterion": "silhouette"}
+    }
     constraints: ClassVar[Constraints] = {
         "components_per_client": ["integer >= 1", "integers >= 1"],
         "max_rounds": ["integer >= 0"],
@@ -160,6 +168,11 @@ class FedGEM(LikelihoodMixin, FederatedEstimator):
         self.random_state = random_state
         self.learn_weights = learn_weights
         self.repeat_joining_pairs = repeat_joining_pairs
+
+    @classmethod
+    def open_choices(cls, given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+        """Return what is to be chosen: nothing for clients that exchange nothing."""
+        return {} if given.get("server") == "none" else super().open_choices(given)
 
     def predict_clusters(self, clients: ClientsLike) -> list[IntArray]:
         """Label each point with its global cluster, comparable across clients.

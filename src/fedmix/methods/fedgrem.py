@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from fedmix.families import Sample, Statistics
 from fedmix.methods.base import Constraints, register
 from fedmix.methods.central_update import pool_towards_centre
 from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
+from fedmix.selection import choose_penalty, penalty_candidates
 from fedmix.streams import generator_of
 
 
@@ -64,7 +66,9 @@ class FedGrEM(FederatedMixture):
     Section D.
     """
 
-    tunes: ClassVar[tuple[str, ...]] = ("penalty_scale",)
+    tunes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "penalty_scale": {"criterion": "held_out", "n_splits": 1}
+    }
     constraints: ClassVar[Constraints] = {
         "step_scale": ["number > 0"],
         "initial_penalty": ["number >= 0"],
@@ -106,6 +110,10 @@ class FedGrEM(FederatedMixture):
         self.participation = participation
         self.batch_size = batch_size
         self.aggregate_weights = aggregate_weights
+
+    def candidates(self, name: str, clients: Clients) -> list[float]:
+        """Return :func:`fedmix.selection.penalty_candidates`."""
+        return penalty_candidates(clients, self.family)
 
     def _fit(self, clients: Clients) -> None:
         """Alternate local gradient steps and central updates."""
@@ -194,11 +202,8 @@ class FedGrEM(FederatedMixture):
         return sample.take(rows)
 
     def _choose_penalty_scale(self, clients: Clients) -> float:
-        if self.penalty_scale != "held-out":
-            return float(self.penalty_scale)
-        from fedmix.selection import choose_penalty
-
-        return choose_penalty(self, clients)
+        chosen = self.penalty_scale == "held-out"
+        return choose_penalty(self, clients) if chosen else float(self.penalty_scale)
 
     def _floats_per_client(self) -> int:
         """Count the floats that an active client sends, and gets back, in a round."""

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from fedmix.checks import check_same_features
 from fedmix.clients import Clients, ClientsLike, offsets_of
-from fedmix.methods.base import Constraints, FederatedEstimator, register
+from fedmix.methods.base import Constraints, FederatedEstimator, check_same_features, register
 from fedmix.methods.centroids import nearest_centre
 from fedmix.methods.fedgem_client import Mixtures, final_radii
 from fedmix.methods.fedgem_server import Server
