@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmix.errors import ConfigurationError, DataError, DivergenceError
-from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.base import Arrays, Method, Outcome
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fedmix.data import Dataset
-    from fedmix.experiments.settings.base import Settings
+    from fedmix.experiments.settings import ExperimentSettings
 
 logger = logging.getLogger(__name__)
-Arrays = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Scenario:
         return import_module(f"fedmix.experiments.{self.experiment}")
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> ExperimentSettings:
         """What an experiment sees of the values."""
         return self.module.Settings(**self.values)
 
