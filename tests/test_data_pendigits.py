@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedmix.data import DatasetEntry, fetch, load
-from fedmix.data.pendigits import check_same_digits, parse_comments, read_writers
+from fedmix.data.readers import check_same_digits, parse_comments, read_writers
 from fedmix.errors import DataError
 
 # Made up, in the originals' layout: two digits of writers 2 and 1, pen strokes between them.
