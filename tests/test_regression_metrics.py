@@ -3,8 +3,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from fedmix.metrics.matching import clustering_accuracy
-from fedmix.metrics.regression import model_errors
+from fedmix.metrics.matching import clustering_accuracy, model_errors
 
 
 @pytest.mark.parametrize("k", [1, 2, 4, 6])

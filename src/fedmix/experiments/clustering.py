@@ -15,7 +15,7 @@ from fedmix.experiments.settings import ALIGNMENTS, MixtureSettings
 from fedmix.initialization import align_fits, initialize
 from fedmix.metrics.clustering import per_client_scores, pooled_scores
 from fedmix.metrics.federation import federation_gain
-from fedmix.metrics.mixture import misclustering
+from fedmix.metrics.matching import misclustering
 from fedmix.selection import choose, tune
 from fedmix.simulate.mixtures import Truth, draw_truth
 from fedmix.streams import Streams

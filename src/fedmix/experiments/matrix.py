@@ -54,7 +54,7 @@ def run(
     import numpy as np
 
     from fedmix.experiments import clustering
-    from fedmix.metrics.mixture import misclustering
+    from fedmix.metrics.matching import misclustering
 
     train, test = real_clustering.clients_of(setting, problem, data, streams)
     components = clustering.classes_of_clients(problem, data)

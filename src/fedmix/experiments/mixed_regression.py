@@ -136,8 +136,7 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method; the error of every round is kept."""
-    from fedmix.metrics.matching import clustering_accuracy
-    from fedmix.metrics.regression import model_errors
+    from fedmix.metrics.matching import clustering_accuracy, model_errors
 
     known = known_of(setting, problem, streams)
     estimator = method.fit(clients(setting, problem, streams), known)

@@ -166,7 +166,7 @@ def run(
     """
     import numpy as np
 
-    from fedmix.metrics.mixture import estimation_error
+    from fedmix.metrics.matching import estimation_error
     from fedmix.simulate.fedgrem import CENTRES, signal_to_noise
 
     strategy = setting.initialization.of(setting.model)

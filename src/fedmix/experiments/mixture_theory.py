@@ -158,7 +158,7 @@ def _known(method: Method, setting: Settings, problem: Arrays, streams: Streams)
 
 def _errors(estimator: FederatedEstimator, truth: Truth) -> tuple[float, float]:
     """Return the largest errors of the good clients' weights and means."""
-    from fedmix.metrics.mixture import estimation_error
+    from fedmix.metrics.matching import estimation_error
 
     good = slice(truth.n_good)
     return estimation_error(

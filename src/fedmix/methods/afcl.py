@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from fedmix.clients import Clients
 from fedmix.methods.afcl_server import Server
 from fedmix.methods.base import Constraints, register
-from fedmix.methods.centroids import CentroidClustering
-from fedmix.methods.seeding import components_of
+from fedmix.methods.centroids import CentroidClustering, components_of
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]

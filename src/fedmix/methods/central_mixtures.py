@@ -19,7 +19,7 @@ from fedmix.methods.base import (
     check_same_features,
     register,
 )
-from fedmix.methods.seeding import components_of
+from fedmix.methods.centroids import components_of
 from fedmix.streams import generator_of
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from fedmix.methods.base import (
     check_same_features,
     register,
 )
+from fedmix.methods.centroids import components_of, seed_clients
 from fedmix.methods.fedgem_client import (
     MaximisationStep,
     Mixtures,
@@ -31,7 +32,6 @@ from fedmix.methods.fedgem_client import (
 )
 from fedmix.methods.fedgem_privacy import GaussianMechanism
 from fedmix.methods.fedgem_server import Server
-from fedmix.methods.seeding import components_of, seed_clients
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]

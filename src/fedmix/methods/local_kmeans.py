@@ -12,10 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients, ClientsLike, offsets_of
 from fedmix.methods.base import Constraints, FederatedEstimator, check_same_features, register
-from fedmix.methods.centroids import nearest_centre
+from fedmix.methods.centroids import components_of, nearest_centre
 from fedmix.methods.fedgem_client import Mixtures, final_radii
 from fedmix.methods.fedgem_server import Server
-from fedmix.methods.seeding import components_of
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
