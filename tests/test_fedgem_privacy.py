@@ -6,7 +6,7 @@ import pytest
 from fedmix import Clients
 from fedmix.errors import ConfigurationError
 from fedmix.methods.fedgem import FedGEM
-from fedmix.methods.fedgem_privacy import GaussianMechanism
+from fedmix.methods.fedgem_client import GaussianMechanism
 
 PRIVACY = {"rho": 2.0, "mu": 0.05, "B_x": 3.0, "B_gamma": 4.0}
 

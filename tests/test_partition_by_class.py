@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedmix.errors import ConfigurationError
-from fedmix.partition.by_class import (
+from fedmix.partition.split import (
     deal_out,
     draw_classes,
     hand_over_missing,

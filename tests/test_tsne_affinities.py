@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from fedmix.embed import affinities as module
-from fedmix.embed.affinities import conditional_affinities, joint_affinities, nearest_neighbors
+from fedmix.embed import objective as module
+from fedmix.embed.objective import conditional_affinities, joint_affinities, nearest_neighbors
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from fedmix.embed.gradient import Objective
+from fedmix.embed.objective import Objective
 
 
 def random_affinities(rng: np.random.Generator, n: int, density: float = 0.6) -> sparse.csr_array:

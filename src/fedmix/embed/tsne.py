@@ -136,8 +136,7 @@ def tsne(
     size = _sample_size(repulsion, n_samples, n)
     start = _check_start(init, n, n_components)
 
-    from fedmix.embed.affinities import joint_affinities, nearest_neighbors
-    from fedmix.embed.gradient import Objective
+    from fedmix.embed.objective import Objective, joint_affinities, nearest_neighbors
 
     generator = np.random.default_rng(random_state)
     with ExitStack() as stack:

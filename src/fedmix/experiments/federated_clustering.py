@@ -60,7 +60,7 @@ def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
     import numpy as np
 
     from fedmix.clients import offsets_of
-    from fedmix.partition.by_class import draw_classes, hand_over_missing, split_in_order
+    from fedmix.partition.split import draw_classes, hand_over_missing, split_in_order
 
     rng = streams.generator("partition")
     n_classes = int(data.labels.max()) + 1
@@ -88,7 +88,7 @@ def _split_at_random(
     """Split all rows at random, then give the clients theirs of both parts."""
     import numpy as np
 
-    from fedmix.partition.by_class import deal_out, share_out
+    from fedmix.partition.split import deal_out, share_out
 
     mixed = rng.permutation(len(labels))
     n_train = round(setting.train_fraction * len(mixed))

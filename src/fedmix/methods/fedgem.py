@@ -24,13 +24,13 @@ from fedmix.methods.base import (
 )
 from fedmix.methods.centroids import components_of, seed_clients
 from fedmix.methods.fedgem_client import (
+    GaussianMechanism,
     MaximisationStep,
     Mixtures,
     final_radii,
     maximise,
     uncertainty_radii,
 )
-from fedmix.methods.fedgem_privacy import GaussianMechanism
 from fedmix.methods.fedgem_server import Server
 from fedmix.streams import generator_of
 
