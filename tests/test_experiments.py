@@ -18,7 +18,7 @@ from fedmix.experiments import (
     mixture_simulation,
     real_clustering,
 )
-from fedmix.experiments.base import Method, told
+from fedmix.experiments.base import Method, arguments_of
 from fedmix.experiments.clustering import UNITS
 from fedmix.experiments.settings import declared, names, units_of
 from fedmix.initialization import INITIALIZATIONS
@@ -101,16 +101,16 @@ def test_planning_imports_no_numerical_library_for_settings():
 
 
 def test_a_method_takes_what_it_has_and_nothing_else():
-    assert told(methods.FFCM, KNOWN) == {"n_clusters": 3, "random_state": 7}
-    assert told(methods.FedGEM, KNOWN) == {"components_per_client": 2, "random_state": 7}
+    assert arguments_of(methods.FFCM, KNOWN) == {"n_clusters": 3, "random_state": 7}
+    assert arguments_of(methods.FedGEM, KNOWN) == {"components_per_client": 2, "random_state": 7}
 
 
 def test_a_method_starts_from_the_kind_of_start_that_it_declares():
     known = {**KNOWN, "n_components": 3}
-    assert told(methods.FedEM, known)["init"] == ("weights", "means")
-    assert told(methods.IFCA, known)["init"] == "k models"
-    assert told(methods.FedAvg, known)["init"] == "one model"
-    assert "init" not in told(methods.OneShotClustering, known)
+    assert arguments_of(methods.FedEM, known)["init"] == ("weights", "means")
+    assert arguments_of(methods.IFCA, known)["init"] == "k models"
+    assert arguments_of(methods.FedAvg, known)["init"] == "one model"
+    assert "init" not in arguments_of(methods.OneShotClustering, known)
 
 
 def test_the_configuration_wins_over_what_the_experiment_knows():
@@ -136,4 +136,4 @@ def test_what_is_configured_is_no_open_choice():
 
 def test_a_start_given_as_arrays_is_no_truth_value():
     known = {**KNOWN, "starts": {"models": np.ones((2, 2))}}
-    np.testing.assert_array_equal(told(methods.IFCA, known)["init"], np.ones((2, 2)))
+    np.testing.assert_array_equal(arguments_of(methods.IFCA, known)["init"], np.ones((2, 2)))

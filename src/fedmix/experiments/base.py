@@ -11,8 +11,8 @@ An experiment is a module of this folder that declares its ``Settings`` and ``ME
 ``run(method, setting, problem, initial, data, streams) -> Outcome``
     Fit one method and score it. ``initial`` is empty where there are no initial values.
 
-What a method is given is decided in one place, :func:`told`: an experiment offers what it knows, by
-name, and a method takes what its class declares.
+What a method is given is decided in one place, :func:`arguments_of`: an experiment offers what it
+knows, by name, and a method takes what its class declares.
 
 ``setting`` is of the experiment's ``Settings``, ``data`` the embedded data set that it names (or
 None), ``streams`` the random streams of the replication.
@@ -67,7 +67,7 @@ class Method:
         return list(self.kind.open_choices(self.parameters))
 
     def build(self, known: Mapping[str, Any]) -> FederatedEstimator:
-        """Return a new estimator, told what it takes; the configuration's parameters win.
+        """Return a new estimator, given what it takes; the configuration's parameters win.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class Method:
                     f"{self.name}: {self.estimator} has no parameter {name!r}. "
                     f"{nearest_names(name, taken)}"
                 )
-        return self.kind(**told(self.kind, {**known, **self.parameters}))
+        return self.kind(**arguments_of(self.kind, {**known, **self.parameters}))
 
     def fit(self, clients: Clients, known: Mapping[str, Any]) -> FederatedEstimator:
         """Build, fit and time an estimator: ``fit_seconds_`` leaves scoring out."""
@@ -92,7 +92,7 @@ class Method:
         return estimator
 
 
-def told(kind: type[FederatedEstimator], known: Mapping[str, Any]) -> dict[str, Any]:
+def arguments_of(kind: type[FederatedEstimator], known: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a method takes of what is known.
 
     Parameters

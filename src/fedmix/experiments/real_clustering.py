@@ -58,7 +58,7 @@ class Settings(DataSettings):
     alignment: Alignment = "best_of_50_orders"
     """How they are aligned: by a search over orders of the clients, or to the first client."""
     n_components: Count
-    """R, which all methods are told."""
+    """R, which all methods are given."""
 
     @model_validator(mode="after")
     def _at_most_half_contaminated(self) -> Self:

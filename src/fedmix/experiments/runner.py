@@ -226,7 +226,7 @@ def _attempt(
     replication: int,
     timeout: float | None,
 ) -> tuple[list[dict[str, Any]], float | None]:
-    """Return the result rows, and the seconds of the fit if the experiment tells them."""
+    """Return the result rows, and the seconds of the fit if the experiment gives them."""
     try:
         with _deadline(timeout):
             outcome = run_replication(scenario, method, replication, problem, initial)

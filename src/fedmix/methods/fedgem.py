@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedmix.checks import as_numbers
-from fedmix.clients import Clients, ClientsLike, offsets_of
+from fedmix.clients import Clients, offsets_of
 from fedmix.errors import ConfigurationError, DataError, SelectionWarning
 from fedmix.families import Gaussian, Sample, log_sum
 from fedmix.kernels import fedgem as kernels
@@ -26,6 +26,7 @@ from fedmix.methods.centroids import components_of, seed_clients
 from fedmix.methods.fedgem_client import (
     GaussianMechanism,
     MaximisationStep,
+    MergedClustersMixin,
     Mixtures,
     final_radii,
     maximise,
@@ -39,7 +40,7 @@ IntArray = NDArray[np.int64]
 
 
 @register
-class FedGEM(LikelihoodMixin, FederatedEstimator):
+class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
     """Federated generalised EM for isotropic unit-variance mixtures (Algorithm 1).
 
     A client's components are its own; the server lets components of different clients whose
@@ -174,24 +175,6 @@ class FedGEM(LikelihoodMixin, FederatedEstimator):
         """Return what is to be chosen: nothing for clients that exchange nothing."""
         return {} if given.get("server") == "none" else super().open_choices(given)
 
-    def predict_clusters(self, clients: ClientsLike) -> list[IntArray]:
-        """Label each point with its global cluster, comparable across clients.
-
-        ``predict`` gives a client's own components, of which ``superclusters_[g][label]`` is the
-        global cluster.
-
-        Parameters
-        ----------
-        clients : Clients, list of K arrays or data frames of shape (n_k, d), or (X, groups)
-            The same clients in the same order; their points may be new.
-
-        Returns
-        -------
-        list of G int arrays of shape (n_g,)
-        """
-        local = self.predict(clients)
-        return [groups[own] for groups, own in zip(self.superclusters_, local, strict=True)]
-
     def _fit(self, clients: Clients) -> None:
         """Train on the clients' data, then merge their components into global clusters."""
         self._mechanism = GaussianMechanism.of(self.privacy)
@@ -269,11 +252,9 @@ class FedGEM(LikelihoodMixin, FederatedEstimator):
         self._mixtures = replace(mixtures, means=means)
         self.means_ = mixtures.split(means)
         self.weights_ = mixtures.split(mixtures.weights)
-        self.superclusters_ = mixtures.split(labels)
+        self._set_clusters(mixtures, means, labels)
         self.radii_ = mixtures.split(radii)
         self.final_radii_ = mixtures.split(final)
-        self.cluster_centers_ = means[np.unique(labels, return_index=True)[1]]
-        self.n_clusters_ = len(self.cluster_centers_)
         self._look_around(server, mixtures, final)
         self._count_floats(mixtures)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedmix.checks import check_number
+from fedmix.clients import ClientsLike
 from fedmix.errors import ConfigurationError, DivergenceError
 from fedmix.families import Sample
 from fedmix.kernels.em import gaussian_expectation
@@ -175,6 +176,38 @@ def final_radii(mixtures: Mixtures, sizes: IntArray, scale: float) -> FloatArray
     per_client = scale * closest / np.sqrt(np.maximum(sizes, 1))
     used = mixtures.weights > 0
     return np.where(used, per_client[mixtures.client] / np.where(used, mixtures.weights, 1.0), 0.0)
+
+
+class MergedClustersMixin:
+    """Global clusters of methods whose clients keep components of their own."""
+
+    superclusters_: list[IntArray]
+    cluster_centers_: FloatArray
+    n_clusters_: int
+
+    def predict_clusters(self, clients: ClientsLike) -> list[IntArray]:
+        """Label each point with its global cluster, comparable across clients.
+
+        ``predict`` gives a client's own components, of which ``superclusters_[g][label]`` is the
+        global cluster.
+
+        Parameters
+        ----------
+        clients : Clients, list of K arrays or data frames of shape (n_k, d), or (X, groups)
+            The same clients in the same order; their points may be new.
+
+        Returns
+        -------
+        list of G int arrays of shape (n_g,)
+        """
+        local = self.predict(clients)  # type: ignore[attr-defined]
+        return [groups[own] for groups, own in zip(self.superclusters_, local, strict=True)]
+
+    def _set_clusters(self, mixtures: Mixtures, means: FloatArray, labels: IntArray) -> None:
+        """Set the clusters that the server merged components to, means (C, d) and labels (C,)."""
+        self.superclusters_ = mixtures.split(labels)
+        self.cluster_centers_ = means[np.unique(labels, return_index=True)[1]]
+        self.n_clusters_ = len(self.cluster_centers_)
 
 
 @dataclass(frozen=True)
