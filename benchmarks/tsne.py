@@ -14,8 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from scipy import sparse
 
-from fedmix.embed.affinities import joint_affinities, nearest_neighbors
-from fedmix.embed.gradient import Objective
+from fedmix.embed.objective import Objective, joint_affinities, nearest_neighbors
 from timing import best_seconds
 
 PERPLEXITY, N_NEIGHBORS, N_SAMPLES = 30.0, 90, 4000

@@ -48,8 +48,6 @@ _API = {
         "fedmix.selection",
         "fedmix.metrics.clustering",
         "fedmix.metrics.matching",
-        "fedmix.metrics.mixture",
-        "fedmix.metrics.regression",
         "fedmix.theory",
     ],
     "Embeddings and simulations": ["fedmix.embed.tsne", "fedmix.embed.linear", "fedmix.simulate"],

@@ -9,8 +9,7 @@ import pytest
 from fedmix import Clients
 from fedmix.errors import ConfigurationError
 from fedmix.kernels.afcl import compete
-from fedmix.methods.afcl import AFCL, _range
-from fedmix.methods.afcl_server import Server
+from fedmix.methods.afcl import AFCL, Server, _range
 
 PROGRAM = json.loads((Path(__file__).parent / "data/afcl/fixture.json").read_text())
 

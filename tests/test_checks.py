@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from fedmix import Clients
-from fedmix.checks import check_choice, check_integer, check_number, check_same_features
+from fedmix.checks import check_choice, check_integer, check_number
 from fedmix.errors import ConfigurationError, DataError
+from fedmix.methods import KFED
+from fedmix.methods.base import FederatedEstimator, check_same_features, register
+from fedmix.methods.constraints import violation
 
 
 class Method:
@@ -55,8 +58,53 @@ def test_a_choice_comes_with_the_nearest_valid_name():
 
 def test_other_features_or_clients_than_in_the_fit_are_refused():
     clients = Clients.from_arrays([np.zeros((2, 3))])
-    check_same_features("KFED", clients, 3, n_clients=1)
+    check_same_features(KFED(2), clients, 3, n_clients=1)
     with pytest.raises(DataError, match=r"KFED was fitted to 2 features; got Clients\(K=1"):
-        check_same_features("KFED", clients, 2)
+        check_same_features(KFED(2), clients, 2)
     with pytest.raises(DataError, match=r"KFED was fitted to 4 clients; .* in the same order"):
-        check_same_features("KFED", clients, 3, n_clients=4)
+        check_same_features(KFED(2), clients, 3, n_clients=4)
+
+
+def test_a_method_without_a_constraint_for_a_parameter_cannot_be_registered():
+    class Careless(FederatedEstimator):
+        def __init__(self, n_moons=2, random_state=0):
+            self.n_moons, self.random_state = n_moons, random_state
+
+    with pytest.raises(ConfigurationError, match=r"Careless: .* differ in n_moons"):
+        register(Careless)
+
+
+@pytest.mark.parametrize(
+    ("alternatives", "good", "bad"),
+    [
+        (["integer >= 1"], [1, np.int32(7)], [0, 1.0, True, "1", None]),
+        (["number > 0 and <= 1"], [1, 0.5, np.float32(0.1)], [0, 1.1, np.nan, True, "0.5"]),
+        (["integers >= 1", None], [[1, 2], np.array([3]), None], [[0], [1.5], 3, "12"]),
+        (["boolean", {"own"}], [True, np.False_, "own"], [0, 1, "onw", None]),
+        (["array-like"], [[1], np.zeros(2)], ["ab", np.float64(1.0), {}, None]),
+        (["mapping", "string"], [{}, "a"], [[], 1]),
+        (["random_state"], [0, None, np.random.default_rng(0)], [-1, 1.5, "0"]),
+    ],
+)
+def test_an_alternative_holds_for_what_it_says(alternatives, good, bad):
+    assert not any(violation("M", "p", value, alternatives) for value in good)
+    assert all(violation("M", "p", value, alternatives) for value in bad)
+
+
+def test_a_wrong_word_comes_with_the_nearest_right_one():
+    told = violation("FFCM", "rule", "onw", [{"own", "published"}])
+    assert told == "FFCM: expected rule to be 'own' or 'published', got 'onw'. Did you mean 'own'?"
+
+
+def test_planning_reads_constraints_without_numerical_libraries():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys\n"
+        "from fedmix.methods.capabilities import constraints_of\n"
+        "from fedmix.methods.constraints import violation\n"
+        "assert violation('FedGrEM', 'tol', -1, constraints_of('FedGrEM')['tol'])\n"
+        "assert not {'numpy', 'sklearn', 'numba', 'scipy'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedmix.data.readers import read
+from fedmix.data import DatasetEntry, fetch, load
+from fedmix.data.readers import check_same_digits, parse_comments, read, read_writers
 from fedmix.errors import ConfigurationError, DataError
+from fedmix.simulate.waveform import PAIRS, base_waves, waveform
 
 RNG = np.random.default_rng(0)
 
@@ -181,3 +183,113 @@ def test_a_damaged_original_is_never_said_to_be_remade(tmp_path, reader, name):
     with pytest.raises(DataError, match="put a good copy in its place") as caught:
         read(reader, [tmp_path / name], options)
     assert "remade" not in str(caught.value)
+
+
+# Made up, in the originals' layout: two digits of writers 2 and 1, pen strokes between them.
+UNIPEN = """.VERSION 1.0
+.COORD X Y
+.SEGMENT DIGIT 0 ? "8"
+.COMMENT 8 2  224
+.DT 100
+.PEN_DOWN
+  203 275
+.PEN_UP
+.SEGMENT DIGIT 1 ? "3"
+.COMMENT 3  1 7
+.PEN_DOWN
+  -12 3
+.PEN_UP
+"""
+
+
+def test_comments_give_digit_and_writer_in_order():
+    digits, writers = parse_comments(UNIPEN)
+    assert digits.tolist() == [8, 3]
+    assert writers.tolist() == [2, 1]
+
+
+def test_other_comments_are_not_taken_for_digits():
+    digits, _ = parse_comments(".COMMENT written by hand 1 2\n" + UNIPEN)
+    assert digits.tolist() == [8, 3]
+
+
+def test_file_without_comments_is_an_error(tmp_path):
+    path = tmp_path / "pendigits-orig.tra"
+    path.write_text(".PEN_DOWN\n1 2\n")
+    with pytest.raises(DataError, match=r"pendigits-orig\.tra: There is no line"):
+        read_writers([path])
+
+
+def test_writers_of_the_second_file_are_other_people(tmp_path):
+    for name in ("tra", "tes"):
+        (tmp_path / name).write_text(UNIPEN)
+    _, writers = read_writers([tmp_path / "tra", tmp_path / "tes"])
+    assert writers.tolist() == [1, 0, 3, 2]
+
+
+def test_rows_that_disagree_are_an_error():
+    with pytest.raises(DataError, match="row 1 is the digit 3; the features' file has 4"):
+        check_same_digits(np.array([8, 4]), np.array([8, 3]), "orig")
+    with pytest.raises(DataError, match="has 1 digits; expected 2"):
+        check_same_digits(np.array([8, 4]), np.array([8]), "orig")
+
+
+def test_original_files_make_a_data_set_with_groups(tmp_path):
+    for part in ("tra", "tes"):
+        rows = [", ".join(f"{i + j:3d}" for j in range(16)) + f",{y}" for i, y in enumerate((8, 3))]
+        (tmp_path / f"pendigits.{part}").write_text("\n".join(rows) + "\n")
+        (tmp_path / f"pendigits-orig.{part}").write_text(UNIPEN)
+    names = ["pendigits.tra", "pendigits.tes", "pendigits-orig.tra", "pendigits-orig.tes"]
+    source = {"reader": "pendigits_originals", "files": [{"name": n} for n in names]}
+    values = {
+        "title": "Pen digits",
+        "n_points": 4,
+        "n_features": 16,
+        "class_names": [3, 8],
+        "class_counts": [2, 2],
+        "n_groups": 4,
+        "sources": [source],
+        "embeddings": {"raw": {"kind": "identity"}},
+    }
+    entry = DatasetEntry.from_mapping("pendigits", values)
+    fetch(entry, tmp_path / "raw", mirror=tmp_path)
+    data = load(entry, tmp_path / "raw")
+    assert data.labels.tolist() == [1, 0, 1, 0]
+    assert data.groups.tolist() == [1, 0, 3, 2]
+    assert data.features[1].tolist() == list(range(1, 17))
+
+
+def test_base_waves_are_triangles_of_height_six():
+    waves = base_waves()
+    assert waves.shape == (3, 21)
+    assert waves.max(axis=1).tolist() == [6, 6, 6]
+    assert (waves.argmax(axis=1) + 1).tolist() == [7, 15, 11]
+    assert waves.sum(axis=1).tolist() == [36, 36, 36]
+
+
+def test_class_means_and_spread_are_those_of_the_definition():
+    points, labels = waveform(60_000, 0)
+    waves = base_waves()
+    for label, (one, other) in enumerate(PAIRS):
+        own = points[labels == label]
+        mean = (waves[one] + waves[other]) / 2
+        variance = 1 + (waves[one] - waves[other]) ** 2 / 12
+        tolerance = 5 * np.sqrt(variance / len(own))
+        assert np.all(np.abs(own.mean(axis=0) - mean) < tolerance)
+        np.testing.assert_allclose(own.var(axis=0), variance, rtol=0.06)
+
+
+def test_classes_are_equally_likely():
+    _, labels = waveform(30_000, 1)
+    np.testing.assert_allclose(np.bincount(labels) / 30_000, 1 / 3, atol=0.015)
+
+
+def test_seed_decides_everything():
+    for one, same in zip(waveform(20, 3), waveform(20, np.random.default_rng(3)), strict=True):
+        np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(waveform(20, 3)[0], waveform(20, 4)[0])
+
+
+def test_no_points_are_an_error():
+    with pytest.raises(ConfigurationError, match="n_points"):
+        waveform(0)

@@ -6,10 +6,9 @@ from numba import njit
 
 from fedmix import Clients, families, methods
 from fedmix.families import Sample
-from fedmix.kernels.exponential import exp_of_nonpositive
 from fedmix.kernels.joint import joint_expectation
 from fedmix.kernels.regression import solve_normal
-from fedmix.kernels.responsibilities import BELOW, BLOCK, NO_FLOOR, ZEROS
+from fedmix.kernels.responsibilities import BELOW, BLOCK, NO_FLOOR, ZEROS, exp_of_nonpositive
 
 
 @njit

@@ -1,12 +1,30 @@
-"""What experiments offer and methods take, and which experiments have shared initial values."""
+"""What experiments declare, offer and share: what they declare is what their code knows."""
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
-from fedmix import methods
+from fedmix import experiments, methods
 from fedmix.errors import ConfigurationError
-from fedmix.experiments import settings
-from fedmix.experiments.base import Method, told
+from fedmix.experiments import (
+    federated_clustering,
+    mixed_regression,
+    mixture_simulation,
+    real_clustering,
+)
+from fedmix.experiments.base import Method, arguments_of
+from fedmix.experiments.clustering import UNITS
+from fedmix.experiments.settings import declared, names, units_of
+from fedmix.initialization import INITIALIZATIONS
+from fedmix.partition import CONTAMINATIONS, SCALINGS
+from fedmix.partition.contamination import PLACES
+from fedmix.simulate import isotropic_clusters
 
 KNOWN = {
     "n_clusters": 3,
@@ -16,17 +34,83 @@ KNOWN = {
 }
 
 
+def choices(settings, name):
+    return set(get_args(settings.model_fields[name].annotation))
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_experiment_declares_settings_and_metrics_and_makes_and_runs_problems(name):
+    settings, metrics = declared(name)
+    module = import_module(f"fedmix.experiments.{name}")
+    assert module.Settings is settings
+    assert metrics
+    assert set(units_of(name)) <= set(UNITS)
+    for field in settings.model_fields.values():
+        assert field.description.endswith("."), (name, field)
+    assert callable(module.make_problem)
+    assert callable(module.run)
+
+
+def test_all_other_modules_are_known_as_no_experiments():
+    modules = {path.stem for path in Path(experiments.__file__).parent.glob("[a-z]*.py")}
+    assert set(names()) == modules - {"base", "clustering", "runner", "settings"}
+
+
+def test_declared_choices_are_those_of_the_code():
+    real, regression = real_clustering.Settings, mixed_regression.Settings
+    assert choices(real, "contaminated") == set(PLACES)
+    assert choices(real, "contamination") == set(CONTAMINATIONS["points"])
+    assert choices(real, "scaling") == set(SCALINGS)
+    assert choices(real, "initialization") == set(INITIALIZATIONS["gaussian"])
+    assert choices(regression, "contamination") == set(CONTAMINATIONS["responses"])
+    simulated = declared("cluster_simulation")[0]
+    assert choices(simulated, "imbalance") == set(isotropic_clusters.IMBALANCES)
+    for model, known in INITIALIZATIONS.items():
+        assert choices(mixture_simulation.Initializations, model) == set(known)
+
+
+@pytest.mark.parametrize(
+    ("given", "nearest"), [("real_clusterings", "real_clustering"), ("matrx", "matrix")]
+)
+def test_an_unknown_experiment_names_the_nearest(given, nearest):
+    with pytest.raises(ConfigurationError, match=f"Did you mean '{nearest}'"):
+        declared(given)
+
+
+@pytest.mark.parametrize(
+    "value", [True, "2.0", float("nan"), float("inf"), -1.0, 0, [], [0.0], None]
+)
+def test_a_radius_is_a_positive_number_or_several(value):
+    values = {"dataset": "d", "embedding": "raw", "partition": "dealt", "n_clients": 2}
+    values |= {"train_fraction": 0.5, "spared_classes": 0}
+    federated_clustering.Settings(**values, v=2)
+    federated_clustering.Settings(**values, v=[0.5, 2])
+    with pytest.raises(ValidationError):
+        federated_clustering.Settings(**values, v=value)
+
+
+def test_planning_imports_no_numerical_library_for_settings():
+    code = """if 1:
+        import sys
+        from fedmix.experiments.settings import declared, names
+        for name in names():
+            declared(name)
+        assert not {"numpy", "pandas", "scipy", "sklearn", "numba"} & set(sys.modules)
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_a_method_takes_what_it_has_and_nothing_else():
-    assert told(methods.FFCM, KNOWN) == {"n_clusters": 3, "random_state": 7}
-    assert told(methods.FedGEM, KNOWN) == {"components_per_client": 2, "random_state": 7}
+    assert arguments_of(methods.FFCM, KNOWN) == {"n_clusters": 3, "random_state": 7}
+    assert arguments_of(methods.FedGEM, KNOWN) == {"components_per_client": 2, "random_state": 7}
 
 
 def test_a_method_starts_from_the_kind_of_start_that_it_declares():
     known = {**KNOWN, "n_components": 3}
-    assert told(methods.FedEM, known)["init"] == ("weights", "means")
-    assert told(methods.IFCA, known)["init"] == "k models"
-    assert told(methods.FedAvg, known)["init"] == "one model"
-    assert "init" not in told(methods.OneShotClustering, known)
+    assert arguments_of(methods.FedEM, known)["init"] == ("weights", "means")
+    assert arguments_of(methods.IFCA, known)["init"] == "k models"
+    assert arguments_of(methods.FedAvg, known)["init"] == "one model"
+    assert "init" not in arguments_of(methods.OneShotClustering, known)
 
 
 def test_the_configuration_wins_over_what_the_experiment_knows():
@@ -50,18 +134,6 @@ def test_what_is_configured_is_no_open_choice():
     assert Method("FedGrEM", "FedGrEM", {"penalty_scale": 1.0}).open_choices == []
 
 
-@pytest.mark.parametrize("name", settings.names())
-def test_every_experiment_with_settings_makes_and_runs_problems(name):
-    module = __import__(f"fedmix.experiments.{name}", fromlist=["run"])
-    assert callable(module.make_problem)
-    assert callable(module.run)
-
-
-def test_an_unknown_experiment_is_a_clear_error():
-    with pytest.raises(ConfigurationError, match="Did you mean 'matrix'"):
-        settings.declared("matrx")
-
-
 def test_a_start_given_as_arrays_is_no_truth_value():
     known = {**KNOWN, "starts": {"models": np.ones((2, 2))}}
-    np.testing.assert_array_equal(told(methods.IFCA, known)["init"], np.ones((2, 2)))
+    np.testing.assert_array_equal(arguments_of(methods.IFCA, known)["init"], np.ones((2, 2)))

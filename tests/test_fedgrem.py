@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from fedmix import Clients, methods
 from fedmix.errors import ConfigurationError, DivergenceError, SelectionWarning
 from fedmix.kernels.huber import huber_centres
-from fedmix.methods.central_update import penalty_thresholds, pool_towards_centre
+from fedmix.methods.fedgrem import penalty_thresholds, pool_towards_centre
 from fedmix.metrics import estimation_error
 from fedmix.selection import choose, choose_penalty
 

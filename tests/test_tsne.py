@@ -9,8 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.manifold import TSNE
 
 from fedmix.embed import Progress, tsne
-from fedmix.embed.affinities import joint_affinities, nearest_neighbors
-from fedmix.embed.gradient import Objective
+from fedmix.embed.objective import Objective, joint_affinities, nearest_neighbors
 from fedmix.errors import ConfigurationError, DataError
 
 
@@ -55,8 +54,8 @@ def test_ten_dimensions_keep_the_classes_of_the_digits_apart(digits):
 
 @pytest.mark.parametrize("repulsion", ["exact", "sampled"])
 def test_threads_do_not_change_a_bit(digits, repulsion, monkeypatch):
-    monkeypatch.setattr("fedmix.embed.gradient._CHUNK", 150)
-    monkeypatch.setattr("fedmix.embed.affinities._ROWS", 200)
+    monkeypatch.setattr("fedmix.embed.objective._CHUNK", 150)
+    monkeypatch.setattr("fedmix.embed.objective._ROWS", 200)
     runs = [
         quick(digits[:700], repulsion=repulsion, n_samples=100, threads=threads)
         for threads in (1, 2, 5)

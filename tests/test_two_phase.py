@@ -5,8 +5,7 @@ from fedmix import Clients, methods
 from fedmix.errors import DivergenceError
 from fedmix.kernels.regression_maps import rotate
 from fedmix.methods.clustered_baselines import local_estimates
-from fedmix.metrics.matching import clustering_accuracy
-from fedmix.metrics.regression import model_errors
+from fedmix.metrics.matching import clustering_accuracy, model_errors
 from fedmix.simulate.mixed_regression import draw_clients, draw_truth
 
 SIZES = [8] * 150 + [30] * 20

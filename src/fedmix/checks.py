@@ -8,10 +8,11 @@ from numbers import Integral, Real
 from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any
 
-from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.errors import ConfigurationError, nearest_names
 
 if TYPE_CHECKING:
-    from fedmix.clients import Clients, FloatArray
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def check_integer(
@@ -83,7 +84,9 @@ def check_choice(where: object, name: str, value: Any, choices: Collection) -> N
         raise ConfigurationError(f"{_name_of(where)}: unknown {name} {value!r}. {hint}")
 
 
-def as_numbers(where: object, name: str, values: Any, shape: tuple[int, ...]) -> FloatArray:
+def as_numbers(
+    where: object, name: str, values: Any, shape: tuple[int, ...]
+) -> NDArray[np.float64]:
     """Return a parameter as a new array of finite numbers, or raise ConfigurationError.
 
     Parameters
@@ -114,7 +117,7 @@ def as_numbers(where: object, name: str, values: Any, shape: tuple[int, ...]) ->
     return array
 
 
-def as_real(values: Any) -> FloatArray:
+def as_real(values: Any) -> NDArray[np.float64]:
     """Return values as float64.
 
     Raises
@@ -131,31 +134,6 @@ def as_real(values: Any) -> FloatArray:
     if np.iscomplexobj(values):
         raise TypeError("these are complex")
     return np.asarray(values, dtype=np.float64)
-
-
-def check_same_features(
-    where: object, clients: Clients, n_features: int, n_clients: int | None = None
-) -> None:
-    """Raise DataError unless clients have the features of those in ``fit``.
-
-    Parameters
-    ----------
-    where : object
-        The estimator.
-    clients : Clients
-        To predict for.
-    n_features : int
-        Features in the fit.
-    n_clients : int, optional
-        Clients in the fit, of a method whose result is the clients' own.
-    """
-    if clients.n_features != n_features:
-        raise DataError(f"{_name_of(where)} was fitted to {n_features} features; got {clients!r}.")
-    if n_clients is not None and len(clients) != n_clients:
-        raise DataError(
-            f"{_name_of(where)} was fitted to {n_clients} clients; got {clients!r}. Give the same "
-            "clients in the same order."
-        )
 
 
 def _name_of(where: object) -> str:

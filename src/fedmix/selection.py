@@ -22,8 +22,6 @@ from fedmix.errors import (
     SelectionWarning,
     nearest_names,
 )
-from fedmix.methods.base import FederatedEstimator, all_constraints
-from fedmix.methods.constraints import check_parameters
 from fedmix.metrics.clustering import adjusted_rand_index, silhouette
 from fedmix.streams import seed_of
 
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FloatArray = NDArray[np.float64]
+#: A federated estimator; methods stand above this module, as scikit-learn's do above its selection.
+Estimator = Any
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 
 _AVERAGES: dict[str, Callable] = {"median": np.median, "mean": np.mean}
@@ -58,7 +58,7 @@ class Selection:
     best_parameters: dict[str, Any]
     scores: pd.DataFrame
     by_client: FloatArray
-    best_estimator: FederatedEstimator | None = None
+    best_estimator: Estimator | None = None
 
 
 @dataclass(frozen=True)
@@ -77,13 +77,13 @@ class Criterion:
         candidate's.
     """
 
-    measure: Callable[[FederatedEstimator, Clients, Clients], Sequence[float | None]]
+    measure: Callable[[Estimator, Clients, Clients], Sequence[float | None]]
     n_folds: int
     relative: bool = False
 
 
 def choose(
-    estimator: FederatedEstimator,
+    estimator: Estimator,
     clients: ClientsLike,
     candidates: Grid,
     criterion: str = "held_out",
@@ -171,7 +171,40 @@ def choose(
     return Selection(best, scores, _by_client(measured), fitted)
 
 
-def choose_penalty(method: FederatedEstimator, clients: Clients) -> float:
+def tune(
+    estimator: Estimator,
+    clients: Clients,
+    given: Mapping[str, Any] | None = None,
+    candidates: Mapping[str, Sequence[Any]] | None = None,
+) -> dict[str, Any]:
+    """Choose the parameters that an estimator leaves open, each as its class says in ``tunes``.
+
+    Parameters
+    ----------
+    estimator : FederatedEstimator
+        Its other parameters are kept; the seed of the folds is its own.
+    clients : Clients
+        The training data.
+    given : mapping, optional
+        Parameters that are configured; none of them is chosen.
+    candidates : mapping of str to sequence, optional
+        Values to try by parameter; by default the estimator's own, ``estimator.candidates``.
+
+    Returns
+    -------
+    dict
+        The chosen values by parameter.
+    """
+    found: dict[str, Any] = {}
+    for name, how in type(estimator).open_choices(given or {}).items():
+        values = (candidates or {}).get(name) or estimator.candidates(name, clients)
+        seed = seed_of(estimator.random_state)
+        chosen = choose(estimator, clients, {name: values}, refit=False, random_state=seed, **how)
+        found |= chosen.best_parameters
+    return found
+
+
+def choose_penalty(method: Estimator, clients: Clients) -> float:
     """Return the penalty scale of :func:`penalty_candidates` that FedGrEM's pipeline would choose.
 
     By held-out log-likelihood, of one fold of five; the fold's seed is the method's.
@@ -183,17 +216,7 @@ def choose_penalty(method: FederatedEstimator, clients: Clients) -> float:
     clients : Clients
         The training data.
     """
-    candidates = penalty_candidates(clients, method.family)  # type: ignore[attr-defined]
-    seed = seed_of(method.random_state)  # type: ignore[attr-defined]
-    chosen = choose(
-        method,
-        clients,
-        {"penalty_scale": candidates},
-        n_splits=1,
-        refit=False,
-        random_state=seed,
-    )
-    return float(chosen.best_parameters["penalty_scale"])
+    return float(tune(method, clients)["penalty_scale"])
 
 
 def penalty_candidates(clients: Clients, family: str = "gaussian") -> list[float]:
@@ -206,7 +229,7 @@ def penalty_candidates(clients: Clients, family: str = "gaussian") -> list[float
     return [unit * 2.0**power for power in range(-1, 6)]
 
 
-def _criterion(estimator: FederatedEstimator, name: str) -> Criterion:
+def _criterion(estimator: Estimator, name: str) -> Criterion:
     criterion = _named("criterion", name, CRITERIA)
     if name == "held_out" and not hasattr(estimator, "score_samples"):
         raise ConfigurationError(
@@ -222,16 +245,17 @@ def _named(what: str, name: str, known: Mapping[str, Any]) -> Any:
     return known[name]
 
 
-def _check_candidates(estimator: FederatedEstimator, grid: Sequence[Mapping[str, Any]]) -> None:
+def _check_candidates(estimator: Estimator, grid: Sequence[Mapping[str, Any]]) -> None:
     """Raise ConfigurationError for a parameter or a value that the estimator does not take."""
-    kind, known = type(estimator), estimator.get_params()
+    known = estimator.get_params()
     for candidate in grid:
         for name in candidate:
             if name not in known:
                 raise ConfigurationError(
-                    f"{kind.__name__} has no parameter {name!r}. {nearest_names(name, known)}"
+                    f"{type(estimator).__name__} has no parameter {name!r}. "
+                    f"{nearest_names(name, known)}"
                 )
-        check_parameters(kind.__name__, {**known, **candidate}, all_constraints(kind))
+        clone(estimator).set_params(**candidate).check_parameters()
 
 
 def _splits(
@@ -272,7 +296,7 @@ def _part(clients: Clients, rows: list[NDArray[np.bool_]]) -> Clients:
 
 def _measure(
     criterion: Criterion,
-    estimator: FederatedEstimator,
+    estimator: Estimator,
     candidate: Mapping[str, Any],
     splits: Sequence[tuple[Clients, Clients]],
 ) -> FloatArray | None:
@@ -324,19 +348,19 @@ def _table(
     )
 
 
-def _log_likelihoods(estimator: FederatedEstimator, seen: Clients, held: Clients) -> list[float]:
+def _log_likelihoods(estimator: Estimator, seen: Clients, held: Clients) -> list[float]:
     """Return the mean log-likelihood of each client's points held out."""
-    points = estimator.fit(seen).score_samples(held)  # type: ignore[attr-defined]
+    points = estimator.fit(seen).score_samples(held)
     return [own.mean() if own.size else np.nan for own in points]
 
 
-def _silhouettes(estimator: FederatedEstimator, seen: Clients, held: Clients) -> list[float | None]:
+def _silhouettes(estimator: Estimator, seen: Clients, held: Clients) -> list[float | None]:
     """Return the silhouette of each client's points held out, by their predicted labels."""
     labels = estimator.fit(seen).predict(held)
     return [silhouette(x, own) for x, own in zip(held, labels, strict=True)]
 
 
-def _agreements(estimator: FederatedEstimator, seen: Clients, held: Clients) -> list[float]:
+def _agreements(estimator: Estimator, seen: Clients, held: Clients) -> list[float]:
     """Return how far two fits agree on each client's points held out: the one saw them alone."""
     without, within = clone(estimator).fit(seen).predict(held), estimator.fit(held).predict(held)
     return [_agreement(a, b) for a, b in zip(without, within, strict=True)]

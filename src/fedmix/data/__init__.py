@@ -8,8 +8,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fedmix.data.checks import check_dataset, check_embedding, constant_columns
-    from fedmix.data.dataset import Dataset, content_sha256, load_dataset, save_dataset
+    from fedmix.data.dataset import (
+        Dataset,
+        check_dataset,
+        check_embedding,
+        constant_columns,
+        content_sha256,
+        load_dataset,
+        save_dataset,
+    )
     from fedmix.data.fetching import fetch, load
     from fedmix.data.registry import DatasetEntry, Source, SourceFile, read_registry
 
@@ -29,8 +36,15 @@ __all__ = [
     "save_dataset",
 ]
 _MODULES = {
-    "checks": ("check_dataset", "check_embedding", "constant_columns"),
-    "dataset": ("Dataset", "content_sha256", "load_dataset", "save_dataset"),
+    "dataset": (
+        "Dataset",
+        "check_dataset",
+        "check_embedding",
+        "constant_columns",
+        "content_sha256",
+        "load_dataset",
+        "save_dataset",
+    ),
     "fetching": ("fetch", "load"),
     "registry": ("DatasetEntry", "Source", "SourceFile", "read_registry"),
 }

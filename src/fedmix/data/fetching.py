@@ -9,11 +9,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fedmix.data.checks import check_dataset, constant_columns, to_dataset
-from fedmix.data.dataset import Dataset, load_dataset, save_dataset
+from fedmix.data.dataset import (
+    Dataset,
+    Raw,
+    check_dataset,
+    constant_columns,
+    load_dataset,
+    save_dataset,
+    to_dataset,
+)
 from fedmix.data.download import Downloads
 from fedmix.data.openml_source import fetch_table
-from fedmix.data.raw import Raw
 from fedmix.data.readers import read
 from fedmix.data.registry import DatasetEntry, Source, SourceFile, mirror_folder
 from fedmix.errors import ConfigurationError, DataError, DownloadError, FedmixError

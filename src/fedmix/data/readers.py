@@ -7,6 +7,7 @@ returns the rows in the files' order.
 from __future__ import annotations
 
 import gzip
+import re
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -17,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedmix.data import pendigits
-from fedmix.data.raw import Raw, require_names
-from fedmix.data.tables import read_frames, read_table_file
+from fedmix.data.dataset import Raw
+from fedmix.data.tables import read_frames, read_table_file, require_names
 from fedmix.errors import ConfigurationError, DataError, nearest_names
 from fedmix.storage import read_arrays
 
@@ -94,7 +94,7 @@ def read_pendigits_tables(paths: Sequence[Path]) -> Raw:
     """Read the 16-feature table and the table of writers of the pen digits."""
     points = read_table_file(paths[:1], label="class")
     writers = read_frames(paths[1:])
-    pendigits.check_same_digits(points.labels, writers["digit"].to_numpy(), paths[1])
+    check_same_digits(points.labels, writers["digit"].to_numpy(), paths[1])
     return Raw(points.features, points.labels, writers["writer"].to_numpy())
 
 
@@ -102,10 +102,15 @@ def read_pendigits_originals(paths: Sequence[Path]) -> Raw:
     """Read pendigits.tra and .tes, with the writers from the UNIPEN originals of both."""
     names = [*(f"x{i}" for i in range(16)), "class"]
     points = read_table_file(paths[:2], label="class", names=names)
-    digits, writers = pendigits.read_writers(paths[2:])
-    pendigits.check_same_digits(points.labels, digits, paths[2])
+    digits, writers = read_writers(paths[2:])
+    check_same_digits(points.labels, digits, paths[2])
     return Raw(points.features, points.labels, writers)
 
+
+# Each digit of a UNIPEN original has a line with the digit, the writer's number (1 to 30 in the
+# first file, 1 to 14, other people, in the second) and the position in the writer's session. Row i
+# of an original is row i of the file with 16 features.
+_COMMENT = re.compile(r"^\.COMMENT\s+(\d)\s+(\d+)\s+(\d+)\s*$")
 
 READERS: dict[str, Callable[..., Raw]] = {
     "digits": read_digits,
@@ -145,6 +150,76 @@ def read(reader: str, paths: Sequence[Path], options: Mapping[str, Any]) -> Raw:
             f"{names}: reader {reader!r} failed ({type(error).__name__}: {error}). The file is "
             "damaged, truncated or of another format."
         ) from error
+
+
+def parse_comments(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the digit and the writer (from 1) of each digit of a UNIPEN original.
+
+    Parameters
+    ----------
+    text : str
+        The file's text.
+
+    Returns
+    -------
+    digits, writers : ndarray of shape (n,)
+        In the file's order.
+
+    Raises
+    ------
+    DataError
+        If there is no such line.
+    """
+    found = [match.groups() for line in text.splitlines() if (match := _COMMENT.match(line))]
+    if not found:
+        raise DataError("There is no line `.COMMENT <digit> <writer> <ordinal>` in this file.")
+    digits, writers, _ = np.array(found, dtype=np.int64).T
+    return digits, writers
+
+
+def read_writers(paths: Sequence[Path]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Read the originals one after the other; writers are numbered on, from 0.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        ``pendigits-orig.tra`` and ``pendigits-orig.tes``, unpacked.
+
+    Returns
+    -------
+    digits, writers : ndarray of shape (n,)
+        In the files' order; writers of a later file follow those of the earlier ones.
+    """
+    digits, writers, n_before = [], [], 0
+    for path in paths:
+        try:
+            own_digits, own_writers = parse_comments(path.read_text(encoding="latin-1"))
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from error
+        digits.append(own_digits)
+        writers.append(own_writers - 1 + n_before)
+        n_before += int(own_writers.max())
+    return np.concatenate(digits), np.concatenate(writers)
+
+
+def check_same_digits(labels: NDArray, digits: NDArray, where: Path) -> None:
+    """Check that two files list the same digits in the same order.
+
+    Raises
+    ------
+    DataError
+        Naming the first row that differs.
+    """
+    labels = np.asarray(labels).astype(np.int64)
+    if len(labels) != len(digits):
+        raise DataError(f"{where} has {len(digits)} digits; expected {len(labels)}.")
+    different = np.flatnonzero(labels != digits)
+    if different.size:
+        row = different[0]
+        raise DataError(
+            f"{where}: row {row} is the digit {digits[row]}; the features' file has {labels[row]}. "
+            "The rows of the two files must agree."
+        )
 
 
 def _check_options(reader: str, options: Mapping[str, Any]) -> None:

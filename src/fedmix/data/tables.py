@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedmix.data.raw import Raw, require_names
-from fedmix.errors import ConfigurationError, DataError
+from fedmix.data.dataset import Raw
+from fedmix.errors import ConfigurationError, DataError, nearest_names
 from fedmix.storage import read_table
 
 if TYPE_CHECKING:
@@ -83,6 +83,30 @@ def read_frames(paths: Sequence[Path], names: Sequence[str] | None = None) -> pd
     import pandas as pd
 
     return pd.concat([_read_frame(path, names) for path in paths], ignore_index=True)
+
+
+def require_names(
+    option: str, wanted: Iterable[str], known: Iterable[str], what: str, path: Path
+) -> None:
+    """Raise ConfigurationError for the first name of an option that a file lacks.
+
+    Parameters
+    ----------
+    option : str
+        The reader's option.
+    wanted, known : iterable of str
+        Names that the option gives, and those in the file.
+    what : str
+        What they name, such as ``"column"``.
+    path : pathlib.Path
+        The file.
+    """
+    known = list(known)
+    for name in wanted:
+        if name not in known:
+            raise ConfigurationError(
+                f"option {option!r}: {path} has no {what} {name!r}. {nearest_names(name, known)}"
+            )
 
 
 def _read_frame(path: Path, names: Sequence[str] | None) -> pd.DataFrame:

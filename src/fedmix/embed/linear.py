@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fedmix.checks import check_integer
-from fedmix.embed.result import EmbeddingResult
+from fedmix.embed.base import EmbeddingResult
 from fedmix.errors import DataError
 
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fedmix.embed.inputs import check_features
+from fedmix.embed.base import EmbeddingResult, check_features
 from fedmix.embed.linear import frozen, identity, pca, standardize
-from fedmix.embed.result import EmbeddingResult
 from fedmix.embed.tsne import tsne
 from fedmix.embed.vae import vae
 from fedmix.errors import ConfigurationError, nearest_names

@@ -10,10 +10,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fedmix.checks import check_choice, check_integer, check_number
+from fedmix.embed.base import EmbeddingResult, check_features
 from fedmix.embed.descent import Progress, minimise
-from fedmix.embed.inputs import check_features
 from fedmix.embed.linear import principal_components
-from fedmix.embed.result import EmbeddingResult
 from fedmix.errors import ConfigurationError, DataError
 
 _NEIGHBORS_PER_PERPLEXITY = 3  # as van der Maaten's program
@@ -137,8 +136,7 @@ def tsne(
     size = _sample_size(repulsion, n_samples, n)
     start = _check_start(init, n, n_components)
 
-    from fedmix.embed.affinities import joint_affinities, nearest_neighbors
-    from fedmix.embed.gradient import Objective
+    from fedmix.embed.objective import Objective, joint_affinities, nearest_neighbors
 
     generator = np.random.default_rng(random_state)
     with ExitStack() as stack:

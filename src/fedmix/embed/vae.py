@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedmix.checks import check_choice, check_integer, check_number
-from fedmix.embed.inputs import check_features
-from fedmix.embed.result import EmbeddingResult
+from fedmix.embed.base import EmbeddingResult, check_features
 from fedmix.errors import ConfigurationError, DataError, DivergenceError, MissingExtraError
 
 # Keras's default, for FedGEM's program is written in it.

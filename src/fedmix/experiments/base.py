@@ -1,7 +1,7 @@
 """The contract between the pipeline and an experiment.
 
-An experiment is a module of this folder with these functions, whose settings and metrics a module
-of the same name in :mod:`fedmix.experiments.settings` declares:
+An experiment is a module of this folder that declares its ``Settings`` and ``METRICS``, see
+:mod:`fedmix.experiments.settings`, and has these functions:
 
 ``make_problem(setting, data, streams) -> dict of arrays``
     One replication's data, or the row indices that pick it from ``data``. Shared by all methods.
@@ -11,8 +11,8 @@ of the same name in :mod:`fedmix.experiments.settings` declares:
 ``run(method, setting, problem, initial, data, streams) -> Outcome``
     Fit one method and score it. ``initial`` is empty where there are no initial values.
 
-What a method is told is decided in one place, :func:`told`: an experiment offers what it knows, by
-name, and a method takes what its class declares.
+What a method is given is decided in one place, :func:`arguments_of`: an experiment offers what it
+knows, by name, and a method takes what its class declares.
 
 ``setting`` is of the experiment's ``Settings``, ``data`` the embedded data set that it names (or
 None), ``streams`` the random streams of the replication.
@@ -26,14 +26,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fedmix import methods
 from fedmix.errors import ConfigurationError, nearest_names
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from fedmix.clients import Clients
     from fedmix.methods.base import FederatedEstimator
+
+Arrays = dict[str, "np.ndarray"]
 
 
 @dataclass(frozen=True)
@@ -61,16 +63,11 @@ class Method:
 
     @property
     def open_choices(self) -> list[str]:
-        """The parameters to be chosen for the data, less those that the configuration sets.
-
-        Clients that exchange nothing have nothing to choose together.
-        """
-        if self.parameters.get("server") == "none":
-            return []
-        return [name for name in self.kind.tunes if name not in self.parameters]
+        """The parameters to be chosen for the data, less those that the configuration sets."""
+        return list(self.kind.open_choices(self.parameters))
 
     def build(self, known: Mapping[str, Any]) -> FederatedEstimator:
-        """Return a new estimator, told what it takes; the configuration's parameters win.
+        """Return a new estimator, given what it takes; the configuration's parameters win.
 
         Raises
         ------
@@ -84,7 +81,7 @@ class Method:
                     f"{self.name}: {self.estimator} has no parameter {name!r}. "
                     f"{nearest_names(name, taken)}"
                 )
-        return self.kind(**told(self.kind, {**known, **self.parameters}))
+        return self.kind(**arguments_of(self.kind, {**known, **self.parameters}))
 
     def fit(self, clients: Clients, known: Mapping[str, Any]) -> FederatedEstimator:
         """Build, fit and time an estimator: ``fit_seconds_`` leaves scoring out."""
@@ -95,7 +92,7 @@ class Method:
         return estimator
 
 
-def told(kind: type[FederatedEstimator], known: Mapping[str, Any]) -> dict[str, Any]:
+def arguments_of(kind: type[FederatedEstimator], known: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a method takes of what is known.
 
     Parameters

@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from fedmix.clients import Clients
-from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.federated_clustering import fit_method, known_numbers, score
-from fedmix.experiments.settings.cluster_simulation import Settings
-from fedmix.simulate.isotropic_clusters import simulate_clusters
-from fedmix.streams import Streams
+from pydantic import Field
 
-Arrays = dict[str, np.ndarray]
+from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.settings import (
+    CLUSTERING_METRICS,
+    Candidates,
+    Count,
+    ExperimentSettings,
+    Positive,
+)
+
+if TYPE_CHECKING:
+    from fedmix.streams import Streams
+
+
+class Settings(ExperimentSettings):
+    """Simulated isotropic clusters, by the FedGEM paper's symbols."""
+
+    n_clients: Count
+    """G."""
+    n_components: Count
+    """K, of all clients together."""
+    d: Count
+    """Features."""
+    r_min: Positive
+    """Distance of the two nearest centres, in standard deviations of a cluster."""
+    imbalance: Literal["nominal", "client", "cluster"]
+    """What has unequal sizes: nothing, the clients or the clusters."""
+    n_per_client: Count | Annotated[list[Count], Field(min_length=1)]
+    """Training points a client; of a list each client takes one, in turn."""
+    n_test: Count
+    """Test points of all clients together."""
+    v: Positive | Candidates
+    """Constant of the final radius, or candidates for 3-fold cross-validation on the silhouette."""
+    starts: Count
+    """Starts, of which the best counts for each score."""
+
+
+METRICS = {
+    **CLUSTERING_METRICS,
+    "n_clusters_at_best_silhouette": "Clusters of the start with the clients' best silhouette.",
+}
 
 _SCORES = ("ari_pooled", "ari_per_client", "silhouette_pooled", "silhouette_per_client")
 
 
 def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
     """Draw one replication's training and test data."""
+    from fedmix.simulate.isotropic_clusters import simulate_clusters
+
     drawn = simulate_clusters(
         streams.generator("data"),
         n_clients=setting.n_clients,
@@ -51,8 +87,10 @@ def run(
     ``n_clusters`` belongs to the start with the best mean ARI of the clients, and
     ``n_clusters_at_best_silhouette`` to the one with their best mean silhouette.
     """
-    train = Clients(problem["train"], problem["train_offsets"])
-    test = Clients(problem["test"], problem["test_offsets"])
+    from fedmix.experiments.clustering import clients_in, fit_method, known_numbers
+    from fedmix.experiments.federated_clustering import score
+
+    train, test = clients_in(problem, "train"), clients_in(problem, "test")
     labels = test.split(problem["test_labels"])
     known = known_numbers(setting.n_components, problem["components_per_client"])
     fits, scores = [], []
@@ -73,5 +111,5 @@ def run(
 
 
 def _best(scores: list[dict[str, float]], name: str) -> int:
-    """Return the start with the largest score; one where it is undefined comes last."""
-    return int(np.argmax([s.get(name, -np.inf) for s in scores]))
+    """Return the first start with the largest score; one where it is undefined comes last."""
+    return max(range(len(scores)), key=lambda start: scores[start].get(name, -float("inf")))

@@ -2,36 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from fedmix.clients import Clients, offsets_of
-from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.settings.federated_clustering import Settings
-from fedmix.methods.base import FederatedEstimator
-from fedmix.metrics.clustering import per_client_scores, pooled_scores
-from fedmix.partition.by_class import (
-    deal_out,
-    draw_classes,
-    hand_over_missing,
-    share_out,
-    split_in_order,
+from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.settings import (
+    CLUSTERING_METRICS,
+    Candidates,
+    Count,
+    DataSettings,
+    Number,
+    Positive,
+    Share,
 )
-from fedmix.selection import choose
-from fedmix.streams import Streams
 
 if TYPE_CHECKING:
-    from fedmix.data import Dataset
+    import numpy as np
+    from numpy.typing import NDArray
 
-Arrays = dict[str, np.ndarray]
-IntArray = NDArray[np.int64]
+    from fedmix.clients import Clients
+    from fedmix.data import Dataset
+    from fedmix.methods.base import FederatedEstimator
+    from fedmix.streams import Streams
+
+    IntArray = NDArray[np.int64]
+
+
+class Settings(DataSettings):
+    """Clients that hold some of the classes of a labelled data set."""
+
+    partition: Literal["dealt", "dealt_in_order", "shared"]
+    """How rows reach clients: "dealt" splits at random, then deals either part from its front;
+    "dealt_in_order" deals all rows from the front, and the first of a client's rows of a class are
+    for training; "shared" splits at random and shares all rows at random."""
+    n_clients: Count
+    """G."""
+    train_fraction: Share
+    """Share of the points that is for training; the others are for testing."""
+    spared_classes: Number
+    """A client holds at most K less this many classes."""
+    clusters: Literal["own_estimate", "of_test_points"] = "own_estimate"
+    """Which clusters are counted of a method whose labels mean the same at every client: those that
+    it has found itself, or those that test points fall into."""
+    v: Positive | Candidates
+    """Constant of the final radius, or candidates for 3-fold cross-validation on the silhouette."""
+
+
+METRICS = {
+    **CLUSTERING_METRICS,
+    "final_radius_scale": "v that was given or chosen.",
+    "validation_undefined": "Silhouettes that the cross-validation of v could not compute.",
+}
 
 
 def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
     """Share the data out by class, for training and testing."""
+    import numpy as np
+
+    from fedmix.clients import offsets_of
+    from fedmix.partition.split import draw_classes, hand_over_missing, split_in_order
+
     rng = streams.generator("partition")
     n_classes = int(data.labels.max()) + 1
     most = n_classes - setting.spared_classes
@@ -56,6 +86,10 @@ def _split_at_random(
     rng: np.random.Generator,
 ) -> list[list[IntArray]]:
     """Split all rows at random, then give the clients theirs of both parts."""
+    import numpy as np
+
+    from fedmix.partition.split import deal_out, share_out
+
     mixed = rng.permutation(len(labels))
     n_train = round(setting.train_fraction * len(mixed))
     parts = []
@@ -79,89 +113,14 @@ def run(
 
     Every method draws its own k-means++ seeds.
     """
-    train = Clients(data.features[problem["train"]], problem["train_offsets"])
-    test = Clients(data.features[problem["test"]], problem["test_offsets"])
+    from fedmix.experiments.clustering import clients_in, fit_method, known_numbers
+
+    train, test = (clients_in(problem, part, data) for part in ("train", "test"))
     known = known_numbers(int(data.labels.max()) + 1, problem["components_per_client"])
     known["random_state"] = streams.integer(f"method {method.estimator}")
     estimator, chosen = fit_method(method, train, known, setting.v)
     labels = test.split(data.labels[problem["test"]])
     return Outcome.of(estimator, score(estimator, test, labels, setting.clusters) | chosen)
-
-
-def known_numbers(n_clusters: int, components_per_client: Sequence[int] | IntArray) -> dict:
-    """Return what methods may ask to be told: K and the K_g, under the names they ask for.
-
-    A mixture of all clients' data has as many components as there are clusters.
-    """
-    return {
-        "n_clusters": n_clusters,
-        "n_components": n_clusters,
-        "components_per_client": components_per_client,
-    }
-
-
-def fit_method(
-    method: Method,
-    train: Clients,
-    known: Mapping[str, Any],
-    scales: float | Sequence[float],
-) -> tuple[FederatedEstimator, dict[str, float]]:
-    """Fit a method; a final radius on which its labels depend may be chosen beforehand.
-
-    A method whose labels do not depend on v (local k-means, which counts clusters by it) takes a
-    given v, but keeps its own where there are candidates: validation could not choose.
-
-    Parameters
-    ----------
-    method : Method
-    train : Clients
-    known : mapping
-        What methods may be told: see :func:`known_numbers`, and ``random_state``.
-    scales : float or sequence of float
-        v of the final radius, or candidates for it.
-
-    Returns
-    -------
-    estimator : FederatedEstimator
-        Fitted to all training data.
-    chosen : dict
-        ``final_radius_scale`` where v was given or chosen and, if chosen, how many silhouettes the
-        cross-validation could not compute, ``validation_undefined``.
-    """
-    candidates = np.atleast_1d(scales).astype(float).tolist()
-    chosen: dict[str, float] = {}
-    if len(candidates) == 1:
-        known = {**known, "final_radius_scale": candidates[0]}
-    elif "final_radius_scale" in method.open_choices:
-        chosen = choose_scale(method, train, known, candidates)
-        known = {**known, "final_radius_scale": chosen["final_radius_scale"]}
-    estimator = method.fit(train, known)
-    if len(candidates) == 1 and hasattr(estimator, "final_radius_scale"):
-        chosen = {"final_radius_scale": candidates[0]}
-    return estimator, chosen
-
-
-def choose_scale(
-    method: Method, train: Clients, known: Mapping[str, Any], candidates: Sequence[float]
-) -> dict[str, float]:
-    """Choose the candidate with the largest mean silhouette of the clients' held-out thirds.
-
-    Returns
-    -------
-    dict
-        ``final_radius_scale`` and ``validation_undefined``; see :func:`fit_method`.
-    """
-    chosen = choose(
-        method.build(known),
-        train,
-        {"final_radius_scale": candidates},
-        criterion="silhouette",
-        average="mean",
-        refit=False,
-        random_state=known["random_state"],
-    )
-    undefined = float(chosen.scores["n_undefined"].sum())
-    return {**chosen.best_parameters, "validation_undefined": undefined}
 
 
 def score(
@@ -172,19 +131,13 @@ def score(
 ) -> dict[str, float]:
     """Score a fitted method by one score of all points and by the mean over clients.
 
-    The pooled scores take labels that mean the same at every client; a method whose clients keep
-    components of their own is asked for those by ``predict_clusters``, and for its own estimate of
-    the number of clusters. ``clusters`` says what counts elsewhere: see
-    :class:`fedmix.experiments.settings.federated_clustering.Settings`.
+    A method whose clients keep components of their own is asked for its own estimate of the number
+    of clusters. ``clusters`` says what counts elsewhere: see :class:`Settings`.
     """
-    own = estimator.predict(test)
-    has_own = hasattr(estimator, "predict_clusters")
-    together = estimator.predict_clusters(test) if has_own else own
-    n_clusters = len(np.unique(np.concatenate(own)))
-    if has_own or clusters == "own_estimate":
-        n_clusters = getattr(estimator, "n_clusters_", n_clusters)
-    return (
-        pooled_scores(test, labels, together)
-        | per_client_scores(test, labels, own)
-        | {"n_clusters": float(n_clusters)}
-    )
+    from fedmix.experiments.clustering import clustering_scores, labels_of, number_of_clusters
+
+    own, together = labels_of(estimator, test)
+    estimated = together is not own or clusters == "own_estimate"
+    n_clusters = number_of_clusters(own, estimator if estimated else None)
+    scores = clustering_scores(test, labels, own, together)
+    return scores | {"n_clusters": float(n_clusters)}

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.federation import compare_with_alone, known_of
-from fedmix.experiments.matrix import classes_of_clients, initial_values, make_problem
-from fedmix.experiments.real_clustering import clients_of, good_clients
-from fedmix.experiments.settings.federation_data import Settings
-from fedmix.streams import Streams
+from fedmix.experiments import federation, matrix
+from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.real_clustering import clients_of
 
 if TYPE_CHECKING:
     from fedmix.data import Dataset
+    from fedmix.streams import Streams
 
-__all__ = ["initial_values", "make_problem", "run"]
 
-Arrays = dict[str, np.ndarray]
+class Settings(matrix.Settings):
+    """Those of `matrix`."""
+
+
+METRICS = federation.METRICS
+
+make_problem = matrix.make_problem
+initial_values = matrix.initial_values
 
 
 def run(
@@ -34,6 +36,13 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method, to all clients and to each one; scores are those of good clients."""
+    from fedmix.experiments.clustering import (
+        classes_of_clients,
+        compare_with_alone,
+        good_clients,
+        known_of,
+    )
+
     train, test = clients_of(setting, problem, data, streams)
     known = known_of(method, setting, train, classes_of_clients(problem, data), initial, streams)
     good = good_clients(test, problem)

@@ -10,21 +10,30 @@ square is the excess error of predictions on fresh points.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from typing import TYPE_CHECKING
 
-from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.mixed_regression import clients, known_of, make_problem
-from fedmix.experiments.settings.federation_regression import Settings
-from fedmix.kernels.regression_maps import rotate
-from fedmix.methods.clustered_baselines import local_estimates
-from fedmix.metrics.federation import federation_gain
-from fedmix.streams import Streams
+from fedmix.experiments import federation, mixed_regression
+from fedmix.experiments.base import Arrays, Method, Outcome
 
-__all__ = ["make_problem", "run"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-Arrays = dict[str, np.ndarray]
+    from fedmix.streams import Streams
+
+
+class Settings(mixed_regression.Settings):
+    """Those of `mixed_regression`."""
+
+
+METRICS = {
+    "coefficient_error": "Mean over good clients of the distance of the coefficients that they use "
+    "from their true ones, in units of the true ones' norm.",
+    "coefficient_error_alone": "The same of each client's own least squares.",
+    **{name: federation.METRICS[name] for name in ("gain", "worst_decile")},
+    "harmed": "Share of good clients whose error is larger than alone.",
+}
+
+make_problem = mixed_regression.make_problem
 
 
 def run(
@@ -36,8 +45,14 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method to all clients, and least squares to each one; scores are of good clients."""
-    train = clients(setting, problem, streams)
-    estimator = method.fit(train, known_of(setting, problem, streams))
+    from threadpoolctl import threadpool_limits
+
+    from fedmix.kernels.regression_maps import rotate
+    from fedmix.methods.clustered_baselines import local_estimates
+    from fedmix.metrics.federation import federation_gain
+
+    train = mixed_regression.clients(setting, problem, streams)
+    estimator = method.fit(train, mixed_regression.known_of(setting, problem, streams))
     good = ~problem["contaminated"]
     truth = problem["models"][problem["labels"]][good]
     used = estimator.models_[estimator.labels_]  # type: ignore[attr-defined]
@@ -54,4 +69,6 @@ def run(
 
 def _errors(coefficients: NDArray, truth: NDArray) -> NDArray:
     """Return each client's relative error, of shape (M,)."""
-    return np.linalg.norm(coefficients - truth, axis=1) / np.linalg.norm(truth, axis=1)
+    from numpy.linalg import norm
+
+    return norm(coefficients - truth, axis=1) / norm(truth, axis=1)

@@ -7,53 +7,34 @@ components of fresh points are told from their responses as well.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import numpy as np
+from fedmix.experiments import federation
+from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.settings import RegressionStart
 
-from fedmix.clients import Clients
-from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.federation import compare_with_alone, known_of
-from fedmix.experiments.real_clustering import shared_start
-from fedmix.experiments.settings.federation_regression_mixture import Settings
-from fedmix.simulate.mixtures import draw_points, draw_truth
-from fedmix.streams import Streams
+if TYPE_CHECKING:
+    from fedmix.streams import Streams
 
-Arrays = dict[str, np.ndarray]
+
+class Settings(federation.Settings):
+    """Those of `federation`, of regressions."""
+
+    initialization: RegressionStart  # type: ignore[assignment]
+    """Each client's own start, before labels are aligned."""
+
+
+METRICS = federation.METRICS
 
 
 def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
     """Draw the clients' training and test points."""
-    truth = draw_truth(
-        streams.generator("truth"),
-        setting.n_clients,
-        setting.n_features,
-        setting.n_components,
-        setting.separation,
-        setting.h,
-        setting.n_contaminated,
-        setting.outlier_distance,
-        setting.concentration,
-    )
-    problem: Arrays = {}
-    for part, n_points in (("train", setting.n_points), ("test", setting.n_test)):
-        drawn, labels = draw_points(streams.generator(part), truth, n_points, "regression")
-        assert drawn.responses is not None  # a regression has them
-        problem[part] = drawn.points
-        problem[f"{part}_offsets"] = drawn.offsets
-        problem[f"{part}_responses"] = drawn.responses
-        problem[f"{part}_labels"] = np.concatenate(labels)
-    return problem
+    return federation.make_problem(setting, data, streams, "regression")
 
 
 def initial_values(setting: Settings, problem: Arrays, data: None, streams: Streams) -> Arrays:
     """Fit every client alone and align the labels across clients."""
-    return shared_start(
-        _clients(problem, "train"),
-        setting.n_components,
-        setting.initialization,
-        streams,
-        family="regression",
-    )
+    return federation.initial_values(setting, problem, data, streams, "regression")
 
 
 def run(
@@ -65,13 +46,5 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method, to all clients and to each one; scores are those of good clients."""
-    train, test = _clients(problem, "train"), _clients(problem, "test")
     method = replace(method, parameters={"family": "regression", **method.parameters})
-    components = [setting.n_components] * setting.n_clients
-    known = known_of(method, setting, train, components, initial, streams)
-    good = np.arange(setting.n_clients - setting.n_contaminated)
-    return compare_with_alone(method, train, test, test.split(problem["test_labels"]), good, known)
-
-
-def _clients(problem: Arrays, part: str) -> Clients:
-    return Clients(problem[part], problem[f"{part}_offsets"], problem[f"{part}_responses"])
+    return federation.run(method, setting, problem, initial, data, streams)

@@ -1,32 +1,116 @@
-"""Estimation error on the FedGrEM paper's simulated mixtures: Figure 3, Tables 4 and 5.
-
-Settings: ``model``, ``h``, ``n_clients``, ``n_points``, ``outlier`` (a mapping by model),
-``initialization`` and ``density_floor`` (mappings by model), ``alignment``, ``log_errors``,
-``max_rounds`` and ``tol``.
-"""
+"""Estimation error on the FedGrEM paper's simulated mixtures: Figure 3, Tables 4 and 5."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
+from pydantic import Field
 
-from fedmix.clients import Clients
-from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.settings.base import ALIGNMENTS
-from fedmix.experiments.settings.mixture_simulation import Settings
-from fedmix.initialization import align_fits, initialize
-from fedmix.metrics.mixture import estimation_error
-from fedmix.simulate.fedgrem import CENTRES, signal_to_noise, simulate_mixture
-from fedmix.streams import Streams
+from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.settings import (
+    ALIGNMENTS,
+    Alignment,
+    Count,
+    Declared,
+    ExperimentSettings,
+    GaussianStart,
+    Model,
+    NotNegative,
+    Positive,
+    RegressionStart,
+    Stopping,
+)
 
-Arrays = dict[str, np.ndarray]
+if TYPE_CHECKING:
+    from fedmix.clients import Clients
+    from fedmix.streams import Streams
+
+
+class ByModel(Declared):
+    """A value for either model."""
+
+    def of(self, model: Model) -> Any:
+        """Return the value for a model."""
+        return getattr(self, model)
+
+
+class Sizes(ByModel):
+    """Points by model."""
+
+    gaussian: Count
+    regression: Count
+
+
+class GaussianOutlier(Declared):
+    """A normal distribution with the same mean in all features."""
+
+    mean: float
+    variance: Positive
+
+
+class RegressionOutlier(Declared):
+    """A regression with the same coefficient for all features."""
+
+    coefficient: float
+
+
+class Outliers(ByModel):
+    """The outlier client's distribution by model."""
+
+    gaussian: GaussianOutlier
+    regression: RegressionOutlier
+
+
+class Initializations(ByModel):
+    """Strategies of `fedmix.initialization` by model."""
+
+    gaussian: GaussianStart
+    regression: RegressionStart
+
+
+class DensityFloors(ByModel):
+    """The published program's floor under densities, by model; none by default."""
+
+    gaussian: Literal["zeros", "below"] | None = None
+    regression: Literal["zeros", "below"] | None = None
+
+
+class Settings(ExperimentSettings, Stopping):
+    """The simulated mixtures of the FedGrEM paper."""
+
+    model: Model
+    """Gaussian mixture, or mixture of regressions."""
+    h: NotNegative
+    """Heterogeneity of the clients."""
+    n_clients: Annotated[int, Field(ge=2)]
+    """K; the last client is the outlier."""
+    n_points: Sizes
+    """Points a client."""
+    outlier: Outliers
+    """What the outlier client's points follow."""
+    initialization: Initializations
+    """Each client's own start, before labels are aligned."""
+    alignment: Alignment | Literal["truth", "none"] = "best_of_50_orders"
+    """How the labels of the clients' starts are aligned: by a search over orders of the clients, to
+    the first client, to the true parameters, or not at all."""
+    log_errors: bool = False
+    """Whether errors are natural logarithms, as the captions of the paper's tables say."""
+    density_floor: DensityFloors
+    """Under weight times density, in the published program."""
+
+
+METRICS = {
+    "weights_error": "Largest error of a good client's mixing weights.",
+    "means_error": "Largest error of a good client's means, or coefficients.",
+    "snr": "Signal-to-noise ratio of the drawn truth.",
+}
 
 
 def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
     """Draw the clients; the last one is the outlier."""
+    from fedmix.simulate.fedgrem import simulate_mixture
+
     model = setting.model
     drawn = simulate_mixture(
         model,
@@ -49,6 +133,12 @@ def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
 
 def initial_values(setting: Settings, problem: Arrays, data: None, streams: Streams) -> Arrays:
     """Fit every client alone and align the labels across clients (Section C)."""
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
+    from fedmix.initialization import align_fits, initialize
+    from fedmix.simulate.fedgrem import CENTRES
+
     clients, seed = _clients(problem), streams.integer("initial values")
     strategy = setting.initialization.of(setting.model)
     weights, means = initialize(clients, len(CENTRES), strategy, setting.model, seed)
@@ -74,6 +164,11 @@ def run(
 
     A method whose ``init`` is configured as None runs the setting's strategy itself.
     """
+    import numpy as np
+
+    from fedmix.metrics.matching import estimation_error
+    from fedmix.simulate.fedgrem import CENTRES, signal_to_noise
+
     strategy = setting.initialization.of(setting.model)
     if method.parameters.get("init", strategy) is None:
         method = replace(method, parameters={**method.parameters, "init": strategy})
@@ -98,4 +193,6 @@ def run(
 
 
 def _clients(problem: Arrays) -> Clients:
+    from fedmix.clients import Clients
+
     return Clients(problem["points"], problem["offsets"], problem.get("responses"))

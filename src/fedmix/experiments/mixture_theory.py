@@ -8,40 +8,58 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial.distance import pdist
-
-from fedmix.alignment import align
-from fedmix.clients import Clients
-from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.settings.mixture_theory import Settings
-from fedmix.metrics.mixture import estimation_error
-from fedmix.simulate.mixtures import Truth, draw_points, draw_truth
-from fedmix.streams import Streams
-from fedmix.theory import alignment_conditions, assumption_holds
+from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.settings import (
+    MixtureSettings,
+    Model,
+    NotNegative,
+    Number,
+    Positive,
+    Stopping,
+)
 
 if TYPE_CHECKING:
-    from fedmix.methods.base import FederatedEstimator
+    import numpy as np
+    from numpy.typing import NDArray
 
-Arrays = dict[str, np.ndarray]
+    from fedmix.clients import Clients
+    from fedmix.methods.base import FederatedEstimator
+    from fedmix.simulate.mixtures import Truth
+    from fedmix.streams import Streams
+
+
+class Settings(MixtureSettings, Stopping):
+    """Simulated mixtures, by the symbols of FedGrEM's theory."""
+
+    model: Model
+    """Gaussian mixture, or mixture of regressions."""
+    start_error: NotNegative
+    """How far the starting means lie from the true ones, in units of the separation."""
+    traced_rounds: Number = 0
+    """Rounds of which the error is kept."""
+    rho: Positive | None = None
+    """Privacy a round of methods that can be private (Theorem 9 of the FedGEM paper)."""
+
+
+METRICS = {
+    "means_error": "Largest error of a good client's means, or coefficients; by round as well.",
+    "weights_error": "Largest error of a good client's mixing weights.",
+    "aligned": "1 where the good clients' labels came out the same.",
+    "theorem_c2": "1 where the condition of FedGrEM's Theorem C.2 holds.",
+    "theorem_c4": "1 where the condition of FedGrEM's Theorem C.4 holds.",
+    "theory_holds": "1 where Assumption 3.7 of FedGrEM (regressions: 3.10) holds, constants 1.",
+}
 
 
 def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
     """Draw the truth, the clients' points and the start that the methods share."""
-    truth = draw_truth(
-        streams.generator("truth"),
-        setting.n_clients,
-        setting.n_features,
-        setting.n_components,
-        setting.separation,
-        setting.h,
-        setting.n_contaminated,
-        setting.outlier_distance,
-        setting.concentration,
-    )
+    from fedmix.experiments.clustering import truth_of
+    from fedmix.simulate.mixtures import draw_points
+
+    truth = truth_of(setting, streams)
     clients, _ = draw_points(streams.generator("data"), truth, setting.n_points, setting.model)
     problem = {"points": clients.points, "offsets": clients.offsets}
     problem |= {"weights": truth.weights, "means": truth.means}
@@ -52,6 +70,10 @@ def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
 
 def _start(setting: Settings, means: NDArray, rng: np.random.Generator) -> Arrays:
     """Put the start at its distance from the truth, labels shuffled and aligned again."""
+    import numpy as np
+
+    from fedmix.alignment import align
+
     directions = rng.standard_normal(means.shape)
     directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
     start = means + setting.start_error * setting.separation * directions
@@ -74,6 +96,9 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method; errors are the largest over the good clients."""
+    from fedmix.clients import Clients
+    from fedmix.simulate.mixtures import Truth
+
     clients = Clients(problem["points"], problem["offsets"], problem.get("responses"))
     n_good = setting.n_clients - setting.n_contaminated
     truth = Truth(problem["weights"], problem["means"], n_good)
@@ -94,6 +119,10 @@ def _theory_holds(setting: Settings) -> bool:
 
     Regressions need a stronger signal: Delta of R^3 + R^2 (log Delta)^(3/2).
     """
+    import numpy as np
+
+    from fedmix.theory import assumption_holds
+
     signal = setting.separation
     strong = setting.n_components**3 + setting.n_components**2 * np.log(signal) ** 1.5
     return (setting.model == "gaussian" or signal >= strong) and assumption_holds(
@@ -102,7 +131,9 @@ def _theory_holds(setting: Settings) -> bool:
 
 
 def _known(method: Method, setting: Settings, problem: Arrays, streams: Streams) -> dict[str, Any]:
-    """Return what methods may be told."""
+    """Return what methods may be given."""
+    import numpy as np
+
     start = problem["start"]
     known: dict[str, Any] = {
         "n_components": setting.n_components,
@@ -119,7 +150,7 @@ def _known(method: Method, setting: Settings, problem: Arrays, streams: Streams)
     }
     if setting.rho is not None:
         # All points lie within B_x but for a few; a component has half its share of them at least.
-        length = setting.separation + 2 * np.sqrt(setting.n_features)
+        length = setting.separation + 2 * sqrt(setting.n_features)
         mass = setting.n_points / setting.n_components / 2
         known["privacy"] = {"rho": setting.rho, "mu": 0.01, "B_x": length, "B_gamma": mass}
     return known
@@ -127,6 +158,8 @@ def _known(method: Method, setting: Settings, problem: Arrays, streams: Streams)
 
 def _errors(estimator: FederatedEstimator, truth: Truth) -> tuple[float, float]:
     """Return the largest errors of the good clients' weights and means."""
+    from fedmix.metrics.matching import estimation_error
+
     good = slice(truth.n_good)
     return estimation_error(
         estimator.weights_[good],  # type: ignore[attr-defined]
@@ -140,6 +173,8 @@ def _trace(
     method: Method, setting: Settings, clients: Clients, known: Mapping[str, Any], truth: Truth
 ) -> dict[str, NDArray]:
     """Return the error after each of the first rounds: fits that stop early, for all methods."""
+    import numpy as np
+
     if not setting.traced_rounds:
         return {}
     fits = (
@@ -151,6 +186,10 @@ def _trace(
 
 
 def _alignment(setting: Settings, problem: Arrays, truth: Truth) -> dict[str, float]:
+    from scipy.spatial.distance import pdist
+
+    from fedmix.theory import alignment_conditions
+
     labels, means = problem["start_labels"][: truth.n_good], truth.means[: truth.n_good]
     c2, c4 = alignment_conditions(
         min(pdist(own).min() for own in means),

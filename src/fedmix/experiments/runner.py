@@ -16,17 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmix.errors import ConfigurationError, DataError, DivergenceError
-from fedmix.experiments.base import Method, Outcome
+from fedmix.experiments.base import Arrays, Method, Outcome
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fedmix.data import Dataset
-    from fedmix.experiments.settings.base import Settings
+    from fedmix.experiments.settings import ExperimentSettings
 
 logger = logging.getLogger(__name__)
-Arrays = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Scenario:
         return import_module(f"fedmix.experiments.{self.experiment}")
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> ExperimentSettings:
         """What an experiment sees of the values."""
         return self.module.Settings(**self.values)
 
@@ -229,7 +228,7 @@ def _attempt(
     replication: int,
     timeout: float | None,
 ) -> tuple[list[dict[str, Any]], float | None]:
-    """Return the result rows, and the seconds of the fit if the experiment tells them."""
+    """Return the result rows, and the seconds of the fit if the experiment gives them."""
     try:
         with _deadline(timeout):
             outcome = run_replication(scenario, method, replication, problem, initial)

@@ -7,24 +7,49 @@ candidates start from the same local fits; fits on a part of the points, from th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
+from pydantic import Field
 
-from fedmix.clients import Clients
-from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.real_clustering import clients_of, error_of, initial_values, make_problem
-from fedmix.experiments.settings.tuning import Settings
-from fedmix.methods.base import FederatedEstimator
-from fedmix.selection import choose, typical_deviation
-from fedmix.streams import Streams
+from fedmix.experiments import real_clustering
+from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.settings import Stopping
 
 if TYPE_CHECKING:
+    from fedmix.clients import Clients
     from fedmix.data import Dataset
+    from fedmix.methods.base import FederatedEstimator
+    from fedmix.streams import Streams
 
-__all__ = ["initial_values", "make_problem", "run"]
 
-Arrays = dict[str, np.ndarray]
+class Settings(real_clustering.Settings, Stopping):
+    """Those of `real_clustering`, and what is to be chosen."""
+
+    parameter: Literal["penalty_scale", "initial_penalty", "final_radius_scale", "n_components"]
+    """Parameter of the method that is chosen."""
+    candidates: Annotated[list[float], Field(min_length=2)]
+    """Its candidates, what pools least or is smallest first; of `penalty_scale` times the typical
+    client's standard deviation."""
+
+
+METRICS = {
+    "oracle": "Least mis-clustering error of any candidate: chosen with the labels.",
+    "default": "That of the first candidate, which pools least.",
+    "held_out": "That of the candidate of largest held-out likelihood, median over clients.",
+    "held_out_mean": "The same by the mean over clients.",
+    "silhouette": "That of the candidate of largest silhouette.",
+    "stability": "That of the most stable candidate.",
+    "vetoed": "That of the most stable one by which no more than two thirds of clients lose.",
+    "regret_held_out": "`held_out` less `oracle`.",
+    "regret_held_out_mean": "`held_out_mean` less `oracle`.",
+    "regret_silhouette": "`silhouette` less `oracle`.",
+    "regret_stability": "`stability` less `oracle`.",
+    "regret_vetoed": "`vetoed` less `oracle`.",
+    "regret_default": "`default` less `oracle`.",
+}
+
+make_problem = real_clustering.make_problem
+initial_values = real_clustering.initial_values
 
 #: Metric -> criterion and average over clients of :func:`fedmix.selection.choose`.
 _CRITERIA = {
@@ -47,7 +72,10 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit every candidate; the scores, on good clients' test data, are those of what is chosen."""
-    train, test = clients_of(setting, problem, data, streams)
+    from fedmix.experiments.clustering import error_of
+    from fedmix.selection import typical_deviation
+
+    train, test = real_clustering.clients_of(setting, problem, data, streams)
     name, candidates = setting.parameter, _candidates(setting, train)
     known: dict[str, Any] = {
         "n_components": setting.n_components,
@@ -72,6 +100,8 @@ def run(
 
 def _candidates(setting: Settings, train: Clients) -> list[Any]:
     """Return the candidates in the data's own scale, whole numbers as such."""
+    from fedmix.selection import typical_deviation
+
     if setting.parameter == "penalty_scale":
         return [typical_deviation(train) * candidate for candidate in setting.candidates]
     if setting.parameter == "n_components":
@@ -83,6 +113,10 @@ def _chosen(
     estimator: FederatedEstimator, train: Clients, name: str, candidates: Sequence[Any]
 ) -> dict[str, int]:
     """Return the place of each criterion's choice among the candidates."""
+    import numpy as np
+
+    from fedmix.selection import choose
+
     found = {
         key: choose(
             estimator, train, {name: candidates}, criterion, average, n_splits=1, refit=False

@@ -1,33 +1,52 @@
 """Unknown numbers: how often the number of clusters is found, and what a wrong one costs.
 
-Data are those of :mod:`fedmix.experiments.cluster_simulation`. A method that is told K is told a
-wrong one; one that is told the clients' K_g alone, wrong ones of these.
+Data are those of :mod:`fedmix.experiments.cluster_simulation`. A method that is given K is given a
+wrong one; one that is given the clients' K_g alone, wrong ones of these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from math import sqrt
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from fedmix.clients import Clients
-from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.cluster_simulation import make_problem
-from fedmix.experiments.federated_clustering import fit_method, known_numbers
-from fedmix.experiments.settings.unknown_numbers import Settings
-from fedmix.metrics.clustering import adjusted_rand_index
-from fedmix.streams import Streams
+from fedmix.experiments import cluster_simulation
+from fedmix.experiments.base import Arrays, Method, Outcome
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from fedmix.clients import Clients
     from fedmix.methods.base import FederatedEstimator
+    from fedmix.streams import Streams
 
-__all__ = ["make_problem", "run"]
 
-Arrays = dict[str, np.ndarray]
+class Settings(cluster_simulation.Settings):
+    """Those of `cluster_simulation`; each method is fitted once."""
+
+    start: Literal["seeds", "truth"] = "seeds"
+    """Where methods start that take means: at seeds of their own, or so near the truth that theory
+    lets them converge, at the means of each client's test points by true cluster. Then no method is
+    given wrong numbers."""
+
+
+METRICS = {
+    "ari": "Adjusted Rand index of all clients' test points, the method given the true numbers.",
+    "n_clusters": "Clusters, as the method estimates them or as its labels have them.",
+    "found": "1 where these are as many as there are.",
+    "promised": "1 where FedGEM's Theorem 3 has its condition: every final epsilon <= R_min / 4.",
+    "promised_by_root": "The same with the radii, the roots of epsilon, in place of epsilon.",
+    "regret_minus_2": "Fall of `ari` where the method is given two components too few.",
+    "regret_minus_1": "The same for one too few.",
+    "regret_plus_1": "The same for one too many.",
+    "regret_plus_2": "The same for two too many.",
+    "regret_uneven": "The same where each client's own number is one off, up or down at random.",
+}
 
 _OFFSETS = {"minus_2": -2, "minus_1": -1, "plus_1": 1, "plus_2": 2}
+
+make_problem = cluster_simulation.make_problem
 
 
 def run(
@@ -38,9 +57,10 @@ def run(
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method told the true numbers, and again with wrong ones."""
-    train = Clients(problem["train"], problem["train_offsets"])
-    test = Clients(problem["test"], problem["test_offsets"])
+    """Fit one method given the true numbers, and again with wrong ones."""
+    from fedmix.experiments.clustering import clients_in, fit_method, known_numbers
+
+    train, test = clients_in(problem, "train"), clients_in(problem, "test")
     own, seed = problem["components_per_client"], streams.integer(f"method {method.estimator}")
     true = known_numbers(setting.n_components, own) | {"random_state": seed}
     labels = problem["test_labels"]
@@ -63,6 +83,8 @@ def run(
 
 def _true_start(test: Clients, labels: list[NDArray[np.int64]]) -> list[NDArray[np.float64]]:
     """Return the mean of each cluster that a client has, as its test points have it."""
+    import numpy as np
+
     return [
         np.array([points[own == cluster].mean(axis=0) for cluster in np.unique(own)])
         for points, own in zip(test, labels, strict=True)
@@ -73,11 +95,15 @@ def _wrong(
     method: Method, setting: Settings, own: NDArray[np.int64], streams: Streams
 ) -> dict[str, Mapping[str, Any]]:
     """Return wrong numbers that a method would take, by what is wrong with them."""
+    import numpy as np
+
+    from fedmix.experiments.clustering import known_numbers
+
     needs = method.kind.needs
     wrong: dict[str, Mapping[str, Any]] = {}
     for name, offset in _OFFSETS.items():
-        told_of_all = {"n_clusters", "n_components"} & set(needs)
-        if not told_of_all:
+        asks_for_all = {"n_clusters", "n_components"} & set(needs)
+        if not asks_for_all:
             wrong[name] = {"components_per_client": np.maximum(own + offset, 1)}
         elif setting.n_components + offset > 0:
             wrong[name] = known_numbers(setting.n_components + offset, own)
@@ -91,12 +117,14 @@ def _score(
     estimator: FederatedEstimator, test: Clients, labels: NDArray[np.int64]
 ) -> tuple[float, int]:
     """Return the adjusted Rand index of all points, and the number of clusters."""
-    if hasattr(estimator, "predict_clusters"):
-        together, n_clusters = estimator.predict_clusters(test), estimator.n_clusters_
-    else:
-        together = estimator.predict(test)
-        n_clusters = getattr(estimator, "n_clusters_", len(np.unique(np.concatenate(together))))
-    return adjusted_rand_index(labels, np.concatenate(together)), n_clusters
+    from numpy import concatenate
+
+    from fedmix.experiments.clustering import labels_of, number_of_clusters
+    from fedmix.metrics.clustering import adjusted_rand_index
+
+    _, together = labels_of(estimator, test)
+    n_clusters = number_of_clusters(together, estimator)
+    return adjusted_rand_index(labels, concatenate(together)), n_clusters
 
 
 def _theorem3(estimator: FederatedEstimator, setting: Settings) -> dict[str, float]:
@@ -106,5 +134,5 @@ def _theorem3(estimator: FederatedEstimator, setting: Settings) -> dict[str, flo
     largest = max(own.max() for own in estimator.final_radii_ if own.size)
     return {
         "promised": float(largest <= setting.r_min / 4),
-        "promised_by_root": float(np.sqrt(largest) <= setting.r_min / 4),
+        "promised_by_root": float(sqrt(largest) <= setting.r_min / 4),
     }

@@ -1,4 +1,7 @@
-"""AFCL: asynchronous federated clustering with an unknown number of clusters."""
+"""AFCL: asynchronous federated clustering with an unknown number of clusters.
+
+The server's rounds are those of the authors' program, with every random draw given.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedmix.clients import Clients
-from fedmix.methods.afcl_server import Server
+from fedmix.kernels.afcl import compete, group, near
 from fedmix.methods.base import Constraints, register
-from fedmix.methods.centroids import CentroidClustering
-from fedmix.methods.seeding import components_of
+from fedmix.methods.centroids import CentroidClustering, components_of, nearest_centre
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_WEIGHT_EXPONENT = 7
 
 
 @register
@@ -174,3 +179,190 @@ def _seed(points: FloatArray, n_seeds: int, rng: np.random.Generator) -> FloatAr
         return points
     seed = int(rng.integers(2**31))
     return kmeans_plusplus(points, n_seeds, n_local_trials=1, random_state=seed)[0]
+
+
+class Server:
+    """AFCL's server and its clients, with seeds and points in the unit cube.
+
+    It keeps between rounds its seeds, the features' rates, how often each client took part, what it
+    last sent, and which seeds it last got.
+
+    Parameters
+    ----------
+    clients : Clients
+        None empty, features in [0, 1].
+    seeds : ndarray of shape (k, d)
+    raw_weights : ndarray of shape (d,)
+        A draw for the features, which divided by its sum gives the first rates.
+    step : float
+        Mean rate of a feature.
+    merge_distance, stop_tolerance : float
+        See :class:`AFCL`.
+
+    Attributes
+    ----------
+    seeds : ndarray of shape (k, d)
+    rates : ndarray of shape (d,)
+    participations : ndarray of shape (G,)
+        How often each client spoke or was replayed.
+    client_weights : ndarray of shape (G,)
+        1 / (1 + share of all participations); NaN while there are none.
+    taking_part : ndarray of int
+        The clients of the last round that spoke or were replayed.
+    wins : ndarray of shape (k,)
+        Each seed's wins in the last round, counted from 1.
+    index : float
+        The last round's, see :meth:`_index`; NaN where it is undefined.
+    stopped : bool
+        Whether the index has ended the rounds.
+    """
+
+    def __init__(
+        self,
+        clients: Clients,
+        seeds: FloatArray,
+        raw_weights: FloatArray,
+        step: float,
+        merge_distance: float,
+        stop_tolerance: float,
+    ) -> None:
+        n_clients = len(clients)
+        self.clients = clients
+        self.seeds = seeds
+        self.step = step
+        self.merge_distance = merge_distance
+        self.stop_tolerance = stop_tolerance
+        self.rates = raw_weights / raw_weights.sum() * step * clients.n_features
+        self.participations = np.zeros(n_clients, dtype=np.int64)
+        self.client_weights = np.full(n_clients, np.nan)
+        self.taking_part = np.zeros(0, dtype=np.int64)
+        self.wins = np.ones(len(seeds))
+        self.index = -1.0
+        self.stopped = False
+        self._copies = [seeds] * n_clients
+        # What clients sent: rate times (point - nearest seed), each with the number of its seed;
+        # the mean distance of a seed's points to their centre, and that centre.
+        self._differences: dict[int, tuple[FloatArray, IntArray]] = {}
+        self._spreads = np.zeros((n_clients, len(seeds)))
+        self._centres = np.zeros((n_clients, *seeds.shape))
+
+    def round(self, speaks: NDArray[np.bool_]) -> None:
+        """Do one round in which the given clients (G,) speak.
+
+        Where the index has changed by no more than the tolerance, AFCL stops and no seed moves.
+        """
+        labels = self.clients.split(nearest_centre(self.clients.points, self.seeds))
+        for g in np.flatnonzero(speaks).tolist():
+            self._copies[g] = self.seeds
+            self._speak(g, labels[g])
+        self._count_participations(speaks)
+        previous, self.index = self.index, self._index(labels)
+        if abs(self.index - previous) <= self.stop_tolerance:
+            self.stopped = True
+            return
+        self._compete()
+        for g in self.taking_part.tolist():
+            self._copies[g] = self.seeds
+        self._update_rates()
+
+    def merged(self) -> FloatArray:
+        """Return the seeds that are left: those by themselves, then each group's first."""
+        close = near(self.seeds, self.merge_distance)
+        members, _ = group(close, np.zeros(1, dtype=np.int64), len(self.seeds))
+        alone = np.setdiff1d(np.arange(len(self.seeds)), members[:, 2])
+        first = members[np.unique(members[:, 0], return_index=True)[1], 2]
+        return self.seeds[np.concatenate([alone, first])]
+
+    def _speak(self, g: int, labels: IntArray) -> None:
+        """Keep what client g sends; every seed's differences open with one of zero."""
+        points, n_seeds = self.clients[g], len(self.seeds)
+        seeds = np.concatenate([np.arange(n_seeds), labels])
+        order = np.argsort(seeds, kind="stable")
+        differences = np.zeros((len(seeds), points.shape[1]))
+        differences[n_seeds:] = self.rates * (points - self.seeds[labels])
+        self._differences[g] = differences[order], seeds[order]
+        self._spreads[g], self._centres[g] = 0.0, 0.0
+        for j in np.unique(labels):
+            own = points[labels == j]
+            # The program's mean of a single row is the mean of its coordinates.
+            centre = own.mean(axis=0) if len(own) > 1 else own.mean()
+            self._centres[g, j] = centre
+            self._spreads[g, j] = np.sqrt(np.square(own - centre).sum(axis=1)).mean()
+
+    def _count_participations(self, speaks: NDArray[np.bool_]) -> None:
+        """Count those who speak, and the rarely heard among the silent, who are replayed."""
+        self.participations += speaks
+        if not self.participations.any():
+            self.client_weights = np.full(len(speaks), np.nan)
+            self.taking_part = np.zeros(0, dtype=np.int64)
+            return
+        weights = 1 / (1 + self.participations / self.participations.sum())
+        replayed = ~speaks & (weights > weights.mean()) & (self.participations > 0)
+        self.participations += replayed
+        shares = self.participations / self.participations.sum()
+        self.client_weights = np.where(replayed, 1 / (1 + shares), weights)
+        self.taking_part = np.flatnonzero(speaks | replayed)
+
+    def _compete(self) -> None:
+        """Rebuild what was sent, client by client, and let new seeds compete for it."""
+        rates = np.where(self.rates == 0, 1.0, self.rates)
+        seeds, self.wins = self.seeds.copy(), np.ones(len(self.seeds))
+        for g in self.taking_part.tolist():
+            differences, of_seed = self._differences[g]
+            own_rates = rates * self.client_weights[g]
+            objects = differences / own_rates + self._copies[g][of_seed]
+            compete(objects, seeds, self.wins, own_rates)
+        self.seeds = seeds
+
+    def _update_rates(self) -> None:
+        """Weigh the features by the differences that were sent; one without any gets 0."""
+        sent = np.zeros(len(self.rates))
+        for g in self.taking_part.tolist():
+            sent += np.abs(self._differences[g][0]).sum(axis=0)
+        some = sent > 0
+        inverse = np.power(sent[some], -1 / _WEIGHT_EXPONENT).sum()
+        self.rates = np.zeros(len(sent))
+        self.rates[some] = np.power(sent[some], -1 / _WEIGHT_EXPONENT) / inverse
+        self.rates *= self.step * len(sent)
+
+    def _index(self, labels: list[IntArray]) -> float:
+        """Return the index whose standstill ends the rounds, alike to Davies' and Bouldin's.
+
+        Its clusters are the groups of the clients' copies of the seeds, a copy by itself one at
+        the origin. A group's spread and centre are sums over its copies at clients that take part,
+        weighted by the clients and by the copies' shares of the group's points.
+        """
+        n_seeds = len(self.seeds)
+        versions = {id(copy): copy for copy in self._copies}
+        number = {key: i for i, key in enumerate(versions)}
+        copy_of = np.array([number[id(copy)] for copy in self._copies])
+        close = near(np.concatenate(list(versions.values())), self.merge_distance)
+        members, n_alone = group(close, copy_of, n_seeds)
+        n_groups = int(members[:, 0].max(initial=-1)) + 1
+        sizes = np.stack([np.bincount(own, minlength=n_seeds) for own in labels])
+        points = sizes[members[:, 1], members[:, 2]]
+        with np.errstate(invalid="ignore"):  # a group without points at present is undefined
+            shares = points / np.bincount(members[:, 0], points, n_groups)[members[:, 0]]
+        counted = np.isin(members[:, 1], self.taking_part)
+        (groups, clients, seeds), shares = members[counted].T, shares[counted]
+        weights = self.client_weights[clients]
+        # One cluster at the origin stands for all: their ratios to each other are undefined.
+        times = np.append(np.ones(n_groups), [n_alone] if n_alone else [])
+        spreads, centres = np.zeros(len(times)), np.zeros((len(times), self.seeds.shape[1]))
+        np.add.at(spreads, groups, (1 + shares) * weights * self._spreads[clients, seeds])
+        np.add.at(centres, groups, (shares * weights)[:, None] * self._centres[clients, seeds])
+        return _davies_bouldin(spreads, centres, times)
+
+
+def _davies_bouldin(spreads: FloatArray, centres: FloatArray, times: FloatArray) -> float:
+    """Return the mean over clusters of their largest (spread + spread) / distance; 0 becomes NaN.
+
+    Every cluster counts so many ``times``.
+    """
+    from scipy.spatial.distance import cdist
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = (spreads[:, None] + spreads) / cdist(centres, centres)
+    np.fill_diagonal(ratios, 0.0)
+    index = float(np.average(np.fmax(ratios, 0.0).max(axis=1), weights=times))
+    return index if index != 0 else np.nan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, SupportsInt
+from typing import Any, ClassVar, SupportsInt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,32 @@ def all_constraints(cls: type[FederatedEstimator]) -> Constraints:
     return {name: alternatives for name, alternatives in found.items() if name in taken}
 
 
+def check_same_features(
+    estimator: FederatedEstimator, clients: Clients, n_features: int, n_clients: int | None = None
+) -> None:
+    """Raise DataError unless clients have the features of those in ``fit``.
+
+    Parameters
+    ----------
+    estimator : FederatedEstimator
+        The fitted method.
+    clients : Clients
+        To predict for.
+    n_features : int
+        Features in the fit.
+    n_clients : int, optional
+        Clients in the fit, of a method that fits each client a model of its own.
+    """
+    name = type(estimator).__name__
+    if clients.n_features != n_features:
+        raise DataError(f"{name} was fitted to {n_features} features; got {clients!r}.")
+    if n_clients is not None and len(clients) != n_clients:
+        raise DataError(
+            f"{name} was fitted to {n_clients} clients; got {clients!r}. Give the same clients in "
+            "the same order."
+        )
+
+
 class FederatedEstimator(BaseEstimator):
     """Base of all methods: ``fit(clients)`` learns, ``predict(clients)`` labels.
 
@@ -84,8 +110,9 @@ class FederatedEstimator(BaseEstimator):
     #: array (K_g, d) a client), "models" (k, d), one "model" (d,), or None where a method has its
     #: own.
     starts_from: ClassVar[str | None] = None
-    #: Parameters that have to be chosen for the data at hand, for the labels depend on them.
-    tunes: ClassVar[tuple[str, ...]] = ()
+    #: Parameters to be chosen for the data at hand, because the labels depend on them -> how
+    #: :func:`fedmix.selection.choose` does it: its ``criterion`` and other arguments.
+    tunes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     #: What each parameter may be; see :mod:`fedmix.methods.constraints`.
     constraints: ClassVar[Constraints] = {"random_state": ["random_state"]}
 
@@ -123,7 +150,7 @@ class FederatedEstimator(BaseEstimator):
         ConvergenceWarning
             If a fit with a tolerance ended after ``max_rounds`` without meeting it.
         """
-        check_parameters(type(self).__name__, self.get_params(), all_constraints(type(self)))
+        self.check_parameters()
         clients = as_clients(clients)
         self._check_numbers(clients)
         self._forget()
@@ -143,6 +170,24 @@ class FederatedEstimator(BaseEstimator):
         """Fit, then label the same points: a list of K arrays of shape (n_k,)."""
         clients = as_clients(clients)
         return self.fit(clients).predict(clients)
+
+    def check_parameters(self) -> None:
+        """Raise ConfigurationError unless all parameters are what ``constraints`` allow."""
+        check_parameters(type(self).__name__, self.get_params(), all_constraints(type(self)))
+
+    @classmethod
+    def open_choices(cls, given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+        """Return what of ``tunes`` is left to choose where some parameters are given."""
+        return {name: how for name, how in cls.tunes.items() if name not in given}
+
+    def candidates(self, name: str, clients: Clients) -> list[float]:
+        """Return values of a parameter in ``tunes`` to try on such data, first what pools least.
+
+        A method has them where they follow from the data; others are given by who tunes it.
+        """
+        raise ConfigurationError(
+            f"{type(self).__name__} has no candidates of its own for {name}: give them."
+        )
 
     def _fit(self, clients: Clients) -> None:
         """Learn attributes with a trailing underscore; a client-level method ``labels_`` too."""

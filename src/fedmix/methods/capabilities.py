@@ -1,15 +1,76 @@
-"""What the methods can do, read off their source text, so that planning a run imports none."""
+"""Which methods there are and what they can do, read off their source text.
+
+A method is a class under ``@register`` in a module of this folder or of a plug-in
+(:mod:`fedmix.plugins`). Planning a run imports none of them, and asking for one imports its module
+alone.
+"""
 
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+from fedmix import plugins
 from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.methods import index, parsed
+
+
+def use_plugins(folder: str | os.PathLike | None) -> None:
+    """Take in the methods of a folder, and forget those of another.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no such folder, or it has no method.
+    """
+    before = list(plugins.__path__)
+    plugins.use_folder(folder)
+    if list(plugins.__path__) != before:
+        for remembered in _REMEMBERED:
+            remembered.cache_clear()
+    own = f"{plugins.__name__}."
+    if plugins.__path__ and not any(module.startswith(own) for module in index().values()):
+        raise ConfigurationError(
+            f"The folder of plug-ins {plugins.__path__[0]} has no method: a class under @register "
+            "in a file whose name is a module's, such as my_method.py."
+        )
+
+
+@cache
+def index() -> dict[str, str]:
+    """Return the module of every registered method, ``{"FedGrEM": "fedmix.methods.fedgrem"}``.
+
+    Raises
+    ------
+    ConfigurationError
+        If two methods have one name, or a plug-in is not Python.
+    """
+    found: dict[str, str] = {}
+    for module, tree in _parsed().items():
+        for name in filter(None, map(_registered, tree.body)):
+            if name in found:
+                raise ConfigurationError(
+                    f"Two methods are called {name}, in {found[name]} and {module}: rename one."
+                )
+            found[name] = module
+    return found
+
+
+def get(name: str) -> type:
+    """Return the class of a registered method.
+
+    Raises
+    ------
+    ConfigurationError
+        If no method has this name; the nearest valid names are listed.
+    """
+    _check_known(name)
+    return getattr(import_module(index()[name]), name)
 
 
 @dataclass(frozen=True)
@@ -148,7 +209,7 @@ def _classes() -> Mapping[str, ast.ClassDef]:
         If one does: which of the two is meant as a base cannot be told from the text.
     """
     found: dict[str, ast.ClassDef] = {}
-    for module, tree in parsed().items():
+    for module, tree in _parsed().items():
         own = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         taken = sorted(set(own) & set(found))
         if taken and not module.startswith("fedmix.methods."):
@@ -157,5 +218,28 @@ def _classes() -> Mapping[str, ast.ClassDef]:
     return found
 
 
+@cache
+def _parsed() -> dict[str, ast.Module]:
+    """Return the source of every module that may hold methods, parsed; see :func:`index`."""
+    own = {f"fedmix.methods.{p.stem}": p for p in sorted(Path(__file__).parent.glob("[a-z]*.py"))}
+    return {module: _parse(path) for module, path in {**own, **plugins.modules()}.items()}
+
+
+def _parse(path: Path) -> ast.Module:
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"))
+    except (SyntaxError, UnicodeDecodeError) as error:
+        line = getattr(error, "lineno", None) or 1
+        raise ConfigurationError(f"{path}:{line}: this method is not Python: {error}") from error
+
+
+def _registered(node: ast.stmt) -> str | None:
+    """Return the name of a registered class, or None for anything else."""
+    if not isinstance(node, ast.ClassDef):
+        return None
+    names = [getattr(d, "id", getattr(d, "attr", None)) for d in node.decorator_list]
+    return node.name if "register" in names else None
+
+
 #: What has to be read again when the plug-ins change.
-REMEMBERED = (capabilities_of, constraints_of, _classes)
+_REMEMBERED = (index, capabilities_of, constraints_of, _parsed, _classes)

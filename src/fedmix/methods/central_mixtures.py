@@ -10,11 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from fedmix.checks import check_same_features
 from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
-from fedmix.methods.base import Constraints, FederatedEstimator, LikelihoodMixin, register
-from fedmix.methods.seeding import components_of
+from fedmix.methods.base import (
+    Constraints,
+    FederatedEstimator,
+    LikelihoodMixin,
+    check_same_features,
+    register,
+)
+from fedmix.methods.centroids import components_of
 from fedmix.streams import generator_of
 
 if TYPE_CHECKING:

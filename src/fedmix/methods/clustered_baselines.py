@@ -40,28 +40,6 @@ class IFCA(ClusteredRegression):
     Ghosh, Chung, Yin, Ramchandran (2020), An Efficient Framework for Clustered Federated Learning.
     """
 
-    def __init__(
-        self,
-        n_clusters: int,
-        local: str = "fedavg",
-        local_steps: int = 5,
-        learning_rate: float | None = None,
-        rounds: int = 400,
-        init: ArrayLike | None = None,
-        gamma: float = 0.5,
-        tol: float = 0.0,
-        random_state: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.local = local
-        self.local_steps = local_steps
-        self.learning_rate = learning_rate
-        self.rounds = rounds
-        self.init = init
-        self.gamma = gamma
-        self.tol = tol
-        self.random_state = random_state
-
     def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
         shape = (self.n_clusters, clients.n_features)
         return Start(starting_models(self.init, shape, clients, rng)[None])

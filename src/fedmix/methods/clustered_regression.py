@@ -79,6 +79,28 @@ class ClusteredRegression(FederatedEstimator):
     labels_: NDArray
     history_: dict[str, NDArray]
 
+    def __init__(
+        self,
+        n_clusters: int,
+        local: str = "fedavg",
+        local_steps: int = 5,
+        learning_rate: float | None = None,
+        rounds: int = 400,
+        init: ArrayLike | None = None,
+        gamma: float = 0.5,
+        tol: float = 0.0,
+        random_state: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.local = local
+        self.local_steps = local_steps
+        self.learning_rate = learning_rate
+        self.rounds = rounds
+        self.init = init
+        self.gamma = gamma
+        self.tol = tol
+        self.random_state = random_state
+
     def predict_clients(self, clients: ClientsLike) -> NDArray:
         """Return the cluster of each client, of shape (M,), by its residuals (equation (8))."""
         check_is_fitted(self)

@@ -11,9 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients
 from fedmix.methods.base import Constraints, register
-from fedmix.methods.centroids import CentroidClustering, nearest_centre
+from fedmix.methods.centroids import CentroidClustering, components_of, nearest_centre, seed_clients
 from fedmix.methods.local_kmeans import cluster_points
-from fedmix.methods.seeding import components_of, seed_clients
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]

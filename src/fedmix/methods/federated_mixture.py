@@ -9,12 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedmix import families
-from fedmix.checks import as_numbers, check_same_features
+from fedmix.checks import as_numbers
 from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError, DivergenceError
 from fedmix.families import Sample, Statistics, log_sum
 from fedmix.initialization import aligned_initial_values
-from fedmix.methods.base import Constraints, FederatedEstimator, LikelihoodMixin
+from fedmix.methods.base import (
+    Constraints,
+    FederatedEstimator,
+    LikelihoodMixin,
+    check_same_features,
+)
 from fedmix.streams import seed_of
 
 FloatArray = NDArray[np.float64]

@@ -10,22 +10,29 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fedmix.checks import as_numbers, check_same_features
-from fedmix.clients import Clients, ClientsLike, offsets_of
+from fedmix.checks import as_numbers
+from fedmix.clients import Clients, offsets_of
 from fedmix.errors import ConfigurationError, DataError, SelectionWarning
 from fedmix.families import Gaussian, Sample, log_sum
 from fedmix.kernels import fedgem as kernels
-from fedmix.methods.base import Constraints, FederatedEstimator, LikelihoodMixin, register
+from fedmix.methods.base import (
+    Constraints,
+    FederatedEstimator,
+    LikelihoodMixin,
+    check_same_features,
+    register,
+)
+from fedmix.methods.centroids import components_of, seed_clients
 from fedmix.methods.fedgem_client import (
+    GaussianMechanism,
     MaximisationStep,
+    MergedClustersMixin,
     Mixtures,
     final_radii,
     maximise,
     uncertainty_radii,
 )
-from fedmix.methods.fedgem_privacy import GaussianMechanism
 from fedmix.methods.fedgem_server import Server
-from fedmix.methods.seeding import components_of, seed_clients
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
@@ -33,7 +40,7 @@ IntArray = NDArray[np.int64]
 
 
 @register
-class FedGEM(LikelihoodMixin, FederatedEstimator):
+class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
     """Federated generalised EM for isotropic unit-variance mixtures (Algorithm 1).
 
     A client's components are its own; the server lets components of different clients whose
@@ -112,7 +119,9 @@ class FedGEM(LikelihoodMixin, FederatedEstimator):
 
     needs: ClassVar[tuple[str, ...]] = ("components_per_client",)
     starts_from: ClassVar[str | None] = "means"
-    tunes: ClassVar[tuple[str, ...]] = ("final_radius_scale",)
+    tunes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "final_radius_scale": {"criterion": "silhouette"}
+    }
     constraints: ClassVar[Constraints] = {
         "components_per_client": ["integer >= 1", "integers >= 1"],
         "max_rounds": ["integer >= 0"],
@@ -161,23 +170,10 @@ class FedGEM(LikelihoodMixin, FederatedEstimator):
         self.learn_weights = learn_weights
         self.repeat_joining_pairs = repeat_joining_pairs
 
-    def predict_clusters(self, clients: ClientsLike) -> list[IntArray]:
-        """Label each point with its global cluster, comparable across clients.
-
-        ``predict`` gives a client's own components, of which ``superclusters_[g][label]`` is the
-        global cluster.
-
-        Parameters
-        ----------
-        clients : Clients, list of K arrays or data frames of shape (n_k, d), or (X, groups)
-            The same clients in the same order; their points may be new.
-
-        Returns
-        -------
-        list of G int arrays of shape (n_g,)
-        """
-        local = self.predict(clients)
-        return [groups[own] for groups, own in zip(self.superclusters_, local, strict=True)]
+    @classmethod
+    def open_choices(cls, given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+        """Return what is to be chosen: nothing for clients that exchange nothing."""
+        return {} if given.get("server") == "none" else super().open_choices(given)
 
     def _fit(self, clients: Clients) -> None:
         """Train on the clients' data, then merge their components into global clusters."""
@@ -256,11 +252,9 @@ class FedGEM(LikelihoodMixin, FederatedEstimator):
         self._mixtures = replace(mixtures, means=means)
         self.means_ = mixtures.split(means)
         self.weights_ = mixtures.split(mixtures.weights)
-        self.superclusters_ = mixtures.split(labels)
+        self._set_clusters(mixtures, means, labels)
         self.radii_ = mixtures.split(radii)
         self.final_radii_ = mixtures.split(final)
-        self.cluster_centers_ = means[np.unique(labels, return_index=True)[1]]
-        self.n_clusters_ = len(self.cluster_centers_)
         self._look_around(server, mixtures, final)
         self._count_floats(mixtures)
 

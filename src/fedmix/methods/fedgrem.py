@@ -1,18 +1,34 @@
-"""FedGrEM: gradient EM on the clients, penalised pooling at the server."""
+"""FedGrEM: gradient EM on the clients, penalised pooling at the server.
+
+The server pools with a penalty on the distance to a common centre (Section B.1, equation (6)). For
+each component it minimises, over nu_1 .. nu_K and their centre nu_bar,
+
+    sum_k  n_k / 2 |nu_k - theta_k|^2 + sqrt(n_k) lambda |nu_k - nu_bar|.
+
+For a given centre nu_k is a group soft-threshold of theta_k at lambda / sqrt(n_k). Put in, this
+leaves a Huber-type location problem for the centre, with weights n_k and thresholds
+lambda / sqrt(n_k). The centre is optimal where the clients' pulls
+n_k min(1, lambda / (sqrt(n_k) |theta_k - nu_bar|)) (theta_k - nu_bar) add up to zero.
+"""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedmix import families
 from fedmix.clients import Clients
 from fedmix.families import Sample, Statistics
+from fedmix.kernels.huber import huber_centres
 from fedmix.methods.base import Constraints, register
-from fedmix.methods.central_update import pool_towards_centre
 from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
+from fedmix.selection import choose_penalty, penalty_candidates
 from fedmix.streams import generator_of
+
+_TOLERANCE = 1e-12  # of the centre
 
 
 @register
@@ -64,7 +80,9 @@ class FedGrEM(FederatedMixture):
     Section D.
     """
 
-    tunes: ClassVar[tuple[str, ...]] = ("penalty_scale",)
+    tunes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "penalty_scale": {"criterion": "held_out", "n_splits": 1}
+    }
     constraints: ClassVar[Constraints] = {
         "step_scale": ["number > 0"],
         "initial_penalty": ["number >= 0"],
@@ -106,6 +124,10 @@ class FedGrEM(FederatedMixture):
         self.participation = participation
         self.batch_size = batch_size
         self.aggregate_weights = aggregate_weights
+
+    def candidates(self, name: str, clients: Clients) -> list[float]:
+        """Return :func:`fedmix.selection.penalty_candidates`."""
+        return penalty_candidates(clients, self.family)
 
     def _fit(self, clients: Clients) -> None:
         """Alternate local gradient steps and central updates."""
@@ -194,11 +216,8 @@ class FedGrEM(FederatedMixture):
         return sample.take(rows)
 
     def _choose_penalty_scale(self, clients: Clients) -> float:
-        if self.penalty_scale != "held-out":
-            return float(self.penalty_scale)
-        from fedmix.selection import choose_penalty
-
-        return choose_penalty(self, clients)
+        chosen = self.penalty_scale == "held-out"
+        return choose_penalty(self, clients) if chosen else float(self.penalty_scale)
 
     def _floats_per_client(self) -> int:
         """Count the floats that an active client sends, and gets back, in a round."""
@@ -210,3 +229,51 @@ class FedGrEM(FederatedMixture):
     def _has_settled(self, before: list[FloatArray]) -> bool:
         draws = self.participation < 1 or self.batch_size is not None
         return not draws and super()._has_settled(before)
+
+
+def pool_towards_centre(
+    means: FloatArray,
+    sizes: NDArray[np.int64],
+    penalty: float,
+    central_steps: int | str = "exact",
+) -> FloatArray:
+    """Return the pooled means nu_k, of shape (K, R, d).
+
+    Parameters
+    ----------
+    means : ndarray of shape (K, R, d)
+        The clients' local estimates.
+    sizes : ndarray of shape (K,)
+        Points a client. A client without points takes the centre.
+    penalty : float
+        lambda of this round.
+    central_steps : "exact" or int
+        Solve for the centre to a tolerance, or alternate that many times between the centre and
+        the soft-threshold, from no deviation.
+    """
+    if not sizes.any():
+        return means
+    thresholds = penalty_thresholds(penalty, sizes)
+    if central_steps == "exact":
+        centres = huber_centres(means, sizes.astype(np.float64), thresholds, _TOLERANCE)
+        return centres + soft_threshold(means - centres, thresholds)
+    deviations = np.zeros_like(means)
+    share = (sizes / sizes.sum())[:, None, None]
+    for _ in range(int(central_steps)):
+        centres = (share * (means - deviations)).sum(axis=0)
+        deviations = soft_threshold(means - centres, thresholds)
+    return centres + deviations
+
+
+def penalty_thresholds(penalty: float, sizes: NDArray[np.int64]) -> FloatArray:
+    """Return lambda / sqrt(n_k), of shape (K,); infinite for a client without points."""
+    root = np.sqrt(sizes)
+    return np.divide(penalty, root, out=np.full(len(sizes), np.inf), where=root > 0)
+
+
+def soft_threshold(deviations: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """Shorten each deviation (K, R, d) by its client's threshold (K,), to no less than zero."""
+    lengths = np.sqrt(np.square(deviations).sum(axis=2, keepdims=True))
+    cut = np.broadcast_to(thresholds[:, None, None], lengths.shape)
+    ratio = np.divide(cut, lengths, out=np.ones_like(lengths), where=lengths > 0)
+    return np.maximum(1.0 - ratio, 0.0) * deviations

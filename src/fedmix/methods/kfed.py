@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from fedmix.checks import check_same_features
 from fedmix.clients import Clients
-from fedmix.methods.base import Constraints, register
-from fedmix.methods.centroids import CentroidClustering, nearest_centre
+from fedmix.methods.base import Constraints, check_same_features, register
+from fedmix.methods.centroids import CentroidClustering, components_of, nearest_centre
 from fedmix.methods.local_kmeans import cluster_points
-from fedmix.methods.seeding import components_of
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]

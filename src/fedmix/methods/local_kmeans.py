@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from fedmix.checks import check_same_features
-from fedmix.clients import Clients, ClientsLike, offsets_of
-from fedmix.methods.base import Constraints, FederatedEstimator, register
-from fedmix.methods.centroids import nearest_centre
-from fedmix.methods.fedgem_client import Mixtures, final_radii
+from fedmix.clients import Clients, offsets_of
+from fedmix.methods.base import Constraints, FederatedEstimator, check_same_features, register
+from fedmix.methods.centroids import components_of, nearest_centre
+from fedmix.methods.fedgem_client import MergedClustersMixin, Mixtures, final_radii
 from fedmix.methods.fedgem_server import Server
-from fedmix.methods.seeding import components_of
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
@@ -24,7 +22,7 @@ IntArray = NDArray[np.int64]
 
 
 @register
-class LocalKMeans(FederatedEstimator):
+class LocalKMeans(MergedClustersMixin, FederatedEstimator):
     """k-means with the known K_g at every client; the clients learn nothing from each other.
 
     The number of clusters is estimated by FedGEM's final merge, which is the only exchange and does
@@ -93,16 +91,9 @@ class LocalKMeans(FederatedEstimator):
         radii = final_radii(mixtures, clients.sizes, self.final_radius_scale)
         server = Server(one_component_per_client=self.one_component_per_client)
         merged, labels = server.merge(mixtures.means, radii, mixtures.client)
-        self.superclusters_ = mixtures.split(labels)
-        self.cluster_centers_ = merged[np.unique(labels, return_index=True)[1]]
-        self.n_clusters_ = len(self.cluster_centers_)
+        self._set_clusters(mixtures, merged, labels)
         self.converged_ = True
         self._send(up=merged.size + len(merged), down=len(merged))
-
-    def predict_clusters(self, clients: ClientsLike) -> list[IntArray]:
-        """Label each point with its global cluster, comparable across clients."""
-        local = self.predict(clients)
-        return [groups[own] for groups, own in zip(self.superclusters_, local, strict=True)]
 
     def _predict(self, clients: Clients) -> list[IntArray]:
         """Label each point with the nearest of its client's own centres, 0 to K_g - 1."""

@@ -154,11 +154,9 @@ class TwoPhase(ClusteredRegression):
         tol: float = 0.0,
         random_state: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.local = local
-        self.local_steps = local_steps
-        self.learning_rate = learning_rate
-        self.rounds = rounds
+        super().__init__(
+            n_clusters, local, local_steps, learning_rate, rounds, init, gamma, tol, random_state
+        )
         self.n_anchors = n_anchors
         self.phase1_rounds = phase1_rounds
         self.subspace = subspace
@@ -171,10 +169,6 @@ class TwoPhase(ClusteredRegression):
         self.linkage = linkage
         self.epsilon = epsilon
         self.min_anchor_points = min_anchor_points
-        self.init = init
-        self.gamma = gamma
-        self.tol = tol
-        self.random_state = random_state
 
     def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
         """Run Phase 1."""

@@ -1,5 +1,5 @@
 """Scores of labels and estimates."""
 
-from fedmix.metrics.mixture import estimation_error, misclustering
+from fedmix.metrics.matching import estimation_error, misclustering
 
 __all__ = ["estimation_error", "misclustering"]

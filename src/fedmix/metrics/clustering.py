@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fedmix.clients import Clients
 from fedmix.errors import DataError
-from fedmix.kernels.silhouette import cluster_distance_sums
+from fedmix.kernels.distances import cluster_distance_sums
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

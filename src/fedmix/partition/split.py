@@ -1,4 +1,7 @@
-"""Which client owns which point, and which of its points it learns from."""
+"""Which client owns which point, and which of its points it learns from.
+
+Clients may be a data set's own groups, random, or hold some of the classes (FedGEM's partition).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedmix.errors import ConfigurationError, DataError
 
-Rows = list[NDArray[np.int64]]
+IntArray = NDArray[np.int64]
+Rows = list[IntArray]
 
 
 def by_group(groups: ArrayLike) -> Rows:
@@ -109,6 +113,134 @@ def train_test_split(
         train.append(np.sort(shuffled[:n_train]))
         test.append(np.sort(shuffled[n_train:]))
     return train, test
+
+
+def draw_classes(
+    n_classes: int, n_clients: int, most_classes: int, rng: np.random.Generator
+) -> Rows:
+    """Draw each client's classes, K_g of them, with K_g uniform on 2, ..., ``most_classes``.
+
+    Parameters
+    ----------
+    n_classes, n_clients : int
+        K and G.
+    most_classes : int
+        Largest K_g.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    list of G int arrays of shape (K_g,)
+        Classes, ascending. Some class may be at no client.
+
+    Raises
+    ------
+    ConfigurationError
+        If 2 <= most_classes <= n_classes does not hold.
+    """
+    if not 2 <= most_classes <= n_classes:
+        raise ConfigurationError(
+            f"most_classes={most_classes} is not possible: expected 2 to the number of classes, "
+            f"{n_classes}."
+        )
+    sizes = rng.integers(2, most_classes, endpoint=True, size=n_clients)
+    return [np.sort(rng.permutation(n_classes)[:k]) for k in sizes]
+
+
+def deal_out(labels: IntArray, classes: Rows) -> Rows:
+    """Give every client the next int(n_c / G) rows of each of its classes.
+
+    As the published program does: a client with few classes has little data, and most rows of a
+    class that few clients hold go unused.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Classes, numbered from 0.
+    classes : list of G int arrays
+        The classes of each client.
+
+    Returns
+    -------
+    list of G int arrays
+        The rows of each client, class after class.
+    """
+    members = _members(labels, classes)
+    shares = [len(rows) // len(classes) for rows in members]
+    taken = [0] * len(members)
+    clients = []
+    for own in classes:
+        parts = []
+        for c in own:
+            parts.append(members[c][taken[c] : taken[c] + shares[c]])
+            taken[c] += shares[c]
+        clients.append(np.concatenate(parts))
+    return clients
+
+
+def split_in_order(labels: IntArray, classes: Rows, train_fraction: float) -> tuple[Rows, Rows]:
+    """Deal rows out and keep the first of each client's rows of a class for training.
+
+    Where a file is sorted, by recording say, a client's test rows are then from other recordings
+    than its training rows. This gives the scores of the published program on the frog calls.
+
+    Parameters
+    ----------
+    labels, classes
+        As in :func:`deal_out`.
+    train_fraction : float
+        Share of a client's rows of a class that are for training.
+
+    Returns
+    -------
+    train, test : list of G int arrays
+        The rows of each client, class after class.
+    """
+    train, test = [], []
+    for rows in deal_out(labels, classes):
+        own = [rows[labels[rows] == c] for c in np.unique(labels[rows])]
+        cuts = [round(train_fraction * len(part)) for part in own]
+        train.append(np.concatenate([part[:cut] for part, cut in zip(own, cuts, strict=True)]))
+        test.append(np.concatenate([part[cut:] for part, cut in zip(own, cuts, strict=True)]))
+    return train, test
+
+
+def share_out(labels: IntArray, classes: Rows, rng: np.random.Generator) -> Rows:
+    """Share all rows of a class evenly, at random, between the clients that hold it.
+
+    Parameters
+    ----------
+    labels, classes
+        As in :func:`deal_out`; rows of a class that no client holds go unused.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    list of G int arrays
+        The rows of each client, in random order.
+    """
+    parts: list[Rows] = [[] for _ in classes]
+    for c, rows in enumerate(_members(labels, classes)):
+        holders = [g for g, own in enumerate(classes) if c in own]
+        if holders:
+            shuffled = np.array_split(rng.permutation(rows), len(holders))
+            for g, share in zip(rng.permutation(holders), shuffled, strict=True):
+                parts[g].append(share)
+    return [rng.permutation(np.concatenate(p)) for p in parts]
+
+
+def hand_over_missing(classes: Rows, n_classes: int) -> Rows:
+    """Give each class that no client holds to the client with the fewest classes."""
+    held = [list(own) for own in classes]
+    for c in sorted(set(range(n_classes)) - set(np.concatenate(classes).tolist())):
+        min(held, key=len).append(c)
+    return [np.sort(np.array(own, dtype=np.int64)) for own in held]
+
+
+def _members(labels: IntArray, classes: Rows) -> Rows:
+    """Return the rows of each class, ascending."""
+    n_classes = 1 + max(int(labels.max(initial=-1)), *(int(own.max()) for own in classes))
+    return [np.flatnonzero(labels == c) for c in range(n_classes)]
 
 
 def _rows_of(members: NDArray[np.int64], n_clients: int) -> Rows:

@@ -246,7 +246,7 @@ def benchmark(seconds: float = _BENCHMARK) -> float:
     import numpy as np
 
     from fedmix.clients import Clients
-    from fedmix.methods.local_em import LocalEM
+    from fedmix.methods.unfederated_em import LocalEM
 
     points = np.random.default_rng(0).standard_normal((20_000, 10))
     clients = Clients.from_arrays(np.array_split(points, 20))

@@ -44,7 +44,7 @@ class Ordinary:
     @staticmethod
     def settings_of(experiment: str, values: Mapping[str, Any]) -> BaseModel:
         """Return a setting as the experiment declares it."""
-        return import_module(f"fedmix.experiments.settings.{experiment}").Settings(**values)
+        return import_module(f"fedmix.experiments.{experiment}").Settings(**values)
 
     def score(self, setting: Mapping[str, Any], method: Method, metric: str) -> float:
         """Return a method's score; NaN where the fit diverged or the score is undefined."""

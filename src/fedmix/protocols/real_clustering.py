@@ -17,11 +17,10 @@ from sklearn.exceptions import ConvergenceWarning
 from fedmix import methods
 from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
-from fedmix.experiments.base import Method
-from fedmix.experiments.real_clustering import Arrays, clients_of, error_of, make_problem
-from fedmix.experiments.settings.base import ALIGNMENTS
-from fedmix.experiments.settings.real_clustering import Settings
-from fedmix.experiments.units import in_numbers
+from fedmix.experiments.base import Arrays, Method
+from fedmix.experiments.clustering import error_of, in_numbers
+from fedmix.experiments.real_clustering import Settings, clients_of, make_problem
+from fedmix.experiments.settings import ALIGNMENTS
 from fedmix.initialization import align_fits, initialize
 from fedmix.streams import Streams
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fedmix.checks import check_choice
 from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError
-from fedmix.partition.by_class import draw_classes
+from fedmix.partition.split import draw_classes
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

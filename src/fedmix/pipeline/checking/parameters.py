@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from fedmix import methods as method_registry
 from fedmix.configuration import Document
 from fedmix.errors import nearest_names
-from fedmix.experiments.settings import units_of
-from fedmix.experiments.settings.mixture_simulation import STRATEGIES
+from fedmix.experiments.settings import STRATEGIES, units_of
 from fedmix.methods.capabilities import constraints_of
 from fedmix.methods.constraints import violation
 
@@ -72,7 +71,7 @@ def parameter_errors(
 ) -> Iterator[str]:
     """Yield parameters that an estimator does not take, and values that it does not allow.
 
-    A number may be in ``units`` of the data, see :func:`fedmix.experiments.units.in_numbers`.
+    A number may be in ``units`` of the data, see :func:`fedmix.experiments.clustering.in_numbers`.
     """
     known = constraints_of(estimator)
     for name, value in parameters.content.items():

@@ -1,7 +1,7 @@
 """Methods that lie outside fedmix: in a folder of one's own, and in installed packages.
 
 The files of the folder that ``plugins`` of the configuration names, or the environment variable
-FEDMIX_PLUGINS, are modules of this package: ``my_methods/mine.py`` is ``fedmix.plugins.mine``. An
+FEDMIX_PLUGINS, are modules below this one: ``my_methods/mine.py`` is ``fedmix.plugins.mine``. An
 installed package names modules as entry points of the group ``fedmix.methods``. Neither is imported
 before one of its methods is used: planning a run reads source text.
 """
@@ -18,6 +18,9 @@ from fedmix.errors import ConfigurationError
 
 VARIABLE = "FEDMIX_PLUGINS"
 GROUP = "fedmix.methods"
+
+#: Where Python looks for the modules below this one; it makes this module a package to it.
+__path__: list[str] = []
 
 
 def use_folder(folder: str | os.PathLike | None) -> None:
@@ -39,7 +42,7 @@ def use_folder(folder: str | os.PathLike | None) -> None:
             f"The folder of plug-ins {folder} is not there. Give plugins=<folder> (or {VARIABLE}) "
             "an existing folder with methods, or leave it out."
         )
-    __path__.clear()  # where Python looks for the modules of this package
+    __path__.clear()
     if folder:
         os.environ[VARIABLE] = str(Path(folder).resolve())
         __path__.append(os.environ[VARIABLE])
@@ -63,7 +66,7 @@ def packages() -> set[str]:
 
 
 def path_of(module: str) -> Path | None:
-    """Return the file of a module of this package or an installed one; None if there is none."""
+    """Return the file of a module below this one or an installed one; None if there is none."""
     if module.startswith(f"{__name__}."):
         return _file(__path__, module.removeprefix(f"{__name__}.").split("."))
     top, *rest = module.split(".")
