@@ -34,6 +34,10 @@ _PLURAL = {
     "holds in most": "hold in most settings",
     "depends on an unsaid choice": "depend on an unsaid choice",
 }
+_NEXT_TABLE = """\
+The next table has one row per published table. It names the variant of the experiment that is
+compared, and counts its verdicts. The links lead to values, figures and claims
+([all results](docs/reproduction/README.md))."""
 # One colour per verdict, in the scorecard's order: from the best for the paper to the worst.
 _COLORS = (
     *("#009E73", "#56B4E9", "#B8B8B8", "#E69F00"),
@@ -76,9 +80,7 @@ def summary(scores: dict[str, dict[str, int]]) -> str:
         cells, claims = (_in_words(scores.get(key, {}), kind) for kind in ("cells", "claims"))
         lines.append(f"| {paper} | {cells} | {claims} |")
     lines += ["", "![Verdicts on the published values](docs/scorecard.svg)", ""]
-    lines += ["The next table has one row per published table. It names the variant of the experiment"]
-    lines += ["that is compared, and counts its verdicts. The links lead to values, figures and claims"]
-    lines += ["([all results](docs/reproduction/README.md)).", "", *tables()]
+    lines += [_NEXT_TABLE, "", *tables()]
     return "\n".join(lines)
 
 
