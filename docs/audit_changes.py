@@ -31,21 +31,21 @@ Row = Mapping[str, str]
 
 
 def main(folder: Path = KEPT) -> None:
-    """Replace what stands between the markers."""
+    """Replace the text between the markers."""
     head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     tail = rest.partition(END)[2]
     PAGE.write_text(f"{head}{BEGIN}\n{changes(folder)}\n{END}{tail}", encoding="utf-8")
 
 
 def changes(folder: Path = KEPT) -> str:
-    """Return what tables and claims came to in the first audit, and what they come to now."""
+    """Return the verdicts on tables and claims in the first audit and now."""
     return "\n".join(["### Tables", "", *_tables(folder), "", "### Claims", "", *_claims(folder)])
 
 
 def _tables(folder: Path) -> Iterator[str]:
-    """Yield each printed table's counts: then by the best variant of each number, now by one."""
+    """Yield each table's counts: first by the best variant of each value, now by one variant."""
     now = {row["item"]: row for row in _read(folder / "scores.csv")}
-    yield "| table | first audit, each number by its best variant | now, by one variant | |"
+    yield "| table | first audit, each value by its best variant | now, by one variant | side |"
     yield "|---|---|---|---|"
     for row in _read(FIRST / "tables.csv"):
         then = _counts({name: n for name, n in row.items() if name != "item"})
@@ -75,8 +75,8 @@ def _claims(folder: Path) -> Iterator[str]:
     waiting = sum(verdicts.get(name) == WAITING for name in first)
     added = [name for name in verdicts if name not in first]
     yield (
-        f"Of {len(first)} claims {len(moved) - waiting} have another verdict, {waiting} wait for a "
-        f"run and {len(first) - len(moved)} have the same. New ones: {', '.join(added)}."
+        f"Of {len(first)} claims, {len(moved) - waiting} have another verdict, {waiting} wait for "
+        f"a run and {len(first) - len(moved)} have the same. New claims: {', '.join(added)}."
     )
     yield ""
     yield "| claim | first audit | now | why |"
@@ -104,7 +104,7 @@ def _verdict(claim: Row, exported: Row) -> str:
 
 
 def _answers(exported: Row) -> str:
-    """Return in how many settings the source of a verdict says yes, if any answers."""
+    """Return in how many settings the source of a verdict says yes, if there is a source."""
     source = exported.get("source")
     if not source:
         return ""
@@ -113,9 +113,9 @@ def _answers(exported: Row) -> str:
 
 
 def _rule(verdict: str) -> str:
-    """Return what a verdict says; nothing where the reason says it."""
-    told = verdict in CLAIM_RULES and verdict != UNTESTABLE
-    return f"Now: {CLAIM_RULES[verdict]}." if told else ""
+    """Return the meaning of a verdict; empty if the reason already gives it."""
+    has_rule = verdict in CLAIM_RULES and verdict != UNTESTABLE
+    return f"Now: {CLAIM_RULES[verdict]}." if has_rule else ""
 
 
 def _why(name: str, reasons: list[dict]) -> str:

@@ -1,4 +1,4 @@
-"""Draw the zones of the rule that holds our number against a printed one."""
+"""Draw the zones of the rule that compares our mean with a published one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from fedmix.cells.verdicts import AGREES, AGREES_CLOSELY, DIFFERS, NARROW, UNDECIDED, WIDE
 
 PICTURE = Path(__file__).with_name("verdicts.svg")
-# Difference and half width of the interval, in printed standard deviations.
+# Difference and half width of the interval, in published standard deviations.
 _EXAMPLES = {
     AGREES_CLOSELY: (0.08, 0.12),
     AGREES: (-0.2, 0.2),
@@ -32,7 +32,7 @@ def main() -> None:
     axis.set_yticks(range(len(_EXAMPLES)), list(_EXAMPLES))
     axis.set_ylim(len(_EXAMPLES) - 0.4, -0.6)
     axis.set_xticks([-1, -WIDE, -NARROW, 0, NARROW, WIDE, 1])
-    axis.set_xlabel("ours less theirs, in printed standard deviations, with its 90 % interval")
+    axis.set_xlabel("our mean minus the published mean, in published sd (90 % interval)")
     axis.spines[["top", "right", "left"]].set_visible(False)
     axis.tick_params(left=False)
     figure.savefig(PICTURE, metadata={"Date": None})

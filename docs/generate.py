@@ -209,10 +209,10 @@ def datasets_page() -> str:
         )
     parts = [
         "# Data sets",
-        "Generated from `config/datasets.yaml`. Nothing is shipped but what scikit-learn bundles: "
-        "a data set is taken from `data/raw`, a mirror folder (`mirror=<folder>` or "
-        "`FEDMIX_MIRROR`), OpenML or its publishers, in this order, and checked against the "
-        "registry. `snakemake --cores 1 fetch` does all downloads of a preset.",
+        "Generated from `config/datasets.yaml`. fedmix ships no data except those that "
+        "scikit-learn bundles. It takes a data set from `data/raw`, a mirror folder "
+        "(`mirror=<folder>` or `FEDMIX_MIRROR`), OpenML or its publishers, in this order, and "
+        "checks it with the registry. `snakemake --cores 1 fetch` does all downloads of a preset.",
         "\n".join(table),
     ]
     for name, entry in entries.items():
@@ -226,7 +226,7 @@ def studies_page() -> str:
     """Return every study with its settings, variants and methods."""
     parts = [
         "# Studies",
-        "Generated from the papers' `studies`; comments there say where choices stand.",
+        "Generated from the papers' `studies`. Comments there give the reasons for choices.",
     ]
     for path in sorted((ROOT / "config").glob("*/*/studies/*.yaml")):
         study = read_yaml(path)
@@ -254,7 +254,7 @@ def _name(entry: str | Mapping[str, Any]) -> str:
 
 def methods_page() -> str:
     """Return all methods with their capabilities, and their docstrings."""
-    table = ["| method | data | labels | is told | shared start |", "|---|---|---|---|---|"]
+    table = ["| method | data | labels | receives | shared start |", "|---|---|---|---|---|"]
     for name in sorted(methods.index()):
         own = capabilities_of(name)
         table.append(
@@ -301,9 +301,9 @@ def reproduction_page(folder: Path) -> str:
     """Return the contents of what the last exported run has left, if there is any."""
     pages = sorted(path.stem for path in folder.glob("*.md"))
     if not pages:
-        return "# What came out\n\nNo run at the published sizes has been exported yet.\n"
+        return "# Results\n\nNo run at the published sizes has been exported yet.\n"
     tables = sorted(f"tables/{path.stem}" for path in folder.glob("tables/*.md"))
-    return _page(["# What came out", _contents(pages), "## Tables", _contents(tables)])
+    return _page(["# Results", _contents(pages), "## Tables", _contents(tables)])
 
 
 def _contents(names: list[str]) -> str:

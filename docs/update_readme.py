@@ -1,4 +1,4 @@
-"""Write what is reproduced into README.md, from the kept run, paper by paper, table by table."""
+"""Write the kept run's verdicts into README.md, by paper and by published table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLDERS = read_papers(ROOT / "config")
 PAPERS = {
     key: f"**{paper.title}**: {paper.about}" for key, paper in FOLDERS.items() if paper.is_paper
 }
-# What `scores.csv` says of a table beside its counts.
+# Columns of `scores.csv` that are not counts.
 _NOT_COUNTS = {
     *("paper", "item", "variant", "role", "power"),
     *("below", "above", "median_in_se", "direction"),
@@ -34,7 +34,11 @@ _PLURAL = {
     "holds in most": "hold in most settings",
     "depends on an unsaid choice": "depend on an unsaid choice",
 }
-# One a verdict, in the scorecard's order: from what says most for the paper to what says least.
+_NEXT_TABLE = """\
+The next table has one row per published table. It names the variant of the experiment that is
+compared, and counts its verdicts. The links lead to values, figures and claims
+([all results](docs/reproduction/README.md))."""
+# One colour per verdict, in the scorecard's order: from the best for the paper to the worst.
 _COLORS = (
     *("#009E73", "#56B4E9", "#B8B8B8", "#E69F00"),
     *("#D55E00", "#CC79A7", "#D0D0D0", "#F0F0F0"),
@@ -42,7 +46,7 @@ _COLORS = (
 
 
 def main() -> None:
-    """Replace what stands between the markers, and draw the scorecard if there is one."""
+    """Replace the text between the markers, and draw the scorecard if there is one."""
     scores = read_scorecard()
     readme = ROOT / "README.md"
     head, _, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
@@ -68,26 +72,25 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 
 def summary(scores: dict[str, dict[str, int]]) -> str:
-    """Return what is reproduced, a row a paper and then a row a printed table."""
-    lines = ["| paper | printed numbers | claims |", "|---|---|---|"]
+    """Return one row per paper, then one row per published table."""
+    lines = ["| paper | published values | claims |", "|---|---|---|"]
     if not scores:
         return "\n".join([*lines, *(f"| {paper} | – | – |" for paper in PAPERS.values())])
     for key, paper in PAPERS.items():
         cells, claims = (_in_words(scores.get(key, {}), kind) for kind in ("cells", "claims"))
         lines.append(f"| {paper} | {cells} | {claims} |")
-    lines += ["", "![Verdicts of the printed numbers](docs/scorecard.svg)", ""]
-    lines += ["Table by table, by the variant that is named, with all that belongs to it behind"]
-    lines += ["the link ([all of it](docs/reproduction/README.md)):", "", *tables()]
+    lines += ["", "![Verdicts on the published values](docs/scorecard.svg)", ""]
+    lines += [_NEXT_TABLE, "", *tables()]
     return "\n".join(lines)
 
 
 def tables() -> list[str]:
-    """Return a row for every printed table of the kept run, each with a link to its page."""
+    """Return one row per published table of the kept run, each with a link to its page."""
     items, claims = read_items(FOLDERS), _rows("claims.csv")
     verdicts = dict.fromkeys(
         v for own in read_scorecard().values() for v in _of_kind(own, "claims")
     )
-    lines = ["| printed table | its numbers | claims about it |", "|---|---|---|"]
+    lines = ["| published table | published values | claims |", "|---|---|---|"]
     for row in _rows("scores.csv"):
         title = items[row["item"]].title
         numbers = {name: int(n) for name, n in row.items() if name not in _NOT_COUNTS}
@@ -98,8 +101,8 @@ def tables() -> list[str]:
         )
         about = {verdict: found[verdict] for verdict in verdicts}
         page = f"docs/reproduction/tables/{row['item']}.md"
-        told = f"{in_words(row['variant']) or 'not run'}: {_counted(numbers)}"
-        lines.append(f"| [{title}]({page}) | {told} | {_counted(about)} |")
+        counted = f"{in_words(row['variant']) or 'not run'}: {_counted(numbers)}"
+        lines.append(f"| [{title}]({page}) | {counted} | {_counted(about)} |")
     return lines
 
 
@@ -109,18 +112,18 @@ def _in_words(counts: dict[str, int], kind: str) -> str:
 
 def _counted(counts: dict[str, int]) -> str:
     """Return ``"12 agree, 1 differs"``; an en dash where there is nothing."""
-    told = (f"{n} {_PLURAL.get(v, v) if n > 1 else v}" for v, n in counts.items() if n)
-    return ", ".join(told) or "–"
+    counted = (f"{n} {_PLURAL.get(v, v) if n > 1 else v}" for v, n in counts.items() if n)
+    return ", ".join(counted) or "–"
 
 
 def _of_kind(counts: dict[str, int], kind: str) -> dict[str, int]:
-    """Return the counts of cells or of claims, by the verdicts' names in the scorecard."""
+    """Return the counts of cells or of claims, by the names of the verdicts in the scorecard."""
     start = f"{kind}: "
     return {name.removeprefix(start): n for name, n in counts.items() if name.startswith(start)}
 
 
 def draw(scores: dict[str, dict[str, int]]) -> None:
-    """Draw each paper's verdicts as one bar, in shares of its printed numbers."""
+    """Draw each paper's verdicts as one bar, in shares of its published values."""
     import matplotlib
 
     matplotlib.use("agg")

@@ -61,7 +61,7 @@ def test_without_results_effects_are_not_measured_yet(entries):
 def test_effects_between_variants_metrics_and_methods_are_measured(entries):
     table = measure_discrepancies(entries, cells()).set_index("id")
     assert "over 3 settings" in table.effect["two-phase-ifca-means"]
-    assert "per client (as printed) to pooled" in table.effect["fedgem-metric"]
+    assert "per client (as published) to pooled" in table.effect["fedgem-metric"]
     assert table.effect["fedgrem-local-lead"].count("change") == 2
 
 
