@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedmix.cells.best import standings
+from fedmix.cells.frame import standings
 
 
 def scores(n=20, **offsets):

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedmix.cells.frame import complete, make_cells, read_cells
+from fedmix.cells.frame import complete, judged_cells, make_cells, read_cells
 from fedmix.cells.ranks import rank_agreement
-from fedmix.cells.scorecard import counts, judge_numbers, printed_cells, score_tables
+from fedmix.cells.scorecard import counts, score_tables
 from fedmix.cells.summary import summarise
-from fedmix.cells.verdicts import VERDICTS
+from fedmix.cells.verdicts import VERDICTS, judge_numbers, printed_cells
 from fedmix.configuration import merged
 from fedmix.errors import DataError
 from fedmix.storage import write_table
@@ -337,4 +337,5 @@ def test_no_results_yet_are_no_cells(tmp_path):
     write_table(tmp_path / "cells.parquet", empty)
     frame = complete(read_cells([tmp_path / "cells.parquet"]), shipped_items().values(), PUBLISHED)
     assert set(frame["verdict"]) == {"not run"}
-    assert list(empty.columns) == [c for c in frame if not c.startswith(("setting_", "method_"))]
+    judged = judged_cells([tmp_path / "cells.parquet"])
+    assert list(judged.columns) == [c for c in frame if not c.startswith(("setting_", "method_"))]

@@ -15,6 +15,7 @@ from fedmix.cells.effects import Effect, mean_effect, paired_effect, unpaired_ef
 from fedmix.cells.frame import make_cells
 from fedmix.cells.papers import read_papers
 from fedmix.cells.scorecard import cells_table, scorecard
+from fedmix.cells.verdicts import judge
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.checking.typed import problems
 from synthetic_results import PUBLISHED, RUN, cells, printed_numbers, results_and_timings
@@ -58,7 +59,7 @@ def answer(results: pd.DataFrame, predicate: str, said: dict | None = None, **pa
     """Return the row of one claim; ``said`` is what the registry says of it besides."""
     claim = {"id": "c", "paper": "p", "section": "1", "claim": "?", "study": "s", **(said or {})}
     claim |= {"predicate": predicate, "parameters": parameters}
-    measured = make_cells(results, pd.DataFrame(), [], PUBLISHED, "p", {}, ROLES)
+    measured = judge(make_cells(results, pd.DataFrame(), [], PUBLISHED, "p", {}, ROLES))
     return evaluate_claims([claim], measured, results).iloc[0]
 
 

@@ -14,12 +14,13 @@ from functools import partial
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells import predicates, roles
+from fedmix.cells import predicates, verdicts
 from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.evidence import PRINT, Evidence, Place
 from fedmix.cells.papers import Paper, read_register
 from fedmix.cells.predicates import Check
 from fedmix.cells.unsaid import DRAWN, NEAR, Share, answers, share_of
+from fedmix.cells.verdicts import SAYS_NOTHING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,10 +44,9 @@ CLAIM_RULES = {
 }
 CLAIM_VERDICTS = tuple(CLAIM_RULES)
 #: Where a claim is put to, in the order of the columns.
-SOURCES = (PRINT, *roles.SOURCES)
-#: Shuffles of the methods' names behind ``chance``, and the share of them that tells a predicate
-#: apart from one that says nothing.
-SHUFFLES, SAYS_NOTHING = 20, 0.75
+SOURCES = (PRINT, *verdicts.SOURCES)
+#: Shuffles of the methods' names behind ``chance``.
+SHUFFLES = 20
 
 _OF = {DRAWN: "protocols", NEAR: "protocols near the print"}
 _SOME = 2  # "in various data sets" is said of this many, or more
@@ -126,7 +126,7 @@ def _evaluate(
         source: _checks(claim, printed if source == PRINT else measured, source)
         for source in SOURCES
     }
-    source = roles.headline(name for name, found in checks.items() if found)
+    source = verdicts.headline(name for name, found in checks.items() if found)
     own = checks.get(source, [])
     chance = _chance(claim, shuffled, source) if own else None
     fails = _fails(claim, checks[PRINT])
@@ -144,7 +144,7 @@ def _evaluate(
         "verdict": verdict,
         "where": _where(claim, verdict, own),
         "source": source,
-        "remarks": list(_remarks(claim, fails, chance, share, untested, checks[roles.NEAREST])),
+        "remarks": list(_remarks(claim, fails, chance, share, untested, checks[verdicts.NEAREST])),
         "chance": chance,
         "print_fails": fails,
         **{key: value for name in SOURCES for key, value in _summary(name, checks[name]).items()},

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from math import inf, log, sqrt
 from typing import TYPE_CHECKING
 
+from fedmix.cells.verdicts import CLAIM_CONFIDENCE
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     Statistic = Callable[[np.ndarray], np.ndarray]
 
 YES, NO, UNCLEAR = "yes", "no", "unclear"
-_CONFIDENCE = 0.99
 _RESAMPLES = 1000
 
 
@@ -42,7 +43,7 @@ class Effect:
     @property
     def half_width(self) -> float:
         """Half the width of the interval."""
-        return self.half_width_at(_CONFIDENCE)
+        return self.half_width_at(CLAIM_CONFIDENCE)
 
     def half_width_at(self, confidence: float) -> float:
         """Return half the width of an interval of another confidence, such as 0.95."""

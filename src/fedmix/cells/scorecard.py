@@ -7,99 +7,21 @@ differ, tells nothing of any of them, and is counted apart.
 
 from __future__ import annotations
 
-from math import nan
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS
-from fedmix.cells.roles import headline
 from fedmix.cells.verdicts import (
-    AGREEING,
-    AGREES,
-    DIFFERS,
+    COUNTED,
     NOT_JUDGED,
     NOT_RUN,
+    NUMBER,
     STAND_IN,
-    UNDECIDED,
-    VERDICTS,
+    judge_numbers,
+    printed_cells,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# What names a printed number of an item, whatever a variant calls its row and column.
-NUMBER = ["paper", "item", "printed_file", "printed_line"]
-#: An agreement that tells no variant from another.
-NONE_DIFFERS = "agrees but tells nothing"
-#: What a printed number counts as, in a reader's order.
-COUNTED = tuple(
-    name
-    for verdict in VERDICTS
-    for name in ((verdict, NONE_DIFFERS) if verdict == AGREES else (verdict,))
-)
-
-
-def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that have a verdict: a printed number and a variant each."""
-    return cells[cells["verdict"] != ""]
-
-
-def headline_roles(cells: pd.DataFrame) -> dict[str, str]:
-    """Return, for every item, the role of the variant that answers for it."""
-    judged = printed_cells(cells)
-    return {item: headline(roles) for item, roles in judged.groupby("item", sort=False)["role"]}
-
-
-def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return one row a printed number: what the headline's variant makes of it, and all others.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        Of :func:`fedmix.cells.frame.complete`.
-
-    Returns
-    -------
-    DataFrame
-        :data:`NUMBER`, ``row, column, variant, role`` and ``verdict`` of the headline's variant;
-        ``agree`` and ``differ`` (lists of all variants, diagnostic ones included); ``power``, the
-        share that differs among the variants that are decided, missing where fewer than two are;
-        ``counted``, of :data:`COUNTED`; and ``note``, a sentence such as ``"differs as_written,
-        agrees as_coded"`` where variants fall out differently.
-    """
-    import pandas as pd
-
-    roles = headline_roles(cells)
-    columns = [*NUMBER, "row", "column", "variant", "role", "verdict"]
-    rows = [
-        dict(zip(NUMBER, key, strict=True)) | _judge(own.to_dict("records"), roles[key[1]])
-        for key, own in printed_cells(cells)[columns].groupby(NUMBER, sort=False)
-    ]
-    names = ["verdict", "counted", "power", "agree", "differ", "note"]
-    return pd.DataFrame(rows, columns=[*NUMBER, "row", "column", "variant", "role", *names])
-
-
-def _judge(variants: list[dict[str, Any]], role: str) -> dict[str, Any]:
-    answering = [v for v in variants if role and v["role"] == role]
-    place = answering[0] if answering else variants[0]
-    verdict = place["verdict"] if answering else NOT_RUN
-    agree = [v["variant"] for v in variants if v["verdict"] in AGREEING]
-    differ = [v["variant"] for v in variants if v["verdict"] == DIFFERS]
-    decided = len(agree) + len(differ)
-    power = len(differ) / decided if decided > 1 else nan
-    tried = decided + sum(v["verdict"] == UNDECIDED for v in variants)
-    says_nothing = verdict in AGREEING and tried > 1 and not differ
-    return {
-        "row": place["row"],
-        "column": place["column"],
-        "variant": place["variant"] if answering else "",
-        "role": role,
-        "verdict": verdict,
-        "counted": NONE_DIFFERS if says_nothing else verdict,
-        "power": power,
-        "agree": agree,
-        "differ": differ,
-        "note": f"differs {', '.join(differ)}, agrees {', '.join(agree)}" * bool(agree and differ),
-    }
 
 
 def score_tables(cells: pd.DataFrame) -> pd.DataFrame:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import ArrayLike
 
 SECONDS = "seconds"
 # What every run has, whatever its experiment measures.
@@ -20,6 +18,8 @@ def summarise(values: ArrayLike) -> dict[str, float]:
 
     What too few replications leave undefined is NaN.
     """
+    import numpy as np
+
     values = np.asarray(values, dtype=float)
     n = len(values)
     sd = float(np.std(values, ddof=1)) if n > 1 else np.nan
