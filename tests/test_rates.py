@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedmix.cells.condensed import condense
-from fedmix.cells.effects import Effect
-from fedmix.cells.power import Contrast, contrasts, differences
-from fedmix.cells.slopes import exponent, knee
+from fedmix.cells.condensed import Contrast, condense, contrasts, differences
+from fedmix.cells.effects import Effect, exponent, knee
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.metrics.federation import federation_gain
 from fedmix.simulate.mixtures import draw_points, draw_truth

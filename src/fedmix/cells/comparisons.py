@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from fedmix.cells.effects import Effect, Finding, all_of, any_of, share_effect
+from fedmix.cells.effects import (
+    Effect,
+    Finding,
+    Replications,
+    Score,
+    all_of,
+    any_of,
+    share_effect,
+)
 from fedmix.cells.predicates import (
     Check,
     Column,
@@ -19,7 +27,6 @@ from fedmix.cells.predicates import (
     methods_at,
     predicate,
 )
-from fedmix.cells.scores import Replications, Score
 
 if TYPE_CHECKING:
     from fedmix.cells.evidence import Evidence, Place

@@ -36,12 +36,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.derived import metric_of
 from fedmix.cells.effects import YES, paired_effect
 from fedmix.cells.items import Item
-from fedmix.cells.measured import PLACE, Measured, measure
+from fedmix.cells.measured import PLACE, RUN_METRICS, SECONDS, Measured, measure
 from fedmix.cells.printed import PrintedNumber, PrintedTable, check_coverage
-from fedmix.cells.summary import RUN_METRICS, SECONDS, summarise
+from fedmix.cells.summary import metric_of, summarise
 from fedmix.cells.verdicts import JUDGEMENT, judge
 from fedmix.conditions import has_values, rows_with
 from fedmix.storage import concatenate

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from fedmix.cells.effects import Effect, Finding, share_effect
+from fedmix.cells.effects import Effect, Finding, knee, share_effect
+from fedmix.cells.effects import exponent as exponent_of
 from fedmix.cells.predicates import (
     Check,
     Column,
@@ -19,8 +20,6 @@ from fedmix.cells.predicates import (
     check,
     predicate,
 )
-from fedmix.cells.slopes import exponent as exponent_of
-from fedmix.cells.slopes import knee, with_interval
 from fedmix.cells.trends import groups_by, means_along, methods_of
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def scales(
             off = Effect(found.mean - exponent, found.se, found.n)
             finding = Finding.below(off, tolerance) if at_most else Finding.within(off, tolerance)
             bound = "at most " if at_most else ""
-            detail = f"slope {with_interval(found)}, predicted {bound}{exponent:g}"
+            detail = f"slope {found.with_interval()}, predicted {bound}{exponent:g}"
             yield check(group[0], f"{label}{name}", finding, detail)
 
 

@@ -1,4 +1,4 @@
-"""How many printed numbers and claims have which verdict, and the audit in small tables.
+"""The audit in small tables: counts of verdicts, and the methods' order beside the printed one.
 
 A table's count is that of one variant, the authors' where it was run and else the text's; never of
 the best variant number by number. An agreement where other variants ran, and none is shown to
@@ -7,9 +7,11 @@ differ, tells nothing of any of them, and is counted apart.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS
+from fedmix.cells.items import Item
 from fedmix.cells.verdicts import (
     COUNTED,
     NOT_JUDGED,
@@ -127,3 +129,52 @@ def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
     columns += ["difference", "difference_in_sd", "difference_in_se"]
     columns += ["low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed", "verdict"]
     return judged.assign(**shown).merge(power, on=NUMBER)[[*columns, "power"]]
+
+
+def rank_agreement(cells: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
+    """Compare the order of the methods with the printed one, setting by setting.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Of :func:`fedmix.cells.frame.complete`.
+    items : mapping of str to Item
+        They say whether the lowest or the highest is best.
+
+    Returns
+    -------
+    DataFrame
+        ``paper, item, variant, setting, n_methods, kendall_tau, best_printed, best_ours,
+        same_best``; the best ones are empty where no order of merit is meant (seconds). Stand-ins
+        and settings with fewer than two methods of ours are left out; tau is missing where one
+        side has ties only.
+    """
+    import pandas as pd
+
+    done = cells[(cells["n"] > 0) & ~cells["verdict"].isin(["", STAND_IN])]
+    keys = ["paper", "item", "variant", "setting"]
+    rows = [
+        dict(zip(keys, key, strict=True)) | _agreement(group, items[key[1]].printed["best"])
+        for key, group in done.groupby(keys, sort=False)
+        if len(group) > 1
+    ]
+    names = ["n_methods", "kendall_tau", "best_printed", "best_ours", "same_best"]
+    return pd.DataFrame(rows, columns=[*keys, *names])
+
+
+def _agreement(group: pd.DataFrame, best: str) -> dict[str, Any]:
+    from scipy.stats import kendalltau
+
+    tau = kendalltau(group["printed_mean"], group["mean"]).statistic
+    row = {"n_methods": len(group), "kendall_tau": float(tau)}
+    if best == "none":
+        return row | {"best_printed": "", "best_ours": "", "same_best": None}
+    sign = 1.0 if best == "lowest" else -1.0
+    printed = sign * group["printed_mean"]
+    theirs = set(group.loc[printed == printed.min(), "label"])  # ties in print share it
+    ours = group.loc[(sign * group["mean"]).idxmin(), "label"]
+    return row | {
+        "best_printed": ", ".join(sorted(theirs)),
+        "best_ours": ours,
+        "same_best": ours in theirs,
+    }

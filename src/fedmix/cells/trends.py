@@ -7,7 +7,7 @@ from math import log, sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
-from fedmix.cells.effects import Effect, Finding, all_of, bootstrap_effect
+from fedmix.cells.effects import Effect, Finding, all_of, bootstrap_effect, slope
 from fedmix.cells.predicates import (
     Check,
     Column,
@@ -19,7 +19,6 @@ from fedmix.cells.predicates import (
     methods_at,
     predicate,
 )
-from fedmix.cells.slopes import slope
 
 if TYPE_CHECKING:
     import numpy as np

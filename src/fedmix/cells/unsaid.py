@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fedmix.cells.verdicts import CHOICE_LEVEL, RARELY
 from fedmix.conditions import has_values
 
 if TYPE_CHECKING:
@@ -26,13 +27,8 @@ if TYPE_CHECKING:
 
 #: Kinds of protocols that a claim is put to: drawn without regard to the print, or near it.
 DRAWN, NEAR = "drawn", "near"
-#: A claim that fails in this share of protocols, or less, does not depend on them. One that holds
-#: in any does: the paper may have run that one.
-RARELY = 0.05
 #: A value of a choice is told if so many protocols have it.
 FEWEST = 10
-#: Of the test that a claim depends on a choice, over all choices.
-LEVEL = 0.01
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,10 @@ class Share:
 
     @property
     def depends(self) -> bool:
-        """Whether it holds in some and not in others."""
+        """Whether it holds in some and not in others.
+
+        One that holds in any may be the paper's.
+        """
         return 0 < self.holds < 1 - RARELY
 
     def __str__(self) -> str:
@@ -129,7 +128,7 @@ def choices_by_weight(flags: pd.Series, choices: pd.DataFrame) -> pd.Series:
     -------
     Series
         Of each choice the p value of a test of independence, times their number; empty where all
-        flags are the same. Up to :data:`LEVEL` a choice decides.
+        flags are the same. Up to :data:`fedmix.cells.verdicts.CHOICE_LEVEL` a choice decides.
     """
     import pandas as pd
     from scipy.stats import chi2_contingency
@@ -143,7 +142,7 @@ def _decisive(flags: pd.Series, choices: pd.DataFrame) -> str:
     if flags.nunique() < 2:
         return ""
     p = choices_by_weight(flags, choices)
-    if not (p <= LEVEL).any():
+    if not (p <= CHOICE_LEVEL).any():
         return "and no single choice decides"
     name = p.index[0]
     return _in_words(name, flags.groupby(choices[name]).agg(["mean", "size"]))

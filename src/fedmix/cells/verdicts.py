@@ -18,7 +18,8 @@ from dataclasses import asdict, dataclass, fields
 from math import inf, isnan, nan, sqrt
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.summary import SECONDS, summarise
+from fedmix.cells.measured import SECONDS
+from fedmix.cells.summary import summarise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 # Confidence levels: of a difference from the published value; of an effect behind a claim, where
 # one false alarm among many comparisons would decide; of an estimate that is only shown.
 PRINT_CONFIDENCE, CLAIM_CONFIDENCE, SHOWN_CONFIDENCE = 0.90, 0.99, 0.95
+SHOWN_QUANTILES = 0.025, 0.975
 # Margins of equivalence with a printed mean, in printed standard deviations.
 NARROW, WIDE = 0.25, 0.5
 # The least gain that is worth an exchange.
