@@ -302,9 +302,10 @@ def test_a_run_that_failed_does_not_decide_a_comparison_of_ratios():
         for case, own in scores.items()
     ]
     wanted = {"metric": "error", "method": "A", "column": "case", "at": "C1", "than": "C2"}
-    found = answer(pd.concat(parts), "lower_at", relative_to="Oracle", **wanted)
+    wanted["direction"] = "lower"
+    found = answer(pd.concat(parts), "changes", relative_to="Oracle", **wanted)
     assert found.verdict == "holds"
-    assert answer(pd.concat(parts), "lower_at", **wanted).verdict == "too few runs"
+    assert answer(pd.concat(parts), "changes", **wanted).verdict == "too few runs"
 
 
 def test_effects_know_their_interval():

@@ -80,6 +80,13 @@ class Effect:
         """Return the logarithm, its error by the delta method; None unless the mean is positive."""
         return Effect(log(self.mean), self.se / self.mean, self.n) if self.mean > 0 else None
 
+    def log_over(self, other: Effect) -> Effect | None:
+        """Return the logarithm of the ratio to another effect; None unless both are positive."""
+        if self.mean <= 0 or other.mean <= 0:
+            return None
+        se = sqrt((other.se / other.mean) ** 2 + (self.se / self.mean) ** 2)
+        return Effect(log(self.mean / other.mean), se, min(self.n, other.n))
+
     def below(self, bound: float = 0.0) -> str:
         """Return whether the effect is below ``bound``: yes, no or unclear."""
         if self.mean + self.half_width < bound:

@@ -22,6 +22,7 @@ from pydantic import (
     create_model,
 )
 
+from fedmix.cells.effects import Replications
 from fedmix.errors import ConfigurationError, nearest_names
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     Predicate = Callable[..., Iterator["Check"]]
 
-_MODULES = ("comparisons", "trends", "trajectories", "rates")
+_MODULES = ("comparisons", "trends")
 _REGISTRY: dict[str, Predicate] = {}
 
 
@@ -158,6 +159,20 @@ def methods_at(evidence: Evidence, place: Place, chosen: str | list[str]) -> lis
     if chosen == "all":
         return present
     return [m for m in ([chosen] if isinstance(chosen, str) else chosen) if m in present]
+
+
+def rounds_until(
+    evidence: Evidence, place: Place, method: str, metric: str, level: float
+) -> Replications | None:
+    """Return the first round at or below ``level`` times the last score; None without trajectories.
+
+    A trajectory that ends early stays at its last score.
+    """
+    filled = evidence.path(place, method, metric).ffill(axis=1)
+    if filled.empty:
+        return None
+    last = filled.iloc[:, -1]
+    return Replications(filled.le(level * last, axis=0).idxmax(axis=1).astype(float))
 
 
 def _load() -> None:
