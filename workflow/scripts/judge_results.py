@@ -14,7 +14,7 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.cells.papers import read_papers
     from fedmix.cells.protocols.kept import read_search
     from fedmix.cells.scorecard import cells_table, rank_agreement, score_tables
-    from fedmix.cells.specification import specification_curves
+    from fedmix.cells.unreported import specification_curves
     from fedmix.storage import concatenate, write_records, write_table, write_text
     from fedmix.views.page.run_description import describe_run, write_description
 

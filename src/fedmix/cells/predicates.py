@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _MODULES = ("comparisons", "trends")
 _REGISTRY: dict[str, Predicate] = {}
+_SOME = 2  # "in various data sets" is said of this many, or more
 
 
 @dataclass(frozen=True)
@@ -173,6 +174,25 @@ def rounds_until(
         return None
     last = filled.iloc[:, -1]
     return Replications(filled.le(level * last, axis=0).idxmax(axis=1).astype(float))
+
+
+def places_of(
+    claim: Mapping[str, Any], evidence: Evidence, where: Mapping[str, Any] | None = None
+) -> list[Place]:
+    """Return the places of a claim's study that have the given values."""
+    return evidence.places(claim["study"], where) if "study" in claim else []
+
+
+def ask(claim: Mapping[str, Any], evidence: Evidence, places: list[Place]) -> list[Check]:
+    """Return what a claim's predicate finds at the places of one variant."""
+    if not places:
+        return []
+    return list(get(claim["predicate"])(evidence, places, **claim.get("parameters", {})))
+
+
+def needed(claim: Mapping[str, Any], n: int) -> int:
+    """Return in how many of so many settings a claim says that it holds."""
+    return {"all": n, "most": n // 2 + 1, "several": min(n, _SOME)}[claim.get("extent", "all")]
 
 
 def _load() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmix.cells.protocols.space import Space
-from fedmix.cells.unsaid import DRAWN, choices_by_weight
+from fedmix.cells.unreported import DRAWN, choices_by_weight
 from fedmix.cells.verdicts import CHOICE_LEVEL
 from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
@@ -44,7 +44,7 @@ def draw_claims(
     ----------
     space : Space
     curves : DataFrame
-        Of :func:`fedmix.cells.specification.specification_curves`; other searches' are left out.
+        Of :func:`fedmix.cells.unreported.specification_curves`; other searches' are left out.
     outputs : iterable of path-like
         The figure's stem with suffixes; ``.md`` is the caption.
     preset : str
