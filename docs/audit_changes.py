@@ -17,7 +17,7 @@ from pathlib import Path
 from fedmix.cells.claims import CLAIM_RULES, UNTESTABLE, read_claims
 from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.papers import read_papers
-from fedmix.cells.scorecard import COUNTED
+from fedmix.cells.verdicts import COUNTED
 from fedmix.configuration import read_yaml
 
 ROOT = Path(__file__).parents[1]

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from fedmix.cells.items import Item
+from fedmix.cells.verdicts import JUDGEMENT
 
 _PLAIN = {
     "paper": "paper",
@@ -55,6 +56,12 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Return a frame of cells; what a row leaves out is plain."""
     cells = pd.DataFrame([{**_PLAIN, **row} for row in rows])
     return cells.astype({name: "Int64" for name in ("digits", "printed_line")})
+
+
+def unjudged(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return a frame of cells that wait for their verdicts."""
+    cells = frame(rows).drop(columns=list(JUDGEMENT))
+    return cells.assign(judged=True, draws=cells.get("draws", pd.Series(dtype=str)).fillna(""))
 
 
 def laid_out(item: Item) -> dict[str, Any]:

@@ -11,10 +11,10 @@ import yaml
 from configured_studies import configured_studies
 from fedmix.cells import predicates
 from fedmix.cells.claims import CLAIM_VERDICTS, claims_table, evaluate_claims, read_claims
-from fedmix.cells.effects import Effect, mean_effect, paired_effect, unpaired_effect
 from fedmix.cells.frame import make_cells
 from fedmix.cells.papers import read_papers
 from fedmix.cells.scorecard import cells_table, scorecard
+from fedmix.cells.verdicts import judge
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.checking.typed import problems
 from synthetic_results import PUBLISHED, RUN, cells, printed_numbers, results_and_timings
@@ -58,7 +58,7 @@ def answer(results: pd.DataFrame, predicate: str, said: dict | None = None, **pa
     """Return the row of one claim; ``said`` is what the registry says of it besides."""
     claim = {"id": "c", "paper": "p", "section": "1", "claim": "?", "study": "s", **(said or {})}
     claim |= {"predicate": predicate, "parameters": parameters}
-    measured = make_cells(results, pd.DataFrame(), [], PUBLISHED, "p", {}, ROLES)
+    measured = judge(make_cells(results, pd.DataFrame(), [], PUBLISHED, "p", {}, ROLES))
     return evaluate_claims([claim], measured, results).iloc[0]
 
 
@@ -261,6 +261,24 @@ def test_equivalence_needs_precision():
     assert answer(narrow, "similar", **parameters).verdict == "holds"
 
 
+def test_distances_to_the_truth_are_compared():
+    results = frame({"A": [9.0, 9.01, 8.99], "B": [12.0, 12.01, 11.99]}, setting_dataset="d")
+    near = {"metric": "error", "method": "A", "direction": "below", "than": "B"}
+    assert answer(results, "ordered", **near, targets={"d": 10.0}).verdict == "holds"
+    assert answer(results, "ordered", **near, targets={"d": 12.0}).verdict == "reversed"
+    assert answer(results, "ordered", **near, targets={"e": 10.0}).verdict == "not testable"
+
+
+@pytest.mark.parametrize(("share_where_not", "verdict"), [(1.0, "reversed"), (0.0, "holds")])
+def test_a_condition_predicts_where_it_holds_and_where_it_does_not(share_where_not, verdict):
+    condition = np.repeat([1.0, 0.0], 30)
+    score = np.repeat([1.0, share_where_not], 30)
+    results = pd.concat([frame({"A": condition}, "condition"), frame({"A": score}, "score")])
+    asked = {"metric": "score", "condition": "condition", "method": "A", "share": 0.5}
+    assert answer(results, "predicted", **asked).verdict == "holds"
+    assert answer(results, "predicted", **asked, holds=False).verdict == verdict
+
+
 @pytest.mark.parametrize(("sign", "verdict"), [(1, "holds"), (-1, "reversed")])
 def test_a_trend_is_told_by_its_slope(sign, verdict):
     parts = [
@@ -301,26 +319,10 @@ def test_a_run_that_failed_does_not_decide_a_comparison_of_ratios():
         for case, own in scores.items()
     ]
     wanted = {"metric": "error", "method": "A", "column": "case", "at": "C1", "than": "C2"}
-    found = answer(pd.concat(parts), "lower_at", relative_to="Oracle", **wanted)
+    wanted["direction"] = "lower"
+    found = answer(pd.concat(parts), "changes", relative_to="Oracle", **wanted)
     assert found.verdict == "holds"
-    assert answer(pd.concat(parts), "lower_at", **wanted).verdict == "too few runs"
-
-
-def test_effects_know_their_interval():
-    effect = mean_effect([1.0, 2.0, 3.0])
-    assert effect.se == pytest.approx(1 / np.sqrt(3))
-    assert effect.half_width == pytest.approx(9.924843 * effect.se, rel=1e-6)
-    assert (effect.above(), effect.below(), effect.below(10)) == ("unclear", "unclear", "yes")
-    assert Effect(0.0, 0.0, 5).below() == "no"
-    assert Effect(0.0, 0.0, 5).within(0.0) == "yes"
-
-
-def test_only_shared_replications_are_paired():
-    a = pd.Series([1.0, 2.0, 3.0], index=[0, 1, 2])
-    b = pd.Series([0.0, 0.0], index=[2, 5])
-    assert paired_effect(a, b).mean == 3.0
-    assert paired_effect(a, b.iloc[1:]) is None
-    assert unpaired_effect(a, b).n == 2
+    assert answer(pd.concat(parts), "changes", **wanted).verdict == "too few runs"
 
 
 def test_an_id_given_twice_is_refused(tmp_path):

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedmix.cells.derived import metric_of
+from fedmix.cells.condensed import critical_difference, data_of, mean_ranks
 from fedmix.cells.measured import measure
-from fedmix.cells.ranks import critical_difference, data_of, mean_ranks
+from fedmix.cells.summary import metric_of
 from fedmix.errors import ConfigurationError
 from synthetic_results import (
     RUN,

@@ -1,12 +1,24 @@
 """What print and run drew once counts with its variance between draws, on both sides."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from fedmix.cells.draws import with_draws
-from fedmix.cells.verdicts import compare
+from fedmix.__main__ import main
+from fedmix.cells.frame import complete, judged_cells
+from fedmix.cells.items import read_items
+from fedmix.cells.verdicts import compare, judge
+from fedmix.configuration import read_yaml
+from fedmix.pipeline.request import Request, read_request
+from fedmix.storage import write_table
+from fedmix.views.page.views import table_views
+from fedmix.views.tables.build import build_table
+from synthetic_cells import laid_out, unjudged
 
+ROOT = Path(__file__).parents[1]
+PUBLISHED = ROOT / "data" / "published"
 PRINT = {"printed_mean": 10.0, "printed_sd": 2.0, "printed_replications": 200, "digits": 2}
 
 
@@ -15,7 +27,7 @@ def cell(item, study, setting, values, **columns):
     values = np.asarray(values) / 100
     numbers = {"mean": values.mean(), "sd": values.std(ddof=1), "n": len(values)}
     place = {"item": item, "study": study, "setting": setting, "setting_dataset": "d"}
-    named = {"method": "A", "metric": "error", "scale": 0.01, "values": values, "verdict": ""}
+    named = {"method": "A", "metric": "error", "scale": 0.01, "values": values}
     return place | named | numbers | columns
 
 
@@ -24,36 +36,113 @@ def around(mean):
     return mean + np.tile([-1.0, 1.0], 100)
 
 
-def frame(between):
-    """Return a judged cell that is 2 beyond its print, and draws this far apart."""
-    ours = around(12.0)
-    found = compare(ours, *list(PRINT.values()))
-    judged = cell("table", "run", "s", ours, **PRINT, verdict=found.verdict, low=found.low)
+def frame(between, draws="draws"):
+    """Return a cell that is 2 beyond its print, and partition draws that are this far apart."""
+    printed = PRINT | {"printed_file": "f", "printed_line": 2, "draws": draws}
+    own = cell("table", "run", "s", around(12.0), **printed)
     others = [cell("", "draws", f"s{i}", around(10.0 + between * i)) for i in range(10)]
-    return pd.DataFrame([judged, *others])
+    return unjudged([own, *others])
 
 
 def test_a_difference_within_the_reach_of_another_draw_is_undecided():
-    before = frame(between=1.0)
-    after = with_draws(before, {"table": "draws"}).iloc[0]
-    assert before["verdict"].iloc[0] == "differs"
+    before = judge(frame(between=1.0, draws="")).iloc[0]
+    after = judge(frame(between=1.0)).iloc[0]
+    assert before["verdict"] == "differs"
     assert after["verdict"] == "undecided"
-    assert after["low"] < before["low"].iloc[0]
+    assert after["low"] < before["low"]
     assert np.isinf(after["needed"])  # no number of replications decides it
 
 
 def test_draws_that_differ_by_no_more_than_replications_do_change_nothing():
-    after = with_draws(frame(between=0.0), {"table": "draws"}).iloc[0]
-    assert after["verdict"] == "differs"
+    assert judge(frame(between=0.0)).iloc[0]["verdict"] == "differs"
 
 
 def test_the_variance_is_that_between_draws_less_the_replications_share():
     between = np.var(np.arange(10.0), ddof=1) - np.var(around(0), ddof=1) / 200
     expected = compare(around(12.0), *list(PRINT.values()), (between, 10))
-    after = with_draws(frame(between=1.0), {"table": "draws"}).iloc[0]
-    assert after["low"] == pytest.approx(expected.low)
+    assert judge(frame(between=1.0)).iloc[0]["low"] == pytest.approx(expected.low)
 
 
 def test_without_other_draws_verdicts_stay():
-    before = frame(between=1.0)
-    assert with_draws(before, {"table": "not run"}).iloc[0]["verdict"] == "differs"
+    assert judge(frame(between=1.0, draws="not run")).iloc[0]["verdict"] == "differs"
+
+
+@pytest.fixture
+def work(tmp_path):
+    """Return a folder in which the image sets are embedded, so that their settings are run."""
+    for name in ("mnist", "fashion_mnist"):
+        (tmp_path / f"data/embedded/{name}").mkdir(parents=True)
+        (tmp_path / f"data/embedded/{name}/tsne10.npz").touch()
+    return tmp_path
+
+
+def request_in(work: Path) -> Request:
+    """Return the request of the paper preset."""
+    config = read_yaml(ROOT / "config" / "config.yaml") | {"preset": "paper"}
+    return read_request(ROOT / "config", config, work)
+
+
+def run(request: Request, work: Path, draws: bool = True) -> list[Path]:
+    """Write the cells behind a table: the numbers of :func:`frame` in its settings' own columns."""
+    item, files = request.items["fedgrem_table2"], []
+    settings = {
+        f"results/{study.name}/{setting.folder}/cells.parquet": (study, setting)
+        for study in request.studies.values()
+        for setting in study.settings.values()
+    }
+    for path in request.cells_behind(item):
+        study, setting = settings[path]
+        shown = study.name == item.study
+        if not (shown or draws):
+            continue
+        named = {f"setting_{key}": value for key, value in setting.values.items()}
+        named |= {"paper": "fedgrem", "variant": setting.variant, "method": "FedGrEM"}
+        named |= {"metric": "misclustering", "row": setting.name, "column": "FedGrEM"}
+        values = around(12.0 if shown else 10.0 + setting.values["assignment"])
+        partner = {"printed_file": "fedgrem/misclustering.csv", "printed_text": "10.00 (2.00)"}
+        partner |= PRINT | {"printed_line": 1000, "draws": item.draws}
+        own = [cell(item.name if shown else "", study.name, setting.name, values, **named)]
+        write_table(work / path, unjudged([own[0] | (partner if shown else {})]))
+        files.append(work / path)
+    return files
+
+
+def explained(work: Path, row: str, capsys) -> str:
+    """Return what the command says of a cell in its first variant."""
+    names = ("explain", "fedgrem_table2", row, "FedGrEM")
+    options = ("--directory", work, "--workflow", ROOT, "--config", "preset=paper")
+    assert main([*names, *map(str, options)]) == 0
+    return capsys.readouterr().out
+
+
+def test_every_surface_tells_the_same_verdict(work, capsys):
+    request = request_in(work)
+    item = request.items["fedgrem_table2"]
+    files = run(request, work)
+
+    layout = laid_out(item)
+    build_table(layout, judged_cells(files), [work / "table.csv"])
+    table = pd.read_csv(work / "table.csv")
+    assert set(table["verdict"]) == {"undecided"}
+
+    said = explained(work, table["row"][0], capsys)
+    assert "verdict: undecided" in said
+    assert "verdict: differs" not in said
+    assert "not final" not in said
+
+    unjudged_cells = pd.concat([pd.read_parquet(path) for path in files])
+    whole = complete(unjudged_cells, read_items(request.papers).values(), PUBLISHED)
+    ran = whole[(whole["item"] == item.name) & (whole["n"] > 0)]
+    assert set(ran["verdict"]) == {"undecided"}
+    nothing = pd.DataFrame(columns=["item", "variant", "note"])
+    [page] = table_views([layout], ran, nothing, nothing, nothing, {})
+    shown = [
+        c for v in page["variants"] for row in v["rows"] for cells in row["cells"] for c in cells
+    ]
+    assert {view["verdict"] for view in shown} == {"undecided"}
+
+
+def test_a_verdict_that_waits_for_other_draws_says_so(work, capsys):
+    files = run(request_in(work), work, draws=False)
+    said = explained(work, judged_cells(files)["row"][0], capsys)
+    assert "not final: it waits for the partition draws of fedgrem_assignment" in said

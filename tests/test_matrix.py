@@ -6,8 +6,9 @@ import pytest
 
 from configured_studies import configured_studies
 from fedmix import methods
+from fedmix.cells.condensed import critical_difference, mean_ranks
 from fedmix.cells.frame import make_cells
-from fedmix.cells.ranks import critical_difference, mean_ranks
+from fedmix.cells.verdicts import judge
 from fedmix.data import Dataset
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, run_block, tables_of
@@ -57,9 +58,8 @@ LABELS = {"FedGEM": "Fed GEM"}
 
 
 def cells_of(results, timings):
-    return make_cells(
-        results, timings, ITEMS.values(), PUBLISHED, "matrix", LABELS, {"as_published": "written"}
-    )
+    roles = {"as_published": "written"}
+    return judge(make_cells(results, timings, ITEMS.values(), PUBLISHED, "matrix", LABELS, roles))
 
 
 def shown(cells, name):

@@ -15,8 +15,7 @@ from fedmix.cells.claims import evaluate_claims, read_claims
 from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies
 from fedmix.cells.frame import read_cells
 from fedmix.cells.papers import read_papers
-from fedmix.cells.ranks import rank_agreement
-from fedmix.cells.scorecard import score_tables
+from fedmix.cells.scorecard import rank_agreement, score_tables
 from fedmix.errors import DataError
 from fedmix.storage import read_table, write_table
 from fedmix.views.page import Figure, PageContext, Search, build_pages

@@ -15,8 +15,7 @@ from fedmix.cells.protocols.kept import Search, keep, read_search
 from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols
 from fedmix.cells.protocols.score import printed_cells, score_protocols
 from fedmix.cells.protocols.space import Claim, Rung, Space, read_searches
-from fedmix.cells.specification import read_curves, specification_curves
-from fedmix.cells.unsaid import Share, open_claims
+from fedmix.cells.unreported import Share, open_claims, read_curves, specification_curves
 from fedmix.errors import DataError
 from fedmix.views.figures.specification import claims_figure, draw_claims
 from synthetic_results import PUBLISHED, cells, results_and_timings, shipped_items

@@ -10,8 +10,7 @@ import pytest
 from fedmix.cells.claims import SOURCES, evaluate_claims, read_claims
 from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies
 from fedmix.cells.papers import read_papers
-from fedmix.cells.ranks import rank_agreement
-from fedmix.cells.scorecard import score_tables
+from fedmix.cells.scorecard import rank_agreement, score_tables
 from fedmix.errors import DataError
 from fedmix.pipeline.sample import FIT, N_FITS, SECONDS, draw_sample
 from fedmix.views.page import Figure, PageContext, Search, reproduction

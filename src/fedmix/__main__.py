@@ -146,12 +146,12 @@ def _packed(options: argparse.Namespace) -> Iterable[str]:
 
 
 def _explanations(request: Request, options: argparse.Namespace) -> Iterable[str]:
-    from fedmix.cells.frame import read_cells
+    from fedmix.cells.frame import judged_cells
     from fedmix.pipeline.explain import Explainer, find_cells
 
     explainer = Explainer(request, options.directory)
     paths = explainer.cells_of(options.item)
-    for cell in find_cells(read_cells(paths), options.item, options.row, options.column):
+    for cell in find_cells(judged_cells(paths), options.item, options.row, options.column):
         yield from [cell["variant"], *explainer.lines(cell), ""]
 
 

@@ -26,7 +26,6 @@ rule judge_results:
     params:
         options={key: config[key] for key in RUN_OPTIONS},
         papers=list(WHOLE.papers),
-        draws=draws_behind(*WHOLE.items.values()),
         printed=PRINTED_HASH,
         registers=content_hash(
             BASE / "config",

@@ -40,29 +40,9 @@ def all_data():
     return [f"data/embedded/{dataset}/{embedding}.npz" for dataset, embedding in WHOLE.embeddings()]
 
 
-def item_input(name):
-    def files(wildcards):
-        item = ITEMS[wildcards.item]
-        return [
-            f"results/{item.study}/{setting.folder}/{name}.parquet"
-            for setting in REQUEST.settings_of(item)
-        ]
-
-    return files
-
-
-def draws_behind(*items):
-    """Items of which print and run drew something once, and the study that has other draws."""
-    return {item.name: item.draws for item in items if item.draws in STUDIES}
-
-
-def other_draws(wildcards):
-    """The cells of the study that has other draws of what an item's numbers drew once."""
-    return [
-        f"results/{study}/{setting.folder}/cells.parquet"
-        for study in draws_behind(ITEMS[wildcards.item]).values()
-        for setting in STUDIES[study].settings.values()
-    ]
+def item_cells(wildcards):
+    """The cells that an item and its verdicts are made of."""
+    return REQUEST.cells_behind(ITEMS[wildcards.item])
 
 
 def archived_items():
@@ -81,8 +61,12 @@ def archived_items():
 
 def trajectories(wildcards):
     """The results of a figure that is drawn round by round."""
-    rounds = ITEMS[wildcards.item].builder in BY_ROUND
-    return item_input("results")(wildcards) if rounds else []
+    item = ITEMS[wildcards.item]
+    return [
+        f"results/{item.study}/{setting.folder}/results.parquet"
+        for setting in REQUEST.settings_of(item)
+        if item.builder in BY_ROUND
+    ]
 
 
 def item_files(items):

@@ -2,7 +2,7 @@
 
 from fedmix.cells.papers import read_register
 from fedmix.cells.protocols.space import read_searches
-from fedmix.cells.unsaid import open_claims
+from fedmix.cells.unreported import open_claims
 
 try:
     SEARCHES = read_searches(REQUEST.papers, config["preset"])

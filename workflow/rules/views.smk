@@ -3,8 +3,7 @@
 
 rule make_table:
     input:
-        cells=item_input("cells"),
-        other_draws=other_draws,
+        cells=item_cells,
     output:
         f"{SHOWN}/tables/{{item}}.csv",
         report(
@@ -21,8 +20,7 @@ rule make_table:
         "../../environment.yml"
     params:
         item=item_parameters,
-        draws=lambda wildcards: draws_behind(ITEMS[wildcards.item]),
-        source=source_hash("fedmix.views.tables", "fedmix.cells.draws"),
+        source=source_hash("fedmix.views.tables", "fedmix.cells.frame"),
         script=script_hash("make_table"),
     script:
         "../scripts/make_table.py"
@@ -30,7 +28,7 @@ rule make_table:
 
 rule make_figure:
     input:
-        cells=item_input("cells"),
+        cells=item_cells,
         # Cells have no rounds: what is drawn round by round comes from the results themselves.
         results=trajectories,
     output:

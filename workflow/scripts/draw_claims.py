@@ -3,7 +3,7 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.cells.specification import read_curves
+    from fedmix.cells.unreported import read_curves
     from fedmix.views.figures.specification import draw_claims
 
     params = snakemake.params

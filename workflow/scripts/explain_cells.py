@@ -7,8 +7,7 @@ with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
     from fedmix.cells.frame import read_cells
-    from fedmix.cells.roles import NEAREST
-    from fedmix.cells.scorecard import printed_cells
+    from fedmix.cells.verdicts import NEAREST, printed_cells
     from fedmix.pipeline.explain import Explainer
     from fedmix.pipeline.request import read_request
     from fedmix.storage import write_text

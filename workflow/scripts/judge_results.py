@@ -9,14 +9,12 @@ with job(snakemake.log[0], snakemake.threads):
 
     from fedmix.cells.claims import claims_table, evaluate_claims, read_claims
     from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies, to_markdown
-    from fedmix.cells.draws import with_draws
     from fedmix.cells.frame import complete, read_cells
     from fedmix.cells.items import read_items
     from fedmix.cells.papers import read_papers
     from fedmix.cells.protocols.kept import read_search
-    from fedmix.cells.ranks import rank_agreement
-    from fedmix.cells.scorecard import cells_table, score_tables
-    from fedmix.cells.specification import specification_curves
+    from fedmix.cells.scorecard import cells_table, rank_agreement, score_tables
+    from fedmix.cells.unreported import specification_curves
     from fedmix.storage import concatenate, write_records, write_table, write_text
     from fedmix.views.page.run_description import describe_run, write_description
 
@@ -32,7 +30,6 @@ with job(snakemake.log[0], snakemake.threads):
         searches.append(read_search(root / folder, published=published, **known))
     own = [read_cells(files.cells), *(search.nearest_cells() for search in searches)]
     cells = complete(pd.concat(own), items.values(), published)
-    cells = with_draws(cells, snakemake.params.draws)
     claims = read_claims(papers)
     parts = {
         "scores": score_tables(cells),

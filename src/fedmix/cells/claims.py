@@ -14,18 +14,19 @@ from functools import partial
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells import predicates, roles
+from fedmix.cells import predicates, verdicts
 from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.evidence import PRINT, Evidence, Place
 from fedmix.cells.papers import Paper, read_register
-from fedmix.cells.predicates import Check
-from fedmix.cells.unsaid import DRAWN, NEAR, Share, answers, share_of
+from fedmix.cells.predicates import Check, ask, needed, places_of
+from fedmix.cells.unreported import DRAWN, NEAR, Share, answering_protocols, answers, share_of
+from fedmix.cells.verdicts import SAYS_NOTHING
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fedmix.cells.protocols.kept import Search
-    from fedmix.cells.unsaid import Answer
+    from fedmix.cells.unreported import Answer
 
 HOLDS, MOSTLY, PARTLY_UNTESTED = "holds", "holds in most", "partly untested"
 DEPENDS, MIXED, REVERSED = "depends on an unsaid choice", "mixed", "reversed"
@@ -43,13 +44,11 @@ CLAIM_RULES = {
 }
 CLAIM_VERDICTS = tuple(CLAIM_RULES)
 #: Where a claim is put to, in the order of the columns.
-SOURCES = (PRINT, *roles.SOURCES)
-#: Shuffles of the methods' names behind ``chance``, and the share of them that tells a predicate
-#: apart from one that says nothing.
-SHUFFLES, SAYS_NOTHING = 20, 0.75
+SOURCES = (PRINT, *verdicts.SOURCES)
+#: Shuffles of the methods' names behind ``chance``.
+SHUFFLES = 20
 
 _OF = {DRAWN: "protocols", NEAR: "protocols near the print"}
-_SOME = 2  # "in various data sets" is said of this many, or more
 
 
 def read_claims(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
@@ -126,7 +125,7 @@ def _evaluate(
         source: _checks(claim, printed if source == PRINT else measured, source)
         for source in SOURCES
     }
-    source = roles.headline(name for name, found in checks.items() if found)
+    source = verdicts.headline(name for name, found in checks.items() if found)
     own = checks.get(source, [])
     chance = _chance(claim, shuffled, source) if own else None
     fails = _fails(claim, checks[PRINT])
@@ -144,7 +143,7 @@ def _evaluate(
         "verdict": verdict,
         "where": _where(claim, verdict, own),
         "source": source,
-        "remarks": list(_remarks(claim, fails, chance, share, untested, checks[roles.NEAREST])),
+        "remarks": list(_remarks(claim, fails, chance, share, untested, checks[verdicts.NEAREST])),
         "chance": chance,
         "print_fails": fails,
         **{key: value for name in SOURCES for key, value in _summary(name, checks[name]).items()},
@@ -154,20 +153,7 @@ def _evaluate(
 
 def _checks(claim: Mapping[str, Any], evidence: Evidence, role: str) -> list[Check]:
     where = {k: v for k, v in claim.get("where", {}).items() if (k, role) != ("variant", PRINT)}
-    return _ask(claim, evidence, _places(claim, evidence, {**where, "role": role}))
-
-
-def _places(
-    claim: Mapping[str, Any], evidence: Evidence, where: Mapping[str, Any] | None = None
-) -> list[Place]:
-    return evidence.places(claim["study"], where) if "study" in claim else []
-
-
-def _ask(claim: Mapping[str, Any], evidence: Evidence, places: list[Place]) -> list[Check]:
-    """Return what the predicate finds at the places of one variant."""
-    if not places:
-        return []
-    return list(predicates.get(claim["predicate"])(evidence, places, **claim.get("parameters", {})))
+    return ask(claim, evidence, places_of(claim, evidence, {**where, "role": role}))
 
 
 def _verdict(claim: Mapping[str, Any], checks: list[Check]) -> str:
@@ -176,19 +162,14 @@ def _verdict(claim: Mapping[str, Any], checks: list[Check]) -> str:
     n, yes, no, unclear = len(answers), *map(answers.count, (YES, NO, UNCLEAR))
     if not n:
         return UNTESTABLE
-    if yes >= _needed(claim, n):
+    if yes >= needed(claim, n):
         return HOLDS
     if 2 * yes > n:
         return MOSTLY
     if not yes and 2 * no > n:
         return REVERSED
-    could_hold = yes + unclear >= _needed(claim, n)
+    could_hold = yes + unclear >= needed(claim, n)
     return TOO_FEW if could_hold and 2 * unclear >= n else MIXED
-
-
-def _needed(claim: Mapping[str, Any], n: int) -> int:
-    """Return in how many of so many settings a claim says that it holds."""
-    return {"all": n, "most": n // 2 + 1, "several": min(n, _SOME)}[claim.get("extent", "all")]
 
 
 def _fails(claim: Mapping[str, Any], checks: list[Check]) -> bool:
@@ -218,47 +199,20 @@ def _share(claim: Mapping[str, Any], measured: Evidence, search: Search | None) 
         kind, found = answering_protocols(claim, search)
         if found:
             return share_of(found, _OF[kind], search.choices_of(kind) if kind == DRAWN else None)
-    places = _places(claim, measured, claim.get("where", {}))
+    places = places_of(claim, measured, claim.get("where", {}))
     return share_of(answers(places, partial(_decided, claim, measured)))
-
-
-def answering_protocols(claim: Mapping[str, Any], search: Search) -> tuple[str, dict[str, Answer]]:
-    """Return the kind of protocols that answer a claim, and what each of them says.
-
-    Those that were drawn do, or where they ran none of its rows those near the print.
-    """
-    drawn = put_to_protocols(claim, search.drawn)
-    return (DRAWN, drawn) if drawn else (NEAR, put_to_protocols(claim, search.near))
-
-
-def put_to_protocols(claim: Mapping[str, Any], evidence: Evidence) -> dict[str, Answer]:
-    """Return what each protocol says of a claim, those that ran something that it speaks of."""
-    places = _places(claim, evidence, claim.get("where", {}))
-    return answers(places, partial(_held, claim, evidence))
-
-
-def _held(claim: Mapping[str, Any], protocols: Evidence, places: list[Place]) -> Answer | None:
-    """Return whether a claim holds under a protocol; two replications are too few for intervals."""
-    checks = _ask(claim, protocols, places)
-    return (deciding_margin(claim, checks) > 0, checks) if checks else None
-
-
-def deciding_margin(claim: Mapping[str, Any], checks: list[Check]) -> float:
-    """Return the margin that decides: the least, or that of the last setting that is needed."""
-    margins = sorted((check.margin for check in checks), reverse=True)
-    return margins[_needed(claim, len(margins)) - 1]
 
 
 def _decided(claim: Mapping[str, Any], measured: Evidence, places: list[Place]) -> Answer | None:
     """Return whether a claim holds in a variant, where that is decided."""
-    checks = _ask(claim, measured, places)
+    checks = ask(claim, measured, places)
     verdict = _verdict(claim, checks)
     return None if verdict in (UNTESTABLE, TOO_FEW) else (verdict in (HOLDS, MOSTLY), checks)
 
 
 def _untested(claim: Mapping[str, Any], measured: Evidence) -> str:
     """Return what the claim speaks of and no variant ran."""
-    places = _places(claim, measured)
+    places = places_of(claim, measured)
     parts = [claim["untested"]] if "untested" in claim else []
     for name, wanted in claim.get("where", {}).items():
         values = wanted if isinstance(wanted, list) else [wanted]

@@ -1,4 +1,4 @@
-"""Predicates that compare methods with one another, or with a number, at one setting."""
+"""Predicates about one setting: methods beside one another, beside a number, round by round."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from fedmix.cells.effects import Effect, Finding, all_of, any_of, share_effect
+from fedmix.cells.effects import (
+    Effect,
+    Finding,
+    Replications,
+    Score,
+    all_of,
+    any_of,
+    mean_effect,
+    share_effect,
+)
 from fedmix.cells.predicates import (
     Check,
     Column,
@@ -18,10 +27,12 @@ from fedmix.cells.predicates import (
     check,
     methods_at,
     predicate,
+    rounds_until,
 )
-from fedmix.cells.scores import Replications, Score
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fedmix.cells.evidence import Evidence, Place
 
 
@@ -38,6 +49,9 @@ def ordered(
     margin: Share = 0.0,
     need: Literal["all", "any"] = "all",
     at_round: Round | None = None,
+    rounds_to: Share | None = None,
+    targets: dict[Any, float] | None = None,
+    by: Column = "dataset",
 ) -> Iterator[Check]:
     """Check that a method's score is below, or above, that of others (paired).
 
@@ -60,15 +74,35 @@ def ordered(
         Whether it must hold against all others or against any one.
     at_round : int, optional
         Compare at this round of the trajectories rather than at the end.
+    rounds_to : float, optional
+        Compare the rounds until the score is this many times its final value, in its place.
+    targets : dict, optional
+        The truth for each value of the setting's column ``by``: compare the distance to it.
+    by : str, default="dataset"
+        Other values of this column than those of ``targets`` are passed over.
     """
     claimed = Finding.below if direction == "below" else Finding.above
     find = partial(claimed, bound=margin if direction == "below" else -margin)
     scale = "" if factor == 1.0 else f"{factor:g} × "
-    said = f"{metric} of {method} minus {scale}that of"
     for place in places:
-        ours = _score(evidence, place, method, metric, at_round)
-        others = _others(evidence, place, method, than, than_metric or metric, at_round)
-        effects = {n: ours.minus(theirs.times(factor)) for n, theirs in others.items() if ours}
+        target = None if targets is None else targets.get(place.values.get(by))
+        if targets is not None and target is None:
+            continue
+        said = f"{metric} of {method} minus {scale}that of"
+        if target is not None:
+            said = f"distance to {target:g}, less that of"
+        elif rounds_to is not None:
+            said = f"rounds of {method} minus rounds of"
+        score = partial(
+            _score, evidence, place, at_round=at_round, rounds_to=rounds_to, target=target
+        )
+        ours = score(method, metric)
+        others = {
+            name: score(name, than_metric or metric)
+            for name in methods_at(evidence, place, than)
+            if name != method
+        }
+        effects = {n: ours.minus(s.times(factor)) for n, s in others.items() if ours and s}
         yield from _checked(place, effects, find, said, all_of if need == "all" else any_of)
 
 
@@ -143,38 +177,14 @@ def similar(
         if not reference:
             continue
         bound = tolerance if absolute else tolerance * abs(reference.effect.mean)
-        compared = _others(evidence, place, to, method, metric)
-        effects = {name: ours.minus(reference) for name, ours in compared.items()}
+        compared = {
+            name: evidence.score(place, name, metric)
+            for name in methods_at(evidence, place, method)
+            if name != to
+        }
+        effects = {name: ours.minus(reference) for name, ours in compared.items() if ours}
         said = f"{metric} minus {to}'s, within ±{bound:.2g}:"
         yield from _checked(place, effects, partial(Finding.within, bound=bound), said)
-
-
-@predicate
-def nearest(
-    evidence: Evidence,
-    places: list[Place],
-    metric: MetricName,
-    method: MethodName,
-    than: MethodNames,
-    targets: dict[Any, float],
-    by: Column = "dataset",
-) -> Iterator[Check]:
-    """Check that a method's score is nearer than others' to the truth (paired).
-
-    ``targets`` gives the truth for each value of the setting's column ``by``.
-    """
-    for place in places:
-        ours = evidence.score(place, method, metric)
-        if place.values.get(by) not in targets or not ours:
-            continue
-        target = targets[place.values[by]]
-        others = _others(evidence, place, method, than, metric)
-        effects = {
-            name: ours.distance_to(target).minus(theirs.distance_to(target))
-            for name, theirs in others.items()
-        }
-        said = f"distance to {target:g}, less that of"
-        yield from _checked(place, effects, Finding.below, said)
 
 
 @predicate
@@ -218,21 +228,113 @@ def fails(
             yield check(place, place.setting, found, f"{failed} of {total} failed")
 
 
-def _others(
+@predicate
+def predicted(
     evidence: Evidence,
-    place: Place,
-    method: str,
-    chosen: str | list[str],
-    metric: str,
-    at_round: int | None = None,
-) -> dict[str, Score]:
-    """Return the scores of the chosen methods that were run, but one's own."""
-    found = {
-        name: _score(evidence, place, name, metric, at_round)
-        for name in methods_at(evidence, place, chosen)
-        if name != method
-    }
-    return {name: score for name, score in found.items() if score}
+    places: list[Place],
+    metric: MetricName,
+    condition: MetricName,
+    method: MethodName,
+    share: Share,
+    holds: bool = True,
+) -> Iterator[Check]:
+    """Check that a score equals its condition in more than a share of the replications.
+
+    Score and condition are 0 or 1. Settings in which the condition never has the value asked about
+    are passed over: nothing is predicted there.
+
+    Parameters
+    ----------
+    evidence, places, metric, method
+        As of :func:`ordered`.
+    condition : str
+        The metric that is 1 where a theorem's condition holds.
+    share : float
+        More of the replications than this.
+    holds : bool, default=True
+        Look where the condition holds. False looks where it does not, to check that it is not far
+        from needed.
+    """
+    for place in places:
+        held = evidence.values(place, method, condition)
+        there = held.index[held == holds]
+        scores = evidence.values(place, method, metric).reindex(there).dropna().to_numpy()
+        if len(scores):
+            flags = scores == holds
+            where = f"{condition} {'holds' if holds else 'does not hold'}"
+            detail = f"{flags.sum()} of {len(flags)} replications where {where}"
+            yield check(place, place.setting, Finding.above(share_effect(flags, share)), detail)
+
+
+@predicate
+def falls_then_levels(
+    evidence: Evidence,
+    places: list[Place],
+    metric: MetricName,
+    first: MethodName,
+    middle: MethodName,
+    last: MethodName,
+    tolerance: Share,
+) -> Iterator[Check]:
+    """Check that a score falls from the first method to the middle one, then stays level.
+
+    The methods are one method at three values of a parameter. ``tolerance`` is the share of the
+    middle mean that the rest of the way may differ by.
+    """
+    for place in places:
+        start, turn, end = (evidence.score(place, n, metric) for n in (first, middle, last))
+        if not (start and turn and end):
+            continue
+        drop, rest = turn.minus(start), end.minus(turn)
+        if drop and rest:
+            bound = tolerance * abs(turn.effect.mean)
+            found = all_of([Finding.below(drop), Finding.within(rest, bound)])
+            detail = f"{first} to {middle}: {drop}; {middle} to {last}: {rest}"
+            yield check(place, place.setting, found, detail)
+
+
+@predicate
+def falls_by_round(
+    evidence: Evidence,
+    places: list[Place],
+    metric: MetricName,
+    method: MethodName,
+    rounds: Round,
+    factor: Share,
+) -> Iterator[Check]:
+    """Check that some rounds bring the score below ``factor`` times its start (geometrically)."""
+    import numpy as np
+
+    for place, logs in _log_paths(evidence, places, metric, method, rounds):
+        change = (logs[rounds] - logs[0]).dropna()
+        if change.empty:
+            continue
+        effect = mean_effect(change)
+        detail = f"log of the ratio after {rounds} rounds: {effect}"
+        yield check(place, place.setting, Finding.below(effect, np.log(factor)), detail)
+
+
+@predicate
+def slows_after(
+    evidence: Evidence,
+    places: list[Place],
+    metric: MetricName,
+    method: MethodName,
+    split: Round,
+    until: Round,
+) -> Iterator[Check]:
+    """Check that the score keeps falling after a round, but more slowly than before it."""
+    for place, logs in _log_paths(evidence, places, metric, method, until):
+        early = (logs[split] - logs[0]) / split
+        late = (logs[until] - logs[split]) / (until - split)
+        change = (early - late).dropna()
+        if change.empty:
+            continue
+        slower = mean_effect(change)
+        falling = mean_effect(late.dropna())
+        detail = f"log change a round: {early.mean():.3g} before, {late.mean():.3g} after"
+        found = all_of([Finding.below(slower), Finding.below(falling)])
+        yield check(place, place.setting, found, detail)
 
 
 def _checked(
@@ -251,10 +353,38 @@ def _checked(
 
 
 def _score(
-    evidence: Evidence, place: Place, method: str, metric: str, at_round: int | None
+    evidence: Evidence,
+    place: Place,
+    method: str,
+    metric: str,
+    at_round: int | None = None,
+    rounds_to: float | None = None,
+    target: float | None = None,
 ) -> Score | None:
-    """Return the final score, or that of a round (of the last one, if there were fewer)."""
-    if at_round is None:
-        return evidence.score(place, method, metric)
-    path = evidence.path(place, method, metric)
-    return None if path.empty else Replications(path[min(at_round, path.columns.max())].dropna())
+    """Return what is compared: the final score, or what :func:`ordered` takes in its place.
+
+    A trajectory that ends before a round stays at its last score.
+    """
+    if rounds_to is not None:
+        return rounds_until(evidence, place, method, metric, rounds_to)
+    if at_round is not None:
+        path = evidence.path(place, method, metric)
+        last = None if path.empty else path[min(at_round, path.columns.max())].dropna()
+        return None if last is None else Replications(last)
+    score = evidence.score(place, method, metric)
+    return score.distance_to(target) if score and target is not None else score
+
+
+def _log_paths(
+    evidence: Evidence, places: list[Place], metric: str, method: str, until: int
+) -> Iterator[tuple[Place, pd.DataFrame]]:
+    """Yield the logarithms of a score by round where a round was reached.
+
+    They are missing where an error is 0, as the oracle's first one.
+    """
+    import numpy as np
+
+    for place in places:
+        path = evidence.path(place, method, metric)
+        if until in path:
+            yield place, np.log(path.where(path > 0))

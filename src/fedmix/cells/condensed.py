@@ -1,23 +1,34 @@
-"""Tables that say one thing of many cells: how a score scales, which method to take.
+"""Conclusions of a whole table: advice, slopes, mean ranks, and the differences it can show.
 
-A table asks for one by its option ``condensed``; each is a function here that takes the table's
-cells and that option.
+A table asks for advice or slopes by its option ``condensed``; each is a function here that takes
+the table's cells and that option (:data:`KINDS`).
+
+A difference is visible where a two-sided t-test at 5 % finds it in four of five repetitions.
+Methods that saw the same data are compared replication by replication (paired).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
+from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.effects import Effect, paired_effect
-from fedmix.cells.slopes import exponent, with_interval
+import numpy as np
+
+from fedmix.cells.effects import Effect, exponent, paired_effect
+from fedmix.cells.verdicts import SHOWN_QUANTILES, TEST_LEVEL, TEST_POWER, WORTHWHILE
 from fedmix.conditions import has_values
 
 if TYPE_CHECKING:
     import pandas as pd
 
     Cells = list[Mapping[str, Any]]
+
+_RESAMPLES = 2000
+_MANY = 10_000  # replications, from which on t is normal
 
 
 @dataclass(frozen=True)
@@ -60,8 +71,8 @@ def slopes(cells: Cells, metric: str, rows: list[Mapping[str, Any]]) -> Iterator
     metric : str
     rows : list of mapping
         ``row``, its name; ``where``; ``along``, a setting; ``exponent``, the predicted one;
-        ``above_zero``, as of :func:`fedmix.cells.rates.scales`; ``condition``, the metric that is 1
-        where the theorem's condition holds.
+        ``above_zero``, as of :func:`fedmix.cells.trends.scales`; ``condition``, the metric that is
+        1 where the theorem's condition holds.
     """
     for told in rows:
         own = _where(cells, told.get("where", {}))
@@ -78,11 +89,11 @@ def slopes(cells: Cells, metric: str, rows: list[Mapping[str, Any]]) -> Iterator
             line = [c for c in scored if c["label"] == label]
             found = _exponent(line, told["along"], told.get("above_zero", False))
             if found:
-                yield Saying(told["row"], label, with_interval(found), line[0])
+                yield Saying(told["row"], label, found.with_interval(), line[0])
 
 
 def advice(
-    cells: Cells, metric: str, alone: str, harmed: str, worth: float = 0.01
+    cells: Cells, metric: str, alone: str, harmed: str, worth: float = WORTHWHILE
 ) -> Iterator[Saying]:
     """Yield, for every regime (a row of the table), the method of least error, if federation pays.
 
@@ -108,7 +119,7 @@ def advice(
         if not together or by_oneself is None:
             continue
         best = together[0]
-        gain = _difference(by_oneself, best)
+        gain = _paired(by_oneself, best)
         if gain is None:
             continue
         little = gain.below(worth) == "yes"
@@ -129,7 +140,7 @@ def _mean(cell: Mapping[str, Any]) -> float:
     return cell["mean"]
 
 
-def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> Effect | None:
+def _paired(one: Mapping[str, Any], other: Mapping[str, Any]) -> Effect | None:
     """Return the paired difference of two cells of one setting."""
     import pandas as pd
 
@@ -138,7 +149,7 @@ def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> Effect | No
 
 
 def _is_more(cell: Mapping[str, Any], best: Mapping[str, Any]) -> bool:
-    effect = _difference(cell, best)
+    effect = _paired(cell, best)
     return effect is not None and effect.above() == "yes"
 
 
@@ -156,3 +167,176 @@ def _exponent(line: Cells, along: str, above_zero: bool) -> Effect | None:
 
 #: Kinds of such tables by name.
 KINDS: dict[str, Callable[..., Iterator[Saying]]] = {"slopes": slopes, "advice": advice}
+
+
+def data_of(cells: pd.DataFrame, same: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return, for every setting, the data set that it is made of.
+
+    Settings of one data set, clean and contaminated, are not independent; neither are two
+    labellings of the same points.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        With ``setting`` and ``setting_dataset``.
+    same : mapping of str to str, optional
+        Data set -> the one whose points it shares.
+    """
+    names = zip(cells["setting"], cells["setting_dataset"], strict=True)
+    return {setting: (same or {}).get(name, name) for setting, name in names}
+
+
+def mean_ranks(
+    cells: pd.DataFrame, metric: str, same: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """Average the methods' ranks over replications, then settings of one data set, then data sets.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Of one item that shows the ranks, see :func:`fedmix.cells.summary.rank`.
+    metric : str
+        Such as ``"rank: ari_pooled"``.
+    same : mapping of str to str, optional
+        See :func:`data_of`.
+
+    Returns
+    -------
+    DataFrame
+        A row a method, best first: ``method, label, mean_rank, low, high``; the last two are a
+        95 % bootstrap interval over replications, drawn within each setting.
+    """
+    import pandas as pd
+
+    chosen = cells[cells["metric"] == metric]
+    labels = dict(zip(chosen["method"], chosen["label"], strict=True))
+    long = chosen.explode(["replications", "values"])
+    wide = long.pivot(index=["setting", "replications"], columns="method", values="values")
+    wide = wide.astype(float)[list(labels)]
+    by_setting = {name: own.to_numpy() for name, own in wide.groupby(level="setting", sort=False)}
+    data = data_of(chosen, same)
+    settings = Counter(data.values())
+    weights = [1 / settings[data[name]] for name in by_setting]
+    rng = np.random.default_rng(0)
+    draws = [
+        own[rng.integers(len(own), size=(_RESAMPLES, len(own)))].mean(1)
+        for own in by_setting.values()
+    ]
+    average = partial(np.average, axis=0, weights=weights)
+    low, high = np.quantile(average(draws), SHOWN_QUANTILES, axis=0)
+    mean = average([own.mean(axis=0) for own in by_setting.values()])
+    names = {"method": list(labels), "label": list(labels.values())}
+    frame = pd.DataFrame({**names, "mean_rank": mean, "low": low, "high": high})
+    return frame.sort_values(["mean_rank", "method"], ignore_index=True)
+
+
+def critical_difference(n_methods: int, n_data: int, level: float = TEST_LEVEL) -> float:
+    """Return Nemenyi's critical difference of mean ranks.
+
+    Parameters
+    ----------
+    n_methods : int
+        Methods compared.
+    n_data : int
+        Independent data sets that they are compared on.
+    level : float, default=0.05
+        Level of the test of all pairs together.
+
+    References
+    ----------
+    Demsar (2006). Statistical comparisons of classifiers over multiple data sets. JMLR 7.
+    """
+    from scipy.stats import studentized_range
+
+    quantile = studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2)
+    return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_data)))
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The difference of two methods in one setting, in the unit shown.
+
+    Parameters
+    ----------
+    sd : float
+        Standard deviation of a replication's difference.
+    n : int
+        Replications.
+    printed : float, optional
+        The printed difference.
+    """
+
+    sd: float
+    n: int
+    printed: float | None = None
+
+    @property
+    def visible(self) -> float:
+        """The smallest difference that so many replications show."""
+        return _visible_in_se(self.n) * self.sd / sqrt(self.n)
+
+    @property
+    def needed(self) -> float:
+        """Replications that would show the printed difference; infinite where there is none."""
+        if not self.printed:
+            return inf
+        in_sd = self.printed / self.sd if self.sd else inf
+        n = max(2, ceil((_visible_in_se(_MANY) / in_sd) ** 2))  # no more than it takes
+        while n < _MANY and in_sd * sqrt(n) < _visible_in_se(n):
+            n += 1
+        return float(n)
+
+
+def contrasts(cells: pd.DataFrame, direction: str) -> list[Contrast]:
+    """Return, for each setting of a table, how the printed best method compares with the next.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        The table's rows of the frame of cells.
+    direction : {"lowest", "highest", "none"}
+        Which printed number is the best one; without such there is nothing to compare.
+    """
+    if direction == "none":
+        return []
+    printed = cells[cells["printed_mean"].notna() & (cells["n"] > 1)]
+    places = printed.groupby(["variant", "setting", "metric"], sort=False)
+    found = (_best_against_next(own.to_dict("records"), direction) for _, own in places)
+    return [contrast for contrast in found if contrast is not None]
+
+
+def differences(cells: pd.DataFrame, metric: str) -> list[Contrast]:
+    """Return the contrasts of a metric that is itself a paired difference, such as a gain."""
+    own = cells[(cells["metric"] == metric) & (cells["n"] > 1)]
+    return list(_of_cells(own.to_dict("records")))
+
+
+def _of_cells(cells: list[Mapping[str, Any]]) -> Iterator[Contrast]:
+    for cell in cells:
+        yield Contrast(cell["sd"] / cell["scale"], int(cell["n"]))
+
+
+def _best_against_next(cells: list[Mapping[str, Any]], direction: str) -> Contrast | None:
+    import pandas as pd
+
+    ranked = sorted(cells, key=lambda c: c["printed_mean"], reverse=direction == "highest")
+    if len(ranked) < 2:
+        return None
+    one, two = (pd.Series(c["values"], index=c["replications"]) / c["scale"] for c in ranked[:2])
+    paired = (one - two).dropna()
+    if len(paired) < 2:
+        return None
+    printed = abs(ranked[0]["printed_mean"] - ranked[1]["printed_mean"])
+    return Contrast(float(paired.std()), len(paired), printed)
+
+
+@cache
+def _visible_in_se(n: int) -> float:
+    """Return the visible difference of so many replications in standard errors, 2.8 for many."""
+    from scipy.optimize import brentq
+    from scipy.stats import nct, t
+
+    critical = t.ppf(1 - TEST_LEVEL / 2, n - 1)
+    return float(
+        brentq(lambda shift: nct.sf(critical, n - 1, shift) - TEST_POWER, 0.0, 3 * critical)
+    )

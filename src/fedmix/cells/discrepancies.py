@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from fedmix.cells.effects import Effect, mean_effect
+from fedmix.cells.effects import mean_effect, weighted_effect
 from fedmix.cells.evidence import Evidence, Place
 from fedmix.cells.papers import Paper, read_register
 
@@ -121,10 +120,8 @@ def _measure(spec: Mapping[str, Any], evidence: Evidence) -> str:
         return ""
     # One difference a replication and setting: the settings' means are averaged, their errors too.
     effects = [mean_effect(b - a) for a, b in paired]
-    mean = float(np.mean([e.mean for e in effects]))
-    se = float(np.sqrt(np.sum([e.se**2 for e in effects]))) / len(effects)
-    old, new = (float(np.mean([pair[i].mean() for pair in paired])) for i in (0, 1))
-    difference = Effect(mean, se, min(e.n for e in effects))
+    difference = weighted_effect([1 / len(effects)] * len(effects), effects)
+    old, new = (fmean(pair[i].mean() for pair in paired) for i in (0, 1))
     settings = f" over {len(paired)} settings" if len(paired) > 1 else ""
     return f"{spec['label']}: {old:.3g} to {new:.3g}, change {difference}{settings}"
 

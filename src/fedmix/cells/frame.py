@@ -7,40 +7,41 @@ shows it; a metric that no item shows has a row with an empty item.
     Which table or figure, and where in it.
 ``study, variant, setting, setting_<name>``
     Where it was measured. ``role`` is what the variant stands for
-    (:mod:`fedmix.cells.roles`).
+    (:data:`fedmix.cells.verdicts.ROLES`).
 ``method, label, method_<name>``
     The method, its name in print, its parameters.
 ``metric, mean, sd, se, median, q1, q3, n, failed, replications, values``
     In our unit, over finished replications; ``failed`` counts the others.
 ``best``
     ``"best"`` or ``"tied"`` where the method is among the best of the item's at its place
-    (:mod:`fedmix.cells.best`).
+    (:func:`standings`).
 ``unit, scale, digits``
     How the item shows it: number shown x scale = ours.
 ``printed_mean, printed_sd, printed_text, printed_replications, printed_file, printed_line``
     What is printed there, in the unit shown; ``printed_text`` with the digits of the print.
-``difference, low, high, difference_in_sd, difference_in_se, verdict, is_stand_in``
+``difference, difference_in_sd, difference_in_se, low, high, verdict, is_stand_in``
     Ours less theirs in the unit shown with its 90 % interval, and the verdict; empty where nothing
     is printed or the item shows another metric than the print.
 ``sd_ratio, sd_ratio_low, sd_ratio_high, needed``
     Our spread over the printed one with its interval, and the replications that would decide.
+
+The cells of single settings (:func:`make_cells`) have no verdicts yet: a verdict may depend on
+settings of another study. :func:`complete` and :func:`judged_cells` return the frame with them.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.best import standings
-from fedmix.cells.derived import metric_of
+from fedmix.cells.effects import YES, paired_effect
 from fedmix.cells.items import Item
-from fedmix.cells.measured import PLACE, Measured, measure
+from fedmix.cells.measured import PLACE, RUN_METRICS, SECONDS, Measured, measure
 from fedmix.cells.printed import PrintedNumber, PrintedTable, check_coverage
-from fedmix.cells.summary import RUN_METRICS, SECONDS, summarise
-from fedmix.cells.verdicts import NOT_JUDGED, NOT_RUN, STAND_IN, compare
+from fedmix.cells.summary import metric_of, summarise
+from fedmix.cells.verdicts import JUDGEMENT, judge
 from fedmix.conditions import has_values, rows_with
 from fedmix.storage import concatenate
 
@@ -49,22 +50,24 @@ if TYPE_CHECKING:
 
     from fedmix.cells.measured import Metric
 
+HIGHEST, LOWEST = "highest", "lowest"
+BEST, TIED = "best", "tied"
+
 _FIRST = ["paper", "item", "row", "column", *PLACE]
-_REST = [
+_NUMBERS = [
     *("metric", "unit", "mean", "sd", "se", "median", "q1", "q3", "n", "failed"),
     *("replications", "values", "scale", "digits", "printed_mean", "printed_sd", "printed_text"),
-    *("printed_replications", "printed_file", "printed_line", "difference", "difference_in_sd"),
-    *("difference_in_se", "low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed"),
-    *("verdict", "is_stand_in", "role", "best"),
+    *("printed_replications", "printed_file", "printed_line"),
 ]
-_TEXTS = ["item", "row", "column", "unit", "printed_text", "printed_file", "verdict"]
-_TEXTS += ["role", "best"]
-_WHOLE = ["n", "failed", "digits", "printed_replications", "printed_line"]
-_NUMBERS = [
-    *("mean", "sd", "se", "median", "q1", "q3", "scale", "printed_mean", "printed_sd"),
-    *("difference", "difference_in_sd", "difference_in_se", "low", "high"),
-    *("sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed"),
-]
+_JUDGED = [*JUDGEMENT, "is_stand_in", "role", "best"]
+_UNJUDGED = ["is_stand_in", "judged", "draws", "role", "best"]
+_TEXTS = [*_FIRST, "method", "label", "metric", "unit", "printed_text", "printed_file"]
+_TEXTS += ["role", "best", "verdict", "draws"]
+_FLAGS = ["is_stand_in", "judged"]
+_COUNTS = {
+    **dict.fromkeys(("n", "failed"), "int64"),
+    **dict.fromkeys(("digits", "printed_replications", "printed_line"), "Int64"),
+}
 
 
 def make_cells(
@@ -76,7 +79,10 @@ def make_cells(
     labels: Mapping[str, str],
     roles: Mapping[str, str],
 ) -> pd.DataFrame:
-    """Return the cells of the settings of one study.
+    """Return the cells of the settings of one study, not judged yet.
+
+    In place of the columns of a verdict they have ``judged`` and ``draws``, see
+    :func:`fedmix.cells.verdicts.judge`.
 
     Parameters
     ----------
@@ -91,7 +97,7 @@ def make_cells(
     labels : mapping of str to str
         Method -> its name in tables.
     roles : mapping of str to str
-        Variant -> what it stands for, of :data:`fedmix.cells.roles.ROLES`.
+        Variant -> what it stands for, of :data:`fedmix.cells.verdicts.ROLES`.
 
     Raises
     ------
@@ -123,17 +129,27 @@ def cells_of(
 
 
 def read_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """Read the cells of some settings, or of all of them, as one frame."""
-    return _typed(concatenate(paths).to_dict("records"))
+    """Read frames of cells, either of settings or of judged ones, as one frame."""
+    frame = concatenate(paths)
+    last = _JUDGED if "verdict" in frame else _UNJUDGED
+    return _typed(frame.to_dict("records"), last)
+
+
+def judged_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
+    """Read the cells of some settings and judge them: what a table, a figure, or explain shows.
+
+    Verdicts are those of :func:`complete` where the cells of other partition draws are among them.
+    """
+    return _ordered(judge(read_cells(paths)), _JUDGED)
 
 
 def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) -> pd.DataFrame:
-    """Add the printed numbers that nothing of ours was held against, as ``"not run"``.
+    """Add the printed numbers that nothing of ours was held against, and judge all cells.
 
     Parameters
     ----------
     frame : DataFrame
-        Cells of all settings.
+        Cells of all settings, of :func:`make_cells`.
     items : iterable of Item
         All items; those that are judged and have printed numbers are completed, once in every
         variant that the item was run in, or with an empty variant.
@@ -168,7 +184,7 @@ def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) 
                 if (number.file, number.line) not in done
             ]
     parts = [frame, _typed(missing)] if missing else [frame]
-    return _ordered(pd.concat(parts, ignore_index=True))
+    return _ordered(judge(pd.concat(parts, ignore_index=True)), _JUDGED)
 
 
 def _cells_of_setting(
@@ -189,10 +205,9 @@ def _cells_of_setting(
                 place = _place(item, {**identity, **names, "metric": name})
                 numbers = _numbers(measured, method, name, metrics[name].get(method))
                 if place and (numbers["n"] or numbers["failed"]):
-                    partner = table.number(names)
-                    compared = _compared(item, partner, numbers, is_stand_in)
+                    partner = _partner(item, table.number(names), is_stand_in)
                     standing = {"best": best[name].get(method, "")}
-                    yield {**identity, **place, **numbers, **compared, **standing}
+                    yield {**identity, **place, **numbers, **partner, **standing}
                     shown.add((method, name))
     for method, identity in measured.methods.items():
         own = [metric for m, metric in measured.values if m == method]
@@ -201,6 +216,38 @@ def _cells_of_setting(
                 unit = {"unit": SECONDS if name == SECONDS else ""}
                 values = measured.values.get((method, name))
                 yield {**identity, **_numbers(measured, method, name, values), **unit}
+
+
+def standings(scores: Metric, direction: str) -> dict[str, str]:
+    """Return which methods are best by a metric in one setting.
+
+    Methods that saw the same data are compared replication by replication.
+
+    Parameters
+    ----------
+    scores : mapping of str to Series
+        Method -> values of its finished replications, indexed by replication.
+    direction : str
+        ``"highest"`` or ``"lowest"`` is best; with anything else nothing is.
+
+    Returns
+    -------
+    dict of str to str
+        ``"best"`` for the method with the best mean, ``"tied"`` for those that the paired test
+        cannot tell from it. Nothing where fewer than two methods have a value.
+    """
+    finished = {method: values for method, values in scores.items() if len(values)}
+    if direction not in (HIGHEST, LOWEST) or len(finished) < 2:
+        return {}
+    sign = 1.0 if direction == LOWEST else -1.0
+    losses = {method: sign * values for method, values in finished.items()}
+    winner = min(losses, key=lambda method: losses[method].mean())
+    found = {winner: BEST}
+    for method, values in losses.items():
+        behind = paired_effect(values, losses[winner])
+        if method != winner and behind and behind.above() != YES:
+            found[method] = TIED
+    return found
 
 
 def _shown(item: Item, metric: str, scores: Metric) -> Metric:
@@ -240,28 +287,10 @@ def _numbers(
     }
 
 
-def _compared(
-    item: Item, partner: PrintedNumber | None, numbers: Mapping[str, Any], is_stand_in: bool
-) -> dict[str, Any]:
-    """Return the printed partner's columns and how far ours is from it."""
-    if partner is None:
+def _partner(item: Item, number: PrintedNumber | None, is_stand_in: bool = False) -> dict[str, Any]:
+    """Return a cell's published value, and what a verdict on it depends on."""
+    if number is None:
         return {}
-    found = compare(
-        [value / item.scale for value in numbers["values"]],
-        partner.mean,
-        partner.sd,
-        partner.replications,
-        item.digits or 0,
-    )
-    verdict = found.verdict
-    if numbers["n"]:
-        timed = numbers["metric"] == SECONDS
-        verdict = STAND_IN if is_stand_in else NOT_JUDGED if timed else verdict
-    judged = {"verdict": verdict if item.judged else "", "is_stand_in": is_stand_in}
-    return _printed(partner) | asdict(found) | judged
-
-
-def _printed(number: PrintedNumber) -> dict[str, Any]:
     return {
         "printed_mean": number.mean,
         "printed_sd": number.sd,
@@ -269,6 +298,9 @@ def _printed(number: PrintedNumber) -> dict[str, Any]:
         "printed_replications": number.replications,
         "printed_file": number.file,
         "printed_line": number.line,
+        "is_stand_in": is_stand_in,
+        "judged": item.judged,
+        "draws": item.draws,
     }
 
 
@@ -282,30 +314,31 @@ def _not_run(item: Item, number: PrintedNumber) -> dict[str, Any]:
         "study": item.study,
         "label": str(number.names.get("method", "")),
         "metric": metric,
-        **_printed(number),
-        "verdict": NOT_RUN,
+        **_partner(item, number),
     }
 
 
-def _typed(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def _typed(rows: list[dict[str, Any]], last: list[str] = _UNJUDGED) -> pd.DataFrame:
     """Return rows as a frame with all columns, in order and of their types."""
     import pandas as pd
 
-    frame = _ordered(pd.DataFrame(rows))
-    texts = [*PLACE, "paper", "method", "label", "metric", *_TEXTS]
+    frame = _ordered(pd.DataFrame(rows), last)
+    texts, flags = ([c for c in names if c in frame] for names in (_TEXTS, _FLAGS))
     frame[texts] = frame[texts].astype(object).fillna("").astype(str)
+    frame[flags] = frame[flags].eq(True)
     frame["scale"] = frame["scale"].fillna(1.0)
     for name in ("failed", "n"):
         frame[name] = frame[name].fillna(0)
     for name in ("replications", "values"):
         frame[name] = [list(own) if hasattr(own, "__len__") else [] for own in frame[name]]
-    frame["is_stand_in"] = frame["is_stand_in"].eq(True)
-    kinds = dict.fromkeys(_WHOLE, "Int64") | dict.fromkeys(_NUMBERS, "float64")
-    return frame.astype(kinds | {"n": "int64", "failed": "int64"})
+    named = {*texts, *flags, *_COUNTS, "replications", "values"}
+    floats = [name for name in (*_NUMBERS, *last) if name not in named]
+    return frame.astype(dict.fromkeys(floats, "float64") | _COUNTS)
 
 
-def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
+def _ordered(frame: pd.DataFrame, last: list[str]) -> pd.DataFrame:
     """Return the frame's columns in their order, missing ones added, others left out."""
     settings = sorted(c for c in frame if c.startswith("setting_"))
     parameters = sorted(c for c in frame if c.startswith("method_"))
-    return frame.reindex(columns=[*_FIRST, *settings, "method", "label", *parameters, *_REST])
+    names = [*_FIRST, *settings, "method", "label", *parameters, *_NUMBERS, *last]
+    return frame.reindex(columns=names)

@@ -31,7 +31,7 @@ class Item:
     metric : str, mapping or list of these
         What it shows: a metric, or one by method with a ``default``; ``seconds``, ``rounds``,
         ``floats_up`` and ``floats_down`` are metrics, and so are those of
-        :mod:`fedmix.cells.derived`.
+        :mod:`fedmix.cells.summary`.
     methods : sequence of str
         The methods that it shows; all by default.
     row, column : str

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.summary import final_values
 from fedmix.errors import DataError
 
 if TYPE_CHECKING:
@@ -15,6 +14,9 @@ if TYPE_CHECKING:
     Metric = Mapping[str, pd.Series]  # by method, of values indexed by replication
 
 PLACE = ["study", "variant", "setting"]
+SECONDS = "seconds"
+# What every run has, whatever its experiment measures.
+RUN_METRICS = ("rounds", "floats_up", "floats_down")
 
 
 @dataclass
@@ -79,6 +81,38 @@ def measure(
         failed={method: len(own) - int(finished.get(method, 0)) for method, own in runs.items()},
         trajectories=results[results["round"].notna()],
     )
+
+
+def final_values(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Return one row a finished replication and metric: ``method, metric, replication, value``.
+
+    Parameters
+    ----------
+    results, timings : DataFrame
+        Of one setting. Rounds and floats sent become metrics, and so do the steady seconds.
+    """
+    import pandas as pd
+
+    ok = results[results["status"] == "ok"]
+    columns = ["method", "metric", "replication", "value"]
+    runs = ok.drop_duplicates(["method", "replication"])
+    parts = [ok.loc[ok["round"].isna(), columns]]
+    parts += [runs.assign(metric=name, value=runs[name].astype(float)) for name in RUN_METRICS]
+    if len(timings):
+        timed = steady(timings[timings["status"] == "ok"])
+        parts.append(timed.assign(metric=SECONDS, value=timed[SECONDS]))
+    return pd.concat([part[columns] for part in parts], ignore_index=True)
+
+
+def steady(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return timings without the first replication of every process, which loads compiled code.
+
+    A method that ran no other replication in its setting keeps them.
+    """
+    warm = timings["warm"].astype(bool)
+    keys = [*PLACE, "method"]
+    has_warm = warm.groupby([timings[key] for key in keys]).transform("any")
+    return timings[warm | ~has_warm]
 
 
 def _identities(results: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:

@@ -22,6 +22,7 @@ from pydantic import (
     create_model,
 )
 
+from fedmix.cells.effects import Replications
 from fedmix.errors import ConfigurationError, nearest_names
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 
     Predicate = Callable[..., Iterator["Check"]]
 
-_MODULES = ("comparisons", "trends", "trajectories", "rates")
+_MODULES = ("comparisons", "trends")
 _REGISTRY: dict[str, Predicate] = {}
+_SOME = 2  # "in various data sets" is said of this many, or more
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,39 @@ def methods_at(evidence: Evidence, place: Place, chosen: str | list[str]) -> lis
     if chosen == "all":
         return present
     return [m for m in ([chosen] if isinstance(chosen, str) else chosen) if m in present]
+
+
+def rounds_until(
+    evidence: Evidence, place: Place, method: str, metric: str, level: float
+) -> Replications | None:
+    """Return the first round at or below ``level`` times the last score; None without trajectories.
+
+    A trajectory that ends early stays at its last score.
+    """
+    filled = evidence.path(place, method, metric).ffill(axis=1)
+    if filled.empty:
+        return None
+    last = filled.iloc[:, -1]
+    return Replications(filled.le(level * last, axis=0).idxmax(axis=1).astype(float))
+
+
+def places_of(
+    claim: Mapping[str, Any], evidence: Evidence, where: Mapping[str, Any] | None = None
+) -> list[Place]:
+    """Return the places of a claim's study that have the given values."""
+    return evidence.places(claim["study"], where) if "study" in claim else []
+
+
+def ask(claim: Mapping[str, Any], evidence: Evidence, places: list[Place]) -> list[Check]:
+    """Return what a claim's predicate finds at the places of one variant."""
+    if not places:
+        return []
+    return list(get(claim["predicate"])(evidence, places, **claim.get("parameters", {})))
+
+
+def needed(claim: Mapping[str, Any], n: int) -> int:
+    """Return in how many of so many settings a claim says that it holds."""
+    return {"all": n, "most": n // 2 + 1, "several": min(n, _SOME)}[claim.get("extent", "all")]
 
 
 def _load() -> None:

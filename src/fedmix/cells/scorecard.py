@@ -1,4 +1,4 @@
-"""How many printed numbers and claims have which verdict, and the audit in small tables.
+"""The audit in small tables: counts of verdicts, and the methods' order beside the printed one.
 
 A table's count is that of one variant, the authors' where it was run and else the text's; never of
 the best variant number by number. An agreement where other variants ran, and none is shown to
@@ -7,99 +7,23 @@ differ, tells nothing of any of them, and is counted apart.
 
 from __future__ import annotations
 
-from math import nan
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS
-from fedmix.cells.roles import headline
+from fedmix.cells.items import Item
 from fedmix.cells.verdicts import (
-    AGREEING,
-    AGREES,
-    DIFFERS,
+    COUNTED,
     NOT_JUDGED,
     NOT_RUN,
+    NUMBER,
     STAND_IN,
-    UNDECIDED,
-    VERDICTS,
+    judge_numbers,
+    printed_cells,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# What names a printed number of an item, whatever a variant calls its row and column.
-NUMBER = ["paper", "item", "printed_file", "printed_line"]
-#: An agreement that tells no variant from another.
-NONE_DIFFERS = "agrees but tells nothing"
-#: What a printed number counts as, in a reader's order.
-COUNTED = tuple(
-    name
-    for verdict in VERDICTS
-    for name in ((verdict, NONE_DIFFERS) if verdict == AGREES else (verdict,))
-)
-
-
-def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that have a verdict: a printed number and a variant each."""
-    return cells[cells["verdict"] != ""]
-
-
-def headline_roles(cells: pd.DataFrame) -> dict[str, str]:
-    """Return, for every item, the role of the variant that answers for it."""
-    judged = printed_cells(cells)
-    return {item: headline(roles) for item, roles in judged.groupby("item", sort=False)["role"]}
-
-
-def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return one row a printed number: what the headline's variant makes of it, and all others.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        Of :func:`fedmix.cells.frame.complete`.
-
-    Returns
-    -------
-    DataFrame
-        :data:`NUMBER`, ``row, column, variant, role`` and ``verdict`` of the headline's variant;
-        ``agree`` and ``differ`` (lists of all variants, diagnostic ones included); ``power``, the
-        share that differs among the variants that are decided, missing where fewer than two are;
-        ``counted``, of :data:`COUNTED`; and ``note``, a sentence such as ``"differs as_written,
-        agrees as_coded"`` where variants fall out differently.
-    """
-    import pandas as pd
-
-    roles = headline_roles(cells)
-    columns = [*NUMBER, "row", "column", "variant", "role", "verdict"]
-    rows = [
-        dict(zip(NUMBER, key, strict=True)) | _judge(own.to_dict("records"), roles[key[1]])
-        for key, own in printed_cells(cells)[columns].groupby(NUMBER, sort=False)
-    ]
-    names = ["verdict", "counted", "power", "agree", "differ", "note"]
-    return pd.DataFrame(rows, columns=[*NUMBER, "row", "column", "variant", "role", *names])
-
-
-def _judge(variants: list[dict[str, Any]], role: str) -> dict[str, Any]:
-    answering = [v for v in variants if role and v["role"] == role]
-    place = answering[0] if answering else variants[0]
-    verdict = place["verdict"] if answering else NOT_RUN
-    agree = [v["variant"] for v in variants if v["verdict"] in AGREEING]
-    differ = [v["variant"] for v in variants if v["verdict"] == DIFFERS]
-    decided = len(agree) + len(differ)
-    power = len(differ) / decided if decided > 1 else nan
-    tried = decided + sum(v["verdict"] == UNDECIDED for v in variants)
-    says_nothing = verdict in AGREEING and tried > 1 and not differ
-    return {
-        "row": place["row"],
-        "column": place["column"],
-        "variant": place["variant"] if answering else "",
-        "role": role,
-        "verdict": verdict,
-        "counted": NONE_DIFFERS if says_nothing else verdict,
-        "power": power,
-        "agree": agree,
-        "differ": differ,
-        "note": f"differs {', '.join(differ)}, agrees {', '.join(agree)}" * bool(agree and differ),
-    }
 
 
 def score_tables(cells: pd.DataFrame) -> pd.DataFrame:
@@ -205,3 +129,52 @@ def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
     columns += ["difference", "difference_in_sd", "difference_in_se"]
     columns += ["low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed", "verdict"]
     return judged.assign(**shown).merge(power, on=NUMBER)[[*columns, "power"]]
+
+
+def rank_agreement(cells: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
+    """Compare the order of the methods with the printed one, setting by setting.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Of :func:`fedmix.cells.frame.complete`.
+    items : mapping of str to Item
+        They say whether the lowest or the highest is best.
+
+    Returns
+    -------
+    DataFrame
+        ``paper, item, variant, setting, n_methods, kendall_tau, best_printed, best_ours,
+        same_best``; the best ones are empty where no order of merit is meant (seconds). Stand-ins
+        and settings with fewer than two methods of ours are left out; tau is missing where one
+        side has ties only.
+    """
+    import pandas as pd
+
+    done = cells[(cells["n"] > 0) & ~cells["verdict"].isin(["", STAND_IN])]
+    keys = ["paper", "item", "variant", "setting"]
+    rows = [
+        dict(zip(keys, key, strict=True)) | _agreement(group, items[key[1]].printed["best"])
+        for key, group in done.groupby(keys, sort=False)
+        if len(group) > 1
+    ]
+    names = ["n_methods", "kendall_tau", "best_printed", "best_ours", "same_best"]
+    return pd.DataFrame(rows, columns=[*keys, *names])
+
+
+def _agreement(group: pd.DataFrame, best: str) -> dict[str, Any]:
+    from scipy.stats import kendalltau
+
+    tau = kendalltau(group["printed_mean"], group["mean"]).statistic
+    row = {"n_methods": len(group), "kendall_tau": float(tau)}
+    if best == "none":
+        return row | {"best_printed": "", "best_ours": "", "same_best": None}
+    sign = 1.0 if best == "lowest" else -1.0
+    printed = sign * group["printed_mean"]
+    theirs = set(group.loc[printed == printed.min(), "label"])  # ties in print share it
+    ours = group.loc[(sign * group["mean"]).idxmin(), "label"]
+    return row | {
+        "best_printed": ", ".join(sorted(theirs)),
+        "best_ours": ours,
+        "same_best": ours in theirs,
+    }

@@ -1,13 +1,24 @@
-"""Predicates about how a score moves along a setting's value."""
+"""Predicates about how a score changes from setting to setting."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import log, sqrt
+from collections.abc import Iterator, Mapping
+from math import exp, log
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fedmix.cells.effects import Effect, Finding, all_of, bootstrap_effect
+from pydantic import Field
+
+from fedmix.cells.effects import (
+    Effect,
+    Finding,
+    Score,
+    all_of,
+    bootstrap_effect,
+    knee,
+    slope,
+)
+from fedmix.cells.effects import exponent as exponent_of
 from fedmix.cells.predicates import (
     Check,
     Column,
@@ -18,14 +29,16 @@ from fedmix.cells.predicates import (
     check,
     methods_at,
     predicate,
+    rounds_until,
 )
-from fedmix.cells.slopes import slope
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from fedmix.cells.evidence import Evidence, Place
+
+Ratio = Annotated[float, Field(gt=0)]
 
 
 @predicate
@@ -35,10 +48,13 @@ def trend(
     metric: MetricName,
     method: MethodNames,
     along: Column,
-    direction: Literal["rising", "falling"],
+    direction: Literal["rising", "falling", "level"],
+    tolerance: Share = 0.0,
     per: Column | None = None,
 ) -> Iterator[Check]:
-    """Check that a score rises, or falls, along a setting's value (slope of the means).
+    """Check that a score rises, falls or stays level along a setting's value.
+
+    It is the slope of the means that rises or falls.
 
     Parameters
     ----------
@@ -50,38 +66,65 @@ def trend(
         Each method is checked for itself.
     along : str
         The setting's column on the x axis.
-    direction : {"rising", "falling"}
+    direction : {"rising", "falling", "level"}
         What is claimed.
+    tolerance : float
+        A level score changes by no more than this share of its mean, over all values.
     per : str, optional
         Another column of the setting; one trend for each of its values.
     """
     for place, label, name, xs, effects in _series(evidence, places, metric, method, along, per):
         steep = slope(xs, effects)
-        found = Finding.above(steep) if direction == "rising" else Finding.below(steep)
         detail = f"{metric} of {name}, slope in {along}: {steep}"
+        if direction == "level":
+            reach = max(xs) - min(xs)
+            bound = tolerance * abs(fmean(e.mean for e in effects)) / reach
+            found = Finding.within(steep, bound)
+            detail = f"{metric} of {name}, change over {along}: {steep.mean * reach:+.3g}"
+        else:
+            found = Finding.above(steep) if direction == "rising" else Finding.below(steep)
         yield check(place, f"{label}{name}", found, detail)
 
 
 @predicate
-def flat(
+def scales(
     evidence: Evidence,
     places: list[Place],
     metric: MetricName,
     method: MethodNames,
     along: Column,
-    tolerance: Share,
+    exponent: float,
+    tolerance: Share = 0.1,
+    at_most: bool = False,
+    above_zero: bool = False,
     per: Column | None = None,
 ) -> Iterator[Check]:
-    """Check that a score's change over a setting's values is within a share of its mean.
+    """Check that a score goes as a power of a setting's value: the slope of the log of its means.
 
-    Parameters are those of :func:`trend`; ``tolerance`` is the share.
+    Parameters
+    ----------
+    evidence, places, metric, method, along, per
+        As of :func:`trend`.
+    exponent : float
+        The power that theory has.
+    tolerance : float
+        By how much the slope may differ; a tenth by default, because logarithms that a rate leaves
+        out bend it by about as much.
+    at_most : bool
+        Whether theory bounds the power from above: an error may fall faster, or grow more slowly.
+    above_zero : bool
+        Whether it is what adds, in squares, to the mean score where the setting's value is 0.
     """
     for place, label, name, xs, effects in _series(evidence, places, metric, method, along, per):
-        steep = slope(xs, effects)
-        reach = max(xs) - min(xs)
-        bound = tolerance * abs(fmean(e.mean for e in effects)) / reach
-        detail = f"{metric} of {name}, change over {along}: {steep.mean * reach:+.3g}"
-        yield check(place, f"{label}{name}", Finding.within(steep, bound), detail)
+        if above_zero and xs[0] != 0:
+            continue
+        found = exponent_of(xs, effects, effects[0] if above_zero else None)
+        if found is not None:
+            off = found - exponent
+            finding = Finding.below(off, tolerance) if at_most else Finding.within(off, tolerance)
+            bound = "at most " if at_most else ""
+            detail = f"slope {found.with_interval()}, predicted {bound}{exponent:g}"
+            yield check(place, f"{label}{name}", finding, detail)
 
 
 @predicate
@@ -99,26 +142,22 @@ def grows_less(
 
     Parameters are those of :func:`trend`; the growth may be up to ``factor`` times the other's.
     """
-    import numpy as np
-
-    for label, group in groups_by(places, along, per):
+    for label, group in _groups(places, along, per):
         growth = _log_growth(evidence, group, method, metric, along)
         findings, details = [], []
-        for name in methods_of(evidence, group, than):
+        for name in _methods(evidence, group, than):
             other = _log_growth(evidence, group, name, metric, along)
             if name == method or growth is None or other is None:
                 continue
-            se = sqrt(growth.se**2 + other.se**2)
-            difference = Effect(growth.mean - other.mean, se, min(growth.n, other.n))
-            findings.append(Finding.below(difference, log(factor)))
-            details.append(f"{np.exp(other.mean):.3g} for {name}")
+            findings.append(Finding.below(growth - other, log(factor)))
+            details.append(f"{exp(other.mean):.3g} for {name}")
         if findings:
-            detail = f"growth {np.exp(growth.mean):.3g}, against {'; '.join(details)}"
+            detail = f"growth {exp(growth.mean):.3g}, against {'; '.join(details)}"
             yield check(group[0], f"{label}{method}", all_of(findings), detail)
 
 
 @predicate
-def lower_at(
+def changes(
     evidence: Evidence,
     places: list[Place],
     metric: MetricName,
@@ -126,69 +165,102 @@ def lower_at(
     column: Column,
     at: Any,
     than: Any,
+    direction: Literal["lower", "higher", "same"],
+    tolerance: Share = 0.0,
     per: Column | None = None,
     relative_to: MethodName | None = None,
+    rounds_to: Share | None = None,
 ) -> Iterator[Check]:
-    """Check that a score is lower at one value of a setting than at another (unpaired).
+    """Check that a score is lower, higher or the same at one value of a setting than at another.
 
-    With ``relative_to`` it is the logarithm of the score over that method's: settings of different
-    difficulty can then be compared, and a few runs that failed do not decide alone.
+    The two settings have different data (unpaired).
+
+    Parameters
+    ----------
+    evidence, places, metric, per
+        As of :func:`trend`.
+    method : str
+        The method that it is claimed of.
+    column, at, than
+        The setting's column and its two values.
+    direction : {"lower", "higher", "same"}
+        What is claimed of the score ``at`` the first value.
+    tolerance : float
+        The same scores differ by no more than this.
+    relative_to : str, optional
+        Compare the logarithm of the score over that method's: settings of different difficulty can
+        then be compared, and a few runs that failed do not decide alone.
+    rounds_to : float, optional
+        Compare the rounds until the score is this many times its final value, in its place.
     """
-    for label, group in groups_by(places, column, per):
-        effect = _between(evidence, group, metric, method, column, (at, than), relative_to)
-        if effect:
-            said = f"{metric} of {method}"
-            if relative_to:
-                said = f"log of {said} over that of {relative_to}"
-            detail = f"{said} at {column} {at} minus at {than}: {effect}"
-            yield check(group[0], label or method, Finding.below(effect), detail)
+    for label, group in _groups(places, column, per):
+        ends = [
+            _at(evidence, group, {column: value}, metric, method, relative_to, rounds_to)
+            for value in (at, than)
+        ]
+        effect = ends[0].apart_from(ends[1]) if ends[0] and ends[1] else None
+        if effect is None:
+            continue
+        said, where = f"{metric} of {method} at {column} {at}", label or method
+        if relative_to:
+            said = f"log of {metric} of {method} over that of {relative_to} at {column} {at}"
+        elif rounds_to is not None:
+            said, where = f"rounds of {method} at {at}", f"{at} against {than}"
+        found = {
+            "lower": Finding.below(effect),
+            "higher": Finding.above(effect),
+            "same": Finding.within(effect, tolerance),
+        }
+        yield check(group[0], where, found[direction], f"{said} minus at {than}: {effect}")
 
 
 @predicate
-def same_at(
+def knee_moves(
     evidence: Evidence,
     places: list[Place],
     metric: MetricName,
     method: MethodName,
+    along: Column,
     column: Column,
     at: Any,
     than: Any,
-    tolerance: Share,
-    per: Column | None = None,
+    ratio: Ratio,
+    factor: Ratio = 1.5,
 ) -> Iterator[Check]:
-    """Check that a score differs by at most ``tolerance`` between two values of a setting."""
-    for label, group in groups_by(places, column, per):
-        effect = _between(evidence, group, metric, method, column, (at, than))
-        if effect:
-            detail = f"{metric} of {method} at {column} {at} minus at {than}: {effect}"
-            yield check(group[0], label or method, Finding.within(effect, tolerance), detail)
+    """Check by what ratio the knee of a rising score moves between two values of a setting.
 
+    The knee is where the score has done half of its way along ``along``.
 
-@predicate
-def falls_then_levels(
-    evidence: Evidence,
-    places: list[Place],
-    metric: MetricName,
-    first: MethodName,
-    middle: MethodName,
-    last: MethodName,
-    tolerance: Share,
-) -> Iterator[Check]:
-    """Check that a score falls from the first method to the middle one, then stays level.
-
-    The methods are one method at three values of a parameter. ``tolerance`` is the share of the
-    middle mean that the rest of the way may differ by.
+    Parameters
+    ----------
+    evidence, places, metric, method
+        As of :func:`trend`.
+    along : str
+        The setting's column on the x axis.
+    column, at, than
+        The other column and its two values.
+    ratio : float
+        The knee at the first over that at the second, as theory has it.
+    factor : float
+        By how much the ratio may be off, up or down.
     """
-    for place in places:
-        start, turn, end = (evidence.score(place, n, metric) for n in (first, middle, last))
-        if not (start and turn and end):
-            continue
-        drop, rest = turn.minus(start), end.minus(turn)
-        if drop and rest:
-            bound = tolerance * abs(turn.effect.mean)
-            found = all_of([Finding.below(drop), Finding.within(rest, bound)])
-            detail = f"{first} to {middle}: {drop}; {middle} to {last}: {rest}"
-            yield check(place, place.setting, found, detail)
+    knees = []
+    for value in (at, than):
+        group = [place for place in places if place.has({column: value})]
+        xs, effects = _means(evidence, group, method, metric, along)
+        knees.append(knee(xs, effects) if len(xs) > 1 else None)
+    one, other = knees
+    if one is None or other is None:
+        return
+    moved = one - other
+    off = moved - log(ratio)
+    detail = (
+        f"knee at {along} {exp(one.mean):.3g} and {exp(other.mean):.3g}, ratio "
+        f"{exp(moved.mean):.3g}, predicted {ratio:.3g}"
+    )
+    yield check(
+        places[0], f"{column} {at} against {than}", Finding.within(off, log(factor)), detail
+    )
 
 
 @predicate
@@ -205,7 +277,7 @@ def moves_more(
 
     The error is a bootstrap's over replications, in which the two metrics stay together.
     """
-    for label, group in groups_by(places, along, per):
+    for label, group in _groups(places, along, per):
         found = [_both(evidence, place, method, metric, than_metric) for place in group]
         samples = [values for values in found if len(values)]
         if len(samples) > 1:
@@ -223,11 +295,70 @@ def _series(
     per: str | None,
 ) -> Iterator[tuple[Place, str, str, list[float], list[Effect]]]:
     """Yield each group's first place and label, each method, its x values and means."""
-    for label, group in groups_by(places, along, per):
-        for name in methods_of(evidence, group, method):
-            xs, effects = means_along(evidence, group, name, metric, along)
+    for label, group in _groups(places, along, per):
+        for name in _methods(evidence, group, method):
+            xs, effects = _means(evidence, group, name, metric, along)
             if len(xs) > 1:
                 yield group[0], label, name, xs, effects
+
+
+def _groups(places: list[Place], along: str, per: str | None) -> list[tuple[str, list[Place]]]:
+    """Split places by the column ``per``; places without ``along`` are left out."""
+    groups: dict[str, list[Place]] = {}
+    for place in places:
+        if along in place.values:
+            label = "" if per is None else f"{place.values.get(per, '?')}: "
+            groups.setdefault(label, []).append(place)
+    return list(groups.items())
+
+
+def _methods(evidence: Evidence, group: list[Place], chosen: str | list[str]) -> list[str]:
+    """Return the chosen methods that were run at any of some places."""
+    return list(dict.fromkeys(m for p in group for m in methods_at(evidence, p, chosen)))
+
+
+def _means(
+    evidence: Evidence, group: list[Place], method: str, metric: str, along: str
+) -> tuple[list[float], list[Effect]]:
+    """Return the values on the x axis, ascending, and the mean score at each."""
+    found = [
+        (float(place.values[along]), score.effect)
+        for place in group
+        if (score := evidence.score(place, method, metric))
+    ]
+    found.sort(key=lambda pair: pair[0])
+    return [x for x, _ in found], [effect for _, effect in found]
+
+
+def _log_growth(
+    evidence: Evidence, group: list[Place], method: str, metric: str, along: str
+) -> Effect | None:
+    """Return the logarithm of the last mean over the first one."""
+    _, effects = _means(evidence, group, method, metric, along)
+    return effects[-1].log_over(effects[0]) if len(effects) > 1 else None
+
+
+def _at(
+    evidence: Evidence,
+    group: list[Place],
+    where: Mapping[str, Any],
+    metric: str,
+    method: str,
+    relative_to: str | None,
+    rounds_to: float | None,
+) -> Score | None:
+    """Return what :func:`changes` compares at one value of a setting; None if it was not run."""
+    place = next((p for p in group if p.has(where)), None)
+    if place is None:
+        return None
+    if rounds_to is not None:
+        return rounds_until(evidence, place, method, metric, rounds_to)
+    score = evidence.score(place, method, metric)
+    if not (score and relative_to):
+        return score
+    reference = evidence.score(place, relative_to, metric)
+    ratio = score.over(reference) if reference else None
+    return ratio.log() if ratio else None
 
 
 def _both(
@@ -245,70 +376,3 @@ def _difference_of_spans(means: NDArray[np.float64]) -> NDArray[np.float64]:
     reach = means.max(axis=-2) - means.min(axis=-2)
     spans = reach / abs(means.mean(axis=-2))
     return spans[..., 0] - spans[..., 1]
-
-
-def groups_by(places: list[Place], along: str, per: str | None) -> list[tuple[str, list[Place]]]:
-    """Split places by the column ``per``; places without ``along`` are left out."""
-    groups: dict[str, list[Place]] = {}
-    for place in places:
-        if along in place.values:
-            label = "" if per is None else f"{place.values.get(per, '?')}: "
-            groups.setdefault(label, []).append(place)
-    return list(groups.items())
-
-
-def methods_of(evidence: Evidence, group: list[Place], chosen: str | list[str]) -> list[str]:
-    """Return the chosen methods that were run at any of some places."""
-    return list(dict.fromkeys(m for p in group for m in methods_at(evidence, p, chosen)))
-
-
-def means_along(
-    evidence: Evidence, group: list[Place], method: str, metric: str, along: str
-) -> tuple[list[float], list[Effect]]:
-    """Return the values on the x axis, ascending, and the mean score at each."""
-    found = [
-        (float(place.values[along]), score.effect)
-        for place in group
-        if (score := evidence.score(place, method, metric))
-    ]
-    found.sort(key=lambda pair: pair[0])
-    return [x for x, _ in found], [effect for _, effect in found]
-
-
-def _log_growth(
-    evidence: Evidence, group: list[Place], method: str, metric: str, along: str
-) -> Effect | None:
-    """Return log(last mean / first mean), its standard error by the delta method."""
-    xs, effects = means_along(evidence, group, method, metric, along)
-    if len(xs) < 2 or effects[0].mean <= 0 or effects[-1].mean <= 0:
-        return None
-    first, last = effects[0], effects[-1]
-    se = sqrt((first.se / first.mean) ** 2 + (last.se / last.mean) ** 2)
-    return Effect(log(last.mean / first.mean), se, min(first.n, last.n))
-
-
-def _between(
-    evidence: Evidence,
-    group: list[Place],
-    metric: str,
-    method: str,
-    column: str,
-    values: tuple[Any, Any],
-    relative_to: str | None = None,
-) -> Effect | None:
-    """Return the difference between two values of a setting; None if one was not run.
-
-    With ``relative_to`` it is that of the logarithms of the scores over that method's.
-    """
-    pair = []
-    for value in values:
-        found = [p for p in group if p.has({column: value})]
-        score = evidence.score(found[0], method, metric) if found else None
-        reference = evidence.score(found[0], relative_to, metric) if found and relative_to else None
-        if score and relative_to:
-            ratio = score.over(reference) if reference else None
-            score = ratio.log() if ratio else None
-        if score is None:
-            return None
-        pair.append(score)
-    return pair[0].apart_from(pair[1])

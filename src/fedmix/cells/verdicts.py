@@ -1,19 +1,45 @@
-"""The rule that holds our number against a printed one: agreement is equivalence.
+"""Everything that decides the verdict on a printed number.
 
-Absence of a proven difference is no agreement. The 90 % interval of the difference of the means
-(Welch's, of both sides' replications, the rounding in print, and what either side drew only once)
-decides whether ours agrees closely, agrees, differs or is undecided (:data:`RULES`). Where half the
-printed spread is less than a unit of the last digit, that unit takes its place.
+Agreement is equivalence: the absence of a proven difference is no agreement. The 90 % interval of
+the difference of the means decides whether ours agrees closely, agrees, differs or is undecided
+(:data:`RULES`). It is Welch's interval. It counts the replications of both sides, the rounding in
+print, and the partition draws that each side made only once. Where half the printed standard
+deviation is less than a unit of the last digit, that unit takes its place.
+
+A study may have several variants. The variant that answers for the paper is the authors', or the
+text's where the authors' was not run. It decides what a printed number counts as
+(:func:`judge_numbers`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import inf, nan, sqrt
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from math import inf, isnan, nan, sqrt
+from typing import TYPE_CHECKING, Any
 
-from numpy.typing import ArrayLike
-
+from fedmix.cells.measured import SECONDS
 from fedmix.cells.summary import summarise
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+# Confidence levels: of a difference from the published value; of an effect behind a claim, where
+# one false alarm among many comparisons would decide; of an estimate that is only shown.
+PRINT_CONFIDENCE, CLAIM_CONFIDENCE, SHOWN_CONFIDENCE = 0.90, 0.99, 0.95
+SHOWN_QUANTILES = 0.025, 0.975
+# Margins of equivalence with a printed mean, in printed standard deviations.
+NARROW, WIDE = 0.25, 0.5
+# The least gain that is worth an exchange.
+WORTHWHILE = 0.01
+# Level of the two-sided test behind a table's power, and how often it finds the difference.
+TEST_LEVEL, TEST_POWER = 0.05, 0.80
+# Level of the test that a claim depends on a choice, over all choices; and the share of protocols
+# in which a claim may fail without depending on any.
+CHOICE_LEVEL, RARELY = 0.01, 0.05
+# A claim that holds in this share of shuffles of the methods' names says nothing of a method.
+SAYS_NOTHING = 0.75
 
 AGREES_CLOSELY, AGREES = "agrees closely", "agrees"
 UNDECIDED, DIFFERS = "undecided", "differs"
@@ -31,11 +57,32 @@ RULES = {
 #: From what says most for the paper to what says least; a reader's order.
 VERDICTS = tuple(RULES)
 AGREEING = frozenset({AGREES_CLOSELY, AGREES})
-#: The verdicts of this module's rule.
-JUDGED = AGREEING | {UNDECIDED, DIFFERS}
-#: Margins of equivalence, in printed standard deviations.
-NARROW, WIDE = 0.25, 0.5
-_CONFIDENCE = 0.90
+#: An agreement that tells no variant from another.
+NONE_DIFFERS = "agrees but tells nothing"
+#: What a printed number counts as, in a reader's order.
+COUNTED = tuple(
+    name
+    for verdict in VERDICTS
+    for name in ((verdict, NONE_DIFFERS) if verdict == AGREES else (verdict,))
+)
+#: What names a printed number of an item, whatever a variant calls its row and column.
+NUMBER = ["paper", "item", "printed_file", "printed_line"]
+
+AUTHORS, WRITTEN, NEAREST, FAIR, DIAGNOSTIC = "authors", "written", "nearest", "fair", "diagnostic"
+#: What the role of a variant means, for the roles that one variant of a study can have.
+SOURCES = {
+    AUTHORS: "as the authors ran it: their program, or what is inferred of it",
+    WRITTEN: "what the text says",
+    NEAREST: "the protocol of the search that comes nearest to the print",
+    FAIR: "slips mended, and strong baselines",
+}
+#: Any number of variants can besides show what one switch does.
+ROLES = (*SOURCES, DIAGNOSTIC)
+
+#: No variance between partition draws, of no number of them.
+NO_DRAWS = (0.0, 2)
+# What a number is of that the study of other partition draws has as well.
+_DRAWN = ["setting_dataset", "method", "metric"]
 
 
 @dataclass(frozen=True)
@@ -44,10 +91,10 @@ class Comparison:
 
     Parameters
     ----------
-    difference, low, high : float
-        Ours minus theirs, and its 90 % interval.
-    difference_in_sd, difference_in_se : float
-        The difference in printed standard deviations, and in its own standard errors.
+    difference, difference_in_sd, difference_in_se : float
+        Ours minus theirs, also in printed standard deviations and in its own standard errors.
+    low, high : float
+        The 90 % interval of the difference.
     sd_ratio, sd_ratio_low, sd_ratio_high : float
         Our standard deviation over theirs, and its 90 % interval (as of normal samples).
     needed : float
@@ -58,15 +105,19 @@ class Comparison:
     """
 
     difference: float = nan
-    low: float = nan
-    high: float = nan
     difference_in_sd: float = nan
     difference_in_se: float = nan
+    low: float = nan
+    high: float = nan
     sd_ratio: float = nan
     sd_ratio_low: float = nan
     sd_ratio_high: float = nan
     needed: float = nan
     verdict: str = NOT_RUN
+
+
+#: The columns of a cell that :func:`judge` fills.
+JUDGEMENT = tuple(field.name for field in fields(Comparison))
 
 
 def compare(
@@ -75,7 +126,7 @@ def compare(
     printed_sd: float,
     printed_replications: int,
     digits: int,
-    draws: tuple[float, int] = (0.0, 2),
+    draws: tuple[float, int] = NO_DRAWS,
 ) -> Comparison:
     """Hold our replications against a printed mean, both in the printed unit.
 
@@ -88,8 +139,8 @@ def compare(
     digits : int
         Decimals in print: rounding adds a uniform error of variance ``10**(-2 digits) / 12``.
     draws : tuple of float and int
-        Variance between draws that each side made once for all its replications, none by default,
-        and of how many draws it is.
+        Variance between the partition draws of which each side made one for all its replications,
+        and the number of draws behind this variance. None by default.
 
     Returns
     -------
@@ -102,7 +153,7 @@ def compare(
     difference = ours["mean"] - printed_mean
     in_sd = difference / printed_sd if printed_sd else nan
     if n < 2:
-        return Comparison(difference, difference_in_sd=in_sd, verdict=UNDECIDED)
+        return Comparison(difference, in_sd, verdict=UNDECIDED)
     own = sd**2 / n
     theirs = printed_sd**2 / printed_replications
     rounding = 10.0 ** (-2 * digits) / 12
@@ -114,10 +165,10 @@ def compare(
     low, high = difference - half, difference + half
     return Comparison(
         difference,
-        low,
-        high,
         in_sd,
         difference / se,
+        low,
+        high,
         *_sd_ratio(sd, n, printed_sd, printed_replications),
         _needed(sd, theirs + rounding + between, abs(abs(difference) - wide)),
         _verdict(low, high, wide, wide * NARROW / WIDE),
@@ -141,7 +192,7 @@ def _degrees_of_freedom(*parts: tuple[float, float]) -> float:
 def _student(freedom: float) -> float:
     from scipy.special import ndtri, stdtrit
 
-    level = (1 + _CONFIDENCE) / 2
+    level = (1 + PRINT_CONFIDENCE) / 2
     return float(ndtri(level) if freedom == inf else stdtrit(freedom, level))
 
 
@@ -151,7 +202,7 @@ def _sd_ratio(sd: float, n: int, printed_sd: float, printed_n: int) -> tuple[flo
 
     if printed_sd == 0:
         return nan, nan, nan
-    level = (1 + _CONFIDENCE) / 2
+    level = (1 + PRINT_CONFIDENCE) / 2
     upper, lower = (fdtri(n - 1, printed_n - 1, p) for p in (level, 1 - level))
     ratio = sd / printed_sd
     return ratio, ratio / sqrt(upper), ratio / sqrt(lower)
@@ -161,3 +212,147 @@ def _needed(sd: float, printed_variance: float, room: float) -> float:
     """Return how many replications bring the interval to one side of the margin."""
     left = (room / _student(inf)) ** 2 - printed_variance
     return inf if left <= 0 else max(2.0, sd**2 / left)
+
+
+def judge(cells: pd.DataFrame) -> pd.DataFrame:
+    """Decide the verdict of every cell; nothing else does.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Cells beside their published values, see :func:`fedmix.cells.frame.make_cells`. ``judged``
+        is false where an item shows a published value of another metric. ``draws`` names the study
+        that repeats an item with other partition draws, one setting a draw. Where that study has
+        no cells, the verdict does not count the variance between draws.
+
+    Returns
+    -------
+    DataFrame
+        The cells with the columns :data:`JUDGEMENT` in place of ``judged`` and ``draws``.
+    """
+    import pandas as pd
+
+    repeating = set(cells["draws"]) & set(cells["study"])
+    variances = {study: _between_draws(cells[cells["study"] == study]) for study in repeating}
+    printed = cells[cells["printed_file"] != ""].astype({"digits": float})
+    found = [_judged(cell, variances) for cell in printed.to_dict("records")]
+    decided = pd.DataFrame(found, printed.index, JUDGEMENT).reindex(cells.index)
+    numbers = decided.drop(columns="verdict").astype(float)
+    verdicts = decided["verdict"].astype(object).fillna("").astype(str)
+    return cells.drop(columns=["judged", "draws"]).assign(**numbers, verdict=verdicts)
+
+
+def _judged(
+    cell: Mapping[str, Any], variances: Mapping[str, Mapping[tuple, tuple[float, int]]]
+) -> dict[str, Any]:
+    """Return how far a cell is from its published value, and the verdict."""
+    excused = STAND_IN if cell["is_stand_in"] else NOT_JUDGED if cell["metric"] == SECONDS else ""
+    drawn = variances.get(cell["draws"], {})
+    variance, n_draws = drawn.get(tuple(cell.get(name) for name in _DRAWN), NO_DRAWS)
+    scale, digits = cell["scale"], cell["digits"]
+    found = compare(
+        [value / scale for value in cell["values"]],
+        cell["printed_mean"],
+        cell["printed_sd"],
+        int(cell["printed_replications"]),
+        0 if isnan(digits) else int(digits),
+        NO_DRAWS if excused else (variance / scale**2, n_draws),
+    )
+    verdict = excused if excused and cell["n"] else found.verdict
+    return asdict(found) | {"verdict": verdict if cell["judged"] else ""}
+
+
+def _between_draws(cells: pd.DataFrame) -> dict[tuple, tuple[float, int]]:
+    """Return the variance between partition draws, and their number, by data, method and metric.
+
+    The variance is that of the draws' means, less the replications' share of it.
+    """
+    once = cells.drop_duplicates(["setting", *_DRAWN])
+    found = {}
+    for place, draws in once.groupby(_DRAWN):
+        if len(draws) > 1:
+            within = (draws["sd"] ** 2 / draws["n"]).mean()
+            found[place] = (max(draws["mean"].var() - within, 0.0), len(draws))
+    return found
+
+
+def headline(roles: Iterable[str]) -> str:
+    """Return the role that answers for a paper: the authors', else the text's.
+
+    Where neither was run, nothing answers: the empty string.
+    """
+    present = set(roles)
+    return next((role for role in (AUTHORS, WRITTEN) if role in present), "")
+
+
+def repeated(roles: Iterable[str]) -> Iterator[str]:
+    """Yield every role but :data:`DIAGNOSTIC` that occurs again."""
+    seen = set()
+    for role in roles:
+        if role in seen and role != DIAGNOSTIC:
+            yield role
+        seen.add(role)
+
+
+def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells that have a verdict: a printed number and a variant each."""
+    return cells[cells["verdict"] != ""]
+
+
+def headline_roles(cells: pd.DataFrame) -> dict[str, str]:
+    """Return, for every item, the role of the variant that answers for it."""
+    judged = printed_cells(cells)
+    return {item: headline(roles) for item, roles in judged.groupby("item", sort=False)["role"]}
+
+
+def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return one row a printed number: what the headline's variant makes of it, and all others.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Of :func:`fedmix.cells.frame.complete`.
+
+    Returns
+    -------
+    DataFrame
+        :data:`NUMBER`, ``row, column, variant, role`` and ``verdict`` of the headline's variant;
+        ``agree`` and ``differ`` (lists of all variants, diagnostic ones included); ``power``, the
+        share that differs among the variants that are decided, missing where fewer than two are;
+        ``counted``, of :data:`COUNTED`; and ``note``, a sentence such as ``"differs as_written,
+        agrees as_coded"`` where variants fall out differently.
+    """
+    import pandas as pd
+
+    roles = headline_roles(cells)
+    columns = [*NUMBER, "row", "column", "variant", "role", "verdict"]
+    rows = [
+        dict(zip(NUMBER, key, strict=True)) | _judge(own.to_dict("records"), roles[key[1]])
+        for key, own in printed_cells(cells)[columns].groupby(NUMBER, sort=False)
+    ]
+    names = ["verdict", "counted", "power", "agree", "differ", "note"]
+    return pd.DataFrame(rows, columns=[*NUMBER, "row", "column", "variant", "role", *names])
+
+
+def _judge(variants: list[dict[str, Any]], role: str) -> dict[str, Any]:
+    answering = [v for v in variants if role and v["role"] == role]
+    place = answering[0] if answering else variants[0]
+    verdict = place["verdict"] if answering else NOT_RUN
+    agree = [v["variant"] for v in variants if v["verdict"] in AGREEING]
+    differ = [v["variant"] for v in variants if v["verdict"] == DIFFERS]
+    decided = len(agree) + len(differ)
+    power = len(differ) / decided if decided > 1 else nan
+    tried = decided + sum(v["verdict"] == UNDECIDED for v in variants)
+    says_nothing = verdict in AGREEING and tried > 1 and not differ
+    return {
+        "row": place["row"],
+        "column": place["column"],
+        "variant": place["variant"] if answering else "",
+        "role": role,
+        "verdict": verdict,
+        "counted": NONE_DIFFERS if says_nothing else verdict,
+        "power": power,
+        "agree": agree,
+        "differ": differ,
+        "note": f"differs {', '.join(differ)}, agrees {', '.join(agree)}" * bool(agree and differ),
+    }

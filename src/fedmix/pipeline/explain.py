@@ -51,7 +51,7 @@ def find_cells(frame: pd.DataFrame, item: str, row: str, column: str) -> list[Ce
     Parameters
     ----------
     frame : DataFrame
-        Of :func:`fedmix.cells.frame.read_cells`.
+        Of :func:`fedmix.cells.frame.judged_cells`.
     item, row, column : str
         As the table shows them.
 
@@ -87,7 +87,7 @@ class Explainer:
         self.discrepancies = read_discrepancies(request.papers)
 
     def cells_of(self, item: str) -> list[Path]:
-        """Return the finished files of cells that an item shows.
+        """Return the finished files of the cells that an item and its verdicts are made of.
 
         Raises
         ------
@@ -98,18 +98,16 @@ class Explainer:
             raise ConfigurationError(
                 f"There is no item {item!r}. {nearest_names(item, self.request.items)}"
             )
-        shown = self.request.items[item]
-        folders = [setting.folder for setting in self.request.settings_of(shown)]
-        paths = [
-            self.workdir / "results" / shown.study / folder / "cells.parquet" for folder in folders
-        ]
-        found = [path for path in paths if path.is_file()]
-        if not found:
+        found = [path for path in self._cells_behind(item) if path.is_file()]
+        if not any(path.parts[-3] == self.request.items[item].study for path in found):
             raise ConfigurationError(
                 f"Nothing of {item} has been run here; `snakemake --cores 2 {item} "
                 f"{_preset(self.request)}` runs it."
             )
         return found
+
+    def _cells_behind(self, item: str) -> list[Path]:
+        return [self.workdir / path for path in self.request.cells_behind(self.request.items[item])]
 
     def lines(self, cell: Cell) -> list[str]:
         """Return where a cell's number comes from, stage by stage, as lines of text."""
@@ -142,10 +140,17 @@ class Explainer:
             Section("Method", tuple(_method(method))),
             Section("Seeds", tuple(_seeds(study, setting, method))),
             Section("Results", tuple(_results(self.request, study, setting, method, cell))),
-            Section("In print", tuple(_printed(cell))),
+            Section("In print", (*_printed(cell), *self._awaited(cell["item"]))),
             Section("Rests on it", tuple(dependents)),
             Section("Files", tuple(_files(self.request, study, setting, method))),
         ]
+
+    def _awaited(self, item: str) -> Iterator[str]:
+        """Yield that a verdict is not the final one before the other partition draws are run."""
+        draws = self.request.items[item].draws
+        behind = [path for path in self._cells_behind(item) if path.parts[-3] == draws]
+        if not all(path.is_file() for path in behind):
+            yield f"The verdict is not final: it waits for the partition draws of {draws}."
 
 
 def _setting(study: Study, cell: Cell) -> Setting:

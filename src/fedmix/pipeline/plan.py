@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from fedmix.cells.roles import DIAGNOSTIC, WRITTEN, repeated
+from fedmix.cells.verdicts import DIAGNOSTIC, WRITTEN, repeated
 from fedmix.conditions import Where, has_values
 from fedmix.configuration import Document, Keys, merged
 from fedmix.errors import ConfigurationError, nearest_names
@@ -117,7 +117,7 @@ class Study:
 
     @property
     def roles(self) -> dict[str, str]:
-        """What each variant stands for, see :mod:`fedmix.cells.roles`."""
+        """What each variant stands for, of :data:`fedmix.cells.verdicts.ROLES`."""
         return {name: change.get("role", DIAGNOSTIC) for name, change in self.variants.items()}
 
     def replications_of(self, name: str, setting: Setting) -> int:

@@ -64,6 +64,16 @@ class Request:
         """Return the settings that an item shows."""
         return [s for s in self.studies[item.study].settings.values() if s.matches(item.where)]
 
+    def cells_behind(self, item: Item) -> list[str]:
+        """Return the files of the cells that an item and its verdicts are made of.
+
+        They are its own, and those of the study that has other partition draws if it is run.
+        """
+        other = self.studies[item.draws].settings.values() if item.draws in self.studies else ()
+        own = [(item.study, setting) for setting in self.settings_of(item)]
+        behind = [*own, *((item.draws, setting) for setting in other)]
+        return [f"results/{study}/{setting.folder}/cells.parquet" for study, setting in behind]
+
     def not_at_hand(self, study: str, where: Mapping[str, Any]) -> dict[str, str]:
         """Return the embeddings that a study's settings wait for, by the titles of their data."""
         return {

@@ -7,8 +7,8 @@ from math import inf
 from statistics import median
 from typing import TYPE_CHECKING
 
-from fedmix.cells.power import LEVEL, POWER, contrasts, differences
-from fedmix.cells.verdicts import RULES
+from fedmix.cells.condensed import contrasts, differences
+from fedmix.cells.verdicts import RULES, TEST_LEVEL, TEST_POWER
 from fedmix.revision import commit
 from fedmix.views.tables.format import SYMBOLS
 
@@ -131,7 +131,7 @@ def power(cells: pd.DataFrame, direction: str, difference: str) -> str:
     if not found:
         return ""
     visible = median(contrast.visible for contrast in found)
-    test = f"{POWER:.0%} power, level {LEVEL:.0%}, paired, median of {len(found)}"
+    test = f"{TEST_POWER:.0%} power, level {TEST_LEVEL:.0%}, paired, median of {len(found)}"
     if difference:
         return f"These replications show differences from zero of {visible:.2g} and more ({test})."
     needed = sorted(contrast.needed for contrast in found)

@@ -23,8 +23,8 @@ from fedmix.cells.protocols.design import without_idle
 from fedmix.cells.protocols.outcome import SHOWN
 from fedmix.cells.protocols.score import cell_identity
 from fedmix.cells.protocols.space import Space
-from fedmix.cells.roles import DIAGNOSTIC, NEAREST
-from fedmix.cells.unsaid import DRAWN, NEAR
+from fedmix.cells.unreported import DRAWN, NEAR
+from fedmix.cells.verdicts import DIAGNOSTIC, NEAREST
 from fedmix.errors import DataError, nearest_names
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fedmix.cells.derived import DERIVED, OF_METRICS
+from fedmix.cells.summary import DERIVED, OF_METRICS
 from fedmix.experiments.settings import declared
 from fedmix.methods.capabilities import constraints_of
 from fedmix.pipeline.plan import Setting, Study

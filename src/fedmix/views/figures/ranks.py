@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.derived import LOWEST_FIRST
-from fedmix.cells.ranks import critical_difference, data_of, mean_ranks
+from fedmix.cells.condensed import critical_difference, data_of, mean_ranks
+from fedmix.cells.summary import LOWEST_FIRST
 from fedmix.views.figures.style import COLORS, looks_of
 from fedmix.views.tables.format import number
 

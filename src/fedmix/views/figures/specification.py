@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmix.cells.protocols.space import Space
-from fedmix.cells.unsaid import DRAWN, LEVEL, choices_by_weight
+from fedmix.cells.unreported import DRAWN, choices_by_weight
+from fedmix.cells.verdicts import CHOICE_LEVEL
 from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_with_caption
@@ -43,7 +44,7 @@ def draw_claims(
     ----------
     space : Space
     curves : DataFrame
-        Of :func:`fedmix.cells.specification.specification_curves`; other searches' are left out.
+        Of :func:`fedmix.cells.unreported.specification_curves`; other searches' are left out.
     outputs : iterable of path-like
         The figure's stem with suffixes; ``.md`` is the caption.
     preset : str
@@ -122,7 +123,7 @@ def _claim(top: Axes, strip: Axes, space: Space, own: pd.DataFrame) -> None:
     choice = weights.index[0]
     values = [value.name for value in space.choices[choice].values]
     choices_below(strip, own[[choice]], near, [(choice, value) for value in values])
-    undecided = "" if weights.iloc[0] <= LEVEL else " (does not decide by itself)"
+    undecided = "" if weights.iloc[0] <= CHOICE_LEVEL else " (does not decide by itself)"
     note = undecided if drawn else " (not drawn at random)"
     strip.set_title(f"{in_words(choice)}{note}", fontsize=6, fontweight="normal")
     strip.set_yticks(range(len(values)), map(in_words, values), fontsize=5)

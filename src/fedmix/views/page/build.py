@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_RULES, CLAIM_VERDICTS
-from fedmix.cells.scorecard import COUNTED, NONE_DIFFERS, judge_numbers
-from fedmix.cells.verdicts import RULES, VERDICTS
+from fedmix.cells.verdicts import COUNTED, NONE_DIFFERS, RULES, VERDICTS, judge_numbers
 from fedmix.storage import write_text
 from fedmix.views.page.contents import Page, pages_of
 from fedmix.views.page.context import Figure, PageContext

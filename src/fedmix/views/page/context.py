@@ -80,7 +80,7 @@ class PageContext:
     scores : DataFrame
         Of :func:`fedmix.cells.scorecard.score_tables`.
     ranks : DataFrame
-        Of :func:`fedmix.cells.ranks.rank_agreement`.
+        Of :func:`fedmix.cells.scorecard.rank_agreement`.
     claims : DataFrame
         Of :func:`fedmix.cells.claims.evaluate_claims`.
     discrepancies : DataFrame

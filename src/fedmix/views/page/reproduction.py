@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedmix.cells.claims import claims_table
-from fedmix.cells.scorecard import cells_table, printed_cells, scorecard
+from fedmix.cells.scorecard import cells_table, scorecard
+from fedmix.cells.verdicts import printed_cells
 from fedmix.errors import DataError
 from fedmix.storage import sha256_of, write_text
 from fedmix.views.page.build import FOLDER, build_pages

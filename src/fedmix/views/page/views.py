@@ -7,8 +7,8 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
-from fedmix.cells.scorecard import COUNTED, counts, printed_cells
-from fedmix.cells.verdicts import UNDECIDED, VERDICTS
+from fedmix.cells.scorecard import counts
+from fedmix.cells.verdicts import COUNTED, UNDECIDED, VERDICTS, printed_cells
 from fedmix.views.captions import best_explained, in_words
 from fedmix.views.page.contents import Page, items_named
 from fedmix.views.tables.build import blocks_of, described, notes
@@ -84,7 +84,7 @@ def table_views(
     tables, cells, scores, ranks, explanations
         As in :class:`fedmix.views.page.context.PageContext`.
     numbers : DataFrame
-        Of :func:`fedmix.cells.scorecard.judge_numbers`.
+        Of :func:`fedmix.cells.verdicts.judge_numbers`.
     """
     views = []
     for table in tables:

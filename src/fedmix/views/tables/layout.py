@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.condensed import condense
-from fedmix.cells.summary import SECONDS
+from fedmix.cells.measured import SECONDS
 from fedmix.errors import DataError
 from fedmix.views.tables.format import SYMBOLS, is_missing, number, seconds, with_spread
 

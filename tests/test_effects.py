@@ -1,13 +1,18 @@
-"""What theory predicts, put to results: slopes, knees, promises, gains and power."""
+"""Effects and what theory predicts of them: slopes, knees, promises, gains and power."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from fedmix.cells.condensed import condense
-from fedmix.cells.effects import Effect
-from fedmix.cells.power import Contrast, contrasts, differences
-from fedmix.cells.slopes import exponent, knee
+from fedmix.cells.condensed import Contrast, condense, contrasts, differences
+from fedmix.cells.effects import (
+    Effect,
+    exponent,
+    knee,
+    mean_effect,
+    paired_effect,
+    unpaired_effect,
+)
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.metrics.federation import federation_gain
 from fedmix.simulate.mixtures import draw_points, draw_truth
@@ -27,6 +32,33 @@ def cell(**changes) -> dict:
 def scored(label: str, metric: str, values: list[float], **changes) -> dict:
     mean, sd = float(np.mean(values)), float(np.std(values, ddof=1))
     return cell(label=label, metric=metric, values=values, mean=mean, sd=sd, se=sd / 2, **changes)
+
+
+def test_effects_know_their_interval():
+    effect = mean_effect([1.0, 2.0, 3.0])
+    assert effect.se == pytest.approx(1 / np.sqrt(3))
+    assert effect.half_width == pytest.approx(9.924843 * effect.se, rel=1e-6)
+    assert (effect.above(), effect.below(), effect.below(10)) == ("unclear", "unclear", "yes")
+    assert Effect(0.0, 0.0, 5).below() == "no"
+    assert Effect(0.0, 0.0, 5).within(0.0) == "yes"
+
+
+def test_effects_of_different_data_add_their_errors_in_squares():
+    one, other = Effect(3.0, 0.3, 5), Effect(1.0, 0.4, 9)
+    assert one - other == Effect(2.0, pytest.approx(0.5), 5)
+    assert one + other == Effect(4.0, pytest.approx(0.5), 5)
+    assert (one - 1.0, -one) == (Effect(2.0, 0.3, 5), Effect(-3.0, 0.3, 5))
+    ratio = one.log_over(other)
+    assert ratio == Effect(pytest.approx(np.log(3)), pytest.approx(np.hypot(0.1, 0.4)), 5)
+    assert Effect(0.0, 0.1, 5).log_over(one) is None
+
+
+def test_only_shared_replications_are_paired():
+    a = pd.Series([1.0, 2.0, 3.0], index=[0, 1, 2])
+    b = pd.Series([0.0, 0.0], index=[2, 5])
+    assert paired_effect(a, b).mean == 3.0
+    assert paired_effect(a, b.iloc[1:]) is None
+    assert unpaired_effect(a, b).n == 2
 
 
 def test_the_slope_of_a_power_law_is_its_exponent():

@@ -1,0 +1,296 @@
+"""Claims on an unreported choice: put to many ways to run the experiment.
+
+These are the protocols of a search that were drawn without regard to the print; where these ran
+none of the claim's rows, those nearest to the print; where there is no search, the variants that
+were run. :class:`Share` tells in which share of them a claim holds, and on which choice it depends
+most.
+
+A claim holds under a protocol if its deciding margin, how far the effect lies on the claimed side,
+is above zero. Protocols have as few as two replications, so that no interval is estimated:
+:func:`specification_curves` gives the range of what each replication says by itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fedmix.cells.predicates import Check, ask, needed, places_of
+from fedmix.cells.verdicts import CHOICE_LEVEL, RARELY
+from fedmix.conditions import has_values
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fedmix.cells.evidence import Evidence, Place
+    from fedmix.cells.protocols.kept import Search
+    from fedmix.cells.protocols.space import Space, Table
+
+    #: Whether a claim holds in a variant, and the checks behind it.
+    Answer = tuple[bool, list[Check]]
+
+CURVE = ["search", "id", "claim", "kind", "protocol", "replications"]
+CURVE += ["margin", "low", "high", "holds", "nearest"]
+#: Kinds of protocols that a claim is put to: drawn without regard to the print, or near it.
+DRAWN, NEAR = "drawn", "near"
+#: A value of a choice is told if so many protocols have it.
+FEWEST = 10
+
+
+@dataclass(frozen=True)
+class Share:
+    """In how many ways to run its experiment a claim holds.
+
+    Parameters
+    ----------
+    holds : float
+        The share of them.
+    tried : int
+    of : str
+        What was tried, e.g. ``"protocols"``.
+    where : str
+        Of protocols, the settings that the claim was put to.
+    choice : str
+        Of protocols, in words the open choice that it depends on most, with its values' shares.
+    """
+
+    holds: float
+    tried: int
+    of: str
+    where: str = ""
+    choice: str = ""
+
+    @property
+    def depends(self) -> bool:
+        """Whether it holds in some and not in others.
+
+        One that holds in any may be the paper's.
+        """
+        return 0 < self.holds < 1 - RARELY
+
+    def __str__(self) -> str:
+        text = f"it holds in {self.holds:.0%} of {self.tried} {self.of}"
+        if self.where:
+            text += f" (put to {self.where})"
+        return f"{text}, {self.choice}" if self.choice else text
+
+
+def answers(places: list[Place], ask: Callable[[list[Place]], Answer | None]) -> dict[str, Answer]:
+    """Return what a claim comes to in each variant that answers it.
+
+    Parameters
+    ----------
+    places : list of Place
+        Of all variants.
+    ask : callable
+        From one variant's places to whether the claim holds there, with the checks behind it, or
+        None where it is not answered.
+    """
+    by_variant: dict[str, list[Place]] = {}
+    for place in places:
+        by_variant.setdefault(place.variant, []).append(place)
+    found = {name: ask(own) for name, own in by_variant.items()}
+    return {name: answer for name, answer in found.items() if answer is not None}
+
+
+def share_of(
+    answered: Mapping[str, Answer],
+    of: str = "variants",
+    choices: pd.DataFrame | None = None,
+) -> Share | None:
+    """Return in which share of variants a claim holds; None where it was answered in none.
+
+    Parameters
+    ----------
+    answered : mapping
+        Of :func:`answers`.
+    of : str, default="variants"
+        What the variants stand for: of protocols it is told what they were put to.
+    choices : DataFrame, optional
+        Of protocols drawn without regard to the print, their choices by their names.
+    """
+    import pandas as pd
+
+    if not answered:
+        return None
+    flags = pd.Series({name: flag for name, (flag, _) in answered.items()})
+    asked = dict.fromkeys(check.place for _, checks in answered.values() for check in checks)
+    where = "" if of == "variants" else ", ".join(asked)
+    choice = "" if choices is None else _decisive(flags, choices.loc[flags.index])
+    return Share(float(flags.mean()), len(flags), of, where, choice)
+
+
+def choices_by_weight(flags: pd.Series, choices: pd.DataFrame) -> pd.Series:
+    """Return the open choices, the one that a claim depends on most first.
+
+    Parameters
+    ----------
+    flags : Series of bool
+        Whether the claim holds, a protocol each.
+    choices : DataFrame
+        The same protocols' choices.
+
+    Returns
+    -------
+    Series
+        Of each choice the p value of a test of independence, times their number; empty where all
+        flags are the same. Up to :data:`fedmix.cells.verdicts.CHOICE_LEVEL` a choice decides.
+    """
+    import pandas as pd
+    from scipy.stats import chi2_contingency
+
+    tested = [name for name in choices if flags.nunique() > 1 and choices[name].nunique() > 1]
+    p = {name: chi2_contingency(pd.crosstab(choices[name], flags)).pvalue for name in tested}
+    return len(p) * pd.Series(p, dtype=float).sort_values(kind="stable")
+
+
+def _decisive(flags: pd.Series, choices: pd.DataFrame) -> str:
+    if flags.nunique() < 2:
+        return ""
+    p = choices_by_weight(flags, choices)
+    if not (p <= CHOICE_LEVEL).any():
+        return "and no single choice decides"
+    name = p.index[0]
+    return _in_words(name, flags.groupby(choices[name]).agg(["mean", "size"]))
+
+
+def _in_words(choice: str, shares: pd.DataFrame) -> str:
+    told = shares[shares["size"] >= FEWEST].sort_values("mean", ascending=False)
+    values = ", ".join(f"{value} in {share:.0%}" for value, share in told["mean"].items())
+    return f"above all by {choice.replace('_', ' ')}: {values}"
+
+
+def answering_protocols(claim: Mapping[str, Any], search: Search) -> tuple[str, dict[str, Answer]]:
+    """Return the kind of protocols that answer a claim, and what each of them says.
+
+    Those that were drawn do, or where they ran none of its rows those near the print.
+    """
+    drawn = put_to_protocols(claim, search.drawn)
+    return (DRAWN, drawn) if drawn else (NEAR, put_to_protocols(claim, search.near))
+
+
+def put_to_protocols(claim: Mapping[str, Any], evidence: Evidence) -> dict[str, Answer]:
+    """Return what each protocol says of a claim, those that ran something that it speaks of."""
+    places = places_of(claim, evidence, claim.get("where", {}))
+    return answers(places, partial(_held, claim, evidence))
+
+
+def _held(claim: Mapping[str, Any], protocols: Evidence, places: list[Place]) -> Answer | None:
+    """Return whether a claim holds under a protocol; two replications are too few for intervals."""
+    checks = ask(claim, protocols, places)
+    return (deciding_margin(claim, checks) > 0, checks) if checks else None
+
+
+def deciding_margin(claim: Mapping[str, Any], checks: list[Check]) -> float:
+    """Return the margin that decides: the least, or that of the last setting that is needed."""
+    margins = sorted((check.margin for check in checks), reverse=True)
+    return margins[needed(claim, len(margins)) - 1]
+
+
+def open_claims(claims: Iterable[Mapping[str, Any]], space: Space) -> list[Mapping[str, Any]]:
+    """Return the claims on an unreported choice that speak of a table of a search."""
+    own = [c for c in claims if "unsaid" in c and c.get("study") == space.study]
+    return [c for c in own if any(_speaks_of(c, table) for table in space.tables.values())]
+
+
+def _speaks_of(claim: Mapping[str, Any], table: Table) -> bool:
+    where = claim.get("where", {})
+    return has_values(table.setting, {name: where[name] for name in where if name in table.setting})
+
+
+def specification_curves(
+    claims: Iterable[Mapping[str, Any]], searches: Iterable[Search]
+) -> pd.DataFrame:
+    """Put every claim on an unreported choice to every protocol of its search.
+
+    Parameters
+    ----------
+    claims : iterable of mapping
+        Of :func:`fedmix.cells.claims.read_claims`.
+    searches : iterable of Search
+        One a study.
+
+    Returns
+    -------
+    DataFrame
+        One row a claim and protocol, by claim and then by the margin: ``search``; the claim's
+        ``id`` and ``claim`` in words; ``kind``, ``drawn`` without regard to the print or ``near``
+        it; ``protocol``; ``replications``; the deciding ``margin`` over all of them in the effect's
+        own unit, with its range ``low`` to ``high`` when each is taken by itself as well; whether
+        it ``holds``; whether the protocol is among the ``nearest`` to the print of a table that the
+        claim speaks of; and the choices of all searches, missing where another search has them.
+    """
+    import pandas as pd
+
+    claims = list(claims)
+    curves = [
+        curve for search in searches for curve in _curves(open_claims(claims, search.space), search)
+    ]
+    return pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=CURVE)
+
+
+def read_curves(path: str | os.PathLike) -> pd.DataFrame:
+    """Read specification curves; choices are names, "none" and "0.5" as well."""
+    import pandas as pd
+
+    measured = {"replications": int, "holds": bool, "nearest": bool}
+    measured |= dict.fromkeys(("margin", "low", "high"), float)
+    kinds = defaultdict(lambda: str, measured)
+    return pd.read_csv(path, dtype=kinds, keep_default_na=False)
+
+
+def _curves(claims: list[Mapping[str, Any]], search: Search) -> Iterator[pd.DataFrame]:
+    if not claims:
+        return
+    single = {
+        DRAWN: search.drawn.single_replications(),
+        NEAR: search.near.single_replications(),
+    }
+    for claim in claims:
+        kind, found = answering_protocols(claim, search)
+        if found:
+            yield _curve(claim, search, kind, found, single[kind])
+
+
+def _curve(
+    claim: Mapping[str, Any],
+    search: Search,
+    kind: str,
+    found: Mapping[str, Answer],
+    single: list[Evidence],
+) -> pd.DataFrame:
+    import pandas as pd
+
+    margins = _margins(claim, found)
+    by_replication = [_margins(claim, put_to_protocols(claim, evidence)) for evidence in single]
+    ranges = pd.concat([margins, *by_replication], axis="columns")
+    near = put_to_protocols(claim, search.near)
+    curve = pd.DataFrame(
+        {
+            "search": search.space.name,
+            "id": claim["id"],
+            "claim": claim["claim"],
+            "kind": kind,
+            "protocol": margins.index,
+            "replications": ranges.count(axis="columns") - 1,  # beside all of them together
+            "margin": margins,
+            "low": ranges.min(axis="columns"),
+            "high": ranges.max(axis="columns"),
+            "holds": margins > 0,
+            "nearest": [protocol in near for protocol in margins.index],
+        }
+    )
+    choices = search.choices_of(kind).loc[margins.index]
+    return pd.concat([curve, choices], axis="columns").sort_values(["margin", "protocol"])
+
+
+def _margins(claim: Mapping[str, Any], found: Mapping[str, Answer]) -> pd.Series:
+    import pandas as pd
+
+    return pd.Series(
+        {name: deciding_margin(claim, checks) for name, (_, checks) in found.items()}, dtype=float
+    )
