@@ -30,7 +30,6 @@ def options(**changes):
 def folder(tmp_path):
     """A copy of the configuration that a test may spoil."""
     shutil.copytree(ROOT / "config", tmp_path / "config")
-    shutil.copytree(ROOT / "workflow" / "schemas", tmp_path / "workflow" / "schemas")
     shutil.copytree(ROOT / "data" / "published", tmp_path / "data" / "published")
     return tmp_path / "config"
 
@@ -241,7 +240,7 @@ def method(**entry):
             "expected penalty_scale to be a finite number >= 0 or 'held-out', got -1.0",
         ),
         (written(only=["PooledMM"]), "unknown method 'PooledMM'. Did you mean 'PooledEM'"),
-        (written(replications=2.0), "replications: expected integer, got 2.0"),
+        (written(replications=2.0), "replications: expected a valid integer, got 2.0"),
     ],
 )
 def test_a_wrong_study_is_told_what_and_where(folder, spoil, says):
@@ -255,8 +254,8 @@ def test_a_wrong_study_is_told_what_and_where(folder, spoil, says):
     [
         ({"fedgrem_reall": {}}, "unknown study 'fedgrem_reall'. Did you mean 'fedgrem_real'"),
         ({"fedgrem_real": {"only_variants": ["strong"]}}, "unknown variant 'strong'. Did you mean"),
-        ({"fedgrem_real": {"variants": {"paper_like": None}}}, "expected object, got None"),
-        ({"fedgrem_real": None}, "expected object, got None"),
+        ({"fedgrem_real": {"variants": {"paper_like": None}}}, "expected a mapping, got None"),
+        ({"fedgrem_real": None}, "expected a mapping, got None"),
     ],
 )
 def test_a_wrong_preset_is_told_what_and_where(folder, spoil, says):
@@ -366,7 +365,7 @@ def test_a_wrong_estimator_or_embedding_is_told(folder):
             "is not there",
         ),
         (["status", "--config", "replications=abc"], "the command line (--config): replications"),
-        (["status", "--config", "block=[1"], "block: expected integer"),
+        (["status", "--config", "block=[1"], "block: expected a valid integer"),
         (["status", "--config", "partial"], "expected KEY=VALUE"),
     ],
 )

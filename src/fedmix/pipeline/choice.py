@@ -91,7 +91,7 @@ def _narrowed(item: Item, chosen: Sequence[str]) -> Item:
     if isinstance(rows, list):  # of a figure: its panels, one a metric
         rows = [row for name in chosen for row in rows if row.get("metric") == name]
     options = {**item.options, "rows": rows} if rows else item.options
-    return replace(item, metric=metrics, options=options)
+    return item.model_copy(update={"metric": metrics, "options": options})
 
 
 def _unknown(kind: str, names: Sequence[str], known: Iterable[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from string import Formatter
 from typing import Any
@@ -51,7 +52,7 @@ class Setting:
         """The data set that the setting works on; empty for a simulation."""
         return self.values.get("dataset", "")
 
-    @property
+    @cached_property
     def identity(self) -> dict[str, Any]:
         """What conditions may speak of: the values, the variant and the setting's name."""
         return {**self.values, "variant": self.variant, "setting": self.name}

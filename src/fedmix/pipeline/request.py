@@ -5,24 +5,80 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args
 
 import yaml
+from pydantic import Field, field_validator
 
 from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import Paper
 from fedmix.configuration import (
     Document,
-    Keys,
     read_document,
-    read_schema,
     validate,
 )
+from fedmix.declarations import Declared, Keys, Names
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods import use_plugins
 from fedmix.pipeline.choice import with_methods, with_metrics
 from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.plan import RUNTIME, Setting, Study
+
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Options(Declared):
+    """What one edits, or overrides with --config key=value."""
+
+    preset: str = Field(
+        description="A file of config/presets. quick needs no network; paper has the published "
+        "sizes."
+    )
+    mirror: str | None = Field(
+        description="A folder with copies of the raw files, asked before the network. "
+        "FEDMIX_MIRROR does the same."
+    )
+    plugins: str | None = Field(
+        description="A folder with methods of one's own, relative to where Snakemake works. "
+        "FEDMIX_PLUGINS does the same."
+    )
+    replications: Count | None = Field(
+        description="Replications of every study, instead of the preset's."
+    )
+    block: Count | None = Field(
+        description="Replications a job, instead of as many as last minutes by config/costs.csv."
+    )
+    replication_timeout: Seconds | None = Field(
+        description="Seconds one replication of one method may take before it counts as timed out."
+    )
+    download_timeout: Seconds = Field(
+        description="Seconds a server may stay silent before the next source is tried."
+    )
+    methods: Names | None = Field(
+        description="Methods that the matrix compares, in this order; all without it."
+    )
+    metrics: Names | None = Field(
+        description="Metrics that the matrix's tables and figures show, in this order; all "
+        "without it."
+    )
+    partial: bool = Field(
+        description="Make tables and figures of the blocks that are finished, with n in every cell."
+    )
+    archive: str | None = Field(
+        description="An archive of results to rebuild everything from, without running any method."
+    )
+
+    @field_validator("replication_timeout")
+    @classmethod
+    def _shorter_than_its_job(cls, timeout: float | None) -> float | None:
+        if timeout and timeout > RUNTIME * 60:
+            raise ValueError(
+                f"{timeout:g} s is more than the {RUNTIME} minutes that a job is given: a "
+                "replication that takes as long would end its job, each time anew. Finished "
+                "replications of a job that ran out of time are kept."
+            )
+        return timeout
 
 
 @dataclass(frozen=True)
@@ -86,7 +142,7 @@ def read_request(
     Parameters
     ----------
     folder : path-like
-        The ``config`` folder; the schemas lie in ``workflow/schemas`` beside it.
+        The ``config`` folder.
     options : mapping
         The top-level configuration after ``--config``.
     workdir : path-like, default="."
@@ -156,11 +212,9 @@ def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
         Listing what is wrong, and whether the file or the command line says so.
     """
     file = read_document(folder / "config.yaml", empty={})
-    schema = read_schema(folder.parent / "workflow" / "schemas" / "config.schema.yaml")
-    kinds = {key: entry["type"] for key, entry in schema["properties"].items()}
     given = {key for key, value in options.items() if value != file.content.get(key)}
     values = {
-        key: plain(value) if key in given and "string" not in kinds.get(key, "string") else value
+        key: plain(value) if key in given and not _may_be_text(key) else value
         for key, value in options.items()
     }
 
@@ -168,15 +222,13 @@ def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
         return f"the command line (--config): {keys[0]}" if keys and keys[0] in given else None
 
     document = Document(values, (find, *file.finders))
-    validate(document, schema)
-    timeout = values.get("replication_timeout")
-    if timeout and timeout > RUNTIME * 60:
-        raise ConfigurationError(
-            f"{document.place('replication_timeout')}: {timeout} s is more than the {RUNTIME} "
-            "minutes that a job is given: a replication that takes as long would end its job, each "
-            "time anew. Finished replications of a job that ran out of time are kept."
-        )
+    validate(document, Options)
     return values
+
+
+def _may_be_text(key: str) -> bool:
+    field = Options.model_fields.get(key)
+    return field is None or str in (field.annotation, *get_args(field.annotation))
 
 
 def plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ these.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -201,4 +201,4 @@ def read_search(
 
 def _in_any_variant(item: Item) -> Item:
     where = {name: wanted for name, wanted in item.where.items() if name != "variant"}
-    return replace(item, where=where)
+    return item.model_copy(update={"where": where})

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from fedmix import declarations
 
 Count = Annotated[int, Field(ge=1)]
 Number = Annotated[int, Field(ge=0)]
@@ -36,16 +38,10 @@ ALIGNMENTS: dict[str, dict[str, Any]] = {
 Alignment = Literal["best_of_50_orders", "one_order", "first_client"]
 
 
-class Declared(BaseModel):
-    """Values by name, checked strictly: no other key, no other type, no NaN."""
+class Declared(declarations.Declared):
+    """Values by name, checked strictly; a field's description is the text below it."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        frozen=True,
-        allow_inf_nan=False,
-        use_attribute_docstrings=True,
-    )
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
 
 class Settings(Declared):
