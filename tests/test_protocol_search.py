@@ -112,7 +112,9 @@ def test_variations_differ_in_a_few_choices_from_the_nearest():
     own = space()
     rung = own.rungs[1].model_copy(update={"variations": 20})
     own = own.model_copy(update={"rungs": [own.rungs[0], rung]})
-    own.choices["elsewhere"] = choice("elsewhere", {"a": 1.0, "b": 1.0}, tables=["two"])
+    own.choices["elsewhere"] = choice(
+        "elsewhere", {"a": 1.0, "b": 1.0}, methods={"KFED": "seeding"}, tables=["two"]
+    )
     nearest = draw_protocols(own).iloc[:3]
     varied = vary(own, nearest, 1, ["one"])
     assert len(varied) == 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import Formatter
 from typing import Annotated, Any, Literal, Self
@@ -359,8 +359,17 @@ def read_items(
     return items_of(item_entries(papers, changes))
 
 
-def items_of(entries: Mapping[str, ItemEntry]) -> dict[str, Item]:
+def items_of(
+    entries: Mapping[str, ItemEntry], names: Iterable[str] | None = None
+) -> dict[str, Item]:
     """Return the items that entries declare.
+
+    Parameters
+    ----------
+    entries : mapping of str to ItemEntry
+        Of :func:`item_entries`.
+    names : iterable of str, optional
+        The items that are wanted; all by default.
 
     Raises
     ------
@@ -370,7 +379,8 @@ def items_of(entries: Mapping[str, ItemEntry]) -> dict[str, Item]:
     said = {name: entry.document.content.get("printed") for name, entry in entries.items()}
     context = {"printed": {name: own for name, own in said.items() if isinstance(own, Mapping)}}
     found, wrong = {}, []
-    for name, entry in entries.items():
+    for name in entries if names is None else names:
+        entry = entries[name]
         added = {"name": name, "paper": entry.paper.key, "judged": not isinstance(said[name], str)}
         found[name], errors = checked(entry.document, entry.kind, context, **added)
         wrong += errors

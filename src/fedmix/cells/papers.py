@@ -32,14 +32,13 @@ class Look(Declared):
 
 
 class Paper(Declared):
-    """What concerns a paper, or a comparison of our own, as a whole.
+    """What concerns a paper, or a comparison of our own, as a whole."""
 
-    ``key`` is the name of its ``folder``, which targets, results and printed numbers have too;
-    ``kind`` is ``"papers"`` or ``"beyond"``, a comparison of our own.
-    """
-
+    #: The folder's name, which targets, results and printed numbers have too.
     key: SkipJsonSchema[str]
+    #: The folder's own folder; ``"beyond"`` is for comparisons of our own.
     kind: SkipJsonSchema[Literal["papers", "beyond"]]
+    #: Holds ``studies``, ``tables.yaml``, ``figures.yaml``, ``claims.yaml`` and the like.
     folder: SkipJsonSchema[Path]
     title: str = Field(description="With authors and year, as the page shows it.")
     name: str = Field(description="In a word or two.")

@@ -32,8 +32,7 @@ from fedmix.pipeline.checking.items import (
     paper_errors,
     unmatched_errors,
 )
-from fedmix.pipeline.checking.searches import search_errors
-from fedmix.pipeline.checking.studies import method_errors, study_errors
+from fedmix.pipeline.checking.studies import method_errors, search_errors, study_errors
 from fedmix.pipeline.checking.vocabulary import Vocabulary
 from fedmix.pipeline.costs import Costs, read_costs
 from fedmix.pipeline.plan import Study, plan_study
@@ -134,12 +133,9 @@ def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iter
     for name, item in items.items():
         yield from item_errors(item, entries[name].document, studies, files)
     for name, preset in configuration.changes.items():
-        if not preset.items:
-            continue
-        entries = item_entries(papers, preset.items)
-        shown_there = items_of(entries)
-        for changed_item in preset.items:
-            item, document = shown_there[changed_item], entries[changed_item].document
+        entries = item_entries(papers, preset.items) if preset.items else {}
+        for changed_item, item in items_of(entries, preset.items).items():
+            document = entries[changed_item].document
             yield from item_errors(item, document, studies, files)
             yield from unmatched_errors(item, document, configuration.presets[name])
     for paper in papers.values():

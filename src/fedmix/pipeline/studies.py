@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from fedmix.declarations import Declared, Unique
+from fedmix.declarations import Declared, Template, Unique
 
 Replications = Annotated[int, Field(ge=1)]
 Condition = dict[str, Any] | Annotated[list[dict[str, Any]], Field(min_length=1)]
@@ -96,7 +96,7 @@ class StudyFile(Declared):
     )
     constants: dict[str, Any] = Field({}, description="Values that all settings share.")
     settings: Settings = Field(description="The study's settings, some by a grid of values.")
-    setting_id: str = Field(
+    setting_id: Template = Field(
         description="A format string of the settings' values, short and safe in a path."
     )
     variants: dict[str, Variant] = Field({}, description="Variant name -> what it changes.")

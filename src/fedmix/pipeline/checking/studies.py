@@ -1,4 +1,4 @@
-"""A study's settings, methods and parameters, checked against what there is."""
+"""Studies and searches: their settings, methods and parameters, checked against what there is."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fedmix import methods as method_registry
+from fedmix.cells.protocols.space import Space
 from fedmix.configuration import Document, Place
 from fedmix.declarations import Declared, Keys, problems
 from fedmix.errors import ConfigurationError, nearest_names
@@ -183,3 +184,53 @@ def parameter_value_errors(
         yield f"{place}: {wrong_value}"
     elif name == "init" and isinstance(value, str):
         yield from unknown(place, "initialisation", value, STRATEGIES)
+
+
+def search_errors(space: Space, document: Document) -> Iterator[str]:
+    """Yield values that a search fills in and that nothing takes.
+
+    Parameters
+    ----------
+    space : Space
+        What the document declares, for one preset.
+    document : Document
+        The search's file with what the preset changes.
+    """
+    yield from _filled_parameter_errors(space, document)
+    yield from _filled_setting_errors(space, document)
+
+
+def _filled_parameter_errors(space: Space, document: Document) -> Iterator[str]:
+    """Yield wrong parameters of methods, their own and those that choices fill."""
+    units = units_of(space.experiment)
+    for name, column in space.methods.items():
+        for key, value in column.parameters.items():
+            place = document.place("methods", name, "parameters", key)
+            yield from parameter_value_errors(place, column.estimator, key, value, units)
+    for name, choice in space.choices.items():
+        filled = {(space.methods[m].estimator, p) for m, p in space.filled_by(choice).items()}
+        for estimator, parameter in sorted(filled):
+            for value in choice.values:
+                place = document.place("choices", name, "values", value.name)
+                yield from parameter_value_errors(place, estimator, parameter, value.value, units)
+
+
+def _filled_setting_errors(space: Space, document: Document) -> Iterator[str]:
+    """Yield wrong values of a setting, each put into an otherwise plain one."""
+    settings, _ = declared(space.experiment)
+    for table in space.tables.values():
+        choices = [choice for choice in space.choices_of(table.name) if choice.setting]
+        plain = {choice.setting: choice.values[0].value for choice in choices}
+        plain = {**table.setting, **plain, space.row: table.rows[0]}
+        for keys, message in problems(settings, plain):
+            yield f"{document.place('tables', table.name, 'setting', *keys)}: {message}"
+        for i, row in enumerate(table.rows):
+            for keys, message in problems(settings, {**plain, space.row: row}):
+                if keys[:1] == (space.row,):
+                    yield f"{document.place('tables', table.name, 'rows', i)}: {message}"
+        for choice in choices:
+            for value in choice.values:
+                place = document.place("choices", choice.name, "values", value.name)
+                for keys, message in problems(settings, {**plain, choice.setting: value.value}):
+                    if keys[:1] == (choice.setting,):
+                        yield f"{place}: {message}"
