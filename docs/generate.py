@@ -13,11 +13,10 @@ from typing import Any
 
 import fedmix
 from fedmix import methods
-from fedmix.cells.claims import Claim
-from fedmix.cells.discrepancies import Discrepancy
 from fedmix.cells.items import Figure, Table
 from fedmix.cells.papers import Paper
 from fedmix.cells.protocols.space import Space
+from fedmix.cells.registers import Claim, Discrepancy
 from fedmix.configuration import read_yaml
 from fedmix.data.registry import Registry
 from fedmix.declarations import json_schema

@@ -12,17 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any, Literal, Self
-
-from pydantic import Field, model_validator
+from typing import TYPE_CHECKING, Any
 
 from fedmix.cells import predicates, roles
 from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.evidence import PRINT, Evidence, Place
-from fedmix.cells.papers import Paper, read_register
+from fedmix.cells.papers import Paper
 from fedmix.cells.predicates import Check
+from fedmix.cells.registers import Claim, read_register
 from fedmix.cells.unsaid import DRAWN, NEAR, Share, answers, share_of
-from fedmix.declarations import Declared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,51 +51,6 @@ SHUFFLES, SAYS_NOTHING = 20, 0.75
 
 _OF = {DRAWN: "protocols", NEAR: "protocols near the print"}
 _SOME = 2  # "in various data sets" is said of this many, or more
-
-
-class Claim(Declared):
-    """What a paper claims: either with a predicate, or with why it cannot be tested."""
-
-    id: str = Field(pattern="^[a-z0-9-]+$")
-    section: str = Field(min_length=1)
-    quote: str = Field(
-        "",
-        max_length=240,
-        description="The paper's sentence, or the part of it that claims this, word for word.",
-    )
-    claim: str = Field(min_length=20)
-    study: str = ""
-    where: dict[str, Any] = Field({}, description="The settings that it speaks of.")
-    predicate: str = ""
-    parameters: dict[str, Any] = Field({}, description="Of the predicate.")
-    extent: Literal["all", "most", "several"] = Field(
-        "all", description="Of how many settings the paper says it."
-    )
-    unsaid: str = Field(
-        "",
-        min_length=10,
-        description="A choice that the paper does not report and that may decide the claim.",
-    )
-    untested: str = Field(
-        "",
-        min_length=10,
-        description="What the sentence speaks of, besides settings, that is not run here.",
-    )
-    by_construction: str = Field(
-        "", min_length=20, description="Why it holds whatever the data are."
-    )
-    contradiction: str = Field(
-        "", min_length=20, description="Where the paper's own numbers contradict it."
-    )
-    note: str = Field("", min_length=20)
-    untestable: str = Field("", min_length=20, description="Why it has no predicate.")
-
-    @model_validator(mode="after")
-    def _testable_or_not(self) -> Self:
-        given = self.model_fields_set & {"study", "predicate", "untestable"}
-        if given not in ({"study", "predicate"}, {"untestable"}):
-            raise ValueError("expected either study and predicate, or untestable")
-        return self
 
 
 def read_claims(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:

@@ -3,62 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field, model_validator
 
 from fedmix.cells.effects import Effect, mean_effect
 from fedmix.cells.evidence import Evidence, Place
-from fedmix.cells.papers import Paper, read_register
-from fedmix.declarations import Declared
+from fedmix.cells.papers import Paper
+from fedmix.cells.registers import Discrepancy, read_register
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NOT_MEASURED = "not measured yet"
-
-
-class EffectOf(Declared):
-    """Two readings whose difference is measured when the page is made."""
-
-    label: str
-    study: str
-    switch: str | Annotated[list[str], Field(min_length=2)] = Field(
-        "",
-        description="The setting or parameter, or those that belong together, in which the two "
-        "readings differ.",
-    )
-    metric: str = ""
-    method: str = ""
-    where: dict[str, Any] = Field({}, description="What both readings have.")
-    before: dict[str, Any] = Field(alias="from", min_length=1)
-    after: dict[str, Any] = Field(alias="to", min_length=1)
-
-
-class Discrepancy(Declared):
-    """A slip, a contradiction, or a difference between text and code."""
-
-    id: str = Field(pattern="^[a-z0-9-]+$")
-    kind: Literal[
-        "slip",
-        "contradiction",
-        "text and code differ",
-        "not said",
-        "unlike comparison",
-        "disclosed",
-    ] = Field(description="What it is; disclosed is what the paper says of itself.")
-    where: str = Field(min_length=3)
-    what: str = Field(min_length=20)
-    choice: str = Field(min_length=10)
-    changes: str = Field("", min_length=10, description="Why there is nothing to measure.")
-    effects: list[EffectOf] = Field([], min_length=1)
-
-    @model_validator(mode="after")
-    def _measured_or_not(self) -> Self:
-        if len(self.model_fields_set & {"effects", "changes"}) != 1:
-            raise ValueError("expected either effects or changes")
-        return self
 
 
 def read_discrepancies(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:

@@ -6,14 +6,13 @@ or all of them. Adding such a folder adds its studies, tables, figures, claims a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fedmix.configuration import Document, raise_all, read_document, validate
+from fedmix.configuration import Document, read_document, validate
 from fedmix.declarations import Declared, Like
 
 KINDS = ("papers", "beyond")
@@ -99,49 +98,3 @@ def part_document(paper: Paper, name: str, kind: Any) -> Document | None:
     document = read_document(path, empty={})
     validate(document, kind)
     return document
-
-
-def read_entries(
-    papers: Mapping[str, Paper], name: str, kind: type[Declared]
-) -> list[tuple[Paper, Document]]:
-    """Return the entries of all papers' lists of one kind, such as ``"claims"``.
-
-    Parameters
-    ----------
-    papers : mapping of str to Paper
-        Of :func:`read_papers`.
-    name : str
-        The files' name without its suffix.
-    kind : type of Declared
-        What an entry declares; it has an ``id``.
-
-    Raises
-    ------
-    ConfigurationError
-        Listing all that is wrong in a file, or ids that are given twice.
-    """
-    entries = [
-        (paper, document.part(i))
-        for paper in papers.values()
-        if (document := part_document(paper, name, list[kind]))  # type: ignore[valid-type]
-        for i in range(len(document.content))
-    ]
-    raise_all(_repeated_ids([entry for _, entry in entries]))
-    return entries
-
-
-def read_register(
-    papers: Mapping[str, Paper], name: str, kind: type[Declared]
-) -> list[dict[str, Any]]:
-    """Return the entries of :func:`read_entries` as plain values, each with its ``paper``."""
-    entries = read_entries(papers, name, kind)
-    return [{"paper": paper.key, **entry.content} for paper, entry in entries]
-
-
-def _repeated_ids(entries: list[Document]) -> Iterator[str]:
-    seen: set[str] = set()
-    for entry in entries:
-        name = entry.content["id"]
-        if name in seen:
-            yield f"{entry.place('id')}: {name!r} occurs twice"
-        seen.add(name)

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedmix.cells.claims import Claim
-from fedmix.cells.discrepancies import Discrepancy
 from fedmix.cells.items import item_entries, items_of
-from fedmix.cells.papers import Paper, read_entries, read_papers
+from fedmix.cells.papers import Paper, read_papers
 from fedmix.cells.protocols.space import in_preset, search_documents, space_of
+from fedmix.cells.registers import Claim, Discrepancy, read_entries
 from fedmix.configuration import (
     Document,
     name_of,
