@@ -109,8 +109,8 @@ _FORM = re.compile(r"(.?[<>=^])?[+ -]?#?0?\d{0,2}[,_]?(\.\d{1,2})?[a-zA-Z%]?")
 def _arithmetic(text: str) -> str:
     try:
         names_in(text)
-    except SyntaxError as error:
-        raise ValueError(error.msg) from None
+    except (SyntaxError, RecursionError) as error:
+        raise ValueError(f"{_short.repr(text)} is no arithmetic: {error}") from None
     return text
 
 
@@ -132,13 +132,9 @@ def names_in(expression: str) -> list[str]:
         If there is more to it than names, numbers, parentheses and ``+ - * / **``.
     """
     nodes = list(ast.walk(ast.parse(expression, mode="eval")))
-    for node in nodes:
-        number = not isinstance(node, ast.Constant) or type(node.value) in (int, float)
-        if not (isinstance(node, _ALLOWED) and number):
-            part = ast.unparse(node) or type(node).__name__
-            raise SyntaxError(
-                f"{part!r} is no arithmetic: expected names, numbers, parentheses and + - * / **"
-            )
+    numbers = (type(node.value) in (int, float) for node in nodes if isinstance(node, ast.Constant))
+    if not all(isinstance(node, _ALLOWED) for node in nodes) or not all(numbers):
+        raise SyntaxError("expected names, numbers, parentheses and + - * / **")
     return [node.id for node in nodes if isinstance(node, ast.Name)]
 
 
