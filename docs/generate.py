@@ -1,4 +1,7 @@
-"""Write the pages that follow from the package: schemas, registries, studies, docstrings."""
+"""Write the pages that follow from the package: models, registries, studies, docstrings.
+
+Run as a program it writes the schemas of the configuration, ``python docs/generate.py``.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +13,36 @@ from typing import Any
 
 import fedmix
 from fedmix import methods
+from fedmix.cells.items import Figure, Table
+from fedmix.cells.papers import Paper
+from fedmix.cells.protocols.space import Space
+from fedmix.cells.registers import Claim, Discrepancy
 from fedmix.configuration import read_yaml
+from fedmix.data.registry import Registry
+from fedmix.declarations import json_schema
 from fedmix.experiments import settings as experiments
 from fedmix.methods.capabilities import capabilities_of
+from fedmix.pipeline.presets import PresetFile
+from fedmix.pipeline.request import Options
+from fedmix.pipeline.studies import MethodEntry, StudyFile
 
 ROOT = Path(__file__).parents[1]
-_SCHEMAS = {
-    "config": "`config/config.yaml`",
-    "preset": "`config/presets/*.yaml` and `config/papers/<paper>/presets/*.yaml`",
-    "about": "`config/papers/<paper>/about.yaml`",
-    "study": "`config/papers/<paper>/studies/*.yaml`",
-    "methods": "`config/methods.yaml`",
-    "datasets": "`config/datasets.yaml`",
-    "tables": "`config/papers/<paper>/tables.yaml`",
-    "figures": "`config/papers/<paper>/figures.yaml`",
-    "claims": "`config/papers/<paper>/claims.yaml`",
-    "discrepancies": "`config/papers/<paper>/discrepancies.yaml`",
-    "protocols": "`config/papers/<paper>/protocols/*.yaml`",
+#: Schema's name -> the files that it is for, and what they declare.
+SCHEMAS: dict[str, tuple[str, Any]] = {
+    "config": ("`config/config.yaml`", Options),
+    "preset": (
+        "`config/presets/*.yaml` and `config/papers/<paper>/presets/*.yaml`",
+        PresetFile,
+    ),
+    "about": ("`config/papers/<paper>/about.yaml`", Paper),
+    "study": ("`config/papers/<paper>/studies/*.yaml`", StudyFile),
+    "methods": ("`config/methods.yaml`", dict[str, MethodEntry]),
+    "datasets": ("`config/datasets.yaml`", Registry),
+    "tables": ("`config/papers/<paper>/tables.yaml`", dict[str, Table]),
+    "figures": ("`config/papers/<paper>/figures.yaml`", dict[str, Figure]),
+    "claims": ("`config/papers/<paper>/claims.yaml`", list[Claim]),
+    "discrepancies": ("`config/papers/<paper>/discrepancies.yaml`", list[Discrepancy]),
+    "protocols": ("`config/papers/<paper>/protocols/*.yaml`", Space),
 }
 # scikit-learn adds these to every estimator; nothing here routes metadata.
 _NO_ROUTING = "   :exclude-members: set_fit_request, set_predict_request, set_score_request\n"
@@ -90,15 +106,23 @@ def write_pages(folder: Path) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+def write_schemas(folder: Path) -> None:
+    """Write the JSON schemas of all configuration files, for editors, into a folder."""
+    for name, (_, kind) in SCHEMAS.items():
+        text = json.dumps(json_schema(kind), indent=1, ensure_ascii=False) + "\n"
+        (folder / f"{name}.schema.json").write_text(text, encoding="utf-8")
+
+
 def configuration_page() -> str:
-    """Return a reference of every configuration file, from the schemas."""
+    """Return a reference of every configuration file, from the models that declare them."""
     parts = [
         "# Configuration reference",
-        "Generated from `workflow/schemas`. Every file is checked when Snakemake starts; all "
-        "errors are listed at once, with the nearest valid names.",
+        "Generated from the models that declare the files, as the schemas in `workflow/schemas` "
+        "are. Every file is checked when Snakemake starts; all errors are listed at once, with the "
+        "nearest valid names.",
     ]
-    for name, files in _SCHEMAS.items():
-        schema = read_yaml(ROOT / "workflow" / "schemas" / f"{name}.schema.yaml")
+    for files, kind in SCHEMAS.values():
+        schema = json_schema(kind)
         lines = [f"## {files}", schema.get("description", ""), *_described(schema, schema, "")]
         parts.append("\n\n".join(filter(None, [*lines[:2], "\n".join(lines[2:])])))
     return _page(parts)
@@ -142,24 +166,30 @@ def _described(
         node = _resolved(node, root)
     required = node.get("required", [])
     for key, value in node.get("properties", {}).items():
-        if value is True:  # told where it is described
-            continue
         own = _resolved(value, root)
         needed = ", required" if key in required else _default(own)
         text = " ".join(str(own.get("description", "")).split())
         yield f"{indent}- `{key}` ({_kind(own, root)}{needed}){': ' + text if text else ''}"
         yield from _described(value, root, indent + "  ", above)
-    for inner in ("additionalProperties", "items"):
-        if isinstance(node.get(inner), Mapping):
-            yield from _described(node[inner], root, indent, above)
+    inner = [node.get("additionalProperties"), node.get("items")]
+    for part in [*inner, *node.get("patternProperties", {}).values()]:
+        if isinstance(part, Mapping):
+            yield from _described(part, root, indent, above)
+    told: set[str] = set()
     for form in [*node.get("oneOf", []), *node.get("anyOf", [])]:
-        yield from _described(form, root, indent, above)
-    for rule in node.get("allOf", []):
-        told = list(_described(rule["then"], root, indent + "  ", above))
-        if told:
-            ((key, value),) = rule["if"]["properties"].items()
-            yield f"{indent}- if `{key}` is {_kind(value, root).removeprefix('one of ')}:"
-            yield from told
+        own_indent = indent
+        if "discriminator" in node:
+            yield f"{indent}- {_tag(form, root, node['discriminator']['propertyName'])}:"
+            own_indent += "  "
+        lines = [line for line in _described(form, root, own_indent, above) if line not in told]
+        told.update(lines)  # what several forms have is described with the first one
+        yield from lines
+
+
+def _tag(form: Mapping[str, Any], root: Mapping[str, Any], key: str) -> str:
+    """Return what a key says where a value has one form of several: "if `reader` is `npz`"."""
+    kind = _kind(_resolved(form, root)["properties"][key], root)
+    return f"if `{key}` is {kind.removeprefix('one of ')}"
 
 
 def _resolved(node: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -178,8 +208,6 @@ def _kind(node: Mapping[str, Any], root: Mapping[str, Any]) -> str:
     forms = [*node.get("oneOf", []), *node.get("anyOf", [])]
     if forms:
         return " or ".join(dict.fromkeys(_kind(_resolved(form, root), root) for form in forms))
-    if node.get("maxProperties") == 0:
-        return "none"
     kinds = node.get("type", "object" if "properties" in node else "any")
     words = " or ".join(kinds) if isinstance(kinds, list) else kinds
     if words == "array" and "items" in node:
@@ -189,7 +217,9 @@ def _kind(node: Mapping[str, Any], root: Mapping[str, Any]) -> str:
 
 
 def _default(node: Mapping[str, Any]) -> str:
-    return f", default `{json.dumps(node['default'])}`" if "default" in node else ""
+    """Return a default that says something: an empty one, or none, is what a key left out gives."""
+    told = node.get("default") not in (None, "", [], {})
+    return f", default `{json.dumps(node['default'])}`" if told else ""
 
 
 def datasets_page() -> str:
@@ -313,3 +343,7 @@ def _contents(names: list[str]) -> str:
 
 def _page(parts: list[str]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+if __name__ == "__main__":
+    write_schemas(ROOT / "workflow" / "schemas")

@@ -13,7 +13,6 @@ from fedmix.cells.protocols.space import (
     Rung,
     Space,
     Table,
-    Value,
     read_searches,
 )
 from fedmix.configuration import read_yaml
@@ -21,7 +20,7 @@ from fedmix.pipeline.request import read_request
 
 ROOT = Path(__file__).parents[1]
 METHODS = ("LocalEM", "FedEM", "FedGrEM")
-CLAIM = Claim("FedGrEM")
+CLAIM = Claim(method="FedGrEM")
 SETTING = {
     "dataset": "d",
     "embedding": "raw",
@@ -39,7 +38,12 @@ PRINTED = pd.DataFrame(
 
 
 def choice(name, values, **where):
-    return Choice(name, "", [Value(v, v, w) for v, w in values.items()], **where)
+    values = {v: {"weight": w} for v, w in values.items()}
+    return Choice(name=name, silent="", values=values, **where)
+
+
+def column(name):
+    return Column(name=name, estimator=name, label=name, parameters={"tol": 1e-4})
 
 
 def space(tables=("one",), sizes=(64, 8)):
@@ -55,10 +59,15 @@ def space(tables=("one",), sizes=(64, 8)):
         study="fedgrem_real",
         row="n_contaminated",
         claim=CLAIM,
-        methods={m: Column(m, m, m, m, {"tol": 1e-4}) for m in METHODS},
-        tables={t: Table(t, f"table {t}", SETTING, (0, 2), item=t) for t in tables},
+        methods={m: column(m) for m in METHODS},
+        tables={t: Table(name=t, title=f"table {t}", setting=SETTING, rows=[0, 2]) for t in tables},
         choices={c.name: c for c in choices},
-        rungs=[Rung(sizes[0], 2, 16, rows=1), *(Rung(n, 3, 4) for n in sizes[1:])],
+        rungs=[
+            Rung(protocols=sizes[0], replications=2, block=16, rows=1),
+            *(Rung(protocols=n, replications=3, block=4) for n in sizes[1:]),
+        ],
+        in_all=False,
+        presets={},
     )
 
 

@@ -15,8 +15,8 @@ from fedmix.cells.frame import make_cells
 from fedmix.cells.papers import read_papers
 from fedmix.cells.scorecard import cells_table, scorecard
 from fedmix.cells.verdicts import judge
+from fedmix.declarations import problems
 from fedmix.errors import ConfigurationError
-from fedmix.pipeline.checking.typed import problems
 from synthetic_results import PUBLISHED, RUN, cells, printed_numbers, results_and_timings
 
 ROOT = Path(__file__).parents[1]
@@ -46,7 +46,6 @@ def frame(values: dict[str, np.ndarray], metric: str = "error", **columns) -> pd
 
 def paper_folder(folder: Path, name: str, entries: list[dict]) -> dict:
     """Return one paper that has nothing but these claims, or discrepancies."""
-    shutil.copytree(ROOT / "workflow/schemas", folder / "workflow/schemas")
     paper = folder / "config/papers/fedgem"
     paper.mkdir(parents=True)
     shutil.copy(ROOT / "config/papers/fedgem/about.yaml", paper)

@@ -1,19 +1,32 @@
 """Reading configuration files: what is wrong with one is told with its file and line."""
 
+from typing import Annotated, Literal
+
 import pytest
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from fedmix.configuration import raise_all, read_document, read_yaml, validate
+from fedmix.declarations import Declared, Named
 from fedmix.errors import ConfigurationError
 
-SCHEMA = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "preset": {"enum": ["quick", "paper"]},
-        "block": {"type": "integer"},
-        "share": {"type": "number", "minimum": 0},
-    },
-}
+
+class Part(Declared):
+    """A part of a study, by name."""
+
+    name: SkipJsonSchema[str]
+    rows: int
+
+
+class Study(Declared):
+    """What a made-up file may say."""
+
+    preset: Literal["quick", "paper"] = "quick"
+    block: int = 1
+    share: float = Field(0.0, ge=0)
+    parts: Annotated[dict[str, Part], Named] = Field({})
+    one_or_more: str | Annotated[list[Part], Field(min_length=1)] = ""
+    digits: SkipJsonSchema[int] = 2
 
 
 def write(folder, text, name="study.yaml"):
@@ -26,24 +39,44 @@ def write(folder, text, name="study.yaml"):
 def test_validation_reports_all_errors_with_nearest_names(tmp_path):
     path = write(tmp_path, "preset: quik\nblok: 3\nblock: many\n", "config.yaml")
     with pytest.raises(ConfigurationError) as caught:
-        validate(read_document(path), SCHEMA)
+        validate(read_document(path), Study)
     message = str(caught.value)
     assert "3 errors" in message
     assert "config/config.yaml:2: blok: unknown key 'blok'. Did you mean 'block'" in message
     assert "config/config.yaml:1: preset: 'quik' is not valid. Did you mean 'quick'" in message
-    assert "config/config.yaml:3: block: expected integer, got 'many'" in message
+    assert "config/config.yaml:3: block: expected a valid integer, got 'many'" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("parts: {a: {rows: 1, row: 2}}", "1: parts.a.row: unknown key 'row'. Did you mean 'rows'"),
+        ("parts:\n  a: {}", "2: parts.a: lacks rows"),
+        ("parts:\n  a: 5", "2: parts.a: expected a mapping, got 5"),
+        ("parts: {a: {rows: 1, name: b}}", "1: parts: a: unknown key 'name'"),
+        ("parts: [a]", r"1: parts: expected a mapping, got \['a'\]"),
+        ("one_or_more: []", "1: one_or_more: expected a list to have at least 1 item, got"),
+        ("one_or_more: 5", "1: one_or_more: expected a valid string or a valid list, got 5"),
+        ("digits: 3", "1: digits: unknown key 'digits'. Valid: block, one_or_more, parts,"),
+        ("share: -1", "1: share: expected greater than or equal to 0, got -1"),
+        ("- block", "1: top level: expected a mapping, got"),
+    ],
+)
+def test_what_is_wrong_is_told_where_it_stands_and_once(tmp_path, text, says):
+    with pytest.raises(ConfigurationError, match=f"1 error:\n  - config/study.yaml:{says}"):
+        validate(read_document(write(tmp_path, text)), Study)
 
 
 @pytest.mark.parametrize("value", [".nan", ".inf", "-.inf", "true", "1e400"])
 def test_a_number_is_finite(tmp_path, value):
     with pytest.raises(ConfigurationError, match=r"config/study.yaml:1: share"):
-        validate(read_document(write(tmp_path, f"share: {value}\n")), SCHEMA)
+        validate(read_document(write(tmp_path, f"share: {value}\n")), Study)
 
 
 @pytest.mark.parametrize("value", ["5.0", "true", "'5'", "[5]", "null"])
 def test_an_integer_is_written_as_one(tmp_path, value):
-    with pytest.raises(ConfigurationError, match="block: expected integer"):
-        validate(read_document(write(tmp_path, f"block: {value}\n")), SCHEMA)
+    with pytest.raises(ConfigurationError, match="block: expected a valid integer"):
+        validate(read_document(write(tmp_path, f"block: {value}\n")), Study)
 
 
 @pytest.mark.parametrize(

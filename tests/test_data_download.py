@@ -106,7 +106,7 @@ def test_dripping_server_meets_the_deadline(tmp_path):
     with FakeServer({"/tiny.csv": Answer(CSV, fault="drip")}) as server:
         downloads = Downloads(tmp_path, timeout=5.0, log=print, largest=99, deadline=0.3)
         with pytest.raises(DownloadError, match="not complete after"):
-            downloads.get(SourceFile("tiny.csv", url=f"{server.base}/tiny.csv"))
+            downloads.get(SourceFile(name="tiny.csv", url=f"{server.base}/tiny.csv"))
 
 
 def test_next_source_is_tried_after_a_bad_one(tmp_path):
@@ -123,7 +123,7 @@ def test_archive_of_several_files_is_downloaded_once(tmp_path):
     with FakeServer({"/all.zip": Answer(zipped(a=b"1", b=b"2"))}) as server:
         downloads = Downloads(tmp_path, timeout=5.0, log=print, largest=999)
         for name in "ab":
-            downloads.get(SourceFile(name, url=f"{server.base}/all.zip", member=name))
+            downloads.get(SourceFile(name=name, url=f"{server.base}/all.zip", member=name))
         assert server.hits == ["/all.zip"]
 
 

@@ -3,19 +3,20 @@
 import copy
 import inspect
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
 
-from fedmix.configuration import read_schema
 from fedmix.data import read_registry
 from fedmix.data.readers import READERS
+from fedmix.data.registry import AnyEmbedding, AnySource
+from fedmix.declarations import Like
 from fedmix.embed import EMBEDDINGS
 from fedmix.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "config" / "datasets.yaml"
-SCHEMA = ROOT / "workflow" / "schemas" / "datasets.schema.yaml"
 
 GOOD = {
     "tiny": {
@@ -36,7 +37,7 @@ def read(tmp_path, **changes):
     document["tiny"] |= changes
     path = tmp_path / "datasets.yaml"
     path.write_text(yaml.safe_dump(document))
-    return read_registry(path, SCHEMA)["tiny"]
+    return read_registry(path)["tiny"]
 
 
 def test_every_entry_is_complete():
@@ -94,9 +95,29 @@ def test_unknown_reader_names_the_nearest(tmp_path):
         read(tmp_path, sources=[{"reader": "tabel"}])
 
 
-def test_the_schema_knows_every_reader():
-    definitions = read_schema(SCHEMA)["$defs"]
-    assert set(definitions["source"]["properties"]["reader"]["enum"]) == set(READERS)
+def declared(union, field):
+    """Return the models of a union by what a field of them may say."""
+    models = get_args(get_args(union)[0])
+    return {n: m for m in models for n in get_args(m.model_fields[field].annotation)}
+
+
+def test_every_reader_is_declared_with_its_options():
+    sources = declared(AnySource, "reader")
+    assert set(sources) == set(READERS)
+    for name, source in sources.items():
+        options = next(n for n in source.model_fields["options"].metadata if isinstance(n, Like))
+        _, *taken = inspect.signature(READERS[name]).parameters
+        assert set(options.kind.model_fields) == set(taken), name
+
+
+def test_every_embedding_is_declared_with_its_defaults():
+    embeddings = declared(AnyEmbedding, "kind")
+    assert set(embeddings) == set(EMBEDDINGS)
+    for name, embedding in embeddings.items():
+        taken = inspect.signature(EMBEDDINGS[name]).parameters
+        for key, field in embedding.model_fields.items():
+            if key != "kind" and not field.is_required():
+                assert field.default == taken[key].default, (name, key)
 
 
 def test_unknown_key_names_the_nearest(tmp_path):
@@ -117,7 +138,7 @@ def test_checksum_of_wrong_length_is_an_error(tmp_path):
 def test_five_lines_make_a_federated_data_set_of_a_table(tmp_path):
     path = tmp_path / "datasets.yaml"
     path.write_text((ROOT / "docs" / "examples" / "wards.yaml").read_text())
-    entry = read_registry(path, SCHEMA)["wards"]
+    entry = read_registry(path)["wards"]
     assert entry.n_groups == 6
     assert entry.embedded_shape("raw") == (None, None)
     assert len(path.read_text().splitlines()) <= 6
@@ -136,7 +157,7 @@ def test_a_download_needs_a_size_to_be_stopped_beyond(tmp_path):
     path = tmp_path / "datasets.yaml"
     path.write_text(yaml.safe_dump(document))
     with pytest.raises(ConfigurationError, match="give n_points and n_features"):
-        read_registry(path, SCHEMA)
+        read_registry(path)
 
 
 def test_source_has_files_or_openml_not_both(tmp_path):

@@ -74,9 +74,17 @@ def property_names(schema):
 
 
 def test_the_configuration_reference_has_every_key(pages):
-    for path in (ROOT / "workflow" / "schemas").glob("*.yaml"):
-        for key in property_names(read_yaml(path)):
+    for path in (ROOT / "workflow" / "schemas").glob("*.json"):
+        for key in property_names(json.loads(path.read_text(encoding="utf-8"))):
             assert f"- `{key}`" in pages["configuration"], (path.name, key)
+
+
+def test_the_schemas_are_what_the_models_give(tmp_path):
+    script("generate").write_schemas(tmp_path)
+    tracked = ROOT / "workflow" / "schemas"
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in tracked.iterdir()}
+    for path in tmp_path.iterdir():
+        assert path.read_text() == (tracked / path.name).read_text(), "python docs/generate.py"
 
 
 def test_every_data_set_names_its_licence_and_citation(pages):

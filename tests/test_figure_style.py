@@ -3,10 +3,11 @@
 import re
 from itertools import combinations
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from fedmix.cells.papers import read_papers
+from fedmix.cells.papers import Color, read_papers
 from fedmix.views.figures.save import save_figure
 from fedmix.views.figures.style import COLORS, house_style, looks_of
 
@@ -23,6 +24,10 @@ def test_methods_of_a_paper_differ_in_colour_and_in_marker(paper):
     for a, b in combinations(looks_of(names, paper.looks).values(), 2):
         assert a.color != b.color
         assert a.marker != b.marker
+
+
+def test_declared_colours_are_those_of_the_style():
+    assert set(get_args(Color)) == set(COLORS)
 
 
 def test_an_unknown_method_keeps_a_look_of_its_own():

@@ -10,8 +10,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "fedmix"
 #: From low to high; those of one layer do not import each other. "" is the package itself.
 LAYERS = (
     {"", "errors", "theory", "conditions", "revision"},
-    {"checks", "configuration", "plugins"},
-    {"streams", "storage", "clients", "alignment"},
+    {"checks", "declarations", "plugins"},
+    {"configuration", "streams", "storage", "clients", "alignment"},
     {"kernels"},
     {"families", "metrics", "partition", "embed"},
     {"simulate"},

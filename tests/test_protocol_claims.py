@@ -1,6 +1,5 @@
 """Claims and tables are put to what is kept of a search, by the way of all cells."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +27,11 @@ LEADS = ("tenth", "none")  # scalings with which FedGrEM has its printed lead in
 @pytest.fixture(scope="module")
 def space() -> Space:
     whole = read_searches(read_papers(ROOT / "config"), "reproduction")["fedgrem"]
-    rungs = [Rung(DRAWN, 2, 16, rows=1), Rung(8, 3, 4)]
-    return replace(whole, tables={TABLE: whole.tables[TABLE]}, rungs=rungs)
+    rungs = [
+        Rung(protocols=DRAWN, replications=2, block=16, rows=1),
+        Rung(protocols=8, replications=3, block=4),
+    ]
+    return whole.model_copy(update={"tables": {TABLE: whole.tables[TABLE]}, "rungs": rungs})
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +99,7 @@ def test_the_nearest_protocol_is_a_variant_beside_the_print(search, printed):
 
 def test_the_share_is_that_of_the_searchs_own_scores(search, printed, evaluated):
     first = search.fits("drawn").rename(columns={"row": "n_contaminated"})
-    lowest = score_protocols(first, printed, Claim("FedGrEM"))["lowest"].mean()
+    lowest = score_protocols(first, printed, Claim(method="FedGrEM"))["lowest"].mean()
     assert 0 < lowest < 1
     remarks = " ".join(evaluated.loc["fedgrem-pendigits-lowest", "remarks"])
     assert f"it holds in {lowest:.0%} of {DRAWN} protocols (put to pen digits, n_contam" in remarks
@@ -198,7 +200,9 @@ def test_what_holds_in_any_protocol_depends_on_them_unless_it_holds_in_nearly_al
 
 def test_a_search_of_some_data_sets_answers_for_these_alone():
     whole = read_searches(read_papers(ROOT / "config"), "reproduction")["fedgem_benchmark"]
-    own = replace(whole, rungs=[Rung(16, 2, 16), Rung(4, 2, 4)])
+    sizes = {16: 16, 4: 4}
+    rungs = [Rung(protocols=n, replications=2, block=b) for n, b in sizes.items()]
+    own = whole.model_copy(update={"rungs": rungs})
     design = draw_protocols(own)
     printed = printed_cells(own, shipped_items(), PUBLISHED)
     # FedGEM as printed, but below the others where rows are dealt at random.
@@ -272,6 +276,6 @@ def test_a_search_of_another_space_is_refused(tmp_path, space, kept):
         part.drop(columns="scaling", errors="ignore").to_csv(tmp_path / f"{name}.csv", index=False)
     with pytest.raises(DataError, match="no column 'scaling'"):
         read_search(tmp_path, space, shipped_items(), PUBLISHED)
-    other = replace(space, tables={})
+    other = space.model_copy(update={"tables": {}})
     with pytest.raises(DataError, match="unknown table 'fedgrem_table1'"):
         read_search(tmp_path, other, shipped_items(), PUBLISHED)

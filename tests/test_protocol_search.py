@@ -1,7 +1,6 @@
 """The search for a protocol: scores, halving, controls, shares and words."""
 
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -49,10 +48,10 @@ def test_claim_can_be_that_a_method_lies_above_some_others():
     # The print has LocalEM at .3, FedEM at .2 and FedGrEM at .1 in every row.
     runs = runs_of({"a": 0.0})
     for claim, effect in (
-        (Claim("FedEM", "above", ("FedGrEM",)), 0.1),
-        (Claim("FedEM", "above"), -0.1),
-        (Claim("FedEM", "below", ("LocalEM",)), -0.1),
-        (Claim("FedEM"), 0.1),
+        (Claim(method="FedEM", direction="above", than=["FedGrEM"]), 0.1),
+        (Claim(method="FedEM", direction="above"), -0.1),
+        (Claim(method="FedEM", than=["LocalEM"]), -0.1),
+        (Claim(method="FedEM"), 0.1),
     ):
         score = score_protocols(runs, PRINTED, claim).iloc[0]
         assert score["effect"] == pytest.approx(effect)
@@ -92,7 +91,7 @@ def test_protocol_with_a_fit_that_diverged_is_infinitely_far():
 def test_table_without_a_printed_cell_is_an_error():
     own = search_of("fedgrem", "reproduction")
     table = own.tables["fedgrem_table1"]
-    own.tables["fedgrem_table1"] = replace(table, rows=[0, 4])
+    own.tables["fedgrem_table1"] = table.model_copy(update={"rows": [0, 4]})
     with pytest.raises(
         DataError, match=r"fedgrem_table1 has no printed mean.*with n_contaminated 4"
     ):
@@ -111,8 +110,11 @@ def test_halving_keeps_the_nearest_to_all_tables():
 
 def test_variations_differ_in_a_few_choices_from_the_nearest():
     own = space()
-    own = replace(own, rungs=[own.rungs[0], replace(own.rungs[1], variations=20)])
-    own.choices["elsewhere"] = choice("elsewhere", {"a": 1.0, "b": 1.0}, tables=["two"])
+    rung = own.rungs[1].model_copy(update={"variations": 20})
+    own = own.model_copy(update={"rungs": [own.rungs[0], rung]})
+    own.choices["elsewhere"] = choice(
+        "elsewhere", {"a": 1.0, "b": 1.0}, methods={"KFED": "seeding"}, tables=["two"]
+    )
     nearest = draw_protocols(own).iloc[:3]
     varied = vary(own, nearest, 1, ["one"])
     assert len(varied) == 20
@@ -185,8 +187,9 @@ def test_rows_and_tables_are_held_out_in_turn():
 
 def test_a_table_of_one_row_holds_nothing_out_and_says_so():
     own, chosen, first, _ = search()
-    one = replace(own.tables["one"], rows=(0,))
-    own = replace(own, tables={"one": one}, rungs=[replace(rung, rows=None) for rung in own.rungs])
+    one = own.tables["one"].model_copy(update={"rows": [0]})
+    rungs = [rung.model_copy(update={"rows": None}) for rung in own.rungs]
+    own = own.model_copy(update={"tables": {"one": one}, "rungs": rungs})
     printed = {"one": PRINTED[PRINTED["n_contaminated"] == 0]}
     ranked = rank_protocols(own, first, printed, chosen)
     scores = score_tables(own, first, printed).merge(chosen[0], on="protocol")
@@ -242,7 +245,16 @@ def test_sentences_and_figures_are_made_from_a_search(tmp_path):
     assert "Its choices: scaling none" in text
     inputs = {name: tmp_path / f"{name}.csv" for name in parts}
     outputs = [tmp_path / f"t_{kind}.{s}" for kind in CAPTIONS for s in ("svg", "md")]
-    item = Item("one", "table", "fedgrem", "fedgrem_real", metric="misclustering", scale=0.01)
+    item = Item(
+        name="one",
+        kind="table",
+        paper="fedgrem",
+        title="One",
+        caption="",
+        study="fedgrem_real",
+        metric="misclustering",
+        scale=0.01,
+    )
     draw_search(own, {"one": item}, inputs, outputs, preset="paper")
     assert all(path.stat().st_size > 1000 for path in outputs if path.suffix == ".svg")
     assert CAPTIONS["curve"] in (tmp_path / "t_curve.md").read_text()
@@ -252,7 +264,6 @@ def test_the_documented_paper_is_searched_by_its_own_study(tmp_path):
     for folder in ("config", "data/published"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     shutil.copytree(ROOT / "docs" / "examples" / "paper", tmp_path, dirs_exist_ok=True)
-    (tmp_path / "workflow").symlink_to(ROOT / "workflow")
     own = read_searches(read_papers(tmp_path / "config"), "quick")["waveforms"]
     printed = printed_of(own, "quick", tmp_path / "config", tmp_path / "data" / "published")
     [(name, table)] = own.tables.items()

@@ -1,7 +1,5 @@
 """The space of a search: what is declared, drawn and filled in."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,8 +20,6 @@ def paper_with(tmp_path, change):
 
     folder = tmp_path / "config" / "papers" / "fedgrem"
     (folder / "protocols").mkdir(parents=True)
-    (tmp_path / "workflow").mkdir()
-    (tmp_path / "workflow" / "schemas").symlink_to(ROOT / "workflow" / "schemas")
     own = ROOT / "config" / "papers" / "fedgrem"
     (folder / "about.yaml").write_text((own / "about.yaml").read_text())
     (folder / "studies").symlink_to(own / "studies")
@@ -116,10 +112,9 @@ def test_unknown_parameter_is_named_before_anything_runs():
 
 def test_units_that_an_experiment_does_not_know_are_named_before_anything_runs():
     own = search_of("fedgrem_simulation", "quick")
-    spread = {"value": 2.0, "units": ["spread"]}
-    own.choices["penalty_scale"] = replace(
-        own.choices["penalty_scale"], values=[Value("2 spreads", spread, 1.0)]
-    )
+    spread = Value(name="2 spreads", value=2.0, units=["spread"], weight=1.0)
+    choice = own.choices["penalty_scale"].model_copy(update={"by_name": {spread.name: spread}})
+    own.choices["penalty_scale"] = choice
     with pytest.raises(ConfigurationError, match="choices: penalty_scale: unknown units 'spread'"):
         draw_protocols(own)
 

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -112,7 +111,7 @@ def test_a_printed_row_without_an_item_is_an_error_that_names_it(folder):
 
 
 def test_a_printed_row_of_two_items_is_an_error(folder):
-    again = replace(shipped_items()["fedgrem_table1"], name="again")
+    again = shipped_items()["fedgrem_table1"].model_copy(update={"name": "again"})
     with pytest.raises(DataError, match=r"fedgrem/misclustering\.csv, line 2: 2 items"):
         check_coverage([*shipped_items().values(), again], folder)
 
@@ -125,14 +124,14 @@ def test_a_missing_file_is_named_with_its_neighbours(folder):
 
 def test_a_missing_column_is_named_with_its_neighbours(folder):
     item = shipped_items()["fedgem_table7"]
-    wrong = replace(item, printed={**item.printed, "mean": "mean_second"})
+    wrong = item.model_copy(update={"printed": {**item.printed, "mean": "mean_second"}})
     with pytest.raises(DataError, match=r"no column 'mean_second'.*Did you mean 'mean_seconds'"):
         PrintedTable(wrong, folder)
 
 
 def test_printed_numbers_that_the_columns_do_not_tell_apart_are_refused():
     item = shipped_items()["fedgrem_table1"]
-    vague = replace(item, printed={**item.printed, "columns": {"method": "label"}})
+    vague = item.model_copy(update={"printed": {**item.printed, "columns": {"method": "label"}}})
     with pytest.raises(DataError, match="must tell all rows apart"):
         PrintedTable(vague, PUBLISHED)
 

@@ -12,10 +12,9 @@ from fedmix import methods
 from fedmix.__main__ import main
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError
-from fedmix.pipeline.choice import left_out
 from fedmix.pipeline.forecast import forecast
 from fedmix.pipeline.plan import replications_of
-from fedmix.pipeline.request import embedded_path, read_request
+from fedmix.pipeline.request import embedded_path, left_out, read_request
 
 ROOT = Path(__file__).parents[1]
 STUDY = "papers/fedgrem/studies/fedgrem_real.yaml"
@@ -30,7 +29,6 @@ def options(**changes):
 def folder(tmp_path):
     """A copy of the configuration that a test may spoil."""
     shutil.copytree(ROOT / "config", tmp_path / "config")
-    shutil.copytree(ROOT / "workflow" / "schemas", tmp_path / "workflow" / "schemas")
     shutil.copytree(ROOT / "data" / "published", tmp_path / "data" / "published")
     return tmp_path / "config"
 
@@ -225,7 +223,7 @@ def method(**entry):
             "expected penalty_scale to be a finite number >= 0 or 'held-out', got -1.0",
         ),
         (written(only=["PooledMM"]), "unknown method 'PooledMM'. Did you mean 'PooledEM'"),
-        (written(replications=2.0), "replications: expected integer, got 2.0"),
+        (written(replications=2.0), "replications: expected a valid integer, got 2.0"),
     ],
 )
 def test_a_wrong_study_is_told_what_and_where(folder, spoil, says):
@@ -239,14 +237,76 @@ def test_a_wrong_study_is_told_what_and_where(folder, spoil, says):
     [
         ({"fedgrem_reall": {}}, "unknown study 'fedgrem_reall'. Did you mean 'fedgrem_real'"),
         ({"fedgrem_real": {"only_variants": ["strong"]}}, "unknown variant 'strong'. Did you mean"),
-        ({"fedgrem_real": {"variants": {"paper_like": None}}}, "expected object, got None"),
-        ({"fedgrem_real": None}, "expected object, got None"),
+        ({"fedgrem_real": {"variants": {"paper_like": None}}}, "expected a mapping, got None"),
+        ({"fedgrem_real": None}, "expected a mapping, got None"),
     ],
 )
 def test_a_wrong_preset_is_told_what_and_where(folder, spoil, says):
     edit(folder / "papers/fedgrem/presets/quick.yaml", lambda preset: preset.update(studies=spoil))
     with pytest.raises(ConfigurationError, match=rf"fedgrem/presets/quick.yaml:\d+: .*{says}"):
         read_request(folder, options())
+
+
+def choice(name, label, /, **changes):
+    """Change one value of a choice of a search."""
+    return lambda search: search["choices"][name]["values"][label].update(changes)
+
+
+def parameter(**changes):
+    """Change the parameters of a search's method."""
+    return lambda search: search["methods"]["FedGrEM"].update(parameters=changes)
+
+
+def item(name, **changes):
+    return lambda items: items[name].update(changes)
+
+
+def option(name, **changes):
+    return lambda items: items[name]["options"].update(changes)
+
+
+SEARCH, TABLES, FIGURES, ABOUT = (
+    f"papers/fedgrem/{name}.yaml" for name in ("protocols/fedgrem", "tables", "figures", "about")
+)
+ROW = {"color": "blue", "marker": "o", "line": "-"}
+
+
+@pytest.mark.parametrize(
+    ("file", "spoil", "says"),
+    [
+        (SEARCH, choice("initial_penalty", "1", valu=2.0), "unknown key 'valu'. Did you .*'value'"),
+        (SEARCH, choice("initial_penalty", "sqrt(n)", units=["spraed"]), "unknown units 'spraed'"),
+        (SEARCH, choice("initial_penalty", "1", value=None), "expected initial_penalty to be"),
+        (SEARCH, choice("initial_penalty", "1", value=float("nan")), "to be a finite number"),
+        (SEARCH, choice("scaling", "tenth", value=None), "values.tenth: None is not valid"),
+        (SEARCH, choice("scaling", "tenth", value="tenths"), "'tenths' is not valid"),
+        (
+            SEARCH,
+            parameter(tol={"value": 1e-4, "units": ["spread"], "surplus": 1}),
+            "FedGrEM.parameters.tol: unknown key 'surplus'. Valid: units, value",
+        ),
+        (SEARCH, parameter(tol={"value": 1e-4, "unit": ["spread"]}), "expected tol to be"),
+        (SEARCH, parameter(tlo=1e-4), "takes no 'tlo'. Did you mean 'tol'"),
+        (SEARCH, lambda s: s["constants"].update(n_component=3), "unknown key 'n_component'"),
+        (ABOUT, lambda a: a["looks"].update(FedGREM=ROW), "unknown series 'FedGREM'.*'FedGrEM'"),
+        (ABOUT, lambda a: a["variants"].update(as_writen="x"), "variant 'as_writen'.*as_written"),
+        (TABLES, item("fedgrem_table1", digits=200), "digits: expected less than or equal to 15"),
+        (TABLES, item("fedgrem_table1", row="{x:2000000000}"), "'x' cannot be written as"),
+        (TABLES, item("fedgrem_table1", row="{x"), "row: expected '}'"),
+        (STUDY, lambda s: s.update(setting_id="{h:2000000000}"), "'h' cannot be written as"),
+        (FIGURES, option("fedgrem_table1_figure", x="label.str.len()"), "is no arithmetic"),
+        (FIGURES, option("fedgrem_table1_figure", x="f(1)"), "is no arithmetic"),
+        (FIGURES, option("fedgrem_table1_figure", x="a if b else c"), "is no arithmetic"),
+        (FIGURES, option("fedgrem_table1_figure", x="-setting_h0 ** 2 / 3"), "unknown column or "),
+        (FIGURES, option("fedgrem_table1_figure", xscal="log"), "'xscal'. Did you mean 'xscale'"),
+        (FIGURES, item("fedgrem_table1_figure", best="lowest"), "unknown key 'best'"),
+        (FIGURES, item("fedgrem_table1_figure", paper="fedgem"), "unknown key 'paper'"),
+    ],
+)
+def test_a_wrong_search_item_or_look_is_told_what_and_where(folder, file, spoil, says):
+    edit(folder / file, spoil)
+    with pytest.raises(ConfigurationError, match=rf"{file}:\d+: .*{says}"):
+        read_request(folder, options(preset="smoke"))
 
 
 @pytest.mark.parametrize("name", ["fedgrem_real", "protocols"])
@@ -350,7 +410,7 @@ def test_a_wrong_estimator_or_embedding_is_told(folder):
             "is not there",
         ),
         (["status", "--config", "replications=abc"], "the command line (--config): replications"),
-        (["status", "--config", "block=[1"], "block: expected integer"),
+        (["status", "--config", "block=[1"], "block: expected a valid integer"),
         (["status", "--config", "partial"], "expected KEY=VALUE"),
     ],
 )

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from reprlib import Repr
 from typing import Any
 
 import yaml
+from pydantic import ValidationError
 
+from fedmix.declarations import Keys, adapter, explained, fields_of, hidden_fields
 from fedmix.errors import ConfigurationError, nearest_names
 
-Keys = tuple[Any, ...]
 #: Returns where some keys stand, in words, or None if they do not stand there.
 Finder = Callable[[Keys], str | None]
 
 _MERGE = "tag:yaml.org,2002:merge"
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # C's is faster
-
-_short = Repr()
-_short.maxstring = _short.maxother = 60
 
 
 class _StrictLoader(_SafeLoader):
@@ -169,43 +165,48 @@ def _child(node: yaml.Node | None, key: Any) -> tuple[int, yaml.Node] | None:
     return next((child for child in found if child), None)
 
 
-@cache
-def read_schema(path: Path) -> dict:
-    """Read a JSON schema that is written as YAML."""
-    return read_yaml(path)
-
-
-def validate(document: Document, schema: Mapping[str, Any]) -> None:
-    """Check a document against a JSON schema.
+def validate(document: Document, kind: Any, context: Any = None, /, **added: Any) -> Any:
+    """Return what a document declares.
 
     Parameters
     ----------
     document : Document
         What was read.
-    schema : mapping
-        A JSON schema; objects in it should refuse additional properties. An integer must be
-        written as one, and a number must be finite.
+    kind : type
+        The model, or a type made of models; see :mod:`fedmix.declarations`.
+    context : object, optional
+        What the model's validators ask for.
+    **added : object
+        Fields of the model that no file gives, such as the name of the file.
 
     Raises
     ------
     ConfigurationError
         Listing every error with its place and, for wrong names, the nearest valid ones.
     """
-    found = _validator()(schema).iter_errors(document.content)
-    raise_all(line for error in found for line in _explain(error, document))
+    value, errors = checked(document, kind, context, **added)
+    raise_all(errors)
+    return value
 
 
-@cache
-def _validator() -> Any:
-    from jsonschema import Draft202012Validator
-    from jsonschema.validators import extend
-
-    checker = Draft202012Validator.TYPE_CHECKER
-    checker = checker.redefine("integer", lambda _, value: type(value) is int)
-    checker = checker.redefine(
-        "number", lambda _, value: type(value) in (int, float) and abs(value) <= 1e300
-    )
-    return extend(Draft202012Validator, type_checker=checker)
+def checked(
+    document: Document, kind: Any, context: Any = None, /, **added: Any
+) -> tuple[Any, list[str]]:
+    """Return what a document declares and no errors, or None and all errors; see `validate`."""
+    values = document.content
+    if isinstance(values, Mapping) and (unknown := values.keys() & hidden_fields(kind)):
+        known = fields_of(kind)
+        return None, [
+            f"{document.place(key)}: unknown key {key!r}. {nearest_names(key, known)}"
+            for key in unknown
+        ]
+    if added and isinstance(values, Mapping):
+        values = {**values, **added}
+    try:
+        return adapter(kind).validate_python(values, context=context), []
+    except ValidationError as error:
+        found = explained(error, kind, values)
+        return None, [f"{document.place(*keys)}: {message}" for keys, message in found]
 
 
 def raise_all(errors: Iterable[str]) -> None:
@@ -216,33 +217,6 @@ def raise_all(errors: Iterable[str]) -> None:
         raise ConfigurationError(
             f"The configuration has {len(errors)} error{'s' * (len(errors) > 1)}:\n{listing}"
         )
-
-
-def _explain(error: Any, document: Document) -> Iterable[str]:
-    from jsonschema.exceptions import best_match
-
-    error = best_match([error])  # of several forms, the one that was most likely meant
-    keys, given = tuple(error.absolute_path), error.instance
-    if error.validator == "additionalProperties" and not error.validator_value:
-        known = error.schema.get("properties", {})
-        for key in [key for key in given if key not in known]:
-            place = document.place(*keys, key)
-            yield f"{place}: unknown key {key!r}. {nearest_names(key, known)}"
-        return
-    place = document.place(*keys)
-    if error.validator == "enum":
-        yield f"{place}: {given!r} is not valid. {nearest_names(given, error.validator_value)}"
-    elif error.validator == "const":
-        yield f"{place}: {_short.repr(given)} is not valid. Valid: {error.validator_value}."
-    elif error.validator == "required":
-        missing = [key for key in error.validator_value if key not in given]
-        yield f"{place}: lacks {', '.join(missing)}"
-    elif error.validator == "type":
-        kinds = error.validator_value
-        wanted = " or ".join([kinds] if isinstance(kinds, str) else kinds)
-        yield f"{place}: expected {wanted}, got {_short.repr(given)}"
-    else:
-        yield f"{place}: {error.message}"
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

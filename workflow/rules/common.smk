@@ -28,10 +28,9 @@ from fedmix.configuration import read_yaml
 from fedmix.data.registry import DatasetEntry, mirror_folder
 from fedmix.errors import ConfigurationError, FedmixError, nearest_names
 from fedmix.pipeline.archive import RUN_OPTIONS, read_options
-from fedmix.pipeline.choice import left_out
 from fedmix.pipeline.plan import RUNTIME, finished_blocks
 from fedmix.pipeline.provenance import content_hash, source_hash
-from fedmix.pipeline.request import embedded_path, read_request
+from fedmix.pipeline.request import embedded_path, left_out, read_request
 from fedmix.views.figures.build import BY_ROUND
 
 BASE = Path(workflow.basedir)

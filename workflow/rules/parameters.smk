@@ -102,7 +102,7 @@ def shown_numbers(wildcards):
     """What the items of a study show of its numbers, without titles and the like."""
     names = "name kind paper study where metric methods row column unit scale digits printed best judged"
     return [
-        {name: getattr(item, name) for name in names.split()}
+        {"title": "", "caption": "", **{name: getattr(item, name) for name in names.split()}}
         for item in ITEMS.values()
         if item.study == wildcards.study
     ]

@@ -1,6 +1,6 @@
 # From a search's wildcards to its files and parameters.
 
-from fedmix.cells.papers import read_register
+from fedmix.cells.claims import read_claims
 from fedmix.cells.protocols.space import read_searches
 from fedmix.cells.unreported import open_claims
 
@@ -199,7 +199,7 @@ def searches_judged(wildcards):
 
 def claim_figures():
     """A figure of every search that claims of ours are put to."""
-    claims = read_register(REQUEST.papers, "claims")
+    claims = read_claims(REQUEST.papers)
     spaces = [judged["space"] for judged in searches_judged(None).values()]
     return [
         {

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 from fedmix.cells import predicates, verdicts
 from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.evidence import PRINT, Evidence, Place
-from fedmix.cells.papers import Paper, read_register
+from fedmix.cells.papers import Paper
 from fedmix.cells.predicates import Check, ask, needed, places_of
-from fedmix.cells.unreported import DRAWN, NEAR, Share, answering_protocols, answers, share_of
+from fedmix.cells.protocols.kept import DRAWN, NEAR
+from fedmix.cells.registers import Claim, read_register
+from fedmix.cells.unreported import Share, answering_protocols, answers, share_of
 from fedmix.cells.verdicts import SAYS_NOTHING
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ def read_claims(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
     ConfigurationError
         Listing all errors: unknown keys, missing ones, an id given twice.
     """
-    return read_register(papers, "claims")
+    return read_register(papers, "claims", Claim)
 
 
 def evaluate_claims(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.effects import mean_effect, weighted_effect
 from fedmix.cells.evidence import Evidence, Place
-from fedmix.cells.papers import Paper, read_register
+from fedmix.cells.papers import Paper
+from fedmix.cells.registers import Discrepancy, read_register
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,7 @@ def read_discrepancies(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
     ConfigurationError
         Listing all errors: unknown keys, missing ones, an id given twice.
     """
-    return read_register(papers, "discrepancies")
+    return read_register(papers, "discrepancies", Discrepancy)
 
 
 def measure_discrepancies(

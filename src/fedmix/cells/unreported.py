@@ -20,6 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.predicates import Check, ask, needed, places_of
+from fedmix.cells.protocols.kept import DRAWN, NEAR, Search
 from fedmix.cells.verdicts import CHOICE_LEVEL, RARELY
 from fedmix.conditions import has_values
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fedmix.cells.evidence import Evidence, Place
-    from fedmix.cells.protocols.kept import Search
     from fedmix.cells.protocols.space import Space, Table
 
     #: Whether a claim holds in a variant, and the checks behind it.
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 CURVE = ["search", "id", "claim", "kind", "protocol", "replications"]
 CURVE += ["margin", "low", "high", "holds", "nearest"]
-#: Kinds of protocols that a claim is put to: drawn without regard to the print, or near it.
-DRAWN, NEAR = "drawn", "near"
 #: A value of a choice is told if so many protocols have it.
 FEWEST = 10
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from fedmix.configuration import raise_all, read_document, read_schema, validate
+from pydantic import BeforeValidator, Field
+from pydantic.json_schema import SkipJsonSchema
+
+from fedmix.configuration import Document, raise_all, read_document, validate
+from fedmix.declarations import Declared, Like, Named, Unique
 from fedmix.errors import ConfigurationError
 
 # Bytes of a number written out with its separator, generously; and what may lie beside the values:
@@ -16,51 +19,93 @@ from fedmix.errors import ConfigurationError
 _LONGEST_NUMBER = 32
 _BESIDE = 1 << 26
 
-
-@dataclass(frozen=True)
-class SourceFile:
-    """One raw file of a source.
-
-    Parameters
-    ----------
-    name : str
-        Its name in ``data/raw/originals`` or in a mirror folder.
-    sha256, md5 : str, optional
-        Checksum of the file under that name, that is after unpacking.
-    url : str, optional
-        Where to download it; without one it can only be placed by hand or lie in a mirror.
-    member : str, optional
-        Its path inside the zip archive at ``url``. A suffix .gz or .Z that ``name`` lacks is
-        unpacked as well.
-    """
-
-    name: str
-    sha256: str | None = None
-    md5: str | None = None
-    url: str | None = None
-    member: str | None = None
+Count = Annotated[int, Field(ge=1)]
+Seed = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Columns = Annotated[list[str], Field(min_length=1)]
 
 
-@dataclass(frozen=True)
-class Source:
-    """One way to obtain a data set.
+class NoOptions(Declared):
+    """Nothing."""
 
-    Parameters
-    ----------
-    reader : str
-        Name of a function in :mod:`fedmix.data.readers`.
-    files : tuple of SourceFile
-        What it reads. Without files and ``openml`` the data are bundled or generated.
-    openml : int, optional
-        Number of the data set on OpenML; its table takes the place of ``files``.
-    options : mapping
-        Further arguments of the reader.
-    """
 
-    reader: str
-    files: tuple[SourceFile, ...] = ()
-    openml: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+class WaveformOptions(Declared):
+    """Of Breiman's generator."""
+
+    n_points: Count = 5000
+    seed: Seed = 0
+
+
+class NpzOptions(Declared):
+    """The arrays' names."""
+
+    features: str = "images"
+    labels: str = "labels"
+
+
+class EmnistOptions(Declared):
+    """Which split of EMNIST is read."""
+
+    split: Literal["balanced", "byclass", "bymerge", "digits", "letters", "mnist"] = "balanced"
+
+
+class TableOptions(Declared):
+    """What the columns of a table are."""
+
+    label: str = Field(description="The column of the classes.")
+    client: str = Field("", description="The column of the clients, if there is one.")
+    columns: Columns = Field([], description="The columns of the features; all others by default.")
+    drop: Columns = Field([], description="Columns that are no features.")
+    names: Columns = Field([], description="The columns' names, of a file without a header.")
+    codes: dict[str, dict[Any, float]] = Field(
+        {}, description="Column -> text in it -> the number that stands for it."
+    )
+    label_edges: Annotated[list[float], Field(min_length=1)] = Field(
+        [], description="Edges of the bins that a number's classes are."
+    )
+    square: bool = Field(False, description="Whether the squares of the features are added.")
+
+
+class SourceFile(Declared):
+    """One raw file of a source."""
+
+    name: str = Field(
+        pattern="^[^/]+$", description="Its name in data/raw/originals or in a mirror folder."
+    )
+    sha256: Sha256 | None = Field(
+        None, description="Checksum of the file under that name, that is after unpacking."
+    )
+    md5: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = Field(
+        None, description="The same, where its publishers give this one."
+    )
+    url: Annotated[str, Field(pattern="^https?://")] | None = Field(
+        None,
+        description="Where to download it; without one it can only be placed by hand or lie in a "
+        "mirror.",
+    )
+    member: str | None = Field(
+        None,
+        description="Its path inside the zip archive at `url`. A suffix .gz or .Z that `name` "
+        "lacks is unpacked as well.",
+    )
+
+
+class Source(Declared):
+    """One way to obtain a data set; ``options`` are the further arguments of the reader."""
+
+    reader: str = Field(description="Name of a function in fedmix.data.readers.")
+    files: tuple[SourceFile, ...] = Field(
+        (),
+        strict=False,
+        min_length=1,
+        description="What it reads. Without files and `openml` the data are bundled or generated.",
+    )
+    openml: Count | None = Field(
+        None,
+        description="Number of the data set on OpenML; its table takes the place of `files`.",
+    )
+    options: dict[str, Any] = Field({}, description="Of the reader.")
 
     @property
     def needs_nothing(self) -> bool:
@@ -73,46 +118,161 @@ class Source:
         return self.openml is not None or all(f.url for f in self.files)
 
 
-@dataclass(frozen=True)
-class DatasetEntry:
-    """What the registry says of one data set.
+class PlainSource(Source):
+    """Files of a format that leaves nothing to say."""
 
-    Parameters
-    ----------
-    name, title : str
-        Its name in configurations and in print.
-    sources : tuple of Source
-        In the order in which they are tried; those at hand come before those from the network.
-    n_points, n_features : int, optional
-        Its shape; None is any, for files at hand only.
-    class_names : tuple of str, default=()
-        Classes as they are called in the raw files; label r stands for ``class_names[r]``. Without
-        names, those found, sorted.
-    class_counts : tuple of int, optional
-        Points a class; None where they are random or not known.
-    embeddings : mapping of str to mapping
-        Named specifications for :mod:`fedmix.embed`; the first one is the usual choice.
-    n_groups : int, optional
-        Number of groups, the natural clients, such as writers; None if there are none.
-    constant_columns : int, default=0
-        Columns known to hold one value only (margins of images).
-    content_sha256 : str, optional
-        Hash of the values, the same whatever the source (:func:`fedmix.data.content_sha256`).
-    licence, citation, homepage, note : str
-        For people.
-    """
+    reader: Literal[
+        "digits", "npy", "npy_idx", "idx", "cifar10", "pendigits_tables", "pendigits_originals"
+    ]
+    options: Annotated[dict[str, Any], Like(NoOptions)] = Field({})
 
-    name: str
-    title: str
-    sources: tuple[Source, ...]
-    n_points: int | None = None
-    n_features: int | None = None
-    class_names: tuple[str, ...] = ()
-    class_counts: tuple[int, ...] | None = None
-    embeddings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    n_groups: int | None = None
-    constant_columns: int = 0
-    content_sha256: str | None = None
+
+class WaveformSource(Source):
+    """Breiman's generator."""
+
+    reader: Literal["waveform"]
+    options: Annotated[dict[str, Any], Like(WaveformOptions)] = Field({})
+
+
+class NpzSource(Source):
+    """NumPy's archive."""
+
+    reader: Literal["npz"]
+    options: Annotated[dict[str, Any], Like(NpzOptions)] = Field({})
+
+
+class EmnistSource(Source):
+    """EMNIST's zip archive."""
+
+    reader: Literal["emnist_zip"]
+    options: Annotated[dict[str, Any], Like(EmnistOptions)] = Field({})
+
+
+class TableSource(Source):
+    """A table with a column of classes, of a file or of OpenML."""
+
+    reader: Literal["table"]
+    options: Annotated[dict[str, Any], Like(TableOptions)]
+
+
+AnySource = Annotated[
+    PlainSource | WaveformSource | NpzSource | EmnistSource | TableSource,
+    Field(discriminator="reader"),
+]
+
+
+class PlainEmbedding(Declared):
+    """The features as they are, or each with mean 0 and variance 1."""
+
+    kind: Literal["identity", "standardize"]
+
+
+class PcaEmbedding(Declared):
+    """Principal components."""
+
+    kind: Literal["pca"]
+    n_components: Count = 10
+    whiten: bool = False
+
+
+class TsneEmbedding(Declared):
+    """Parameters of :func:`fedmix.embed.tsne`."""
+
+    kind: Literal["tsne"]
+    n_components: Annotated[int, Field(ge=1, le=50)] = 10
+    perplexity: Positive = 30.0
+    early_exaggeration: Annotated[float, Field(ge=1)] = 12.0
+    n_iter: Count = 750
+    repulsion: Literal["exact", "sampled"] = "exact"
+    n_samples: Count | None = None
+    degrees_of_freedom: Literal["sklearn"] | Positive = 1.0
+    pca_components: Count | None = 50
+    random_state: Seed = 0
+
+
+class VaeEmbedding(Declared):
+    """Parameters of :func:`fedmix.embed.vae`."""
+
+    kind: Literal["vae"]
+    n_components: Count = 64
+    epochs: Count = 30
+    batch_size: Count = 256
+    learning_rate: Positive = 1e-3
+    n_training: Count | None = None
+    layout: Literal["auto", "images", "vectors"] = "auto"
+    device: str = "cpu"
+    random_state: Seed = 0
+
+
+class FileEmbedding(Declared):
+    """An embedding that was made elsewhere."""
+
+    kind: Literal["file"]
+    path: str
+    sha256: Sha256
+
+
+AnyEmbedding = Annotated[
+    PlainEmbedding | PcaEmbedding | TsneEmbedding | VaeEmbedding | FileEmbedding,
+    Field(discriminator="kind"),
+]
+Name = Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$")]
+
+
+def _as_texts(names: Any) -> Any:
+    """Return classes as texts: a list of them may have integers."""
+    if not isinstance(names, list):
+        return names
+    return tuple(str(name) if type(name) is int else name for name in names)
+
+
+ClassNames = Annotated[
+    tuple[str, ...],
+    Field(min_length=1),
+    Unique,
+    BeforeValidator(_as_texts, json_schema_input_type=list[str | int]),
+]
+
+
+def _numbered(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(map(str, range(len(entry.get("class_counts") or ()))))
+
+
+class DatasetEntry(Declared):
+    """What the registry says of one data set, by its ``name``."""
+
+    name: SkipJsonSchema[str]
+    title: str = Field(description="Its name in print.")
+    sources: tuple[AnySource, ...] = Field(
+        strict=False,
+        min_length=1,
+        description="In the order in which they are tried; those at hand come before those from "
+        "the network.",
+    )
+    n_points: Count | None = Field(None, description="None is any, for files at hand only.")
+    n_features: Count | None = Field(None, description="None is any, for files at hand only.")
+    class_counts: tuple[Seed, ...] | None = Field(
+        None,
+        strict=False,
+        description="Points a class; null where they are random or not known.",
+    )
+    class_names: ClassNames = Field(
+        default_factory=_numbered,
+        description="Classes as they are called in the raw files; label r stands for the r-th. "
+        "Without names, those found, sorted.",
+    )
+    embeddings: Annotated[dict[str, dict[str, Any]], Like(dict[Name, AnyEmbedding])] = Field(
+        description="Named specifications for fedmix.embed; the first one is the usual choice."
+    )
+    n_groups: Count | None = Field(
+        None, description="Number of groups, the natural clients, such as writers."
+    )
+    constant_columns: Seed = Field(
+        0, description="Columns known to hold one value only (margins of images)."
+    )
+    content_sha256: Sha256 | None = Field(
+        None, description="Hash of the values, the same whatever the source."
+    )
     licence: str = ""
     citation: str = ""
     homepage: str = ""
@@ -133,27 +293,21 @@ class DatasetEntry:
 
     @classmethod
     def from_mapping(cls, name: str, values: Mapping[str, Any]) -> DatasetEntry:
-        """Build an entry from what the registry's file has under its name."""
-        counts = values.get("class_counts")
-        names = values.get("class_names") or range(len(counts or ()))
-        changed = {
-            "class_names": tuple(map(str, names)),
-            "class_counts": None if counts is None else tuple(counts),
-            "sources": tuple(_source(source) for source in values["sources"]),
-        }
-        return cls(name=name, **{**values, **changed})
+        """Build an entry from what the file has under its name, perhaps without embeddings."""
+        return cls(**{"name": name, "embeddings": {}, **values})
 
 
-def read_registry(path: str | Path, schema: str | Path | None = None) -> dict[str, DatasetEntry]:
+#: What ``config/datasets.yaml`` declares.
+Registry = Annotated[dict[Name, DatasetEntry], Named]
+
+
+def read_registry(path: str | Path) -> dict[str, DatasetEntry]:
     """Read ``config/datasets.yaml``.
 
     Parameters
     ----------
     path : path-like
         The registry.
-    schema : path-like, optional
-        Its JSON schema; default is ``workflow/schemas/datasets.schema.yaml`` beside the folder of
-        the registry.
 
     Returns
     -------
@@ -165,23 +319,14 @@ def read_registry(path: str | Path, schema: str | Path | None = None) -> dict[st
     ConfigurationError
         Listing everything that is wrong at once, with the nearest valid names.
     """
-    path = Path(path)
-    schema = schema or path.resolve().parents[1] / "workflow" / "schemas" / "datasets.schema.yaml"
-    document = read_document(path)
-    validate(document, read_schema(Path(schema)))
-    return entries_of(document.content, path.name)
+    return entries_of(read_document(path))
 
 
-def entries_of(document: Mapping[str, Any], file: str = "datasets.yaml") -> dict[str, DatasetEntry]:
-    """Return the entries of a registry that its schema has passed.
-
-    Raises
-    ------
-    ConfigurationError
-        Listing what a schema cannot see, such as an unknown reader; ``file`` is named.
-    """
-    entries = {name: DatasetEntry.from_mapping(name, values) for name, values in document.items()}
-    raise_all(f"{file}: {e}" for entry in entries.values() for e in _errors(entry))
+def entries_of(document: Document) -> dict[str, DatasetEntry]:
+    """Return the entries of a registry; raises as :func:`read_registry`."""
+    entries = validate(document, Registry)
+    wrong = ((entry, error) for entry in entries.values() for error in _errors(entry))
+    raise_all(f"{document.place(entry.name)}: {error}" for entry, error in wrong)
     return entries
 
 
@@ -202,23 +347,18 @@ def mirror_folder(mirror: str | os.PathLike | None) -> Path | None:
     return Path(mirror) if mirror else None
 
 
-def _source(values: Mapping[str, Any]) -> Source:
-    files = tuple(SourceFile(**file) for file in values.get("files", ()))
-    return Source(**{**values, "files": files})
-
-
 def _errors(entry: DatasetEntry) -> Iterator[str]:
-    """Yield what a schema cannot see."""
+    """Yield what does not fit together."""
     counts = entry.class_counts
     if counts is not None and len(counts) != len(entry.class_names):
-        yield f"{entry.name}: {len(counts)} class counts for {len(entry.class_names)} classes."
+        yield f"{len(counts)} class counts for {len(entry.class_names)} classes."
     if counts is not None and entry.n_points not in (None, sum(counts)):
-        yield f"{entry.name}: class counts add up to {sum(counts)}, not to {entry.n_points} points."
+        yield f"class counts add up to {sum(counts)}, not to {entry.n_points} points."
     for source in entry.sources:
         if source.options.get("client") and entry.n_groups is None:
             column = source.options["client"]
-            yield f"{entry.name}: give n_groups, the number of clients in the column {column!r}."
+            yield f"give n_groups, the number of clients in the column {column!r}."
         if source.downloadable and None in (entry.n_points, entry.n_features):
-            yield f"{entry.name}: give n_points and n_features, beyond which a download is stopped."
+            yield "give n_points and n_features, beyond which a download is stopped."
         if source.files and source.openml is not None:
-            yield f"{entry.name}: a source has either files or an openml number, not both."
+            yield "a source has either files or an openml number, not both."

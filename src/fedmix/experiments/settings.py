@@ -15,8 +15,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from fedmix import declarations
 from fedmix.errors import ConfigurationError, nearest_names
 
 #: Modules of this folder that are no experiments.
@@ -72,16 +73,10 @@ CLUSTERING_METRICS = {
 }
 
 
-class Declared(BaseModel):
-    """Values by name, checked strictly: no other key, no other type, no NaN."""
+class Declared(declarations.Declared):
+    """Values by name, checked strictly; a field's description is the text below it."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        frozen=True,
-        allow_inf_nan=False,
-        use_attribute_docstrings=True,
-    )
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
 
 class ExperimentSettings(Declared):

@@ -11,39 +11,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedmix.cells.items import item_entries
-from fedmix.cells.papers import Paper, read_entries, read_papers
+from fedmix.cells.items import item_entries, items_of
+from fedmix.cells.papers import Paper, read_papers
+from fedmix.cells.protocols.space import in_preset, search_documents, space_of
+from fedmix.cells.registers import Claim, Discrepancy, read_entries
 from fedmix.configuration import (
     Document,
     name_of,
     raise_all,
     read_document,
-    read_schema,
     validate,
 )
 from fedmix.data.registry import entries_of
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.checking.claims import claim_errors, discrepancy_errors
-from fedmix.pipeline.checking.conditions import method_condition_errors
-from fedmix.pipeline.checking.items import item_errors, unmatched_errors
-from fedmix.pipeline.checking.parameters import (
-    method_errors,
-    only_errors,
-    study_parameter_errors,
+from fedmix.pipeline.checking.items import (
+    PrintedFiles,
+    item_errors,
+    paper_errors,
+    unmatched_errors,
 )
-from fedmix.pipeline.checking.printed import PrintedFiles
-from fedmix.pipeline.checking.settings import setting_errors
+from fedmix.pipeline.checking.studies import method_errors, search_errors, study_errors
 from fedmix.pipeline.checking.vocabulary import Vocabulary
 from fedmix.pipeline.costs import Costs, read_costs
 from fedmix.pipeline.plan import Study, plan_study
 from fedmix.pipeline.presets import (
     Preset,
-    change_schema,
+    PresetFile,
     changed,
     name_errors,
     preset_files,
     read_preset,
 )
+from fedmix.pipeline.studies import MethodEntry, StudyFile
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def read_configuration(folder: str | Path) -> Configuration:
     Parameters
     ----------
     folder : path-like
-        The ``config`` folder; the schemas lie in ``workflow/schemas`` beside it.
+        The ``config`` folder.
 
     Raises
     ------
@@ -91,12 +91,12 @@ def read_configuration(folder: str | Path) -> Configuration:
     """
     folder = Path(folder)
     papers = read_papers(folder)
-    methods = _read(folder, folder / "methods.yaml", "methods")
-    datasets = _read(folder, folder / "datasets.yaml", "datasets")
-    entries_of(datasets.content)  # for the errors that the schema cannot see
+    methods = _read(folder / "methods.yaml", dict[str, MethodEntry])
+    datasets = read_document(folder / "datasets.yaml", empty={})
+    entries_of(datasets)
     raise_all(method_errors(methods))
     files = _study_files(papers)
-    studies = {name: _read(folder, path, "study") for name, (_, path) in files.items()}
+    studies = {name: _read(path, StudyFile) for name, (_, path) in files.items()}
     changes = _read_presets(folder, papers, studies)
     planner = _Planner(
         {name: paper.key for name, (paper, _) in files.items()},
@@ -120,21 +120,31 @@ def read_configuration(folder: str | Path) -> Configuration:
 
 
 def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iterator[str]:
-    """Yield what tables, figures, claims and discrepancies name in vain."""
+    """Yield what tables, figures, claims, discrepancies and searches name that there is not."""
     studies = {name: configuration.vocabulary(name) for name in configuration.published}
     papers = configuration.papers
-    for _, claim in read_entries(papers, "claims"):
+    for _, claim in read_entries(papers, "claims", Claim):
         yield from claim_errors(claim, studies)
-    for _, discrepancy in read_entries(papers, "discrepancies"):
+    for _, discrepancy in read_entries(papers, "discrepancies", Discrepancy):
         yield from discrepancy_errors(discrepancy, studies)
     entries = item_entries(papers)
-    for item in entries:
-        yield from item_errors(item, entries, studies, files)
+    items = items_of(entries)
+    for name, item in items.items():
+        yield from item_errors(item, entries[name].document, studies, files)
     for name, preset in configuration.changes.items():
         entries = item_entries(papers, preset.items) if preset.items else {}
-        for item in preset.items:
-            yield from item_errors(item, entries, studies, files)
-            yield from unmatched_errors(entries[item].document, configuration.presets[name])
+        for changed_item, item in items_of(entries, preset.items).items():
+            document = entries[changed_item].document
+            yield from item_errors(item, document, studies, files)
+            yield from unmatched_errors(item, document, configuration.presets[name])
+    for paper in papers.values():
+        shown = [item for item in items.values() if item.paper == paper.key]
+        own = {n: studies[n] for n, s in configuration.published.items() if s.paper == paper.key}
+        yield from paper_errors(paper, shown, own)
+        for name, document in search_documents(paper).items():
+            for preset in document.content["presets"]:
+                chosen = in_preset(document, preset)
+                yield from search_errors(space_of(name, paper, chosen), chosen)
 
 
 @dataclass(frozen=True)
@@ -148,17 +158,10 @@ class _Planner:
 
     def plan(self, name: str, document: Document, published: Study | None = None) -> Study:
         study = plan_study(name, self.papers[name], document, self.methods, self.costs)
-        raise_all(setting_errors(document, self.datasets))
-        raise_all(self._method_errors(document, [s for s in (study, published) if s]))
-        return study
-
-    def _method_errors(self, document: Document, plans: list[Study]) -> Iterator[str]:
+        plans = [plan for plan in (study, published) if plan]
         estimators = {name: entry["estimator"] for name, entry in self.methods.items()}
-        names = set().union(*(plan.method_names for plan in plans))
-        yield from study_parameter_errors(document, estimators, names)
-        yield from only_errors(document, set().union(*(plan.methods for plan in plans)))
-        known = [setting for plan in plans for setting in plan.settings.values()]
-        yield from method_condition_errors(document.part("methods"), known)
+        raise_all(study_errors(document, plans, estimators, self.datasets))
+        return study
 
 
 def _read_presets(
@@ -166,25 +169,16 @@ def _read_presets(
 ) -> dict[str, Preset]:
     files = preset_files(folder, papers)
     raise_all(name_errors(files, studies))
-    presets = {
-        name: read_preset([_read(folder, path, "preset") for path in paths], studies, papers)
+    return {
+        name: read_preset([_read(path, PresetFile) for path in paths], studies, papers)
         for name, paths in files.items()
     }
-    schema = change_schema(read_schema(_schema(folder, "study")))
-    for preset in presets.values():
-        for change in preset.studies.values():
-            validate(change, schema)
-    return presets
 
 
-def _read(folder: Path, path: Path, schema: str) -> Document:
+def _read(path: Path, kind: Any) -> Document:
     document = read_document(path, empty={})
-    validate(document, read_schema(_schema(folder, schema)))
+    validate(document, kind)
     return document
-
-
-def _schema(folder: Path, name: str) -> Path:
-    return folder.parent / "workflow" / "schemas" / f"{name}.schema.yaml"
 
 
 def _study_files(papers: Mapping[str, Paper]) -> dict[str, tuple[Paper, Path]]:

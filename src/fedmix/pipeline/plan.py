@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from string import Formatter
@@ -53,7 +54,7 @@ class Setting:
         """The data set that the setting works on; empty for a simulation."""
         return self.values.get("dataset", "")
 
-    @property
+    @cached_property
     def identity(self) -> dict[str, Any]:
         """Everything that a condition can ask for: the values, the variant, the setting's name."""
         return {**self.values, "variant": self.variant, "setting": self.name}

@@ -5,17 +5,58 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, create_model
 
 from fedmix.cells.papers import Paper
 from fedmix.configuration import Document, name_of, raise_all
+from fedmix.declarations import Declared, Names
 from fedmix.errors import nearest_names
+from fedmix.pipeline.studies import StudyFile
 
 ALL = "all"
 # Names the variants of a study that a preset runs; all of them without it.
 ONLY = "only_variants"
 # Folders of results that are no study's and no preset's: the searches' runs, pictures of the data.
 SHARED_FOLDERS = ("protocols", "embeddings")
+
+
+def _change() -> type[Declared]:
+    """Return the model of what a preset may say of a study: any of a study's keys."""
+    fields = {
+        name: (Annotated[field.rebuild_annotation(), Field(description=field.description)], None)
+        for name, field in StudyFile.model_fields.items()
+    }
+    only = Annotated[Names, Field(description="The variants that run; all of them by default.")]
+    return create_model(
+        "StudyChange",
+        __base__=Declared,
+        __doc__="Keys of a study's file to change.",
+        **{**fields, ONLY: (only, None)},  # type: ignore[call-overload]
+    )
+
+
+StudyChange = _change()
+
+
+class PresetFile(Declared):
+    """Which studies run, and how they differ from their files."""
+
+    studies: Literal["all"] | dict[str, StudyChange] = Field(  # type: ignore[valid-type]
+        {},
+        description="Study name -> keys to change in its file (an empty mapping changes nothing); "
+        'or "all", every study at its published size.',
+    )
+    on_request: Names = Field(
+        [],
+        description="Folders of studies that `all` leaves out, with its audit and its pages: they "
+        "run where a target names them, such as `snakemake --cores 2 beyond`.",
+    )
+    items: dict[str, dict[str, Any]] = Field(
+        {},
+        description="Item name -> keys to change, e.g. the stand-in data set that a table shows.",
+    )
 
 
 @dataclass(frozen=True)
@@ -114,13 +155,6 @@ def _add(found: dict[str, Document], part: Document, kind: str) -> Iterator[str]
         if name in found:
             yield f"{part.place(kind, name)}: {name!r} is changed in two files of the preset"
         found[name] = part.part(kind, name)
-
-
-def change_schema(study: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of what a preset may say of a study, from that of a study."""
-    names = {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}}
-    properties = {**study["properties"], ONLY: names}
-    return {**study, "required": [], "properties": properties}
 
 
 def changed(study: Document, change: Document) -> Document:

@@ -2,27 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args
 
 import yaml
+from pydantic import Field, field_validator
 
 from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import Paper
-from fedmix.configuration import (
-    Document,
-    Keys,
-    read_document,
-    read_schema,
-    validate,
-)
+from fedmix.configuration import Document, raise_all, read_document, validate
+from fedmix.declarations import Declared, Keys, Names
 from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.methods import use_plugins
-from fedmix.pipeline.choice import with_methods, with_metrics
+from fedmix.methods import index, use_plugins
+from fedmix.methods.capabilities import obstacles
 from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.plan import RUNTIME, Setting, Study
+
+_NOT_CHOSEN = "not chosen"
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Options(Declared):
+    """What one edits, or overrides with --config key=value."""
+
+    preset: str = Field(
+        description="A file of config/presets. quick needs no network; paper has the published "
+        "sizes."
+    )
+    mirror: str | None = Field(
+        description="A folder with copies of the raw files, asked before the network. "
+        "FEDMIX_MIRROR does the same."
+    )
+    plugins: str | None = Field(
+        description="A folder with methods of one's own, relative to where Snakemake works. "
+        "FEDMIX_PLUGINS does the same."
+    )
+    replications: Count | None = Field(
+        description="Replications of every study, instead of the preset's."
+    )
+    block: Count | None = Field(
+        description="Replications a job, instead of as many as last minutes by config/costs.csv."
+    )
+    replication_timeout: Seconds | None = Field(
+        description="Seconds one replication of one method may take before it counts as timed out."
+    )
+    download_timeout: Seconds = Field(
+        description="Seconds a server may stay silent before the next source is tried."
+    )
+    methods: Names | None = Field(
+        description="Methods that the matrix compares, in this order; all without it."
+    )
+    metrics: Names | None = Field(
+        description="Metrics that the matrix's tables and figures show, in this order; all "
+        "without it."
+    )
+    partial: bool = Field(
+        description="Make tables and figures of the blocks that are finished, with n in every cell."
+    )
+    archive: str | None = Field(
+        description="An archive of results to rebuild everything from, without running any method."
+    )
+
+    @field_validator("replication_timeout")
+    @classmethod
+    def _shorter_than_its_job(cls, timeout: float | None) -> float | None:
+        if timeout and timeout > RUNTIME * 60:
+            raise ValueError(
+                f"{timeout:g} s is more than the {RUNTIME} minutes that a job is given: a "
+                "replication that takes as long would end its job, each time anew. Finished "
+                "replications of a job that ran out of time are kept."
+            )
+        return timeout
 
 
 @dataclass(frozen=True)
@@ -96,7 +149,7 @@ def read_request(
     Parameters
     ----------
     folder : path-like
-        The ``config`` folder; the schemas lie in ``workflow/schemas`` beside it.
+        The ``config`` folder.
     options : mapping
         The top-level configuration after ``--config``.
     workdir : path-like, default="."
@@ -166,11 +219,9 @@ def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
         Listing what is wrong, and whether the file or the command line says so.
     """
     file = read_document(folder / "config.yaml", empty={})
-    schema = read_schema(folder.parent / "workflow" / "schemas" / "config.schema.yaml")
-    kinds = {key: entry["type"] for key, entry in schema["properties"].items()}
     given = {key for key, value in options.items() if value != file.content.get(key)}
     values = {
-        key: plain(value) if key in given and "string" not in kinds.get(key, "string") else value
+        key: plain(value) if key in given and not _may_be_text(key) else value
         for key, value in options.items()
     }
 
@@ -178,15 +229,13 @@ def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
         return f"the command line (--config): {keys[0]}" if keys and keys[0] in given else None
 
     document = Document(values, (find, *file.finders))
-    validate(document, schema)
-    timeout = values.get("replication_timeout")
-    if timeout and timeout > RUNTIME * 60:
-        raise ConfigurationError(
-            f"{document.place('replication_timeout')}: {timeout} s is more than the {RUNTIME} "
-            "minutes that a job is given: a replication that takes as long would end its job, each "
-            "time anew. Finished replications of a job that ran out of time are kept."
-        )
+    validate(document, Options)
     return values
+
+
+def _may_be_text(key: str) -> bool:
+    field = Options.model_fields.get(key)
+    return field is None or str in (field.annotation, *get_args(field.annotation))
 
 
 def plain(value: Any) -> Any:
@@ -238,3 +287,90 @@ def _left_out(
         for name, study in studies.items()
     }
     return {name: settings for name, settings in missing.items() if settings}
+
+
+def with_methods(
+    studies: Mapping[str, Study], compared: Iterable[str], chosen: Sequence[str] | None
+) -> dict[str, Study]:
+    """Return the studies, those that are compared with the chosen methods in the chosen order.
+
+    Parameters
+    ----------
+    studies : mapping of str to Study
+    compared : iterable of str
+        The studies that compare all methods: those of the matrix.
+    chosen : sequence of str, optional
+        Names of methods; all without it.
+
+    Raises
+    ------
+    ConfigurationError
+        If no compared study has such a method, with the nearest names.
+    """
+    if chosen is None:
+        return dict(studies)
+    own = [studies[name] for name in compared if name in studies]
+    known = dict.fromkeys(name for study in own for name in study.methods)
+    raise_all(_not_compared("method", chosen, known))
+    kept = {
+        study.name: replace(
+            study, methods={m: study.methods[m] for m in chosen if m in study.methods}
+        )
+        for study in own
+    }
+    return {**studies, **kept}
+
+
+def with_metrics(
+    items: Mapping[str, Item], compared: Iterable[str], chosen: Sequence[str] | None
+) -> dict[str, Item]:
+    """Return the items, those of compared studies with the chosen metrics in the chosen order.
+
+    An item that has none of them is left out; parameters and errors as of :func:`with_methods`.
+    """
+    if chosen is None:
+        return dict(items)
+    own = {name: item for name, item in items.items() if item.study in set(compared)}
+    known = dict.fromkeys(measured(m) for item in own.values() for m in item.metrics)
+    raise_all(_not_compared("metric", chosen, known))
+    kept = {name: _narrowed(item, chosen) for name, item in own.items()}
+    whole = {**items, **kept}
+    return {name: item for name, item in whole.items() if name not in own or item.metric}
+
+
+def left_out(study: Study) -> dict[str, list[str]]:
+    """Return the registered methods that a comparison does not run, by the reason.
+
+    Parameters
+    ----------
+    study : Study
+        Of methods that label the points of Gaussian data.
+    """
+    running = {method.estimator for method in study.methods.values()}
+    reasons = {name: _NOT_CHOSEN for name in index()} | obstacles()
+    found: dict[str, list[str]] = {}
+    for name in sorted(reasons.keys() - running):
+        found.setdefault(reasons[name], []).append(name)
+    return found
+
+
+def measured(metric: str) -> str:
+    """Return the metric that a derived one is made of: ``"ari"`` of ``"rank: ari"``."""
+    return metric.rpartition(": ")[2]
+
+
+def _narrowed(item: Item, chosen: Sequence[str]) -> Item:
+    metrics = [m for name in chosen for m in item.metrics if measured(m) == name]
+    rows = item.options.get("rows", [])
+    if isinstance(rows, list):  # of a figure: its panels, one a metric
+        rows = [row for name in chosen for row in rows if row.get("metric") == name]
+    options = {**item.options, "rows": rows} if rows else item.options
+    return item.model_copy(update={"metric": metrics, "options": options})
+
+
+def _not_compared(kind: str, names: Sequence[str], known: Iterable[str]) -> Iterator[str]:
+    known = list(known)
+    for name in names:
+        if name not in known:
+            nearest = nearest_names(name, known) if known else "This preset compares nothing."
+            yield f"--config {kind}s: unknown {kind} {name!r}. {nearest}"

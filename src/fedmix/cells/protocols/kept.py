@@ -10,7 +10,7 @@ these.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,13 +23,14 @@ from fedmix.cells.protocols.design import without_idle
 from fedmix.cells.protocols.outcome import SHOWN
 from fedmix.cells.protocols.score import cell_identity
 from fedmix.cells.protocols.space import Space
-from fedmix.cells.unreported import DRAWN, NEAR
 from fedmix.cells.verdicts import DIAGNOSTIC, NEAREST
 from fedmix.errors import DataError, nearest_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Kinds of protocols that a claim is put to: drawn without regard to the print, or near it.
+DRAWN, NEAR = "drawn", "near"
 _DIGITS = 6  # of an error that is kept
 _FIT = ["kind", "protocol", "table", "row", "replication"]
 
@@ -201,4 +202,4 @@ def read_search(
 
 def _in_any_variant(item: Item) -> Item:
     where = {name: wanted for name, wanted in item.where.items() if name != "variant"}
-    return replace(item, where=where)
+    return item.model_copy(update={"where": where})

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from fedmix.cells.papers import Paper, part_documents, schema_of
+from pydantic import Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from fedmix.cells.papers import Paper
 from fedmix.configuration import Document, raise_all, read_document, validate
+from fedmix.declarations import Declared, Named, Unique
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods import index as registered_methods
 
@@ -19,38 +22,50 @@ if TYPE_CHECKING:
 COMMON = "common"
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(Declared):
     """One value of a choice: what is filled in, and how natural it is."""
 
-    name: str
-    value: Any
-    weight: float
+    name: SkipJsonSchema[str]
+    given: Any = Field(None, alias="value", description="What is filled in; the name by default.")
+    units: list[str] = Field(
+        [],
+        min_length=1,
+        description="What a number is multiplied by, of the experiment's own units.",
+    )
+    weight: float = Field(gt=0, description="How natural the value is.")
+
+    @property
+    def value(self) -> Any:
+        """What is filled in: a plain value, the name, or a number with its units."""
+        value = self.given if "given" in self.model_fields_set else self.name
+        return {"value": value, "units": self.units} if self.units else value
 
 
-@dataclass(frozen=True)
-class Choice:
-    """One thing that the paper leaves open.
+class Choice(Declared):
+    """One thing that the paper leaves open: a value of the setting, or parameters of methods."""
 
-    Parameters
-    ----------
-    name, silent : str
-        ``silent`` says where the paper is silent or vague.
-    values : sequence of Value
-    setting : str, optional
-        The setting's value that it fills; otherwise
-    methods : mapping of str to str
-        method, or what methods vary -> the parameter that it fills.
-    tables : sequence of str, optional
-        The tables that it concerns; by default all.
-    """
+    name: SkipJsonSchema[str]
+    silent: str = Field(description="Where the paper is silent or vague.")
+    by_name: Annotated[dict[str, Value], Named] = Field(alias="values", min_length=1)
+    setting: str = Field("", description="The setting's value that the choice fills.")
+    methods: dict[str, str] = Field(
+        {},
+        description="Method, or the entry that methods vary -> the parameter that it fills.",
+    )
+    tables: list[str] | None = Field(
+        None, description="The tables that the choice concerns; all by default."
+    )
 
-    name: str
-    silent: str
-    values: Sequence[Value]
-    setting: str | None = None
-    methods: Mapping[str, str] = field(default_factory=dict)
-    tables: Sequence[str] | None = None
+    @model_validator(mode="after")
+    def _fills_one(self) -> Self:
+        if bool(self.setting) == bool(self.methods):
+            raise ValueError("expected either setting or methods: what the choice fills")
+        return self
+
+    @property
+    def values(self) -> list[Value]:
+        """Its values, in the order of the file."""
+        return list(self.by_name.values())
 
     def concerns(self, table: str) -> bool:
         """Return whether a table depends on it."""
@@ -58,68 +73,51 @@ class Choice:
 
     def value(self, name: str) -> Any:
         """Return what a value's name fills in."""
-        return next(value.value for value in self.values if value.name == name)
+        return self.by_name[name].value
 
 
-@dataclass(frozen=True)
-class Table:
-    """A printed table or a part of one, such as one data set's.
+class Table(Declared):
+    """A printed table or a part of one, such as one data set's: how it was run, as far as said."""
 
-    Parameters
-    ----------
-    name, title : str
-    setting : mapping
-        Our setting's values.
-    rows : sequence
-        What sets its rows apart.
-    item : str
-        The entry of ``tables.yaml`` that shows it.
-    """
-
-    name: str
+    name: SkipJsonSchema[str]
     title: str
-    setting: Mapping[str, Any]
-    rows: Sequence[Any]
-    item: str
+    item: str = Field(
+        default_factory=lambda table: table["name"],
+        description="The entry of tables.yaml that shows it; by default the one of its name.",
+    )
+    setting: dict[str, Any] = Field(description="Our setting's values.")
+    rows: Annotated[list[Any], Unique] = Field(
+        min_length=1, description="The values of `row`, in the order of the print."
+    )
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of the tables: a method.
+class Column(Declared):
+    """A column of the tables: an entry of `config/methods.yaml`, or a variation of one."""
 
-    Parameters
-    ----------
-    name : str
-    source : str
-        The entry of ``config/methods.yaml`` that it is, or varies.
-    estimator, label : str
-        The registered class, and its name in print.
-    parameters : mapping
-        Those that no choice changes.
-    """
+    name: SkipJsonSchema[str]
+    estimator: SkipJsonSchema[str] = ""
+    label: SkipJsonSchema[str] = ""
+    method: str = Field("", description="The entry that it varies.")
+    parameters: dict[str, Any] = Field({}, description="Parameters that no choice changes.")
 
-    name: str
-    source: str
-    estimator: str
-    label: str
-    parameters: Mapping[str, Any]
+    @property
+    def source(self) -> str:
+        """The entry of ``config/methods.yaml`` that it is, or varies."""
+        return self.method or self.name
 
 
-@dataclass(frozen=True)
-class Claim:
-    """What the tables show of a method: that it lies below the others, or above.
-
-    Parameters
-    ----------
-    method : str
-    direction : {"below", "above"}, default="below"
-    than : sequence of str, optional
-        The methods that it is held against; by default all others.
-    """
+class Claim(Declared):
+    """What the tables show of a method in every row: that it lies below the others, or above."""
 
     method: str
-    direction: str = "below"
-    than: Sequence[str] = ()
+    direction: Literal["below", "above"] = Field(
+        "below", description="Whether low values are good, or high ones."
+    )
+    than: list[str] = Field(
+        [],
+        min_length=1,
+        description="The methods that it is held against; by default all others.",
+    )
 
     @property
     def sign(self) -> int:
@@ -127,28 +125,20 @@ class Claim:
         return 1 if self.direction == "below" else -1
 
 
-@dataclass(frozen=True)
-class Rung:
-    """One stage of successive halving.
+class Rung(Declared):
+    """One stage of successive halving."""
 
-    Parameters
-    ----------
-    protocols : int
-        How many of the rung before it keeps; of the first rung, how many are drawn.
-    replications : int
-    block : int
-        Protocols a job.
-    rows : int, optional
-        Only so many first rows of each table; all by default.
-    variations : int, default=0
-        Variations of the nearest protocols that it runs as well.
-    """
-
-    protocols: int
-    replications: int
-    block: int
-    rows: int | None = None
-    variations: int = 0
+    protocols: int = Field(ge=2, description="How many the rung keeps; the first draws them.")
+    replications: int = Field(ge=2)
+    block: int = Field(ge=1, description="Protocols a job.")
+    variations: int = Field(
+        0,
+        ge=0,
+        description="Variations of the nearest protocols that the rung runs as well.",
+    )
+    rows: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Only so many first rows of each table; all by default."
+    )
 
     def blocks(self) -> list[str]:
         """Return the jobs' ranges of protocols, such as ``"0-63"``, last one included."""
@@ -156,38 +146,48 @@ class Rung:
         return [f"{a}-{min(a + self.block, n) - 1}" for a in range(0, n, self.block)]
 
 
-@dataclass(frozen=True)
-class Space:
-    """Everything that a file of a paper's ``protocols`` says, for one preset.
+class Space(Declared):
+    """What a paper leaves open, as choices with values, and how far the space is searched."""
 
-    Parameters
-    ----------
-    name, paper : str
-        The file's name, which results bear, and the paper's key.
-    experiment, study : str
-        The study that the tables show, a key of the random streams, and that study's experiment.
-    row : str
-        The setting whose values are the rows of the tables.
-    claim : Claim
-    methods : mapping of str to Column
-    tables : mapping of str to Table
-    choices : mapping of str to Choice
-    rungs : sequence of Rung
-    in_all : bool
-        Whether the target `all` runs it and the page shows it.
-    """
-
-    name: str
-    paper: str
-    experiment: str
-    study: str
-    row: str
+    name: SkipJsonSchema[str]
+    paper: SkipJsonSchema[str]
+    experiment: SkipJsonSchema[str] = ""
+    study: str = Field(
+        description="The paper's study that the tables show; its experiment runs every protocol."
+    )
+    row: str = Field(
+        description="The setting whose values are the rows of the tables; their columns are "
+        "methods."
+    )
     claim: Claim
-    methods: Mapping[str, Column]
-    tables: Mapping[str, Table]
-    choices: Mapping[str, Choice]
-    rungs: Sequence[Rung]
-    in_all: bool = False
+    constants: dict[str, Any] = Field(
+        {}, description="Values of the setting that all tables share."
+    )
+    tables: Annotated[dict[str, Table], Named] = Field(
+        min_length=1,
+        description="A printed table, or a part of one -> how it was run, as far as the paper "
+        "says.",
+    )
+    only_tables: list[str] = Field(
+        [], min_length=1, description="The tables that are searched for; all by default."
+    )
+    methods: Annotated[dict[str, Column], Named] = Field(
+        min_length=2, description="The tables' columns."
+    )
+    choices: Annotated[dict[str, Choice], Named] = Field(
+        min_length=1, description="What the paper leaves open."
+    )
+    rungs: list[Rung] = Field(
+        min_length=2,
+        description="Successive halving: fewer and fewer protocols on more and more replications.",
+    )
+    in_all: bool = Field(
+        description="Whether `all` runs the search and the page shows it; else only `protocols` "
+        "runs it."
+    )
+    presets: dict[str, dict[str, Any]] = Field(
+        description="Preset -> what it changes; a preset that is not listed has no search."
+    )
 
     @property
     def targets(self) -> dict[str, list[str]]:
@@ -232,16 +232,11 @@ class Space:
 
     def for_running(self, table: str) -> Space:
         """Return only what a table's runs depend on: a change of the rest reruns none of them."""
-        choices = {
-            choice.name: replace(
-                choice, silent="", values=[replace(value, weight=1.0) for value in choice.values]
-            )
-            for choice in self.choices_of(table)
-        }
-        own = replace(self.tables[table], title="", rows=())
-        return replace(
-            self, claim=Claim(""), tables={table: own}, choices=choices, rungs=(), in_all=False
-        )
+        choices = {choice.name: _for_running(choice) for choice in self.choices_of(table)}
+        own = self.tables[table].model_copy(update={"title": "", "rows": []})
+        rest = {"claim": Claim(method=""), "rungs": [], "in_all": False}
+        rest |= {"constants": {}, "only_tables": [], "presets": {}}
+        return self.model_copy(update={"tables": {table: own}, "choices": choices, **rest})
 
     def protocol(self, table: str, chosen: Mapping[str, Any]) -> Protocol:
         """Return a protocol of a table.
@@ -267,114 +262,102 @@ class Space:
         return Protocol(chosen["protocol"], setting, methods)
 
 
+def _for_running(choice: Choice) -> Choice:
+    values = {
+        name: value.model_copy(update={"weight": 1.0}) for name, value in choice.by_name.items()
+    }
+    return choice.model_copy(update={"silent": "", "by_name": values})
+
+
 def read_searches(papers: Mapping[str, Paper], preset: str) -> dict[str, Space]:
     """Return what papers leave open, by the search's name: those that a preset runs.
 
     Raises
     ------
     ConfigurationError
-        Listing all that is wrong in a file, or if two files bear one name.
+        Listing all that is wrong in a file, or if two files have one name.
     """
     found: dict[str, Space] = {}
     for paper in papers.values():
-        for name, whole in part_documents(paper, "protocols").items():
+        for name, whole in search_documents(paper).items():
             if name in found:
                 raise ConfigurationError(
                     f"{whole.place()}: there is another search of this name, of {found[name].paper}"
                 )
             if preset in whole.content["presets"]:
-                found[name] = _space(name, paper, whole.under(whole.part("presets", preset)))
+                found[name] = space_of(name, paper, in_preset(whole, preset))
     return found
 
 
-def _space(name: str, paper: Paper, whole: Document) -> Space:
-    validate(whole, schema_of(paper, "protocols"))
+def search_documents(paper: Paper) -> dict[str, Document]:
+    """Return the files of a paper's searches by name, checked as they are without a preset."""
+    paths = sorted((paper.folder / "protocols").glob("*.yaml"))
+    documents = {path.stem: read_document(path, empty={}) for path in paths}
+    for name, document in documents.items():
+        validate(document, Space, name=name, paper=paper.key)
+    return documents
+
+
+def in_preset(whole: Document, preset: str) -> Document:
+    """Return a search's document with what one of its presets changes."""
+    return whole.under(whole.part("presets", preset))
+
+
+def space_of(name: str, paper: Paper, document: Document) -> Space:
+    """Return the space that a search's document declares for a preset; see `read_searches`."""
+    space: Space = validate(document, Space, name=name, paper=paper.key)
     entries = read_document(paper.folder.parents[1] / "methods.yaml").content
     known = {name: {"estimator": name, "label": name} for name in registered_methods()} | entries
     studies = {path.stem: path for path in paper.folder.glob("studies/*.yaml")}
-    raise_all(_errors(whole, known, studies))
-    document = whole.content
-    tables = document.get("only_tables", document["tables"])
-    common = document.get("constants", {})
-    return Space(
-        name=name,
-        paper=paper.key,
-        experiment=read_document(studies[document["study"]]).content["experiment"],
-        study=document["study"],
-        row=document["row"],
-        claim=Claim(**document["claim"]),
-        methods={
-            method: _column(method, entry, known) for method, entry in document["methods"].items()
-        },
-        tables={
-            name: Table(name, **{"item": name, **entry, "setting": {**common, **entry["setting"]}})
-            for name, entry in document["tables"].items()
-            if name in tables
-        },
-        choices={name: _choice(name, entry) for name, entry in document["choices"].items()},
-        rungs=[Rung(**entry) for entry in document["rungs"]],
-        in_all=document["in_all"],
-    )
+    raise_all(_errors(space, document, known, studies))
+    tables = {
+        name: table.model_copy(update={"setting": {**space.constants, **table.setting}})
+        for name, table in space.tables.items()
+        if name in (space.only_tables or space.tables)
+    }
+    methods = {name: _column(column, known) for name, column in space.methods.items()}
+    experiment = read_document(studies[space.study]).content["experiment"]
+    return space.model_copy(update={"experiment": experiment, "tables": tables, "methods": methods})
 
 
-def _column(name: str, entry: Mapping[str, Any], known: Mapping[str, Any]) -> Column:
-    source = entry.get("method", name)
-    base = known[source]
-    parameters = {**base.get("parameters", {}), **entry.get("parameters", {})}
-    return Column(
-        name=name,
-        source=source,
-        estimator=base["estimator"],
-        label=base["label"] if source == name else name,
-        parameters={key: _filled(given, given) for key, given in parameters.items()},
-    )
+def _column(column: Column, known: Mapping[str, Any]) -> Column:
+    base = known[column.source]
+    changes = {
+        "estimator": base["estimator"],
+        "label": base["label"] if column.source == column.name else column.name,
+        "parameters": {**base.get("parameters", {}), **column.parameters},
+    }
+    return column.model_copy(update=changes)
 
 
-def _choice(name: str, entry: Mapping[str, Any]) -> Choice:
-    values = [
-        Value(label, _filled(given, label), given["weight"])
-        for label, given in entry["values"].items()
-    ]
-    return Choice(name, **{**entry, "values": values})
-
-
-def _filled(given: Any, label: Any) -> Any:
-    """Return what is filled in: a plain value, the label, or a number with its units."""
-    if not isinstance(given, Mapping):
-        return given
-    value = given.get("value", label)
-    return {"value": value, "units": given["units"]} if "units" in given else value
-
-
-def _errors(document: Document, known: Mapping[str, Any], studies: Iterable[str]) -> Iterator[str]:
-    """Yield what is wrong that a schema cannot see."""
-    content = document.content
-    tables, run = content["tables"], content["methods"]
-    sources = {name: entry.get("method", name) for name, entry in run.items()}
-    if content["study"] not in studies:
-        hint = nearest_names(content["study"], studies)
-        yield f"{document.place('study')}: the paper has no study {content['study']!r}. {hint}"
-    for method, source in sources.items():
-        if source not in known:
-            hint = nearest_names(source, known)
-            yield f"{document.place('methods', method)}: unknown method {source!r}. {hint}"
-    for table in content.get("only_tables", ()):
-        if table not in tables:
-            hint = nearest_names(table, tables)
+def _errors(
+    space: Space, document: Document, known: Mapping[str, Any], studies: Iterable[str]
+) -> Iterator[str]:
+    """Yield what the parts of a space name that there is not."""
+    if space.study not in studies:
+        hint = nearest_names(space.study, studies)
+        yield f"{document.place('study')}: the paper has no study {space.study!r}. {hint}"
+    for name, column in space.methods.items():
+        if column.source not in known:
+            hint = nearest_names(column.source, known)
+            yield f"{document.place('methods', name)}: unknown method {column.source!r}. {hint}"
+    for table in space.only_tables:
+        if table not in space.tables:
+            hint = nearest_names(table, space.tables)
             yield f"{document.place('only_tables')}: unknown table {table!r}. {hint}"
-    claim = content["claim"]
-    for method in (claim["method"], *claim.get("than", ())):
-        if method not in run:
-            hint = nearest_names(method, run)
+    for method in (space.claim.method, *space.claim.than):
+        if method not in space.methods:
+            hint = nearest_names(method, space.methods)
             yield f"{document.place('claim')}: {method!r} is not run. {hint}"
-    for name, choice in content["choices"].items():
+    run = {*space.methods, *(column.source for column in space.methods.values())}
+    for name, choice in space.choices.items():
         place = document.place("choices", name)
-        for table in choice.get("tables", ()):
-            if table not in tables:
-                yield f"{place}: unknown table {table!r}. {nearest_names(table, tables)}"
-        for method in choice.get("methods", {}):
-            if method not in {*run, *sources.values()}:
+        for table in choice.tables or ():
+            if table not in space.tables:
+                yield f"{place}: unknown table {table!r}. {nearest_names(table, space.tables)}"
+        for method in choice.methods:
+            if method not in run:
                 yield f"{place}: method {method!r} is not run. {nearest_names(method, run)}"
-    sizes = [rung["protocols"] for rung in content["rungs"]]
+    sizes = [rung.protocols for rung in space.rungs]
     if sizes != sorted(sizes, reverse=True):
         yield f"{document.place('rungs')}: the numbers of protocols {sizes} must not rise."

@@ -1,16 +1,20 @@
-"""Claims and discrepancies, held against the studies that they speak of."""
+"""Claims and discrepancies, checked against the studies that they speak of."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fedmix.cells import predicates
-from fedmix.configuration import Document, Place
-from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.pipeline.checking.conditions import condition_errors, value_errors
-from fedmix.pipeline.checking.typed import problems
-from fedmix.pipeline.checking.vocabulary import Vocabulary
+from fedmix.configuration import Document
+from fedmix.declarations import problems
+from fedmix.errors import ConfigurationError
+from fedmix.pipeline.checking.vocabulary import (
+    Vocabulary,
+    condition_errors,
+    unknown,
+    value_errors,
+)
 
 # Of a discrepancy's readings: what is no condition on a setting.
 _NO_SETTINGS = ("method", "metric")
@@ -22,7 +26,7 @@ def claim_errors(claim: Document, studies: Mapping[str, Vocabulary]) -> Iterator
     Parameters
     ----------
     claim : Document
-        An entry of ``claims.yaml``, which its schema has passed.
+        An entry of ``claims.yaml``, which has been validated.
     studies : mapping of str to Vocabulary
         What can be named of each study.
     """
@@ -30,8 +34,7 @@ def claim_errors(claim: Document, studies: Mapping[str, Vocabulary]) -> Iterator
     if "study" not in content:
         return
     if content["study"] not in studies:
-        hint = nearest_names(content["study"], studies)
-        yield f"{claim.place('study')}: unknown study {content['study']!r}. {hint}"
+        yield from unknown(claim.place("study"), "study", content["study"], studies)
         return
     study = studies[content["study"]]
     if "where" in content:
@@ -66,8 +69,7 @@ def discrepancy_errors(entry: Document, studies: Mapping[str, Vocabulary]) -> It
     for i, effect in enumerate(entry.content.get("effects", ())):
         part = entry.part("effects", i)
         if effect["study"] not in studies:
-            hint = nearest_names(effect["study"], studies)
-            yield f"{part.place('study')}: unknown study {effect['study']!r}. {hint}"
+            yield from unknown(part.place("study"), "study", effect["study"], studies)
             continue
         yield from _effect_errors(part, studies[effect["study"]])
 
@@ -77,7 +79,7 @@ def _effect_errors(effect: Document, study: Vocabulary) -> Iterator[str]:
     switches = content.get("switch", [])
     for switch in [switches] if isinstance(switches, str) else switches:
         known = {*study.columns - {"variant", "setting"}, *study.parameters}
-        yield from _name_errors(effect.place("switch"), "switch", switch, known)
+        yield from unknown(effect.place("switch"), "switch", switch, known)
     for side in ("from", "to"):
         reading = {**content, **content[side]}
         for kind in _NO_SETTINGS:
@@ -85,12 +87,7 @@ def _effect_errors(effect: Document, study: Vocabulary) -> Iterator[str]:
                 yield f"{effect.place(side)}: neither it nor the effect names a {kind}"
                 continue
             place = effect.place(side, kind) if kind in content[side] else effect.place(kind)
-            yield from _name_errors(place, kind, reading[kind], study.context[kind])
+            yield from unknown(place, kind, reading[kind], study.context[kind])
         wanted = {**content.get("where", {}), **content[side]}
         where = {key: value for key, value in wanted.items() if key not in _NO_SETTINGS}
         yield from condition_errors(Document(where, effect.part(side).finders), study.settings)
-
-
-def _name_errors(place: Place, kind: str, name: Any, known: Collection[str]) -> Iterator[str]:
-    if name not in known:
-        yield f"{place}: unknown {kind} {name!r}. {nearest_names(name, known)}"

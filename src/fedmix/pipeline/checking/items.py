@@ -1,136 +1,233 @@
-"""Tables and figures, held against the studies that they show and the numbers in print."""
+"""Tables and figures, checked against the studies that they show and the published values."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Collection, Iterator, Mapping
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from fedmix.cells.items import ItemEntry
-from fedmix.configuration import Document, Place
+from fedmix.cells.items import Item
+from fedmix.cells.papers import Paper
+from fedmix.cells.verdicts import NEAREST
+from fedmix.configuration import Document, Place, read_document
+from fedmix.declarations import names_in
 from fedmix.errors import nearest_names
-from fedmix.pipeline.checking.conditions import condition_errors, value_errors
-from fedmix.pipeline.checking.printed import PrintedFiles, printed_errors
-from fedmix.pipeline.checking.vocabulary import Vocabulary
+from fedmix.pipeline.checking.vocabulary import (
+    Vocabulary,
+    condition_errors,
+    unknown,
+    value_errors,
+)
 from fedmix.pipeline.plan import Study
 
 # Options of a figure that name a column of the frame of cells.
 _COLUMNS = ("series", "along", "level")
 
+Rows = list[dict[str, str]]
+
+
+class PrintedFiles:
+    """The published values as text.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        ``data/published``.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @cached_property
+    def _tables(self) -> dict[str, dict[str, Rows]]:
+        found: dict[str, dict[str, Rows]] = {}
+        for path in sorted(self._folder.glob("*/*.csv")):
+            with open(path, encoding="utf-8", newline="") as stream:
+                found.setdefault(path.parent.name, {})[path.name] = list(csv.DictReader(stream))
+        return found
+
+    def of(self, paper: str) -> dict[str, Rows]:
+        """Return a paper's files by name: rows of texts by column."""
+        return self._tables.get(paper, {})
+
 
 def item_errors(
-    name: str,
-    entries: Mapping[str, ItemEntry],
-    studies: Mapping[str, Vocabulary],
-    files: PrintedFiles,
+    item: Item, document: Document, studies: Mapping[str, Vocabulary], files: PrintedFiles
 ) -> Iterator[str]:
     """Yield what an item names that its study, or the paper's printed file, does not have.
 
     Parameters
     ----------
-    name : str
-    entries : mapping of str to ItemEntry
-        All items, which their schemas have passed.
+    item : Item
+    document : Document
+        What the configuration says of it.
     studies : mapping of str to Vocabulary
         What can be named of each study.
     files : PrintedFiles
     """
-    entry = entries[name]
-    item, content = entry.document, entry.document.content
-    if content["study"] not in studies:
-        hint = nearest_names(content["study"], studies)
-        yield f"{item.place('study')}: unknown study {content['study']!r}. {hint}"
+    if item.study not in studies:
+        yield from unknown(document.place("study"), "study", item.study, studies)
         return
-    study = studies[content["study"]]
-    if "where" in content:
-        yield from condition_errors(item.part("where"), study.settings)
-    yield from _shown_errors(item, study)
-    printed = content.get("printed", {})
-    if isinstance(printed, str):
-        printed = entries[printed].document.content["printed"]
-    elif printed:
-        yield from printed_errors(item.part("printed"), entry.paper.key, study, files)
-        if "draws" in printed:
-            yield from _unknown(item.place("printed", "draws"), "study", printed["draws"], studies)
-    for key in ("row", "column"):
-        yield from _template_errors(item, key, {*study.cell_columns, *printed.get("columns", ())})
-    if entry.file == "figures":
-        yield from _option_errors(item.part("options"), study)
-    else:
-        for metric in content.get("options", {}).get("show", ()):
-            place = item.place("options", "show", metric)
-            yield from _unknown(place, "metric", metric, study.metrics)
+    study = studies[item.study]
+    if item.where:
+        yield from condition_errors(document.part("where"), study.settings)
+    yield from _shown_errors(document, study)
+    if item.printed and item.judged:
+        yield from _printed_errors(document.part("printed"), item.paper, study, files)
+        if item.draws:
+            yield from unknown(document.place("printed", "draws"), "study", item.draws, studies)
+    known = {*study.cell_columns, *item.printed.get("columns", ())}
+    for key, template in (("row", item.row), ("column", item.column)):
+        for _, name, _, _ in Formatter().parse(template):
+            if name is not None:
+                yield from unknown(document.place(key), "column", name, known)
+    if item.kind == "figure":
+        yield from _option_errors(document.part("options"), study)
+    for metric in item.options.get("show", ()):
+        yield from unknown(
+            document.place("options", "show", metric), "metric", metric, study.metrics
+        )
 
 
-def unmatched_errors(item: Document, plans: Mapping[str, Study]) -> Iterator[str]:
+def unmatched_errors(item: Item, document: Document, plans: Mapping[str, Study]) -> Iterator[str]:
     """Yield that a preset changes an item, but runs none of the settings that it shows."""
-    study, where = item.content["study"], item.content.get("where", {})
-    if study not in plans:
-        yield f"{item.place()}: the preset does not run {study!r}, which it shows"
-    elif not any(setting.matches(where) for setting in plans[study].settings.values()):
-        yield f"{item.place('where')}: the preset has no setting with all of these values"
+    if item.study not in plans:
+        yield f"{document.place()}: the preset does not run {item.study!r}, which it shows"
+    elif not any(setting.matches(item.where) for setting in plans[item.study].settings.values()):
+        yield f"{document.place('where')}: the preset has no setting with all of these values"
+
+
+def paper_errors(
+    paper: Paper, items: Iterable[Item], studies: Mapping[str, Vocabulary]
+) -> Iterator[str]:
+    """Yield what a paper's ``about.yaml`` explains, or gives a look, and its items do not show.
+
+    Parameters
+    ----------
+    paper : Paper
+    items : iterable of Item
+        Those of the paper.
+    studies : mapping of str to Vocabulary
+        The paper's studies.
+    """
+    about = read_document(paper.folder / "about.yaml")
+    variants = {setting.variant for study in studies.values() for setting in study.settings}
+    for name in paper.variants:
+        yield from unknown(about.place("variants", name), "variant", name, {*variants, NEAREST})
+    drawn = {name for study in studies.values() for name in study.methods} | variants
+    items = [item for item in items if item.study in studies]
+    drawn.update(metric for item in items for metric in item.metrics)
+    if paper.looks.keys() - drawn:
+        drawn.update(text for item in items for text in _written(item, studies[item.study]))
+    for name in paper.looks:
+        yield from unknown(about.place("looks", name), "series", name, drawn)
+
+
+def _written(item: Item, study: Vocabulary) -> Iterator[str]:
+    """Yield what an item's templates make of a study's settings."""
+    for setting in study.settings:
+        known = {f"setting_{name}": value for name, value in setting.identity.items()}
+        for template in (item.row, item.column):
+            with suppress(KeyError, ValueError, TypeError):  # of other columns than settings
+                yield template.format(**known)
 
 
 def _shown_errors(part: Document, study: Vocabulary) -> Iterator[str]:
     """Yield unknown metrics and methods."""
     content = part.content
     for i, name in enumerate(content.get("methods", ())):
-        yield from _unknown(part.place("methods", i), "method", name, study.methods)
+        yield from unknown(part.place("methods", i), "method", name, study.methods)
     metric = content.get("metric", [])
     for i, one in enumerate(metric if isinstance(metric, list) else [metric]):
         place = part.place("metric", i) if isinstance(metric, list) else part.place("metric")
         for method, name in one.items() if isinstance(one, Mapping) else [("default", one)]:
-            yield from _unknown(place, "method", method, ("default", *study.methods))
-            yield from _unknown(place, "metric", name, study.metrics)
-
-
-def _template_errors(item: Document, key: str, known: Collection[str]) -> Iterator[str]:
-    try:
-        names = [n for _, n, _, _ in Formatter().parse(item.content.get(key, "")) if n is not None]
-    except ValueError as error:
-        yield f"{item.place(key)}: {error}"
-        return
-    for name in names:
-        yield from _unknown(item.place(key), "column", name, known)
+            yield from unknown(place, "method", method, ("default", *study.methods))
+            yield from unknown(place, "metric", name, study.metrics)
 
 
 def _option_errors(options: Document, study: Vocabulary) -> Iterator[str]:
-    """Yield what a figure, a row or a column of its panels names in vain."""
+    """Yield what a figure, a row or a column of its panels names that there is not."""
     content, columns = options.content, study.cell_columns
     yield from _shown_errors(options, study)
     for key in _COLUMNS:
-        if key in content:
-            yield from _unknown(options.place(key), "column", content[key], columns)
+        if isinstance(content.get(key), str):
+            yield from unknown(options.place(key), "column", content[key], columns)
     if "rank" in content:
-        yield from _unknown(options.place("rank"), "metric", content["rank"], study.metrics)
-    if "x" in content:
-        yield from _expression_errors(options, {*columns, *study.metrics})
+        yield from unknown(options.place("rank"), "metric", content["rank"], study.metrics)
+    for name in names_in(content["x"]) if "x" in content else ():
+        known = {*columns, *study.metrics}
+        yield from unknown(options.place("x"), "column or metric", name, known)
     for key, value in content.get("where", {}).items():
         name = key.removeprefix("setting_")
-        yield from _unknown(options.place("where", key), "column", key, columns)
+        yield from unknown(options.place("where", key), "column", key, columns)
         if key in columns and (name != key or key == "variant"):
             yield from value_errors(options.place("where", key), name, value, study.settings)
     for key in ("rows", "columns"):
         panels = content.get(key, [])
         if isinstance(panels, str):
-            yield from _unknown(options.place(key), "column", panels, columns)
+            yield from unknown(options.place(key), "column", panels, columns)
         else:
             for i in range(len(panels)):
                 yield from _option_errors(options.part(key, i), study)
 
 
-def _expression_errors(options: Document, known: Collection[str]) -> Iterator[str]:
-    try:
-        tree = ast.parse(options.content["x"], mode="eval")
-    except SyntaxError as error:
-        yield f"{options.place('x')}: {error.msg}"
+def _printed_errors(
+    printed: Document, paper: str, study: Vocabulary, files: PrintedFiles
+) -> Iterator[str]:
+    """Yield what an item's ``printed`` names that neither the file nor the study has."""
+    content, known = printed.content, files.of(paper)
+    if content["file"] not in known:
+        hint = nearest_names(content["file"], known)
+        yield f"{printed.place('file')}: no file {content['file']!r} of {paper}. {hint}"
         return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            yield from _unknown(options.place("x"), "column or metric", node.id, known)
+    rows = known[content["file"]]
+    header = list(rows[0]) if rows else []
+    all_rows = [row for own in known.values() for row in own]  # items share what translates names
+    for key in ("mean", "sd"):
+        yield from unknown(printed.place(key), "printed column", content[key], header)
+    for column, value in content.get("where", {}).items():
+        place = printed.place("where", column)
+        yield from unknown(place, "printed column", column, header)
+        yield from _never_printed(place, column, value, rows)
+    for column, ours in content["columns"].items():
+        place = printed.place("columns", column)
+        yield from unknown(place, "printed column", column, header)
+        ours = {"column": ours} if isinstance(ours, str) else ours
+        if ours["column"] not in study.cell_columns:
+            yield from unknown(place, "column of cells", ours["column"], study.cell_columns)
+            continue
+        names = [*ours.get("names", {}).items()]
+        names += content.get("stand_in", {}).get(column, {}).items()
+        for name, theirs in names:
+            yield from _never_ours(place, ours["column"], name, study)
+            yield from _never_printed(place, column, theirs, all_rows)
+    for column in content.get("stand_in", {}):
+        place = printed.place("stand_in", column)
+        yield from unknown(place, "printed column", column, content["columns"])
 
 
-def _unknown(place: Place, kind: str, name: Any, known: Collection[str]) -> Iterator[str]:
-    if name not in known:
-        yield f"{place}: unknown {kind} {name!r}. {nearest_names(str(name), known)}"
+def _never_printed(place: Place, column: str, value: Any, rows: Rows) -> Iterator[str]:
+    texts = {row[column] for row in rows if column in row}
+    if texts and not any(_same(value, text) for text in texts):
+        hint = nearest_names(str(value), texts)
+        yield f"{place}: {value!r} is not printed under {column!r}. {hint}"
+
+
+def _never_ours(place: Place, column: str, value: Any, study: Vocabulary) -> Iterator[str]:
+    if column.startswith("setting_"):
+        yield from value_errors(place, column.removeprefix("setting_"), value, study.settings)
+    elif column == "label" and value not in study.labels:
+        yield f"{place}: no method is labelled {value!r}. {nearest_names(value, study.labels)}"
+
+
+def _same(value: Any, text: str) -> bool:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return float(text) == value
+        except ValueError:
+            return False
+    return str(value) == text

@@ -1,0 +1,319 @@
+"""Declarations: pydantic models of what may be configured, and what is wrong with values.
+
+A model stands where its subject does and is the only declaration of it: values are checked against
+it here, editors' schemas and the configuration reference are generated from it. Values are checked
+strictly: an integer is written as one, numbers are finite, and no key is unknown.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from reprlib import Repr
+from string import Formatter
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import CoreSchema, core_schema
+
+from fedmix.errors import nearest_names
+
+Keys = tuple[Any, ...]
+
+_short = Repr()
+_short.maxstring = _short.maxother = 60
+
+
+class Declared(BaseModel):
+    """Values by name, checked strictly: no other key, no other type, no NaN."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True
+    )
+
+
+@dataclass(frozen=True)
+class Like:
+    """Annotates plain values that must be as a model says and stay as they are written."""
+
+    kind: Any
+
+    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        inner = handler.generate_schema(self.kind)
+        return core_schema.no_info_wrap_validator_function(_unchanged, inner)
+
+
+def _unchanged(value: Any, validate: Callable[[Any], Any]) -> Any:
+    validate(value)
+    return value
+
+
+def _with_names(entries: Any) -> Any:
+    if not isinstance(entries, Mapping):
+        return entries
+    for name, entry in entries.items():
+        if isinstance(entry, Mapping) and "name" in entry:
+            raise ValueError(f"{name}: unknown key 'name'")
+    return {
+        name: {**entry, "name": name} if isinstance(entry, Mapping) else entry
+        for name, entry in entries.items()
+    }
+
+
+#: Annotates a mapping of models that have their key as ``name``.
+Named = BeforeValidator(_with_names)
+
+
+def _each_once(values: list[Any]) -> list[Any]:
+    for i, value in enumerate(values):
+        if any(value == other and type(value) is type(other) for other in values[:i]):
+            raise ValueError(f"{value!r} occurs twice")
+    return values
+
+
+#: Annotates a list in which no value occurs twice.
+Unique = AfterValidator(_each_once)
+#: A list of names, each once.
+Names = Annotated[list[str], Field(min_length=1, json_schema_extra={"uniqueItems": True}), Unique]
+
+
+def _template(text: str) -> str:
+    for _, name, form, _ in Formatter().parse(text):
+        if name is not None and not _FORM.fullmatch(form or ""):
+            raise ValueError(f"{name!r} cannot be written as {form!r}; expected e.g. '.2f' or '>8'")
+    return text
+
+
+#: Annotates a text with names in braces, each perhaps with a form: ``"h {setting_h:.1f}"``.
+Template = Annotated[str, AfterValidator(_template)]
+
+# Width and precision have two digits at most.
+_FORM = re.compile(r"(.?[<>=^])?[+ -]?#?0?\d{0,2}[,_]?(\.\d{1,2})?[a-zA-Z%]?")
+
+
+def _arithmetic(text: str) -> str:
+    try:
+        names_in(text)
+    except (SyntaxError, RecursionError) as error:
+        raise ValueError(f"{_short.repr(text)} is no arithmetic: {error}") from None
+    return text
+
+
+#: Annotates an expression of names and numbers: ``"100 * bad / clients"``.
+Arithmetic = Annotated[str, AfterValidator(_arithmetic)]
+
+_ALLOWED = (
+    *(ast.Expression, ast.BinOp, ast.UnaryOp, ast.Name, ast.Load, ast.Constant),
+    *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub),
+)
+
+
+def names_in(expression: str) -> list[str]:
+    """Return the names in an arithmetic expression.
+
+    Raises
+    ------
+    SyntaxError
+        If there is more to it than names, numbers, parentheses and ``+ - * / **``.
+    """
+    nodes = list(ast.walk(ast.parse(expression, mode="eval")))
+    numbers = (type(node.value) in (int, float) for node in nodes if isinstance(node, ast.Constant))
+    if not all(isinstance(node, _ALLOWED) for node in nodes) or not all(numbers):
+        raise SyntaxError("expected names, numbers, parentheses and + - * / **")
+    return [node.id for node in nodes if isinstance(node, ast.Name)]
+
+
+@cache
+def adapter(kind: Any) -> TypeAdapter[Any]:
+    """Return what validates values of a kind: a model, or a type made of models."""
+    return TypeAdapter(kind)
+
+
+def problems(kind: Any, values: Any, context: Any = None) -> Iterator[tuple[Keys, str]]:
+    """Yield where in some values something is wrong, and what, once for each place.
+
+    Parameters
+    ----------
+    kind : type
+        A model, or a type made of models.
+    values : object
+        Plain values.
+    context : object, optional
+        What the model's validators ask for.
+    """
+    try:
+        adapter(kind).validate_python(values, context=context)
+    except ValidationError as error:
+        yield from explained(error, kind, values)
+
+
+def explained(error: ValidationError, kind: Any, values: Any) -> Iterator[tuple[Keys, str]]:
+    """Yield the places and, in words, the problems of an error; see :func:`problems`."""
+    found: dict[Keys, list[Any]] = {}
+    for problem in error.errors(include_url=False):
+        found.setdefault(_within(values, problem["loc"]), []).append(problem)
+    for place, same in found.items():
+        # A value that is wrong inside has the form of one type, and another's for all others.
+        inside = any(other[: len(place)] == place != other for other in found)
+        if not (inside and all(_of_type(problem) for problem in same)):
+            yield place, _in_words(kind, same)
+
+
+def _within(values: Any, loc: Keys) -> Keys:
+    """Return the part of a problem's place that the values have: pydantic adds names of types."""
+    found: list[Any] = []
+    for key in loc:
+        try:
+            values = values[key]
+        except (KeyError, IndexError, TypeError):
+            continue
+        found.append(key)
+    return tuple(found)
+
+
+def _of_type(problem: Mapping[str, Any]) -> bool:
+    """Return whether a value has not even the type of one of its forms."""
+    of_other_type = problem["type"] == "literal_error" and not isinstance(problem["input"], str)
+    return of_other_type or problem["type"].endswith("_type")
+
+
+def _in_words(kind: Any, same: list[Any]) -> str:
+    """Return what is wrong at one place.
+
+    Each form that a value may take has a problem of its own: where the value has the type of one of
+    them, that one's is reported.
+    """
+    bounds = [problem for problem in same if not _of_type(problem)]
+    problem = (bounds or same)[0]
+    key, given = problem["loc"][-1] if problem["loc"] else "", problem["input"]
+    details = problem.get("ctx", {})
+    match problem["type"]:
+        case "extra_forbidden":
+            return f"unknown key {key!r}. {nearest_names(key, _keys_at(kind, problem['loc'][:-1]))}"
+        case "missing":
+            lacking = [p["loc"][-1] for p in same if p["type"] == "missing"]
+            return f"lacks {', '.join(map(str, dict.fromkeys(lacking)))}"
+        case "union_tag_not_found":
+            return f"lacks {_quoted(details['discriminator'])[0]}"
+        case "union_tag_invalid":
+            known = _quoted(details["expected_tags"])
+            return f"{details['tag']!r} is not valid. {nearest_names(details['tag'], known)}"
+        case "literal_error":
+            known = _quoted(details["expected"])
+            return f"{_short.repr(given)} is not valid. {nearest_names(str(given), known)}"
+        case "value_error":
+            return str(details["error"])
+    wanted = dict.fromkeys(_wanted(p["msg"]) for p in (bounds[:1] or same))
+    return f"expected {' or '.join(wanted)}, got {_short.repr(given)}"
+
+
+def _quoted(names: str) -> list[str]:
+    return re.findall(r"'([^']*)'", names)
+
+
+def _wanted(message: str) -> str:
+    """Return what a message of pydantic asks for: ``"a mapping"``."""
+    message = message.removeprefix("Input should be ")
+    message = re.sub(r"a valid dictionary( or instance of \w+)?", "a mapping", message)
+    if found := re.fullmatch(r"(\w+) should (.*?)( after validation, not \d+)?", message):
+        thing = {"Dictionary": "mapping", "String": "text"}.get(found[1], found[1].lower())
+        return f"a {thing} to {found[2]}"
+    return message
+
+
+def _keys_at(kind: Any, loc: Keys) -> list[str]:
+    """Return the keys that models have at a place of a kind."""
+    kinds = list(_forms(kind))
+    for key in loc:
+        inner = [form for one in kinds for form in _forms_inside(one, key)]
+        kinds = inner or [one for one in kinds if key in _tags(one)] or kinds
+    return [name for one in kinds for name in fields_of(one)]
+
+
+def fields_of(kind: Any) -> dict[str, FieldInfo]:
+    """Return a model's fields by the keys that a file has for them; none for any other type."""
+    hidden = hidden_fields(kind)
+    fields = kind.model_fields.items() if _is_model(kind) else ()
+    return {field.alias or name: field for name, field in fields if name not in hidden}
+
+
+def hidden_fields(kind: Any) -> set[str]:
+    """Return a model's fields that no file gives: those that are no part of its schema."""
+    fields = kind.model_fields.items() if _is_model(kind) else ()
+    return {name for name, field in fields if any(map(_is_hidden, field.metadata))}
+
+
+def _is_hidden(note: Any) -> bool:
+    return isinstance(note, SkipJsonSchema)  # type: ignore[misc]
+
+
+def _is_model(kind: Any) -> bool:
+    """Return whether a kind is a model, and no alias such as ``dict[str, Any]``."""
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def _forms(kind: Any, notes: tuple[Any, ...] = ()) -> Iterator[Any]:
+    """Yield the types that an annotation allows."""
+    if get_origin(kind) is Annotated:
+        kind, *more = get_args(kind)
+        notes = (*notes, *more)
+    if like := next((note for note in notes if isinstance(note, Like)), None):
+        yield from _forms(like.kind)
+    elif get_origin(kind) in (Union, UnionType):
+        for one in get_args(kind):
+            yield from _forms(one)
+    else:
+        yield kind
+
+
+def _forms_inside(kind: Any, key: Any) -> Iterator[Any]:
+    """Yield the types that a value under a key of a kind may have."""
+    if field := fields_of(kind).get(key):
+        yield from _forms(field.annotation, tuple(field.metadata))
+    elif get_origin(kind) is dict:
+        yield from _forms(get_args(kind)[1])
+    elif get_origin(kind) in (list, tuple) and isinstance(key, int):
+        yield from _forms(get_args(kind)[0])
+
+
+def _tags(kind: Any) -> set[Any]:
+    """Return what pydantic calls a model where it is one of several."""
+    found = {getattr(kind, "__name__", kind)}
+    for field in fields_of(kind).values():
+        if get_origin(field.annotation) is Literal:
+            found.update(get_args(field.annotation))
+    return found
+
+
+def json_schema(kind: Any) -> dict[str, Any]:
+    """Return the JSON schema of a kind, for editors and for the configuration reference."""
+    schema = adapter(kind).json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_without_titles(schema)}
+
+
+def _without_titles(node: Any) -> Any:
+    """Return a schema without the titles that pydantic makes of names."""
+    if isinstance(node, list):
+        return [_without_titles(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: _without_titles(value)
+        for key, value in node.items()
+        if not (key == "title" and isinstance(value, str))
+    }

@@ -1,0 +1,235 @@
+"""Studies and searches: their settings, methods and parameters, checked against what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from fedmix import methods as method_registry
+from fedmix.cells.protocols.space import Space
+from fedmix.configuration import Document, Place
+from fedmix.declarations import Declared, Keys, problems
+from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.experiments.settings import STRATEGIES, declared, units_of
+from fedmix.methods.capabilities import constraints_of
+from fedmix.methods.constraints import violation
+from fedmix.pipeline.checking.vocabulary import condition_errors, unknown
+from fedmix.pipeline.plan import Study, combinations
+
+
+def study_errors(
+    document: Document,
+    plans: Sequence[Study],
+    estimators: Mapping[str, str],
+    datasets: Mapping[str, Any],
+) -> Iterator[str]:
+    """Yield what is wrong with a study's settings, methods and parameters.
+
+    Parameters
+    ----------
+    document : Document
+        The study's file with what a preset changes, which has been validated.
+    plans : sequence of Study
+        The plan of this document; of a preset's also the published one, whose names it may use.
+    estimators : mapping of str to str
+        Every entry of ``config/methods.yaml`` and its estimator.
+    datasets : mapping
+        Entries of ``config/datasets.yaml``.
+    """
+    try:
+        settings, _ = declared(document.content["experiment"])
+    except ConfigurationError as error:
+        yield f"{document.place('experiment')}: {error}"
+        return
+    for variant, entry, values in combinations(document.content):
+        found = list(problems(settings, values)) or list(_dataset_errors(values, datasets))
+        for keys, message in found:
+            yield f"{_origin(document, variant, entry, keys)}: {message}"
+    yield from _listed_errors(document, estimators, plans)
+    yield from _variant_errors(document, estimators, plans)
+
+
+def _origin(document: Document, variant: str, entry: Keys, place: Keys) -> Place:
+    """Return where a setting's value stands: in its entry, its grid or the constants."""
+    for keys in (
+        (*entry, "grid", *place),
+        (*entry, *place),
+        ("variants", variant, "constants", *place),
+        ("constants", *place),
+    ):
+        if place and document.has(*keys):
+            # The grid's list, rather than one of its values, stands for a value out of it.
+            return document.place(*keys)
+    return document.place(*entry)
+
+
+def _dataset_errors(
+    values: Mapping[str, Any], datasets: Mapping[str, Any]
+) -> Iterator[tuple[Keys, str]]:
+    """Yield the place, and what is wrong, of values that do not fit the data set."""
+    if "dataset" not in values:
+        return
+    name, embedding = values["dataset"], values["embedding"]
+    if name not in datasets:
+        yield ("dataset",), f"unknown data set {name!r}. {nearest_names(name, datasets)}"
+        return
+    entry = datasets[name]
+    known = entry["embeddings"]
+    if embedding not in known:
+        hint = nearest_names(embedding, known)
+        yield ("embedding",), f"data set {name!r} has no embedding {embedding!r}. {hint}"
+    n_points = entry.get("n_points")
+    if n_points is not None and values["n_clients"] > n_points:
+        yield ("n_clients",), f"{values['n_clients']} clients for {n_points} points of {name}"
+    if values["partition"] == "group":
+        groups = entry.get("n_groups")
+        if groups is None:
+            yield ("partition",), f"data set {name!r} has no groups; use uniform"
+        elif groups != values["n_clients"]:
+            message = f"data set {name!r} has {groups} groups, not {values['n_clients']}"
+            yield ("n_clients",), message
+
+
+def method_errors(methods: Document) -> Iterator[str]:
+    """Yield unknown estimators of ``config/methods.yaml``, and parameters that they do not take."""
+    known = method_registry.index()
+    for name, entry in methods.content.items():
+        estimator = entry["estimator"]
+        if estimator not in known:
+            place = methods.place(name, "estimator")
+            yield f"{place}: unknown estimator {estimator!r}. {nearest_names(estimator, known)}"
+        elif "parameters" in entry:
+            yield from parameter_errors(methods.part(name, "parameters"), estimator)
+
+
+def _listed(document: Document) -> list[tuple[int, Mapping[str, Any]]]:
+    """Return the methods of a study that have an entry of their own, with their numbers."""
+    listed = document.content["methods"]
+    return [(i, entry) for i, entry in enumerate(listed) if isinstance(entry, Mapping)]
+
+
+def _listed_errors(
+    document: Document, estimators: Mapping[str, str], plans: Iterable[Study]
+) -> Iterator[str]:
+    """Yield what is wrong with the parameters and the conditions of a study's methods."""
+    units = units_of(document.content["experiment"])
+    settings = [setting for plan in plans for setting in plan.settings.values()]
+    for i, entry in _listed(document):
+        if "parameters" in entry:
+            source = entry.get("method", entry["name"])  # a registered method may have no entry
+            parameters = document.part("methods", i, "parameters")
+            yield from parameter_errors(parameters, estimators.get(source, source), units)
+        if "where" in entry:
+            yield from condition_errors(document.part("methods", i, "where"), settings)
+
+
+def _variant_errors(
+    document: Document, estimators: Mapping[str, str], plans: Sequence[Study]
+) -> Iterator[str]:
+    """Yield methods that a variant names and the study lacks, and parameters that they lack."""
+    sources = {entry["name"]: entry.get("method", entry["name"]) for _, entry in _listed(document)}
+    units = units_of(document.content["experiment"])
+    names = {name for plan in plans for name in plan.method_names}
+    methods = {name for plan in plans for name in plan.methods}
+    for variant, change in document.content.get("variants", {}).items():
+        for name in change.get("methods", {}):
+            parameters = document.part("variants", variant, "methods", name)
+            if name in names:
+                source = sources.get(name, name)
+                yield from parameter_errors(parameters, estimators.get(source, source), units)
+            else:
+                yield from unknown(parameters.place(), "method", name, names)
+        for i, name in enumerate(change.get("only", ())):
+            yield from unknown(
+                document.place("variants", variant, "only", i), "method", name, methods
+            )
+
+
+class InUnits(Declared):
+    """A number in units of the data, see :func:`fedmix.experiments.clustering.in_numbers`."""
+
+    value: Any
+    units: list[str]
+
+
+def parameter_errors(
+    parameters: Document, estimator: str, units: Collection[str] = ()
+) -> Iterator[str]:
+    """Yield parameters that an estimator does not take, and values that it does not allow.
+
+    A number may be in ``units`` of the data.
+    """
+    for name, value in parameters.content.items():
+        yield from parameter_value_errors(parameters.place(name), estimator, name, value, units)
+
+
+def parameter_value_errors(
+    place: Place, estimator: str, name: str, value: Any, units: Collection[str]
+) -> Iterator[str]:
+    """Yield what is wrong with a parameter's value, or that there is no such parameter."""
+    known = constraints_of(estimator)
+    if name not in known:
+        yield f"{place}: {estimator} takes no {name!r}. {nearest_names(name, known)}"
+        return
+    if isinstance(value, Mapping) and "units" in value:
+        wrong = [message for _, message in problems(InUnits, value)]
+        yield from (f"{place}: {message}" for message in wrong)
+        if wrong:
+            return
+        for unit in value["units"]:
+            yield from unknown(place, "units", unit, units)
+        value = value["value"]
+    if wrong_value := violation(estimator, name, value, known[name]):
+        yield f"{place}: {wrong_value}"
+    elif name == "init" and isinstance(value, str):
+        yield from unknown(place, "initialisation", value, STRATEGIES)
+
+
+def search_errors(space: Space, document: Document) -> Iterator[str]:
+    """Yield values that a search fills in and that nothing takes.
+
+    Parameters
+    ----------
+    space : Space
+        What the document declares, for one preset.
+    document : Document
+        The search's file with what the preset changes.
+    """
+    yield from _filled_parameter_errors(space, document)
+    yield from _filled_setting_errors(space, document)
+
+
+def _filled_parameter_errors(space: Space, document: Document) -> Iterator[str]:
+    """Yield wrong parameters of methods, their own and those that choices fill."""
+    units = units_of(space.experiment)
+    for name, column in space.methods.items():
+        for key, value in column.parameters.items():
+            place = document.place("methods", name, "parameters", key)
+            yield from parameter_value_errors(place, column.estimator, key, value, units)
+    for name, choice in space.choices.items():
+        filled = {(space.methods[m].estimator, p) for m, p in space.filled_by(choice).items()}
+        for estimator, parameter in sorted(filled):
+            for value in choice.values:
+                place = document.place("choices", name, "values", value.name)
+                yield from parameter_value_errors(place, estimator, parameter, value.value, units)
+
+
+def _filled_setting_errors(space: Space, document: Document) -> Iterator[str]:
+    """Yield wrong values of a setting, each put into an otherwise plain one."""
+    settings, _ = declared(space.experiment)
+    for table in space.tables.values():
+        choices = [choice for choice in space.choices_of(table.name) if choice.setting]
+        plain = {choice.setting: choice.values[0].value for choice in choices}
+        plain = {**table.setting, **plain, space.row: table.rows[0]}
+        for keys, message in problems(settings, plain):
+            yield f"{document.place('tables', table.name, 'setting', *keys)}: {message}"
+        for i, row in enumerate(table.rows):
+            for keys, message in problems(settings, {**plain, space.row: row}):
+                if keys[:1] == (space.row,):
+                    yield f"{document.place('tables', table.name, 'rows', i)}: {message}"
+        for choice in choices:
+            for value in choice.values:
+                place = document.place("choices", choice.name, "values", value.name)
+                for keys, message in problems(settings, {**plain, choice.setting: value.value}):
+                    if keys[:1] == (choice.setting,):
+                        yield f"{place}: {message}"
