@@ -92,7 +92,7 @@ def ordered(
         if target is not None:
             said = f"distance to {target:g}, less that of"
         elif rounds_to is not None:
-            said = f"rounds of {method} minus rounds of"
+            said = f"rounds of {method} minus {scale}rounds of"
         score = partial(
             _score, evidence, place, at_round=at_round, rounds_to=rounds_to, target=target
         )
@@ -365,13 +365,15 @@ def _score(
 
     A trajectory that ends before a round stays at its last score.
     """
+    score: Score | None
     if rounds_to is not None:
-        return rounds_until(evidence, place, method, metric, rounds_to)
-    if at_round is not None:
+        score = rounds_until(evidence, place, method, metric, rounds_to)
+    elif at_round is None:
+        score = evidence.score(place, method, metric)
+    else:
         path = evidence.path(place, method, metric)
-        last = None if path.empty else path[min(at_round, path.columns.max())].dropna()
-        return None if last is None else Replications(last)
-    score = evidence.score(place, method, metric)
+        last = min(at_round, path.columns.max()) if len(path) else None
+        score = Replications(path[last].dropna()) if len(path) else None
     return score.distance_to(target) if score and target is not None else score
 
 
