@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-import fedmix
 from fedmix import methods
 from fedmix.configuration import read_yaml
 from fedmix.pipeline.request import read_request
@@ -46,8 +45,8 @@ def test_every_page_of_the_contents_exists(pages):
 
 
 def test_links_between_pages_lead_somewhere():
-    folders = [ROOT, DOCS, DOCS / "reproduction", ROOT / "config", ROOT / "data"]
-    for page in [page for folder in folders for page in folder.glob("*.md")]:
+    folders = ["", "docs", "docs/decisions", "docs/reproduction", "config", "data"]
+    for page in [page for folder in folders for page in (ROOT / folder).glob("*.md")]:
         text = page.read_text(encoding="utf-8")
         for target in re.findall(r"\]\((?!http|#)([^)#]+)[^)]*\)", text):
             generated = target.startswith("generated/")
@@ -192,14 +191,6 @@ def test_importing_fedmix_loads_numpy_at_most(code, tmp_path):
     shown = run(f"{code}\nimport sys\nprint(*sys.modules)", tmp_path).stdout.split()
     assert "fedmix" in shown
     assert not set(HEAVY) & set(shown)
-
-
-def test_versions_agree():
-    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert f'version = "{fedmix.__version__}"' in project
-    assert f"## {fedmix.__version__}" in changes
-    assert re.fullmatch(r"\d+\.\d+\.\d+", fedmix.__version__)
 
 
 def test_no_source_file_grew_past_400_lines():
