@@ -1,5 +1,5 @@
 # make                the environment and the quick preset: tables and figures within minutes
-# make test           the environment and all tests but the next
+# make test           the environment and all tests but the next, with coverage of those not slow
 # make test-cluster   the smoke preset through SLURM and Grid Engine of one node, started here
 # make lint           style, types, spelling and prose
 # make lock           requirements.lock anew after a change of dependencies; needs uv
@@ -26,7 +26,7 @@ quick: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES)
 
 test: $(READY)
-	PATH="$(CURDIR)/$(BIN):$$PATH" pytest -n $(CORES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" pytest -n $(CORES) --cov
 
 # Each that is installed, at least one: docs/cluster.md names the packages.
 test-cluster: $(READY)

@@ -136,6 +136,7 @@ def run(code, folder, **environment):
     )
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_from_top_to_bottom(tmp_path):
     cells = json.loads((DOCS / "library.ipynb").read_text(encoding="utf-8"))["cells"]
     code = "\n".join("".join(c["source"]) + "\n" for c in cells if c["cell_type"] == "code")
@@ -145,6 +146,7 @@ def test_the_notebook_runs_from_top_to_bottom(tmp_path):
     assert all(not c.get("outputs") for c in cells), "store the notebook without outputs"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["options", "choosing"])
 def test_a_page_with_code_prints_what_it_shows(name, tmp_path):
     page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
@@ -173,6 +175,7 @@ def test_the_presets_that_pages_show_can_be_planned(page, preset, tmp_path):
     assert set(request.studies) == set(yaml.safe_load(preset)["studies"])
 
 
+@pytest.mark.slow
 def test_the_readme_s_example_runs(tmp_path):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", readme, re.S)
@@ -201,6 +204,7 @@ def test_no_source_file_grew_past_400_lines():
     assert len((ROOT / "Snakefile").read_text(encoding="utf-8").splitlines()) < 120
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 def test_the_picture_shows_the_rules_of_today():
     drawing = script("draw_rulegraph")
@@ -210,6 +214,7 @@ def test_the_picture_shows_the_rules_of_today():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not all(map(find_spec, ("sphinx", "myst_parser", "furo"))), reason="no Sphinx")
 def test_the_pages_build_without_a_warning_and_without_a_dead_link(tmp_path):
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]

@@ -23,6 +23,8 @@ from fedmix.pipeline import configured
 from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.request import read_options
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 CONFIG = ROOT / "config"
 FILES = sorted(path for path in CONFIG.rglob("*.yaml"))

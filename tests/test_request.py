@@ -106,6 +106,7 @@ def test_blocks_hold_each_replication_of_each_method_once(tmp_path, preset):
                 assert planned == list(range(study.replications_of(method, setting)))
 
 
+@pytest.mark.slow
 def test_the_paper_preset_is_few_jobs_that_last_minutes(tmp_path):
     """At most 2,500, none much longer than ten minutes, nine tenths of the time at work."""
     told = forecast(read_request(ROOT / "config", options(preset="paper"), tmp_path))
@@ -115,6 +116,7 @@ def test_the_paper_preset_is_few_jobs_that_last_minutes(tmp_path):
     assert starts <= 0.1 * told.hours
 
 
+@pytest.mark.slow
 def test_each_block_of_a_setting_is_run_by_one_rule_alone(tmp_path):
     request = read_request(ROOT / "config", options(preset="paper"), tmp_path)
     kinds = run_kinds(request.studies.values()).values()

@@ -13,6 +13,8 @@ from fedmix.embed.affinities import joint_affinities, nearest_neighbors
 from fedmix.embed.gradient import Objective
 from fedmix.errors import ConfigurationError, DataError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def digits() -> np.ndarray:
