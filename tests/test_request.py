@@ -96,6 +96,7 @@ def test_one_replication_number_overrides_every_study(tmp_path):
                 assert study.blocks_of(method, setting) == ["0-2", "3-5", "6-6"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
 def test_blocks_hold_each_replication_of_each_method_once(tmp_path, preset):
     request = read_request(ROOT / "config", options(preset=preset), tmp_path)
