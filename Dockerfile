@@ -1,10 +1,11 @@
 # The environment that requirements.lock defines, and fedmix in it.
 #
-#   docker build -t fedmix/fedmix:0.1.0 .
-#   docker run --rm -v "$PWD:/work" -w /work fedmix/fedmix:0.1.0 snakemake --cores 2
+#   docker build -t fedmix .
+#   docker run --rm -v "$PWD:/work" -w /work fedmix snakemake --cores 2
 #
-# The Snakefile names the same image: `snakemake --sdm apptainer` runs every job in it.
-FROM python:3.11-slim-bookworm
+# The base is pinned by the digest of its multi-platform index, as Docker's official images record it
+# (docker-library/repo-info, 19 September 2026); apptainer.def names the same one.
+FROM python:3.11.16-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 
 # make: the README's two commands. git: the commit that the page names.
 RUN apt-get update \

@@ -7,6 +7,8 @@
 # Data flows one way, a rule module a stage:
 #   raw -> embedded -> run -> collected -> cells -> tables, figures, page
 
+import os
+
 from snakemake.utils import min_version
 
 min_version("9.9")
@@ -16,8 +18,14 @@ configfile: f"{workflow.basedir}/config/config.yaml"
 
 
 # Jobs run in the environment that Snakemake itself runs in; with `--sdm conda`, in one made from
-# environment.yml; with `--sdm apptainer`, in an image built from the Dockerfile under this name.
-container: "docker://fedmix/fedmix:0.1.0"
+# environment.yml; with `--sdm apptainer`, in the image that FEDMIX_IMAGE names.
+image = os.getenv("FEDMIX_IMAGE")
+if image:
+
+    envvars:
+        "FEDMIX_IMAGE",
+
+    container: image
 
 
 include: "workflow/rules/common.smk"

@@ -1,9 +1,19 @@
-"""Fixtures that several test modules share."""
+"""Fixtures that several test modules share, and what slow tests have in common."""
 
 import os
 from pathlib import Path
 
 import pytest
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items):
+    """Tests that run Snakemake are slow; slow tests run without coverage, which slows them down."""
+    for item in items:
+        if item.get_closest_marker("workflow"):
+            item.add_marker("slow")
+        if item.get_closest_marker("slow"):
+            item.add_marker("no_cover")
 
 
 @pytest.fixture(scope="session")

@@ -36,6 +36,7 @@ def rounds_of(case):
             return
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rounds", "stop", "silent"])
 def test_every_round_is_that_of_the_authors_program(name):
     case = PROGRAM[name]

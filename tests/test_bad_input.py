@@ -14,6 +14,8 @@ from contract_cases import CASES, build, learned
 from fedmix import Clients
 from fedmix.errors import DataError, FedmixError
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 LAYOUTS = {
     "contiguous": np.ascontiguousarray,

@@ -9,6 +9,8 @@ from fedmix.configuration import read_yaml
 from fedmix.pipeline.request import read_request
 from fedmix.pipeline.rerun import prepare_rerun
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 CONFIG = read_yaml(ROOT / "config" / "config.yaml")
 PLAN = read_request(ROOT / "config", {**CONFIG, "preset": "paper"}, ROOT)

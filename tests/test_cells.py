@@ -53,6 +53,7 @@ def test_a_summary_says_what_numpy_says():
     assert np.isnan(summarise([])["mean"])
 
 
+@pytest.mark.slow
 def test_every_printed_cell_appears_once_in_every_variant_of_its_table():
     judged = printed_cells(cells())
     assert len(printed_numbers()) == EVERY_PRINT
@@ -61,6 +62,7 @@ def test_every_printed_cell_appears_once_in_every_variant_of_its_table():
     assert set(judged.verdict) <= set(VERDICTS)
 
 
+@pytest.mark.slow
 def test_the_frames_means_are_those_of_the_results():
     results, timings = results_and_timings()
     keys = ["study", "variant", "setting", "method", "metric"]
@@ -234,6 +236,7 @@ def test_a_replication_that_occurs_twice_is_refused():
         cells_of(pd.concat([results, results.iloc[:1]]), timings)
 
 
+@pytest.mark.slow
 def test_the_frame_is_the_same_whatever_the_order_of_rows():
     results, timings = results_and_timings()
     keys = ["item", "study", "variant", "setting", "method", "metric", "printed_line"]

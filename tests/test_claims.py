@@ -86,6 +86,7 @@ def test_claims_speak_of_configured_settings_and_methods(claims):
             assert set(named) - set(study.methods) <= {"all", "FedGrEM-2.05"}, claim["id"]
 
 
+@pytest.mark.slow
 def test_every_claim_gets_one_of_the_verdicts(claims, evaluated):
     assert len(evaluated) == len(claims)
     assert set(evaluated.verdict) <= set(CLAIM_VERDICTS)
@@ -347,6 +348,7 @@ def test_a_predicate_is_told_what_it_takes(parameters, says):
     assert any(says in message for _, message in problems_found)
 
 
+@pytest.mark.slow
 def test_the_scorecard_counts_every_cell_and_claim_once(claims):
     evaluated = evaluate_claims(claims, cells(), results_and_timings()[0])
     table = scorecard(cells(), evaluated)

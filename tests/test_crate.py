@@ -11,6 +11,8 @@ from fedmix.errors import DataError
 from fedmix.pipeline import archive
 from fedmix.pipeline.crate import DOCUMENTS, METADATA, describe_crate
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 RESULT = "results/study/default.h0.5/results.parquet"
 # The part of RO-Crate 1.1's context that is used; the whole lies on a server.

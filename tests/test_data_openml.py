@@ -10,6 +10,8 @@ from fedmix.data.download import Downloads
 from fedmix.data.openml_source import SERVER_VARIABLE, fetch_table
 from fedmix.errors import DownloadError
 
+pytestmark = pytest.mark.slow
+
 N = 12
 TABLE = pd.DataFrame({"a": np.arange(N), "b": np.arange(N) ** 2 % 7})
 TABLE["class"] = pd.Categorical([str(i % 3) for i in range(N)])

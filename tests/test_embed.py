@@ -52,6 +52,7 @@ def test_pca_of_more_columns_than_points():
     )
 
 
+@pytest.mark.slow
 def test_tsne_by_name_is_the_function(features):
     seen = []
     spec = {"kind": "tsne", "n_components": 2, "perplexity": 8, "n_iter": 60}

@@ -1,4 +1,4 @@
-"""environment.yml, pyproject.toml and requirements.lock tell the same story."""
+"""environment.yml, pyproject.toml, requirements.lock and the versions they name agree."""
 
 import re
 import tomllib
@@ -9,13 +9,27 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+import fedmix
+
 ROOT = Path(__file__).parents[1]
 CONDA_NAMES = {"snakemake": "snakemake-minimal", "matplotlib": "matplotlib-base"}
+PIP_NAMES = {conda: pip for pip, conda in CONDA_NAMES.items()}
+HOOKS = [
+    hook
+    for repository in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    for hook in repository["hooks"]
+]
 
 
 @pytest.fixture(scope="module")
 def project():
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+@pytest.fixture(scope="module")
+def conda():
+    """The dependencies of environment.yml as they are written there."""
+    return yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +60,35 @@ def test_the_lock_pins_each_package_once_with_hashes_and_names_no_index():
     assert "index-url" not in text
 
 
-def test_conda_and_pip_ask_for_the_same_versions(project):
-    conda = set(yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"])
+def test_conda_and_pip_ask_for_the_same_versions(project, conda):
     wanted = [*project["dependencies"], *project["optional-dependencies"]["test"]]
     expected = {f"python{project['requires-python']}"}
     for text in wanted:
         requirement = Requirement(text)
         name = CONDA_NAMES.get(requirement.name, requirement.name)
         expected.add(text.replace(requirement.name, name, 1))
-    assert conda == expected
+    assert set(conda) == expected
+
+
+def test_the_lock_satisfies_every_range_of_the_conda_environment(conda, locked):
+    for requirement in map(Requirement, conda):
+        if requirement.name != "python":
+            name = PIP_NAMES.get(requirement.name, requirement.name)
+            assert locked[name] in requirement.specifier, requirement
+
+
+def test_the_version_is_written_in_the_package_and_every_other_file_agrees(project):
+    assert "version" in project["dynamic"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", fedmix.__version__)
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == fedmix.__version__
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## {fedmix.__version__}\n" in changes
+    for name in ("Snakefile", "Dockerfile", "apptainer.def", "pyproject.toml"):
+        assert fedmix.__version__ not in (ROOT / name).read_text(encoding="utf-8"), name
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
+def test_a_commit_hook_runs_a_tool_of_the_lock(hook, locked):
+    assert hook["language"] == "system"
+    assert hook["entry"].split()[0] in locked

@@ -21,6 +21,8 @@ from fedmix.errors import ConfigurationError
 from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.request import read_options
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 CONFIG = ROOT / "config"
 FILES = sorted(path for path in CONFIG.rglob("*.yaml"))

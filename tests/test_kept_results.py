@@ -18,6 +18,8 @@ from fedmix.pipeline.sample import FIT
 from fedmix.protocols import Bench
 from fedmix.storage import sha256_of
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "docs" / "reproduction"
 # Defined otherwise since the kept run; the next one will have them again.

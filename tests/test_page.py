@@ -25,6 +25,8 @@ from fedmix.views.page.views import anchor
 from synthetic_cells import laid_out
 from synthetic_results import ROOT, cells, cells_of, results_and_timings, shipped_items
 
+pytestmark = pytest.mark.slow
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PAPERS = read_papers(ROOT / "config")
 PIXEL = (

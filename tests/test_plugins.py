@@ -59,6 +59,7 @@ HASH = (
 )
 
 
+@pytest.mark.slow
 def test_a_method_in_a_folder_is_one_of_fedmix_s(folder):
     code = (
         "import pickle\n"

@@ -135,6 +135,7 @@ class PrintedTexts(HTMLParser):
             self.found[self.article][self.variant, self.row, self.column] = data
 
 
+@pytest.mark.slow
 def test_the_page_has_every_printed_number_in_its_place(tmp_path):
     context = PageContext(
         cells(),

@@ -19,6 +19,8 @@ from fedmix.errors import DataError
 from fedmix.views.figures.specification import claims_figure, draw_claims
 from synthetic_results import PUBLISHED, cells, results_and_timings, shipped_items
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 TABLE, DRAWN = "fedgrem_table1", 64
 LEADS = ("tenth", "none")  # scalings with which FedGrEM has its printed lead in the made-up search

@@ -222,6 +222,7 @@ def test_a_choice_that_makes_all_of_the_variance_has_no_more_than_all_of_it():
     assert 0.97 < main["scaling"] < 1.01
 
 
+@pytest.mark.slow
 def test_sentences_and_figures_are_made_from_a_search(tmp_path):
     own, chosen, first, runs = search()
     printed = {"one": PRINTED}
@@ -260,6 +261,7 @@ def test_sentences_and_figures_are_made_from_a_search(tmp_path):
     assert CAPTIONS["curve"] in (tmp_path / "t_curve.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_documented_paper_is_searched_by_its_own_study(tmp_path):
     for folder in ("config", "data/published"):
         shutil.copytree(ROOT / folder, tmp_path / folder)

@@ -17,6 +17,8 @@ from fedmix.views.page import Figure, PageContext, Search, reproduction
 from synthetic_cells import laid_out
 from synthetic_results import ROOT, cells, results_and_timings, shipped_items
 
+pytestmark = pytest.mark.slow
+
 
 def fits():
     """Return results and timings of twenty fits in each of three studies."""

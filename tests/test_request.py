@@ -94,6 +94,7 @@ def test_one_replication_number_overrides_every_study(tmp_path):
                 assert study.blocks_of(method, setting) == ["0-2", "3-5", "6-6"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
 def test_blocks_hold_each_replication_of_each_method_once(tmp_path, preset):
     request = read_request(ROOT / "config", options(preset=preset), tmp_path)
@@ -104,6 +105,7 @@ def test_blocks_hold_each_replication_of_each_method_once(tmp_path, preset):
                 assert planned == list(range(study.replications_of(method, setting)))
 
 
+@pytest.mark.slow
 def test_the_paper_preset_is_few_jobs_that_last_minutes(tmp_path):
     """At most 2,500, none much longer than ten minutes, nine tenths of the time at work."""
     told = forecast(read_request(ROOT / "config", options(preset="paper"), tmp_path))

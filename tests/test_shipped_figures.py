@@ -13,6 +13,8 @@ from fedmix.views.figures.style import house_style
 from synthetic_cells import frame
 from synthetic_results import ROOT, shipped_items
 
+pytestmark = pytest.mark.slow
+
 PAPERS = read_papers(ROOT / "config")
 FIGURES = {item.name: item for item in shipped_items().values() if item.kind == "figure"}
 

@@ -116,6 +116,7 @@ def test_an_unknown_study_is_told_with_the_nearest(request_of_one_method, tmp_pa
 SMOKE = ["--workflow", str(ROOT), "--config", "preset=smoke", "replications=1"]
 
 
+@pytest.mark.slow
 def test_the_commands_print_what_there_is_to_say(tmp_path, capsys):
     for command, says in {
         "status": "0 of 6 blocks done",

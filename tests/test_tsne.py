@@ -12,6 +12,8 @@ from fedmix.embed import Progress, tsne
 from fedmix.embed.objective import Objective, joint_affinities, nearest_neighbors
 from fedmix.errors import ConfigurationError, DataError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def digits() -> np.ndarray:
