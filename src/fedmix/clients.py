@@ -318,10 +318,10 @@ def as_clients(data: ClientsLike) -> Clients:
     if isinstance(data, list) and all(map(_is_array, data)):
         return Clients.from_arrays(data)
     raise InputTypeError(
-        f"Expected the data of several clients, got {_describe(data)}. Give Clients, a list with "
-        "one (n_k, d) array or data frame per client, or a tuple (X, groups) of the points (n, d) "
-        "and the client of each point (n,). Use Clients.from_frame for a data frame with a client "
-        "column."
+        f"Expected the data of several clients, got {_describe(data)}. Give Clients, a list of "
+        "(n_k, d) arrays or data frames, one per client, or a tuple (X, groups) of the points "
+        "(n, d) and the client of each point (n,). Use Clients.from_frame for a data frame with a "
+        "client column."
     )
 
 

@@ -221,7 +221,7 @@ def _classes() -> Mapping[str, ast.ClassDef]:
         taken = sorted(set(own) & set(found))
         if taken and not module.startswith("fedmix.methods."):
             raise ConfigurationError(
-                f"{module}: a class {taken[0]} exists already. Rename this one."
+                f"{module}: there is a class {taken[0]} already. Rename this one."
             )
         found |= own
     return found

@@ -245,6 +245,6 @@ def _check_finite(models: NDArray, t: int) -> None:
     finite = np.isfinite(models).all(axis=1)
     if not finite.all():
         raise DivergenceError(
-            f"The model of cluster {int(np.argmin(finite))} is not finite in round {t}: the "
+            f"Cluster {int(np.argmin(finite))} has a model that is not finite in round {t}: the "
             "learning rate is too large for these data. Lower it or leave it None."
         )

@@ -313,7 +313,7 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
         check_same_features(self, clients, n_features, n_clients=len(self.means_))
         unknown = [g for g, own in enumerate(self.means_) if not len(own) and clients.sizes[g]]
         if unknown:
-            raise DataError(f"Clients {unknown} have no components: they had no points in fit.")
+            raise DataError(f"Clients {unknown} had no points in fit, so they have no components.")
 
 
 def _given_means(
