@@ -275,5 +275,5 @@ def test_data_set_of_wrong_shape_is_an_error(features, labels):
 
 def test_someone_elses_npz_is_not_taken_for_ours(tmp_path):
     np.savez(tmp_path / "x.npz", images=np.ones((2, 2)))
-    with pytest.raises(DataError, match="not a file that fedmix wrote"):
+    with pytest.raises(DataError, match="fedmix did not write this file"):
         load_dataset(tmp_path / "x.npz")

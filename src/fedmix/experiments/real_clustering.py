@@ -65,8 +65,8 @@ class Settings(DataSettings):
     def _at_most_half_contaminated(self) -> Self:
         if 2 * self.n_contaminated > self.n_clients:
             raise ValueError(
-                f"{self.n_contaminated} of {self.n_clients} clients contaminated: expected at most "
-                "one half, because no method can identify the good clients if they are a minority"
+                f"{self.n_contaminated} of {self.n_clients} clients contaminated: at most one half "
+                "can be, because no method can identify the good clients if they are a minority"
             )
         return self
 
