@@ -47,7 +47,7 @@ def e_step_time(
 
 
 def numpy_by_client(clients: Clients, weights: np.ndarray, means: np.ndarray) -> None:
-    """One E-step and its statistics in plain NumPy, matrix products and all."""
+    """Do one E-step and its statistics in plain NumPy, with matrix products."""
     for k, x in enumerate(clients):
         log_joint = x @ means[k].T - 0.5 * np.square(means[k]).sum(axis=1) + np.log(weights[k])
         log_joint -= log_joint.max(axis=1, keepdims=True)
@@ -57,7 +57,7 @@ def numpy_by_client(clients: Clients, weights: np.ndarray, means: np.ndarray) ->
 
 
 def sklearn_iteration(points: np.ndarray, means: np.ndarray) -> float:
-    """Return milliseconds an iteration of GaussianMixture: long run minus short run."""
+    """Return milliseconds per iteration of GaussianMixture: long run minus short run."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
 

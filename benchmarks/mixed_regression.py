@@ -24,7 +24,7 @@ def simulated(m: int, n: int, d: int, k: int) -> tuple[Clients, np.ndarray]:
 
 
 def round_seconds(m: int, n: int, d: int, k: int, s: int) -> float:
-    """Return the seconds of a round: those of 200 rounds less those of none."""
+    """Return the seconds per round: the time of 200 rounds minus that of none."""
     clients, models = simulated(m, n, d, k)
 
     def fit(rounds: int) -> float:

@@ -12,7 +12,7 @@ def best_seconds(
     warm_up: bool = True,
     clock: Callable[[], float] = time.process_time,
 ) -> float:
-    """Return the shortest of several times, in CPU seconds: other jobs on the machine count less.
+    """Return the shortest of several times in CPU seconds, to reduce the effect of other jobs.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ if not any(shutil.which(scheduler.daemon) for scheduler in SCHEDULERS.values()):
 
 @pytest.fixture(scope="session", params=SCHEDULERS)
 def cluster(request):
-    """A cluster for these tests, stopped after them whatever happens."""
+    """A cluster for these tests, which is always stopped after them."""
     scheduler = SCHEDULERS[request.param]
     if shutil.which(scheduler.daemon) is None:
         pytest.skip(f"there is no {scheduler.daemon} here")

@@ -9,7 +9,7 @@ from fedmix import Clients, methods
 SIZES = (60, 42, 30, 36, 50, 27)
 CENTRES = np.array([[0.0, 0.0, 0.0], [30.0, -20.0, 10.0]])
 MODELS = np.array([[40.0, -10.0, 5.0], [-40.0, 10.0, 30.0]])
-#: What a method may need to be told, and limits that keep a fit short.
+#: What a method can need, and limits that keep a fit short.
 KNOWN = {
     "n_components": 2,
     "n_clusters": 2,
@@ -31,14 +31,14 @@ def arguments(name):
 
 
 def build(name, family, /, **changes):
-    """Return an unfitted method that is told what it needs."""
+    """Return an unfitted method with what it needs."""
     given = {**KNOWN, "family": family}
-    told = {argument: given[argument] for argument in arguments(name) if argument in given}
-    return methods.get(name)(**{**told, **changes})
+    needed = {argument: given[argument] for argument in arguments(name) if argument in given}
+    return methods.get(name)(**{**needed, **changes})
 
 
 def make_clients(name, family, sizes=SIZES, seed=0):
-    """Return clients with two well separated components, or clusters, whichever is looked for."""
+    """Return clients with two well separated components, or clusters, for the method's level."""
     rng = np.random.default_rng(seed)
     noise = [rng.standard_normal((n, 3)) for n in sizes]
     if methods.get(name).level == "sample":

@@ -53,7 +53,7 @@ _PLAIN = {
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return a frame of cells; what a row leaves out is plain."""
+    """Return a frame of cells, with plain defaults for missing values."""
     cells = pd.DataFrame([{**_PLAIN, **row} for row in rows])
     return cells.astype({name: "Int64" for name in ("digits", "printed_line")})
 

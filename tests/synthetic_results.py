@@ -137,7 +137,7 @@ def _regression(rng: np.random.Generator, n: int) -> Iterator[dict]:
 
 
 def _as_theory_has_it(rng: np.random.Generator, n: int) -> Iterator[dict]:
-    """Yield errors by FedGrEM's corollary, and labels that come out right where it says so."""
+    """Yield errors by FedGrEM's corollary, and labels that are correct where it predicts so."""
     study = configured_studies()["beyond_rates"]
     for setting in study.settings.values():
         named = {f"setting_{k}": v for k, v in setting.values.items() if np.isscalar(v)}

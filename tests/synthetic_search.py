@@ -72,7 +72,7 @@ def space(tables=("one",), sizes=(64, 8)):
 
 
 def runs_of(offsets, rows=(0, 2), replications=3, table="one"):
-    """Runs that lie so many printed sd above the print, a protocol each."""
+    """Return runs that lie given numbers of printed sd above the published value, one each."""
     return pd.DataFrame(
         [
             (table, name, n, r, method, mean + offset * sd + 1e-4 * (r - (replications - 1) / 2))

@@ -116,7 +116,7 @@ def _numbers(value):
 
 
 def test_numbers_whose_squares_overflow_are_refused():
-    with pytest.raises(DataError, match=r"Client 1: responses hold numbers beyond 1e\+152"):
+    with pytest.raises(DataError, match=r"Client 1: responses hold numbers larger than 1e\+152"):
         Clients.from_arrays([np.ones((2, 1)), np.ones((1, 1))], [np.ones(2), [1e160]])
 
 

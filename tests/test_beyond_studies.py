@@ -27,7 +27,7 @@ def first_fits():
     return found.items()
 
 
-@pytest.mark.filterwarnings("ignore:.*hangs on final_radius_scale", "ignore:.*tolerance within")
+@pytest.mark.filterwarnings("ignore:.*depends on final_radius_scale", "ignore:.*tolerance within")
 @pytest.mark.parametrize(("fit", "setting"), first_fits(), ids=str)
 def test_a_method_runs(fit, setting):
     study, method = fit

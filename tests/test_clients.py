@@ -71,7 +71,7 @@ def test_read_only_input_is_taken():
         ),
         ([[[np.inf]]], None, "Client 0"),
         ([[["a"]]], None, "Client 0: expected numbers"),
-        ([np.zeros((2, 1))], [[1.0]], "one response a point"),
+        ([np.zeros((2, 1))], [[1.0]], "one response per point"),
         ([np.zeros((2, 1))], [[1.0, np.nan]], "responses hold NaN"),
         ([np.zeros((2, 0))], None, "d >= 1"),
     ],
@@ -119,7 +119,7 @@ def test_data_frames_with_other_columns_are_refused():
 
 @pytest.mark.parametrize(
     ("groups", "says"),
-    [([0], "one group a point"), ([0, np.nan], "no group"), ([None, "a"], "cannot be sorted")],
+    [([0], "one group per point"), ([0, np.nan], "no group"), ([None, "a"], "cannot be sorted")],
 )
 def test_groups_that_do_not_fit_are_refused(groups, says):
     with pytest.raises(DataError, match=says):

@@ -135,7 +135,7 @@ def test_npz_with_other_values_is_an_error_on_loading_and_replaced_on_fetching(t
     path = fetch(entry(), tmp_path / "raw", mirror=mirror)
     good = path.read_bytes()
     save_dataset(path, Dataset("tiny", np.eye(3, 2), np.array([0, 0, 1])))
-    with pytest.raises(DataError, match="points a class"):
+    with pytest.raises(DataError, match="points per class"):
         load(entry(), tmp_path / "raw")
     fetch(entry(), tmp_path / "raw", mirror=mirror)
     assert path.read_bytes() == good
@@ -158,7 +158,7 @@ def test_truncated_raw_file_names_file_checksums_and_remedy(tmp_path):
     [
         (CSV + "7,8,v\n", r"shape is \(4, 2\); expected \(3, 2\)"),
         ("a,b,y\n1,2,u\n3,4,v\n", r"shape is \(2, 2\); expected \(3, 2\)"),
-        (CSV.replace("v", "u"), r"points a class is \(3, 0\); expected \(1, 2\)"),
+        (CSV.replace("v", "u"), r"points per class is \(3, 0\); expected \(1, 2\)"),
         (CSV.replace("u", "w"), "class 'w' is not expected"),
         (CSV.replace("4.5", ""), "column 'b' has 1 values that are not finite numbers.*row 1"),
         (CSV.replace("4.5", "abc"), "column 'b' .*'abc' in row 1"),
@@ -275,5 +275,5 @@ def test_data_set_of_wrong_shape_is_an_error(features, labels):
 
 def test_someone_elses_npz_is_not_taken_for_ours(tmp_path):
     np.savez(tmp_path / "x.npz", images=np.ones((2, 2)))
-    with pytest.raises(DataError, match="not a file that fedmix wrote"):
+    with pytest.raises(DataError, match="fedmix did not write this file"):
         load_dataset(tmp_path / "x.npz")

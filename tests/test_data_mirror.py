@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedmix.data import fetch, load, read_registry
-from fedmix.data.fetching import _at_hand
+from fedmix.data.fetching import _local_files
 from fedmix.simulate.waveform import PAIRS, base_waves
 
 REGISTRY = read_registry(Path(__file__).parents[1] / "config" / "datasets.yaml")
@@ -27,7 +27,7 @@ def loaded(name, raw, mirror):
 @pytest.mark.parametrize("name", list(REGISTRY))
 def test_data_set_passes_all_checks(name, raw, mirror):
     entry = REGISTRY[name]
-    if not any(_at_hand(source, [mirror]) is not None for source in entry.sources):
+    if not any(_local_files(source, [mirror]) is not None for source in entry.sources):
         pytest.skip("not in this mirror")
     data = loaded(name, raw, mirror)
     assert data.features.shape == (entry.n_points, entry.n_features)

@@ -127,7 +127,7 @@ def test_a_row_without_a_client_is_an_error_that_names_it(tmp_path):
     ("options", "says"),
     [
         ({"label": "shape", "clients": "ward"}, "option 'clients': no such .* mean 'client'"),
-        ({}, "option 'label': it must be given"),
+        ({}, "option 'label' is required"),
         ({"label": "shpe"}, "option 'label': .*t.csv has no column 'shpe'. Did you mean 'shape'"),
         ({"label": "shape", "client": "wards"}, "option 'client': .* Did you mean 'ward'"),
         ({"label": "shape", "drop": ["wrd"]}, "option 'drop': .* Did you mean 'word' or 'ward'"),
@@ -136,7 +136,7 @@ def test_a_row_without_a_client_is_an_error_that_names_it(tmp_path):
         ({"label": "a", "names": ["a", "b"]}, "option 'names': 2 names for the 4 columns of"),
         (
             {"label": "word", "columns": ["height"], "label_edges": [1]},
-            "option 'label_edges': column 'word' holds words",
+            "option 'label_edges': column 'word' holds text",
         ),
         (
             {"label": "shape", "codes": {"word": {"a": 1, "b": 2, "c": 3}}, "drop": ["ward"]}

@@ -265,7 +265,7 @@ def test_named_start_is_aligned_and_shared():
         ({"density_floor": "all"}, "density_floor"),
         ({"init": "kmean++"}, "kmeans"),
         ({"init": (np.ones((3, 3)) / 3, np.zeros((3, 2, 2)))}, "shape"),
-        ({"init": (np.ones((3, 3)), np.zeros((3, 3, 2)))}, "add up to 1"),
+        ({"init": (np.ones((3, 3)), np.zeros((3, 3, 2)))}, "sum to 1"),
         ({"init": (np.ones((3, 3)) / 3, np.full((3, 3, 2), np.nan))}, "finite"),
     ],
 )

@@ -120,7 +120,7 @@ def test_the_configuration_wins_over_what_the_experiment_knows():
 
 
 def test_a_need_that_nobody_knows_is_a_clear_error():
-    with pytest.raises(ConfigurationError, match=r"FedEM needs 'n_components'.*It knows comp"):
+    with pytest.raises(ConfigurationError, match=r"FedEM needs 'n_components'.*It provides comp"):
         Method("FedEM", "FedEM").build(KNOWN)
 
 

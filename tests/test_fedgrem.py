@@ -307,7 +307,7 @@ def test_a_named_start_of_the_selection_sees_the_training_part_alone(monkeypatch
 def test_nothing_to_hold_out_gives_the_smallest_penalty():
     clients = Clients.from_arrays([[[0.0]], [[1.0], [2.0]]])
     method = methods.FedGrEM(n_components=1)
-    with pytest.warns(SelectionWarning, match="FedGrEM: nothing to choose penalty_scale by"):
+    with pytest.warns(SelectionWarning, match="FedGrEM: penalty_scale cannot be chosen"):
         chosen = choose(method, clients, {"penalty_scale": [2.0, 3.0]})
     assert chosen.best_parameters == {"penalty_scale": 2.0}
 

@@ -81,7 +81,7 @@ def test_each_group_is_a_client_with_its_rows_in_order():
 
 @pytest.mark.parametrize("groups", [None, [], [[1, 2]]])
 def test_no_groups_are_an_error(groups):
-    with pytest.raises(DataError, match=r"groups|group a point"):
+    with pytest.raises(DataError, match=r"groups|group per point"):
         by_group(groups)
 
 

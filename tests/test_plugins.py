@@ -103,7 +103,7 @@ def test_the_hash_does_not_depend_on_where_the_folder_lies(folder, tmp_path):
     ("text", "says"),
     [
         (EXAMPLE.replace("OneShotKMeans", "FedEM"), "Two methods are called FedEM, in fedmix.met"),
-        ("def broken(:\n", "mine.py:1: this method is not Python"),
+        ("def broken(:\n", "mine.py:1: not valid Python"),
         (EXAMPLE + "\n\nclass FederatedMixture:\n    pass\n", "a class FederatedMixture already"),
     ],
 )
@@ -122,7 +122,7 @@ def test_an_entry_point_to_nowhere_is_told(installed):
     for path in installed.rglob("mine.py"):
         path.unlink()
     finished = run("from fedmix import methods; methods.index()", installed=str(installed))
-    assert "names the module acme.clustering.mine, which is not there" in finished.stderr
+    assert "names the module acme.clustering.mine, which does not exist" in finished.stderr
 
 
 def test_a_folder_without_a_method_is_told_whoever_names_it(tmp_path):

@@ -125,7 +125,9 @@ def test_a_candidate_that_diverges_is_never_chosen():
     chosen = selection.choose(method, blobs(), {"step_size": [1e200, 0.1]})
     assert chosen.best_parameters == {"step_size": 0.1}
     assert np.isnan(chosen.scores["score"].iloc[0])
-    with pytest.warns(SelectionWarning, match="all candidates diverged. The first is taken"):
+    with pytest.warns(
+        SelectionWarning, match="all candidates diverged. The first candidate is used"
+    ):
         selection.choose(method, blobs(), {"step_size": [1e200]}, refit=False)
 
 

@@ -105,7 +105,7 @@ def test_anchors_are_clients_with_enough_points(problem):
 
 def test_too_few_anchors_is_an_error_that_says_what_to_do():
     clients, _ = simulated(sizes=[8] * 50 + [30] * 4)
-    with pytest.raises(ValueError, match=r"10 anchor clients .* 12 points each, and 4 of 54"):
+    with pytest.raises(ValueError, match=r"10 anchor clients .* 12 points each, but only 4 of 54"):
         methods.TwoPhase(3).fit(clients)
     methods.TwoPhase(3, n_anchors=4, rounds=1).fit(clients)
 

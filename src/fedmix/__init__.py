@@ -1,7 +1,7 @@
-"""fedmix reproduces, and audits, the experiments of federated mixture learning.
+"""fedmix reproduces and audits the experiments of federated mixture learning.
 
-``Clients`` holds the ragged data of many clients; ``methods`` the estimators; ``align`` matches
-component labels across clients. Heavy imports wait until a name is first used.
+``Clients`` holds the data of many clients, ``methods`` the estimators, and ``align`` matches
+component labels across clients. A module is imported when its name is first used.
 """
 
 from importlib import import_module

@@ -1,8 +1,8 @@
 """Matching component labels across clients.
 
-Each client's mixture is known up to the order of its components. Labels are aligned by permutations
-with a small score: the sum, over components and pairs of clients, of the distances between means
-under the same label.
+Each client's mixture is known only up to the order of its components. The labels are aligned by
+permutations with a small score. The score is the sum of the distances between means with the same
+label, over all components and pairs of clients.
 
 References
 ----------
@@ -35,27 +35,35 @@ def align(
     means : array of shape (K, R, d)
         Component means of each client.
     n_orders : int, default=50
-        Random orders of the clients that the stepwise search tries (the published code's number);
-        the best score counts.
+        Number of random orders of the clients that the stepwise search tries. The result with the
+        smallest score is returned. The default is the published code's.
     method : {"stepwise", "reference", "exhaustive"}, default="stepwise"
-        Stepwise takes the clients in order and solves a linear assignment problem for each, given
-        those before it (Alignment Algorithm 2). Reference aligns each client to the first alone.
-        Exhaustive tries all combinations (Algorithm 1) and is for tiny cases.
+        "stepwise" takes the clients in order and aligns each to those before it, by a linear
+        assignment problem (Alignment Algorithm 2). "reference" aligns each client to the first
+        client only. "exhaustive" tries all combinations (Alignment Algorithm 1); use it for very
+        small cases only.
     random_state : int, default=0
-        Seed of the orders.
+        Seed of the random orders.
 
     Returns
     -------
-    ndarray of shape (K, R)
-        ``means[k, permutations[k]]`` are aligned; the first client keeps its labels.
+    permutations : ndarray of shape (K, R)
+        The means ``means[k, permutations[k]]`` are aligned. The first client keeps its labels.
 
     Raises
     ------
     DataError
-        If the means are not a finite (K, R, d) array, or their distances overflow.
+        If the means are not a finite (K, R, d) array, or if their distances overflow.
     ConfigurationError
-        If the method is unknown, ``n_orders`` below 1, or the exhaustive search would try more
-        than a million combinations.
+        If the method is unknown, if ``n_orders`` is below 1, or if the exhaustive search would try
+        more than a million combinations.
+
+    Examples
+    --------
+    >>> from fedmix import align
+    >>> align([[[0.0], [5.0]], [[5.1], [0.1]]])
+    array([[0, 1],
+           [1, 0]])
     """
     distances = _distances(_as_means(means))
     if method == "exhaustive":
@@ -72,14 +80,19 @@ def align(
 
 
 def alignment_score(means: ArrayLike, permutations: ArrayLike) -> float:
-    """Return the score of permutations; each unordered pair of clients counts twice.
+    """Return the score of permutations. Each unordered pair of clients counts twice.
 
     Parameters
     ----------
     means : array of shape (K, R, d)
-        Component means.
+        Component means of each client.
     permutations : array of shape (K, R)
-        One permutation a client.
+        One permutation per client.
+
+    Returns
+    -------
+    float
+        The sum of distances; smaller is better.
     """
     return _score(_distances(_as_means(means)), np.asarray(permutations))
 
@@ -87,7 +100,7 @@ def alignment_score(means: ArrayLike, permutations: ArrayLike) -> float:
 def _as_means(means: ArrayLike) -> FloatArray:
     means = np.asarray(means, dtype=np.float64)
     if means.ndim != 3 or 0 in means.shape:
-        raise DataError(f"Expected means of shape (K, R, d), none of them 0; got {means.shape}.")
+        raise DataError(f"Expected means of shape (K, R, d), all positive; got {means.shape}.")
     if not np.isfinite(means).all():
         k, r, _ = np.argwhere(~np.isfinite(means))[0]
         raise DataError(f"The means of client {k}, component {r} are not finite.")
@@ -104,7 +117,7 @@ def _distances(means: FloatArray) -> FloatArray:
     if not np.isfinite(square).all():
         k, r, *_ = np.argwhere(~np.isfinite(square))[0]
         raise DataError(
-            f"The mean of client {k}, component {r} lies so far from others that the distance "
+            f"The mean of client {k}, component {r} is so far from other means that the distance "
             "overflows. Rescale the data."
         )
     return np.ascontiguousarray(square.transpose(0, 2, 1, 3))
@@ -130,7 +143,7 @@ def _stepwise(distances: FloatArray, n_orders: int, generator: np.random.Generat
 
 
 def _align_in_order(distances: FloatArray, order: NDArray[np.int64]) -> Permutations:
-    """Align each client to those before it: a linear assignment problem a client."""
+    """Align each client to those before it, by one linear assignment problem per client."""
     from scipy.optimize import linear_sum_assignment
 
     n_clients, _, n_components, _ = distances.shape
@@ -144,14 +157,14 @@ def _align_in_order(distances: FloatArray, order: NDArray[np.int64]) -> Permutat
 
 
 def _align_to_first(distances: FloatArray) -> Permutations:
-    """Align each client to the first one: a linear assignment problem a client."""
+    """Align each client to the first one, by one linear assignment problem per client."""
     from scipy.optimize import linear_sum_assignment
 
     return np.array([linear_sum_assignment(cost)[1] for cost in distances[0]])
 
 
 def _exhaustive(distances: FloatArray) -> Permutations:
-    """Return the best of all permutations; the first client's is fixed without loss."""
+    """Return the best of all permutations. The first client's is fixed without loss."""
     n_clients, _, n_components, _ = distances.shape
     n_combinations = factorial(n_components) ** (n_clients - 1)
     if n_combinations > MAX_COMBINATIONS:

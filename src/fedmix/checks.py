@@ -1,4 +1,4 @@
-"""Checks that methods and embeddings share: what is wrong, where, what was expected and given."""
+"""Checks of parameters that methods and embeddings share."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def check_integer(
     Parameters
     ----------
     where : object
-        Whose parameter it is: an estimator, or a name.
+        The owner of the parameter, named in the message: an estimator or a string.
     name : str
         The parameter's name.
     value : object
-        What was given; a bool is no integer here.
+        The value to check. A bool does not count as an integer.
     least : int
         Smallest valid value.
     most : int, optional
@@ -57,7 +57,7 @@ def check_number(
     where, name, value
         As in :func:`check_integer`.
     least, above, most, below : float, optional
-        Bounds; ``least`` and ``most`` are valid values themselves.
+        Bounds. ``least`` and ``most`` are themselves valid values, ``above`` and ``below`` are not.
     """
     bounds = [("at least", least, ge), ("above", above, gt), ("at most", most, le)]
     bounds = [bound for bound in [*bounds, ("below", below, lt)] if bound[1] is not None]
@@ -70,7 +70,7 @@ def check_number(
 
 
 def check_choice(where: object, name: str, value: Any, choices: Collection) -> None:
-    """Raise ConfigurationError, with a hint, unless a parameter is one of the choices.
+    """Raise ConfigurationError, with a hint, unless a parameter is one of the valid values.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def check_choice(where: object, name: str, value: Any, choices: Collection) -> N
     choices : collection
         All valid values.
     """
-    if value not in list(choices):  # a mapping would ask for a hash, which not all values have
+    if value not in list(choices):  # a mapping would need a hash, which not all values have
         hint = nearest_names(str(value), choices)
         raise ConfigurationError(f"{_name_of(where)}: unknown {name} {value!r}. {hint}")
 
@@ -94,9 +94,9 @@ def as_numbers(
     where, name : object, str
         As in :func:`check_integer`.
     values : array-like
-        What was given.
+        The value to check.
     shape : tuple of int
-        What it must have.
+        The expected shape.
 
     Returns
     -------
@@ -113,7 +113,8 @@ def as_numbers(
     if array.shape != shape:
         raise ConfigurationError(f"{wanted}, got shape {array.shape}.")
     if not np.isfinite(array).all():
-        raise ConfigurationError(f"{wanted}, got {np.count_nonzero(~np.isfinite(array))} others.")
+        count = np.count_nonzero(~np.isfinite(array))
+        raise ConfigurationError(f"{wanted}, got {count} that are not finite.")
     return array
 
 
@@ -123,16 +124,16 @@ def as_real(values: Any) -> NDArray[np.float64]:
     Raises
     ------
     TypeError
-        If they are complex or masked: NumPy would drop imaginary parts, and masks, in silence.
+        If they are complex or masked. NumPy would drop imaginary parts and masks silently.
     ValueError
-        If they are no numbers.
+        If they are not numbers.
     """
     import numpy as np
 
     if np.ma.isMaskedArray(values):
-        raise TypeError("these are masked: fill the gaps or leave these points out")
+        raise TypeError("the array is masked: fill in or remove the masked values")
     if np.iscomplexobj(values):
-        raise TypeError("these are complex")
+        raise TypeError("the values are complex")
     return np.asarray(values, dtype=np.float64)
 
 

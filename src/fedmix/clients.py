@@ -1,4 +1,4 @@
-"""Ragged data of many clients in one contiguous array with offsets."""
+"""The data of many clients, of different sizes, in one contiguous array with offsets."""
 
 from __future__ import annotations
 
@@ -23,28 +23,38 @@ LARGEST = 1e152
 class Clients:
     """The data of K clients, stored one after the other.
 
-    Build it with :meth:`from_arrays`, :meth:`from_groups` or :meth:`from_frame`; the constructor
+    Build it with :meth:`from_arrays`, :meth:`from_groups` or :meth:`from_frame`. The constructor
     takes the contiguous form.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        All clients' points, client after client.
+        The points of all clients, client after client.
     offsets : ndarray of shape (K + 1,)
-        Client k owns rows ``offsets[k]`` to ``offsets[k + 1]``; a client may be empty.
+        Client k owns rows ``offsets[k]`` to ``offsets[k + 1]``, the latter excluded. A client can
+        be empty.
     responses : ndarray of shape (n,), optional
         The response of each point, for regression.
 
     Attributes
     ----------
     sizes : ndarray of shape (K,)
-        Points a client.
+        Number of points of each client.
 
     Raises
     ------
     DataError
-        If shapes do not agree, there is no client or no point, or a value is not finite or beyond
-        1e152 in size.
+        If the shapes do not agree, if there is no client or no point, or if a value is not finite
+        or exceeds 1e152 in absolute value.
+
+    Examples
+    --------
+    >>> from fedmix import Clients
+    >>> clients = Clients.from_arrays([[[0.0, 1.0], [2.0, 3.0]], [[4.0, 5.0]]])
+    >>> clients
+    Clients(K=2, n=3, d=2)
+    >>> clients.sizes
+    array([2, 1])
     """
 
     def __init__(
@@ -63,13 +73,13 @@ class Clients:
     def from_arrays(
         cls, xs: Sequence[ArrayLike], responses: Sequence[ArrayLike] | None = None
     ) -> Clients:
-        """Gather one array a client.
+        """Build the clients from one array per client.
 
         Parameters
         ----------
         xs : sequence of K arrays or data frames of shape (n_k, d)
-            The points of each client; sizes may differ. Data frames have the same columns in the
-            same order.
+            The points of each client. The number of rows can differ between clients. Data frames
+            must have the same columns in the same order.
         responses : sequence of K arrays of shape (n_k,), optional
             The responses of each client, for regression.
 
@@ -80,7 +90,8 @@ class Clients:
         Raises
         ------
         DataError
-            Naming the client whose array has the wrong shape or a value that is not finite.
+            If an array has the wrong shape or a value that is not finite. The message names the
+            client.
         """
         _check_columns(xs)
         arrays = [_as_matrix(x, k) for k, x in enumerate(xs)]
@@ -99,7 +110,7 @@ class Clients:
             shapes = [y.shape for y in vectors]
             if shapes != [(n,) for n in sizes]:
                 raise DataError(
-                    f"Expected one response a point: client sizes {sizes}, got shapes {shapes}."
+                    f"Expected one response per point: client sizes {sizes}, got shapes {shapes}."
                 )
             stacked = np.concatenate(vectors)
         return cls(np.concatenate(arrays), offsets_of(sizes), stacked)
@@ -108,41 +119,41 @@ class Clients:
     def from_groups(
         cls, points: ArrayLike, groups: ArrayLike, responses: ArrayLike | None = None
     ) -> Clients:
-        """Cut one array into clients by a label that says whose each point is.
+        """Split one array into clients by a label per point.
 
         Parameters
         ----------
         points : array of shape (n, d)
-            All clients' points, in any order.
+            The points of all clients, in any order.
         groups : array of shape (n,)
-            Whose each point is: numbers or strings.
+            The client of each point: numbers or strings.
         responses : array of shape (n,), optional
             The response of each point, for regression.
 
         Returns
         -------
         Clients
-            In the sorted order of the labels, ``numpy.unique(groups)``; a client's points keep
-            theirs.
+            The clients in the sorted order of their labels, ``numpy.unique(groups)``. The points
+            of a client keep their order.
 
         Raises
         ------
         DataError
-            If there is not one label a point, or labels are missing or cannot be sorted.
+            If there is not one label per point, or if labels are missing or cannot be sorted.
         """
         points, groups = _numbers(points, "Expected points of shape (n, d)"), np.asarray(groups)
         if groups.shape != points.shape[:1]:
             raise DataError(
-                f"Expected one group a point: points have shape {points.shape}, groups "
+                f"Expected one group per point: points have shape {points.shape}, groups "
                 f"{groups.shape}."
             )
         if np.any(groups != groups):  # NaN and the like
-            raise DataError("Some points have no group. Name their client, or leave them out.")
+            raise DataError("Some points have no group. Give their client, or remove them.")
         try:
             own = np.unique(groups, return_inverse=True)[1]
         except TypeError as error:
             raise DataError(
-                f"Groups cannot be sorted ({error}): are some of them missing?"
+                f"The groups cannot be sorted ({error}). Are some of them missing?"
             ) from None
         order = np.argsort(own, kind="stable")
         sorted_responses = None
@@ -150,7 +161,7 @@ class Clients:
             sorted_responses = _numbers(responses, "Expected responses of shape (n,)")
             if sorted_responses.shape != groups.shape:
                 raise DataError(
-                    f"Expected one response a point: {len(points)} points, responses of shape "
+                    f"Expected one response per point: {len(points)} points, responses of shape "
                     f"{sorted_responses.shape}."
                 )
             sorted_responses = sorted_responses[order]
@@ -160,27 +171,27 @@ class Clients:
     def from_frame(
         cls, frame: pd.DataFrame, by: str = "client", response: str | None = None
     ) -> Clients:
-        """Cut a data frame into clients by one of its columns.
+        """Split a data frame into clients by one of its columns.
 
         Parameters
         ----------
         frame : pandas.DataFrame
-            One row a point. Every other column is a feature.
+            One row per point. All columns but ``by`` and ``response`` are features.
         by : str, default="client"
-            The column that says whose each point is.
+            The column that names the client of each point.
         response : str, optional
             The column of the responses, for regression.
 
         Returns
         -------
         Clients
-            In the sorted order of the labels; see :meth:`from_groups`.
+            The clients in the sorted order of their labels; see :meth:`from_groups`.
 
         Raises
         ------
         DataError
-            If a column is missing, or one that should be a feature holds no numbers; it names the
-            column.
+            If a column is missing, or if a feature's column does not hold numbers. The message
+            names the column.
         """
         special = [by] if response is None else [by, response]
         for column in special:
@@ -192,8 +203,8 @@ class Clients:
         features = frame.drop(columns=special)
         if words := [name for name in features if features[name].dtype.kind not in "biuf"]:
             raise DataError(
-                f"Column {words[0]!r} holds {features[words[0]].dtype}, not numbers: encode it or "
-                "leave it out."
+                f"Column {words[0]!r} holds {features[words[0]].dtype}, not numbers. Encode or "
+                "remove it."
             )
         responses = None if response is None else frame[response].to_numpy()
         return cls.from_groups(features.to_numpy(), frame[by].to_numpy(), responses)
@@ -217,12 +228,12 @@ class Clients:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Points a client, of shape (K,)."""
+        """Number of points of each client, of shape (K,)."""
         return np.diff(self.offsets)
 
     @property
     def n_points(self) -> int:
-        """Points of all clients together."""
+        """Total number of points n."""
         return len(self.points)
 
     @property
@@ -233,7 +244,7 @@ class Clients:
     def responses_of(self, k: int | np.integer) -> FloatArray:
         """Return a view of client k's responses, of shape (n_k,)."""
         if self.responses is None:
-            raise DataError("These clients have no responses: pass them to Clients.from_arrays.")
+            raise DataError("These clients have no responses. Pass them to Clients.from_arrays.")
         k = range(len(self))[int(k)]
         return self.responses[self.offsets[k] : self.offsets[k + 1]]
 
@@ -244,22 +255,22 @@ class Clients:
         return Clients.from_arrays([self[k] for k in indices], responses)
 
     def with_points(self, xs: Sequence[ArrayLike]) -> Clients:
-        """Return the same clients with other points, as many each; responses are kept."""
+        """Return the clients with other points, as many for each client, and the same responses."""
         return Clients(np.concatenate(xs), self.offsets, self.responses)
 
     def split(self, values: NDArray) -> list[NDArray]:
-        """Cut an array with one row a point into one array a client."""
+        """Split an array with one row per point into one array per client."""
         return np.split(values, self.offsets[1:-1])
 
     def pooled(self) -> Clients:
-        """Return one client that owns everybody's points."""
+        """Return one client that owns the points of all clients."""
         return Clients(self.points, [0, self.n_points], self.responses)
 
     def _validate(self) -> None:
         if self.points.ndim != 2 or self.points.shape[1] == 0:
             raise DataError(f"Expected points of shape (n, d), d >= 1; got {self.points.shape}.")
         if len(self.offsets) < 2 or self.offsets[0] != 0 or self.offsets[-1] != self.n_points:
-            raise DataError("Offsets must run from 0 to the number of points, one step a client.")
+            raise DataError("Offsets must run from 0 to the number of points, one step per client.")
         if np.any(self.sizes < 0):
             raise DataError("Offsets must not decrease.")
         if self.n_points == 0:
@@ -272,29 +283,33 @@ class Clients:
 
 
 def offsets_of(sizes: ArrayLike) -> NDArray[np.int64]:
-    """Return where each client's rows begin, and the last one's end, from sizes (K,): (K + 1,)."""
+    """Return the first row of each client and the total, of shape (K + 1,), from sizes (K,)."""
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
-#: What an estimator takes as clients' data.
+#: The forms in which an estimator takes the clients' data.
 ClientsLike = Clients | Sequence[ArrayLike] | tuple[ArrayLike, ArrayLike]
 
 
 def as_clients(data: ClientsLike) -> Clients:
-    """Return clients' data in any of the forms that estimators take.
+    """Convert the clients' data from any form that estimators take.
 
     Parameters
     ----------
     data : Clients, list of K arrays or data frames of shape (n_k, d), or tuple (X, groups)
-        A tuple is one array X of shape (n, d) with whose each point is, groups of shape (n,); see
-        :meth:`Clients.from_groups`. Responses need ``Clients``.
+        A tuple holds one array X of shape (n, d) and the client of each point, groups of shape
+        (n,); see :meth:`Clients.from_groups`. Responses can only be given in ``Clients``.
+
+    Returns
+    -------
+    Clients
 
     Raises
     ------
     InputTypeError
-        If it is anything else; a TypeError.
+        If the data have another form. It is a TypeError.
     DataError
-        If the data are not finite numbers of one width.
+        If the data are not finite numbers, or if the clients differ in their number of features.
     """
     if isinstance(data, Clients):
         return data
@@ -304,8 +319,9 @@ def as_clients(data: ClientsLike) -> Clients:
         return Clients.from_arrays(data)
     raise InputTypeError(
         f"Expected the data of several clients, got {_describe(data)}. Give Clients, a list of "
-        "(n_k, d) arrays or data frames, one a client, or a tuple (X, groups) of points (n, d) and "
-        "whose each of them is (n,). A data frame with a client column: Clients.from_frame."
+        "(n_k, d) arrays or data frames, one per client, or a tuple (X, groups) of the points "
+        "(n, d) and the client of each point (n,). Use Clients.from_frame for a data frame with a "
+        "client column."
     )
 
 
@@ -314,7 +330,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _describe(data: Any) -> str:
-    """Return what something is, in the words of an error."""
+    """Describe a value of the wrong type for an error message."""
     kind = f"a {type(data).__name__}"
     if isinstance(data, list):
         other = next(x for x in data if not _is_array(x))
@@ -324,7 +340,7 @@ def _describe(data: Any) -> str:
 
 
 def _check_columns(xs: Sequence[Any]) -> None:
-    """Raise DataError where data frames disagree in the names or the order of their columns."""
+    """Raise DataError if data frames differ in the names or the order of their columns."""
     columns = {k: list(x.columns) for k, x in enumerate(xs) if hasattr(x, "columns")}
     for k, own in columns.items():
         if own != columns[next(iter(columns))]:
@@ -343,7 +359,7 @@ def _as_matrix(x: ArrayLike, k: int) -> FloatArray:
 
 
 def _numbers(values: ArrayLike, expected: str) -> FloatArray:
-    """Return real numbers in float64, or say what was expected and why these are none."""
+    """Return the values as float64, or raise DataError with what was expected and the reason."""
     try:
         return as_real(values)
     except (TypeError, ValueError) as error:
@@ -360,7 +376,7 @@ def _check_finite(clients: Clients, values: FloatArray, what: str) -> None:
     count = f"{np.count_nonzero(~valid)} such values in all"
     if np.isfinite(values).all():
         raise DataError(
-            f"Client {k}: {what} hold numbers beyond {LARGEST:g}, {where} ({count}). Squared "
+            f"Client {k}: {what} hold numbers larger than {LARGEST:g}, {where} ({count}). Squared "
             "distances would overflow. Rescale the data first."
         )
     raise DataError(

@@ -1,4 +1,4 @@
-"""Errors and warnings written for people: what is wrong, where, what was expected, what to do."""
+"""Errors and warnings. A message says what is wrong, where, what was expected and what to do."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -9,42 +9,42 @@ class FedmixError(Exception):
 
 
 class ConfigurationError(FedmixError, ValueError):
-    """The configuration asks for something that does not exist or cannot be."""
+    """The configuration asks for something that does not exist or is impossible."""
 
 
 class DataError(FedmixError, ValueError):
-    """A data set, a file or a client is not what was promised."""
+    """A data set, a file or a client's data are not as expected."""
 
 
 class InputTypeError(FedmixError, TypeError):
-    """What was given as clients' data is of no kind that an estimator takes."""
+    """The clients' data have a type that no estimator takes."""
 
 
 class DownloadError(FedmixError, OSError):
-    """No source of a raw data set could deliver it."""
+    """A raw data set could not be downloaded from any of its sources."""
 
 
 class DivergenceError(FedmixError, ArithmeticError):
-    """An iteration left the finite numbers; it becomes a result row, never a NaN in a mean."""
+    """An iterate is no longer finite. A run records it as a row, and no mean includes a NaN."""
 
 
 class MissingExtraError(FedmixError, ImportError):
-    """An optional dependency is needed and not installed."""
+    """An optional dependency is needed but not installed."""
 
 
 class SelectionWarning(UserWarning):
-    """A result hangs on a parameter to be chosen for the data; see :mod:`fedmix.selection`."""
+    """A result depends on a parameter to choose for the data; see :mod:`fedmix.selection`."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ``Did you mean 'FedGrEM'?``, or an empty string where no name is near."""
+    """Return ``Did you mean 'FedGrEM'?``, or an empty string if no name is similar."""
     lowered = {str(k).lower(): str(k) for k in sorted(map(str, known))}
     close = get_close_matches(str(name).lower(), list(lowered), n=3, cutoff=0.5)
     return f"Did you mean {' or '.join(repr(lowered[c]) for c in close)}?" if close else ""
 
 
 def nearest_names(name: str, known: Iterable[str]) -> str:
-    """Return a hint that lists the valid names nearest to a wrong one.
+    """Return a hint with the most similar valid names and the list of all valid names.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Methods that lie outside fedmix: in a folder of one's own, and in installed packages.
+"""Methods outside fedmix, in the user's own folder or in installed packages.
 
-The files of the folder that ``plugins`` of the configuration names, or the environment variable
-FEDMIX_PLUGINS, are modules below this one: ``my_methods/mine.py`` is ``fedmix.plugins.mine``. An
-installed package names modules as entry points of the group ``fedmix.methods``. Neither is imported
-before one of its methods is used: planning a run reads source text.
+The setting ``plugins`` of the configuration, or the environment variable FEDMIX_PLUGINS, names the
+folder. Its files become modules below this one: ``my_methods/mine.py`` is ``fedmix.plugins.mine``.
+An installed package declares its modules as entry points of the group ``fedmix.methods``. A module
+is imported when one of its methods is first used. Planning a run only reads the source text.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from fedmix.errors import ConfigurationError
 VARIABLE = "FEDMIX_PLUGINS"
 GROUP = "fedmix.methods"
 
-#: Where Python looks for the modules below this one; it makes this module a package to it.
+#: Where Python looks for the modules below this one. It makes this module a package.
 __path__: list[str] = []
 
 
 def use_folder(folder: str | os.PathLike | None) -> None:
-    """Look for methods in a folder from now on, here and in all processes started from here.
+    """Use the methods of a folder from now on, in this process and in those that it starts.
 
     Parameters
     ----------
     folder : path-like, optional
-        By default that of the environment variable FEDMIX_PLUGINS, if it is set.
+        The folder; by default the environment variable FEDMIX_PLUGINS, if it is set.
 
     Raises
     ------
     ConfigurationError
-        If it is not a folder.
+        If the folder does not exist.
     """
     folder = folder or os.environ.get(VARIABLE)
     if folder and not Path(folder).is_dir():
         raise ConfigurationError(
-            f"The folder of plug-ins {folder} is not there. Give plugins=<folder> (or {VARIABLE}) "
-            "an existing folder with methods, or leave it out."
+            f"The folder of plug-ins {folder} does not exist. Set plugins=<folder> (or {VARIABLE}) "
+            "to an existing folder with methods, or leave it out."
         )
     __path__.clear()
     if folder:
@@ -49,12 +49,12 @@ def use_folder(folder: str | os.PathLike | None) -> None:
 
 
 def modules() -> dict[str, Path]:
-    """Return the modules that may hold methods, with their files; nothing is imported.
+    """Return the modules that can contain methods, with their files. Nothing is imported.
 
     Raises
     ------
     ConfigurationError
-        If an entry point names a module that is not there.
+        If an entry point names a module that does not exist.
     """
     own = {f"{__name__}.{p.stem}": p for f in __path__ for p in sorted(Path(f).glob("[a-z]*.py"))}
     return {**own, **_installed()}
@@ -66,7 +66,7 @@ def packages() -> set[str]:
 
 
 def path_of(module: str) -> Path | None:
-    """Return the file of a module below this one or an installed one; None if there is none."""
+    """Return the file of a plug-in's or an installed module; None if there is none."""
     if module.startswith(f"{__name__}."):
         return _file(__path__, module.removeprefix(f"{__name__}.").split("."))
     top, *rest = module.split(".")
@@ -93,7 +93,7 @@ def _installed() -> dict[str, Path]:
         if path is None:
             raise ConfigurationError(
                 f"The entry point {point.name!r} of {GROUP} names the module {point.module}, which "
-                "is not there. Install its package again, or uninstall it."
+                "does not exist. Reinstall or uninstall its package."
             )
         found[point.module] = path
     return found

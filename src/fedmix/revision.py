@@ -1,4 +1,4 @@
-"""Which code is at work."""
+"""The commit of the installed source code."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 @cache
 def commit() -> str:
-    """Return the commit that the package's source is at, or "unknown" outside a checkout.
+    """Return the commit of the package's source, or "unknown" outside a git checkout.
 
-    ``-dirty`` is added where files differ from it.
+    ``-dirty`` is added if files differ from the commit.
     """
     try:
         found = subprocess.run(

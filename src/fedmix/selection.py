@@ -1,7 +1,7 @@
-"""Choosing parameters without labels: held-out likelihood, silhouette or stability.
+"""Choosing parameters without labels, by held-out likelihood, silhouette or stability.
 
-What has to be chosen is the number of components, FedGEM's ``final_radius_scale`` (v), FedGrEM's
-``penalty_scale`` (C) and ``initial_penalty`` (lambda[0]), or anything else that a method takes.
+Any parameter of a method can be chosen: for example the number of components, FedGEM's
+``final_radius_scale`` (v), or FedGrEM's ``penalty_scale`` (C) and ``initial_penalty`` (lambda[0]).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FloatArray = NDArray[np.float64]
-#: A federated estimator; methods stand above this module, as scikit-learn's do above its selection.
+#: A federated estimator. No class is imported, because the methods import this module.
 Estimator = Any
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 
@@ -38,21 +38,21 @@ _AVERAGES: dict[str, Callable] = {"median": np.median, "mean": np.mean}
 
 @dataclass(frozen=True)
 class Selection:
-    """What was chosen, and by how much.
+    """The chosen parameters, with the scores of all candidates.
 
     Parameters
     ----------
     best_parameters : dict
-        The candidate of the best score; of those that tie, the first.
+        The candidate with the best score. The first one wins a tie.
     scores : DataFrame
-        One row a candidate, in their order: its parameters, ``score``, and ``n_undefined``, the
-        clients' values that the criterion could not compute and counted as 0. A candidate that
-        diverged has no score.
+        One row per candidate, in the given order, with its parameters, its ``score`` and
+        ``n_undefined``: the number of clients' values that the criterion could not compute. They
+        count as 0. A candidate that diverged has no score.
     by_client : ndarray of shape (n_candidates, n_clients)
-        What the scores are averages of: each client's mean over folds, of the clients with points
-        held out; NaN where a candidate diverged.
+        Each client's mean over the folds, for the clients with held-out points. The scores are
+        averages of these. NaN if a candidate diverged.
     best_estimator : FederatedEstimator or None
-        Fitted with the best parameters to all points; None without ``refit``.
+        The estimator fitted to all points with the best parameters; None if ``refit`` is False.
     """
 
     best_parameters: dict[str, Any]
@@ -63,18 +63,18 @@ class Selection:
 
 @dataclass(frozen=True)
 class Criterion:
-    """A way to judge a candidate by points that it was not fitted to.
+    """A way to score a candidate on points that it was not fitted to.
 
     Parameters
     ----------
     measure : callable
-        From an unfitted estimator, the points to fit and those held out to one value a client, NaN
-        or None where it is undefined.
+        Takes an unfitted estimator, the points to fit and the held-out points. Returns one value
+        per client, NaN or None if it is undefined.
     n_folds : int
-        Folds by default.
-    relative : bool
-        Whether a client's values only compare with its own: they become gains over the first
-        candidate's.
+        Default number of folds.
+    relative : bool, default=False
+        Whether the values can only be compared within a client. They then become gains over the
+        first candidate's value.
     """
 
     measure: Callable[[Estimator, Clients, Clients], Sequence[float | None]]
@@ -95,40 +95,41 @@ def choose(
 ) -> Selection:
     """Choose an estimator's parameters without labels.
 
-    Each client's points are dealt to folds at random; each fold is held out in turn. A client's
-    score is the mean over folds, a candidate's the average over clients: nothing but one number a
-    client and candidate has to leave the client.
+    Each client's points are assigned to folds at random, and each fold is held out in turn. A
+    client's score is the mean over folds. A candidate's score is the average over clients. A client
+    sends only one number per candidate.
 
     Parameters
     ----------
     estimator : FederatedEstimator
-        All its other parameters are kept. A named ``init`` starts from the points that are not
-        held out; a start given in numbers may know the others.
+        Its other parameters are kept. An ``init`` given by name uses only the points that are not
+        held out. An ``init`` given in numbers may depend on the held-out points.
     clients : Clients, list of K arrays or data frames of shape (n_k, d), or (X, groups)
         The training data.
     candidates : mapping of str to sequence, or a list of such
-        Values of each parameter, combined as by scikit-learn's ``ParameterGrid``. Put first what
-        pools least or is smallest: it wins ties, and gains are counted from it.
+        Values of each parameter, combined as by scikit-learn's ``ParameterGrid``. Put the smallest
+        value, or the one that pools least, first: it wins ties, and gains are measured from it.
     criterion : {"held_out", "silhouette", "stability"}, default="held_out"
-        "held_out": mean log-likelihood of the points held out, as a gain over the first candidate
-        at the same client; for methods that have ``score_samples``. "silhouette": that of the
-        labels of the points held out (Rousseeuw 1987), 0 where all have one label. "stability":
-        adjusted Rand index, on the points held out, between their labels by the fit that has not
-        seen them and those of a fit to them alone (Lange, Roth, Braun and Buhmann 2004); one
-        cluster is always stable and no candidate here.
+        "held_out" is the mean log-likelihood of the held-out points, as a gain over the first
+        candidate at the same client. The method needs ``score_samples``. "silhouette" is the
+        silhouette of the held-out points' predicted labels (Rousseeuw 1987), 0 if all have the same
+        label. "stability" is the adjusted Rand index on the held-out points between the labels of
+        the fit to the other points and those of a fit to the held-out points alone (Lange, Roth,
+        Braun and Buhmann 2004). It cannot judge one cluster, which is always stable.
     average : {"median", "mean"}, default="median"
-        Over clients. A median stands up to contaminated clients, which lose by any pooling, while
-        they are fewer than half; a mean is more exact where all clients can be trusted.
+        Average over clients. The median is robust against contaminated clients, which any pooling
+        harms, as long as they are fewer than half. The mean is more precise if all clients can be
+        trusted.
     n_folds : int, optional
-        Folds of each client's points; by default 5 for "held_out", 3 for "silhouette" (as in
-        FedGEM's experiments) and 2, two halves, for "stability". A client with fewer points than
-        folds has none held out.
+        Number of folds of each client's points. The default is 5 for "held_out", 3 for "silhouette"
+        (as in FedGEM's experiments) and 2 for "stability". A client with fewer points than folds
+        has no held-out points.
     n_splits : int, optional
-        How many of the folds are held out in turn; by default all.
+        Number of folds that are held out in turn; all by default.
     refit : bool, default=True
         Whether to fit the best candidate to all points.
     random_state : int, default=0
-        Seed of the folds; client k's depend on it and on k alone.
+        Seed of the folds. The folds of client k depend only on it and on k.
 
     Returns
     -------
@@ -137,14 +138,14 @@ def choose(
     Raises
     ------
     ConfigurationError
-        If the estimator has no such parameter, a candidate is not what it may be, there is no such
-        criterion or the method lacks the likelihood that it needs.
+        If the estimator has no such parameter, a candidate's value is not allowed, the criterion is
+        unknown, or the method has no likelihood and the criterion needs one.
 
     Warns
     -----
     SelectionWarning
-        If there was nothing to choose by: no client has a point to hold out, or all candidates
-        diverged. The first candidate is taken.
+        If no client has a point to hold out, or if all candidates diverged. The first candidate is
+        then chosen.
 
     References
     ----------
@@ -161,8 +162,9 @@ def choose(
     scores = _table(grid, measured, judge.relative, over_clients)
     if scores["score"].isna().all():
         warnings.warn(
-            f"{type(estimator).__name__}: nothing to choose {' and '.join(grid[0])} by: no client "
-            "has a point for every fold, or all candidates diverged. The first is taken.",
+            f"{type(estimator).__name__}: {' and '.join(grid[0])} cannot be chosen, because no "
+            "client has a point for every fold or all candidates diverged. The first candidate is "
+            "used.",
             SelectionWarning,
             stacklevel=2,
         )
@@ -177,18 +179,18 @@ def tune(
     given: Mapping[str, Any] | None = None,
     candidates: Mapping[str, Sequence[Any]] | None = None,
 ) -> dict[str, Any]:
-    """Choose the parameters that an estimator leaves open, each as its class says in ``tunes``.
+    """Choose the parameters in an estimator's ``tunes`` that are not given.
 
     Parameters
     ----------
     estimator : FederatedEstimator
-        Its other parameters are kept; the seed of the folds is its own.
+        Its other parameters are kept. Its ``random_state`` is the seed of the folds.
     clients : Clients
         The training data.
     given : mapping, optional
-        Parameters that are configured; none of them is chosen.
+        Configured parameters, which are not chosen.
     candidates : mapping of str to sequence, optional
-        Values to try by parameter; by default the estimator's own, ``estimator.candidates``.
+        The values to try of each parameter; by default those of ``estimator.candidates``.
 
     Returns
     -------
@@ -205,9 +207,9 @@ def tune(
 
 
 def choose_penalty(method: Estimator, clients: Clients) -> float:
-    """Return the penalty scale of :func:`penalty_candidates` that FedGrEM's pipeline would choose.
+    """Return the penalty scale of :func:`penalty_candidates` with the best held-out likelihood.
 
-    By held-out log-likelihood, of one fold of five; the fold's seed is the method's.
+    One fold of five is held out. The fold's seed is the method's.
 
     Parameters
     ----------
@@ -215,15 +217,19 @@ def choose_penalty(method: Estimator, clients: Clients) -> float:
         All its parameters but ``penalty_scale`` are kept.
     clients : Clients
         The training data.
+
+    Returns
+    -------
+    float
     """
     return float(tune(method, clients)["penalty_scale"])
 
 
 def penalty_candidates(clients: Clients, family: str = "gaussian") -> list[float]:
-    """Return values of FedGrEM's ``penalty_scale`` worth trying, from the smallest.
+    """Return values of FedGrEM's ``penalty_scale`` to try, in increasing order.
 
-    Powers of two from 1/2 to 32; for Gaussian data times the typical client's standard deviation,
-    as the means that the penalty ties together grow with it.
+    The values are the powers of two from 1/2 to 32. For Gaussian data they are multiplied by the
+    typical client's standard deviation, because the distances between means scale with it.
     """
     unit = typical_deviation(clients) if family == "gaussian" else 1.0
     return [unit * 2.0**power for power in range(-1, 6)]
@@ -233,8 +239,8 @@ def _criterion(estimator: Estimator, name: str) -> Criterion:
     criterion = _named("criterion", name, CRITERIA)
     if name == "held_out" and not hasattr(estimator, "score_samples"):
         raise ConfigurationError(
-            f"{type(estimator).__name__} has no likelihood (score_samples) to hold points out for. "
-            "Choose by 'silhouette' or 'stability'."
+            f"{type(estimator).__name__} has no likelihood (score_samples), so the criterion "
+            "'held_out' cannot be used. Use 'silhouette' or 'stability'."
         )
     return criterion
 
@@ -261,7 +267,7 @@ def _check_candidates(estimator: Estimator, grid: Sequence[Mapping[str, Any]]) -
 def _splits(
     clients: Clients, n_folds: int, n_splits: int | None, random_state: int
 ) -> list[tuple[Clients, Clients]]:
-    """Return the points outside and in each fold; nothing where no client has a point for each."""
+    """Return the points outside and in each fold; nothing if no client has a point for each."""
     n_splits = n_folds if n_splits is None else n_splits
     if not 1 <= n_splits <= n_folds or n_folds < 2:
         raise ConfigurationError(
@@ -280,14 +286,14 @@ def _splits(
 
 
 def _folds(n_points: int, n_folds: int, seed: list[int]) -> NDArray[np.int64]:
-    """Return each point's fold; -1 for a client with too few points for all folds."""
+    """Return each point's fold; -1 if a client has fewer points than folds."""
     if n_points < n_folds:
         return np.full(n_points, -1)
     return np.random.default_rng(seed).permutation(n_points) % n_folds
 
 
 def _part(clients: Clients, rows: list[NDArray[np.bool_]]) -> Clients:
-    """Return some of each client's rows."""
+    """Return the selected rows of each client."""
     responses = None
     if clients.responses is not None:
         responses = [clients.responses_of(k)[own] for k, own in enumerate(rows)]
@@ -300,13 +306,13 @@ def _measure(
     candidate: Mapping[str, Any],
     splits: Sequence[tuple[Clients, Clients]],
 ) -> FloatArray | None:
-    """Return a candidate's values, (splits, clients with points held out); None if it diverges."""
+    """Return a candidate's values, (splits, clients with held-out points); None if it diverges."""
     measured = []
     for seen, held in splits:
         fresh = clone(estimator).set_params(**candidate)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SelectionWarning)  # what it asks for is done here
+                warnings.simplefilter("ignore", SelectionWarning)  # the selection happens here
                 values = np.array(criterion.measure(fresh, seen, held), dtype=np.float64)
         except DivergenceError:
             return None
@@ -315,7 +321,7 @@ def _measure(
 
 
 def _by_client(measured: Sequence[FloatArray | None]) -> FloatArray:
-    """Return each candidate's means over folds, (candidates, clients), NaN where it diverged."""
+    """Return each candidate's means over folds, (candidates, clients), NaN if it diverged."""
     n_clients = next((own.shape[1] for own in measured if own is not None), 0)
     return np.array(
         [
@@ -331,7 +337,7 @@ def _table(
     relative: bool,
     average: Callable,
 ) -> pd.DataFrame:
-    """Return each candidate with its score, the average over clients of their means over folds."""
+    """Return each candidate with its score: the average over clients of their means over folds."""
     import pandas as pd
 
     means = [
@@ -349,35 +355,35 @@ def _table(
 
 
 def _log_likelihoods(estimator: Estimator, seen: Clients, held: Clients) -> list[float]:
-    """Return the mean log-likelihood of each client's points held out."""
+    """Return the mean log-likelihood of each client's held-out points."""
     points = estimator.fit(seen).score_samples(held)
     return [own.mean() if own.size else np.nan for own in points]
 
 
 def _silhouettes(estimator: Estimator, seen: Clients, held: Clients) -> list[float | None]:
-    """Return the silhouette of each client's points held out, by their predicted labels."""
+    """Return the silhouette of the predicted labels of each client's held-out points."""
     labels = estimator.fit(seen).predict(held)
     return [silhouette(x, own) for x, own in zip(held, labels, strict=True)]
 
 
 def _agreements(estimator: Estimator, seen: Clients, held: Clients) -> list[float]:
-    """Return how far two fits agree on each client's points held out: the one saw them alone."""
+    """Compare a fit to the other points with a fit to the held-out points, for each client."""
     without, within = clone(estimator).fit(seen).predict(held), estimator.fit(held).predict(held)
     return [_agreement(a, b) for a, b in zip(without, within, strict=True)]
 
 
 def _agreement(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
-    """Return how far two labellings agree; NaN where both are of one cluster, or of no point."""
+    """Return the agreement of two labellings; NaN if both have one cluster or there is no point."""
     if max(len(np.unique(one)), len(np.unique(other))) < 2:
         return np.nan
     return adjusted_rand_index(one, other)
 
 
 def typical_deviation(clients: Clients) -> float:
-    """Return the median over clients of the standard deviation, in root mean square over columns.
+    """Return the median over clients of the standard deviation (root mean square over columns).
 
-    A median, for contaminated clients may lie anywhere. It is 1 where no client has two points
-    that differ.
+    It is a median because contaminated clients can have any spread. It is 1 if no client has two
+    points that differ.
     """
     filled = np.flatnonzero(clients.sizes)
     deviations = np.array([np.sqrt(clients[int(k)].var(axis=0).mean()) for k in filled])

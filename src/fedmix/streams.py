@@ -1,4 +1,4 @@
-"""Random streams keyed by names, so that no result depends on order, block or machine."""
+"""Random streams keyed by names, so that results do not depend on order, block or machine."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 def generator_of(random_state: RandomState) -> np.random.Generator:
-    """Return the generator that an estimator's ``random_state`` stands for.
+    """Return the generator for an estimator's ``random_state``.
 
     Parameters
     ----------
     random_state : int, Generator, RandomState or None
-        A generator is used as it is, a RandomState gives the seed of one; None draws fresh entropy.
+        A Generator is used as it is. A RandomState draws the seed. None takes a new random seed.
 
     Raises
     ------
     ConfigurationError
-        If it is anything else, or a negative number.
+        If it has another type or is negative.
     """
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31))
@@ -45,15 +45,21 @@ def seed_of(random_state: RandomState) -> int:
 class Streams:
     """The random streams of one replication of one setting of one study.
 
-    Streams with the same key are equal wherever they are asked for: the key, not the order of
-    drawing, decides. Methods therefore see the same data (paired comparisons).
+    A stream depends only on its key, not on the order in which streams are used. All methods
+    therefore get the same data, and comparisons are paired.
 
     Parameters
     ----------
     study, setting : str
-        Names; ``setting`` leaves out the variant, so that variants share their data.
+        Names. ``setting`` does not include the variant, so that variants share their data.
     replication : int
         Replication number, from 0.
+
+    Examples
+    --------
+    >>> from fedmix.streams import Streams
+    >>> Streams("study", "n=100", 0).integer("partition")
+    1976928023
     """
 
     study: str
@@ -61,11 +67,11 @@ class Streams:
     replication: int
 
     def generator(self, purpose: str) -> np.random.Generator:
-        """Return the generator of one purpose, e.g. ``"partition"``."""
+        """Return the generator for one purpose, such as ``"partition"``."""
         return np.random.default_rng(self._sequence(purpose))
 
     def integer(self, purpose: str) -> int:
-        """Return an integer seed below 2**31 for code that takes ``random_state``."""
+        """Return an integer seed below 2**31, for code that takes ``random_state``."""
         return int(self._sequence(purpose).generate_state(1)[0] >> 1)
 
     def _sequence(self, purpose: str) -> np.random.SeedSequence:

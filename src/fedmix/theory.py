@@ -1,7 +1,8 @@
-"""What the theorems say of a setting: rates, and whether their conditions hold.
+"""Rates that the papers' theorems predict, and whether the theorems' conditions hold.
 
 Source: Su, Xu and Yang (2022), Section 4.2 and Theorem 2. The theorem's absolute constants are not
-known; here they are all 1, so that rates and floors can be compared between settings, not read off.
+known. They are all 1 here, so rates and floors can be compared between settings but their absolute
+values have no meaning.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 @dataclass(frozen=True)
 class Theorem2:
-    """What Theorem 2 says of a setting.
+    """The quantities of Theorem 2 for a setting.
 
     Parameters
     ----------
     gamma : float
-        ``eta max_i ||X_i||^2 / n_i``; the theorem wants it below 1.
+        ``eta max_i ||X_i||^2 / n_i``; the theorem requires it to be below 1.
     kappa : float
         Stability of local training, at least 1.
     rho : float
@@ -29,9 +30,9 @@ class Theorem2:
     clustering_error : float
         First part of nu: the expected share of points in clients with a wrong label.
     deviation : float
-        Second part of nu: how far that share may stray, uniformly over all models.
+        Second part of nu: a bound on the deviation from that share, uniform over all models.
     rate : float
-        ``s eta rho / kappa``, by which the distance to the truth contracts each round.
+        ``s eta rho / kappa``: the rate at which the distance to the truth contracts per round.
     """
 
     gamma: float
@@ -44,7 +45,7 @@ class Theorem2:
 
     @property
     def nu(self) -> float:
-        """The clustering error that enters each round, equation (10)."""
+        """The clustering error in each round, equation (10)."""
         return self.clustering_error + self.deviation
 
     @property
@@ -68,19 +69,19 @@ def theorem2(
     Parameters
     ----------
     sizes : array-like of shape (M,)
-        Points a client.
+        Number of points of each client.
     labels : array-like of shape (M,)
-        True clusters.
+        True cluster of each client.
     models : array-like of shape (k, d)
         True models.
     noise : float
         Standard deviation sigma of the noise.
     learning_rate, gamma : float
         eta and ``eta max_i ||X_i||^2 / n_i``.
-    local : {"fedavg", "fedprox"}
+    local : {"fedavg", "fedprox"}, default="fedavg"
         Local training.
-    local_steps : int
-        s; 1 for the proximal solve, whatever is given.
+    local_steps : int, default=5
+        The number s of local steps. FedProx always has 1.
 
     Returns
     -------
@@ -114,24 +115,25 @@ def stability(gamma: float, local: str, local_steps: int) -> float:
 
 
 def size_imbalance(sizes: ArrayLike) -> float:
-    """Return ``chi^2(n) = M sum_i (n_i / N - 1 / M)^2``; 0 if all clients are of one size."""
+    """Return ``chi^2(n) = M sum_i (n_i / N - 1 / M)^2``; 0 if all clients have the same size."""
     sizes = np.asarray(sizes, dtype=np.float64)
     return float(np.mean((sizes / sizes.mean() - 1.0) ** 2))
 
 
 def observed_rate(errors: ArrayLike) -> float:
-    """Return how fast a trajectory contracts towards its last value.
+    """Return the rate at which a trajectory contracts towards its last value.
 
     Parameters
     ----------
     errors : array-like of shape (rounds + 1,)
-        Distance to the truth by round.
+        Distance to the truth after each round.
 
     Returns
     -------
     float
-        r of ``(1 - r)^t``, fitted to the excess over the last value between one half and one
-        hundredth of the first excess; NaN if fewer than three rounds lie there.
+        The rate r of ``(1 - r)^t``. It is fitted to the excess over the last value, in the rounds
+        where the excess is between one hundredth and one half of the first excess. NaN if there
+        are fewer than three such rounds.
     """
     errors = np.asarray(errors, dtype=np.float64)
     excess = errors - errors[-1]
@@ -142,7 +144,7 @@ def observed_rate(errors: ArrayLike) -> float:
 
 
 def _wrong_label_bound(sizes: NDArray, models: NDArray, noise: float) -> NDArray:
-    """Return ``p_e(n_i) = 4 k exp(-n_i (1 and Delta^2 / sigma^2)^2)``; it may exceed 1."""
+    """Return ``p_e(n_i) = 4 k exp(-n_i min(1, Delta^2 / sigma^2)^2)``; it can exceed 1."""
     from scipy.spatial.distance import pdist
 
     if len(models) == 1:
@@ -157,9 +159,9 @@ def assumption_holds(
 ) -> bool:
     """Return whether Assumption 3.7 of FedGrEM holds, with all constants 1.
 
-    They are unknown: what this tells is which of two settings is deeper inside the assumption, not
-    whether a setting is. Parts (iii) and (iv) are checked, signal strength and sample size; the
-    others are for the simulation to see to.
+    The constants are unknown. The result therefore shows which of two settings is further inside
+    the assumption, not whether a setting satisfies it. Only parts (iii), signal strength, and (iv),
+    sample size, are checked. The simulation must satisfy the others.
 
     Parameters
     ----------
@@ -179,21 +181,27 @@ def assumption_holds(
 def alignment_conditions(
     separation: float, h: float, start_error: float, n_clients: int, n_contaminated: int
 ) -> tuple[bool, bool]:
-    """Return whether Theorems C.2 and C.4 of FedGrEM promise aligned labels.
+    """Return whether Theorems C.2 and C.4 of FedGrEM guarantee aligned labels.
 
-    They have no unknown constants. Of C.4, which takes the clients in a given order, all good ones
-    are taken to come first.
+    They have no unknown constants. Theorem C.4 takes the clients in a given order. All good clients
+    are assumed to come first.
 
     Parameters
     ----------
     separation : float
-        Delta: the smallest distance of two true means of one client.
+        Delta: the smallest distance between two true means of one client.
     h : float
-        Heterogeneity.
+        Heterogeneity: the largest distance between a good client's mean and the common centre.
     start_error : float
-        Largest distance of a good client's starting mean from its true one.
+        Largest distance between a good client's initial mean and its true mean.
     n_clients, n_contaminated : int
-        K, and how many of them are contaminated.
+        K, and the number of contaminated clients.
+
+    Returns
+    -------
+    exhaustive, stepwise : bool
+        Whether the conditions of Theorem C.2 (exhaustive search) and of Theorem C.4 (stepwise
+        search) hold. Both are False if half of the clients or more are contaminated.
 
     References
     ----------

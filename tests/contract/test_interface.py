@@ -116,7 +116,7 @@ def test_a_fit_that_misses_its_tolerance_warns_and_no_other_does(name, family):
     clients = make_clients(name, family)
     clients = clients.with_points([3.0 * rng.standard_normal(x.shape) for x in clients])
     with pytest.warns(
-        ConvergenceWarning, match=f"{name} did not meet its tolerance within 1 round"
+        ConvergenceWarning, match=f"{name} did not reach its tolerance within 1 round"
     ):
         build(name, family, **{"tol": 1e-300, limit: 1}).fit(clients)
     for untold in ({"tol": 0.0, limit: 1}, {"tol": 1e300, limit: 5}):

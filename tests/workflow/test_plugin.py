@@ -105,7 +105,7 @@ def test_a_submitted_job_finds_the_plug_in(extended, queue, tmp_path):
 
 @pytest.mark.parametrize(
     ("folder", "says"),
-    [("nowhere", "folder of plug-ins nowhere is not there"), ("work", "has no method")],
+    [("nowhere", "folder of plug-ins nowhere does not exist"), ("work", "has no method")],
 )
 def test_a_folder_without_methods_is_told_before_the_run(extended, folder, says):
     place = extended.work if folder == "work" else folder

@@ -1,7 +1,8 @@
-"""Raw data sets: a registry, sources in order, checks, and one npz a data set.
+"""Raw data sets: the registry, the sources, the checks, and one npz file per data set.
 
-``read_registry`` reads ``config/datasets.yaml``, ``fetch`` obtains and keeps, ``load`` reads.
-Imports wait until a name is first used: planning a run reads the registry alone.
+``read_registry`` reads ``config/datasets.yaml``, ``fetch`` obtains and stores a data set, and
+``load`` reads it. A module is imported when its name is first used, because planning a run only
+needs the registry.
 """
 
 from importlib import import_module

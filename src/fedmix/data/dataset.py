@@ -1,4 +1,4 @@
-"""Data sets: as a reader returns them, in memory, in the npz that keeps them, and checked."""
+"""Data sets as readers return them, in memory and in npz files, with their checks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fedmix.storage import read_arrays, write_arrays
 
 @dataclass(frozen=True)
 class Raw:
-    """What a reader returns.
+    """The result of a reader.
 
     Parameters
     ----------
     features : ndarray of shape (n, d)
         Numbers of any type.
     labels : ndarray of shape (n,)
-        Classes as the raw file calls them.
+        Classes, as named in the raw file.
     groups : ndarray of shape (n,), optional
         Groups, numbered from 0.
     """
@@ -35,18 +35,18 @@ class Raw:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Points with their classes and, where known, the groups they come from.
+    """Points with their classes and, if known, their groups.
 
     Parameters
     ----------
     name : str
-        Its name in the registry.
+        The name in the registry.
     features : ndarray of shape (n, d)
-        One point a row; kept as float64.
+        One point per row; stored as float64.
     labels : ndarray of shape (n,)
-        Classes, numbered from 0; kept as int64.
+        Classes, numbered from 0; stored as int64.
     groups : ndarray of shape (n,), optional
-        Natural clients, such as writers, numbered from 0; kept as int64.
+        Natural clients, such as writers, numbered from 0; stored as int64.
 
     Raises
     ------
@@ -67,9 +67,9 @@ class Dataset:
                 f"got {features.shape}."
             )
         object.__setattr__(self, "features", features)
-        object.__setattr__(self, "labels", self._one_a_point("labels", self.labels))
+        object.__setattr__(self, "labels", self._integers("labels", self.labels))
         if self.groups is not None:
-            object.__setattr__(self, "groups", self._one_a_point("groups", self.groups))
+            object.__setattr__(self, "groups", self._integers("groups", self.groups))
 
     @property
     def n_points(self) -> int:
@@ -81,7 +81,7 @@ class Dataset:
         """Number of features d."""
         return self.features.shape[1]
 
-    def _one_a_point(self, what: str, values: NDArray) -> NDArray[np.int64]:
+    def _integers(self, what: str, values: NDArray) -> NDArray[np.int64]:
         values = np.ascontiguousarray(values)
         if values.shape != (self.n_points,) or values.dtype.kind not in "iu":
             raise DataError(
@@ -92,13 +92,13 @@ class Dataset:
 
 
 def content_sha256(dataset: Dataset) -> str:
-    """Return the sha256 of the values, whatever file or source they came from.
+    """Return the sha256 of the values, which does not depend on the file or the source.
 
     Parameters
     ----------
     dataset : Dataset
-        Its features (as little-endian float64), labels and groups (as int64) count, with their
-        shapes; its name does not.
+        The hash includes the features (as little-endian float64), labels and groups (as int64), and
+        their shapes. It does not include the name.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def content_sha256(dataset: Dataset) -> str:
 
 
 def save_dataset(path: str | os.PathLike, dataset: Dataset) -> None:
-    """Write a data set as an npz, atomically and in the smallest type that loses nothing."""
+    """Write a data set as an npz, atomically and in the smallest type that is exact."""
     arrays = {"features": _compact(dataset.features), "labels": dataset.labels}
     if dataset.groups is not None:
         arrays["groups"] = dataset.groups
@@ -124,39 +124,39 @@ def save_dataset(path: str | os.PathLike, dataset: Dataset) -> None:
 
 
 def load_dataset(path: str | os.PathLike, name: str | None = None) -> Dataset:
-    """Read a data set that :func:`save_dataset` wrote; further arrays in the file do not matter.
+    """Read a data set that :func:`save_dataset` wrote. Other arrays in the file are ignored.
 
     Parameters
     ----------
     path : path-like
         The npz.
     name : str, optional
-        Name of the data set; default is the file's name without its suffix.
+        Name of the data set; by default the file's name without its suffix.
 
     Raises
     ------
     DataError
-        If the file is damaged or holds other arrays.
+        If the file is damaged, or has no features and labels.
     """
     arrays = read_arrays(path)
     if not {"features", "labels"} <= set(arrays):
         raise DataError(
-            f"{path} holds the arrays {sorted(arrays)}; expected features and labels. It is not a "
-            "file that fedmix wrote: move it away and run `snakemake --cores 1 fetch`."
+            f"{path} holds the arrays {sorted(arrays)}; expected features and labels. fedmix did "
+            "not write this file. Move it away and run `snakemake --cores 1 fetch`."
         )
     name = name or os.path.splitext(os.path.basename(path))[0]
     return Dataset(name, arrays["features"], arrays["labels"], arrays.get("groups"))
 
 
 def to_dataset(entry: DatasetEntry, raw: Raw, where: str) -> Dataset:
-    """Give freshly read data numbered classes and check everything.
+    """Convert newly read data to a data set with numbered classes, and check it.
 
     Parameters
     ----------
     entry : DatasetEntry
-        What is expected.
+        The registry's entry.
     raw : Raw
-        What a reader returned.
+        The result of a reader.
     where : str
         The source, for messages.
 
@@ -167,7 +167,8 @@ def to_dataset(entry: DatasetEntry, raw: Raw, where: str) -> Dataset:
     Raises
     ------
     DataError
-        Naming the source, what was found and what was expected.
+        If the data differ from the entry. The message names the source, what was found and what
+        was expected.
     """
     found, places = np.unique(np.asarray(raw.labels).astype(str), return_inverse=True)
     names = entry.class_names or found.tolist()
@@ -190,23 +191,24 @@ def check_dataset(entry: DatasetEntry, dataset: Dataset, where: str) -> None:
     Parameters
     ----------
     entry : DatasetEntry
-        What is expected.
+        The registry's entry.
     dataset : Dataset
-        What was read.
+        The data set to check.
     where : str
         The source, for messages.
 
     Raises
     ------
     DataError
-        At the first difference, naming the source, what was found and what was expected.
+        At the first difference. The message names the source, what was found and what was
+        expected.
     """
     shape = (entry.n_points or dataset.n_points, entry.n_features or dataset.n_features)
     _expect(entry, where, "shape", dataset.features.shape, shape)
     _check_finite(dataset, where)
     if entry.class_counts is not None:
         counts = np.bincount(dataset.labels, minlength=len(entry.class_names))
-        _expect(entry, where, "points a class", tuple(counts.tolist()), entry.class_counts)
+        _expect(entry, where, "points per class", tuple(counts.tolist()), entry.class_counts)
     n_groups = None if dataset.groups is None else len(np.unique(dataset.groups))
     _expect(entry, where, "number of groups", n_groups, entry.n_groups)
     _check_constant_columns(entry, dataset, where)
@@ -216,40 +218,42 @@ def check_dataset(entry: DatasetEntry, dataset: Dataset, where: str) -> None:
 
 
 def check_embedding(dataset: Dataset, shape: tuple[int | None, int | None], where: str) -> None:
-    """Check that an embedded data set has a row for every point, and the columns asked for.
+    """Check the shape of an embedded data set, and that its values are finite.
 
     Parameters
     ----------
     dataset : Dataset
-        What was read.
+        The data set to check.
     shape : tuple of int
-        Points and features, from :meth:`DatasetEntry.embedded_shape`; None is any number.
+        Numbers of points and features, from :meth:`DatasetEntry.embedded_shape`. None allows any
+        number.
     where : str
         The file, for messages.
 
     Raises
     ------
     DataError
-        Naming the file, what was found and what was expected; also for a value that is not finite.
+        If the shape differs or a value is not finite. The message names the file, what was found
+        and what was expected.
     """
     found = dataset.features.shape
     expected = tuple(size or there for size, there in zip(shape, found, strict=True))
     if found != expected:
         raise DataError(
             f"{where} holds {dataset.n_points} points with {dataset.n_features} features; the "
-            f"registry of data sets asks for {expected[0]} with {expected[1]}. Delete it and run "
-            "Snakemake again, and it is remade."
+            f"registry of data sets asks for {expected[0]} with {expected[1]}. Delete the file and "
+            "run Snakemake to make it again."
         )
     _check_finite(dataset, where)
 
 
 def constant_columns(features: np.ndarray) -> list[int]:
-    """Return the columns of an (n, d) array that hold one value only."""
+    """Return the columns of an (n, d) array that have only one value."""
     return np.flatnonzero((features == features[:1]).all(axis=0)).tolist()
 
 
 def _compact(values: NDArray[np.float64]) -> NDArray:
-    """Return equal values as uint8 or float32 where that is exact."""
+    """Return the values as uint8 or float32 if that is exact."""
     with np.errstate(invalid="ignore", over="ignore"):
         for kind in (np.uint8, np.float32):
             smaller = values.astype(kind)
@@ -274,8 +278,8 @@ def _check_constant_columns(entry: DatasetEntry, dataset: Dataset, where: str) -
     if len(found) > entry.constant_columns:
         raise DataError(
             f"{where}: {len(found)} columns hold one value only (counted from 0: {found[:10]}); "
-            f"{entry.constant_columns} are expected. Repair or replace the file; if they belong "
-            f"there, set constant_columns of {entry.name!r} in the registry of data sets."
+            f"expected {entry.constant_columns}. Repair or replace the file. If the columns are "
+            f"correct, set constant_columns of {entry.name!r} in the registry of data sets."
         )
 
 

@@ -1,4 +1,4 @@
-"""Plain downloads with limits: a silent, slow, endless or broken server is a clear error."""
+"""Downloads with limits, so that a silent, slow, endless or broken server gives a clear error."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Downloads:
-    """The downloads of one data set; an archive that holds several files is fetched once.
+    """The downloads of one data set. An archive with several files is downloaded once.
 
     Parameters
     ----------
     folder : path
-        Temporary folder of its own.
+        An empty temporary folder.
     timeout : float
-        Seconds that a server may stay silent.
+        Longest time in seconds without data from the server.
     log : callable
-        Receives a line of progress at a time.
+        Takes one line of progress at a time.
     largest : int
-        Bytes that one file may hold, as it comes and unpacked.
+        Largest size of one file in bytes, packed and unpacked.
     deadline : float, default=3600
-        Seconds that one file may take, however the server drips.
+        Longest time in seconds for one file, even if the server keeps sending.
     """
 
     folder: Path
@@ -54,18 +54,18 @@ class Downloads:
         Parameters
         ----------
         file : SourceFile
-            Needs a url; its checksum is left to the caller.
+            The file, with a url. The caller checks its checksum.
 
         Returns
         -------
         pathlib.Path
-            The file under its own name in the temporary folder.
+            The file, under its own name in the temporary folder.
 
         Raises
         ------
         DownloadError
             If the server cannot be reached, stays silent, breaks off, takes too long or sends too
-            much, or if what came is not the promised archive.
+            much, or if the result is not the expected archive.
         """
         key = hashlib.sha256(file.url.encode()).hexdigest()[:12]
         arrived = self.folder / f"{key}-{file.url.rsplit('/', 1)[-1]}"
@@ -76,9 +76,9 @@ class Downloads:
             return self._unpack(file, arrived, self.folder / file.name)
         except DownloadError as error:
             raise DownloadError(f"{file.url}: {error}") from None
-        except Exception as error:  # a bad archive is answered with a dozen kinds
+        except Exception as error:  # a bad archive raises many kinds of errors
             raise DownloadError(
-                f"{file.url} is not the archive that was expected: {file.name} cannot be unpacked "
+                f"{file.url} is not the expected archive: {file.name} cannot be unpacked "
                 f"({type(error).__name__}: {error})."
             ) from error
 
@@ -102,17 +102,17 @@ class Downloads:
                 time.sleep(_PAUSE)
 
     def _store(self, response: requests.Response, target: Path) -> None:
-        promised = response.headers.get("Content-Length")
-        if promised is not None and not promised.isdecimal():
-            raise DownloadError(f"the server promises {promised!r} bytes")
+        length = response.headers.get("Content-Length")
+        if length is not None and not length.isdecimal():
+            raise DownloadError(f"the server announces {length!r} bytes")
         end = time.monotonic() + self.deadline
-        # read1 hands over what has come, so that the clock is looked at however slow it drips
+        # read1 returns the data received so far, so that the deadline holds for slow servers too
         n_bytes = self._copy(response.raw.read1, target, end)
-        if promised is not None and n_bytes != int(promised):
-            raise DownloadError(f"broke off after {n_bytes} of {promised} bytes")
+        if length is not None and n_bytes != int(length):
+            raise DownloadError(f"broke off after {n_bytes} of {length} bytes")
 
     def _copy(self, read: Callable[[int], bytes], target: Path, end: float = float("inf")) -> int:
-        """Write what is read, piece by piece, and return its length."""
+        """Copy the data to a file in pieces and return the number of bytes."""
         n_bytes = 0
         with open(target, "wb") as stream:
             while chunk := read(_CHUNK):
@@ -128,7 +128,7 @@ class Downloads:
         return n_bytes
 
     def _unpack(self, file: SourceFile, arrived: Path, target: Path) -> Path:
-        """Take the member out of its archive and undo .gz or .Z, if the name has no such end."""
+        """Extract the member from its archive and unpack .gz or .Z, unless the name ends so."""
         if file.member:
             member = target.with_name(f"member-{Path(file.member).name}")
             with zipfile.ZipFile(arrived) as archive, archive.open(file.member) as packed:
@@ -144,7 +144,7 @@ class Downloads:
         return target
 
     def _uncompress(self, source: Path, target: Path) -> None:
-        """Undo Unix compress; gzip's own program can, Python's library cannot."""
+        """Undo Unix compress with the gzip program, because Python's library cannot."""
         with (
             open(source, "rb") as packed,
             subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Obtain a data set: what is at hand first, then the network; keep it once it passed all checks."""
+"""Obtain a data set from local files or the network, check it and store it."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ def fetch(
     timeout: float = 30.0,
     log: Callable[[str], None] = _logger.info,
 ) -> Path:
-    """Obtain a data set and keep it, checked, as ``<raw_folder>/<name>.npz``.
+    """Obtain a data set, check it and store it as ``<raw_folder>/<name>.npz``.
 
-    Tried in this order: the npz itself; bundled or generated data; files in
+    The sources are tried in this order: the npz itself; bundled or generated data; files in
     ``<raw_folder>/originals``; files in the mirror; then, in the registry's order, OpenML and the
-    publishers' own files. A bad file at hand is an error, for someone put it there; a bad download
-    is reported and the next source is tried. Nothing bad is kept, and two processes may do this
-    at once.
+    publishers' own files. A bad local file is an error, because a person put it there. A bad
+    download is reported, and the next source is tried. Only data that pass all checks are stored.
+    Several processes can do this at the same time.
 
     Parameters
     ----------
     entry : DatasetEntry
         The data set.
     raw_folder : path-like
-        Where the pipeline keeps raw data; made if it does not exist.
+        The pipeline's folder of raw data. It is made if it does not exist.
     mirror : path-like, optional
-        Folder with raw files; default is the environment variable FEDMIX_MIRROR, if set.
+        Folder with raw files; by default the environment variable FEDMIX_MIRROR, if it is set.
     timeout : float, default=30
-        Seconds that a server may stay silent.
+        Longest time in seconds without data from a server.
     log : callable, optional
-        Receives a line of progress at a time.
+        Takes one line of progress at a time; by default the module's logger.
 
     Returns
     -------
@@ -65,11 +65,12 @@ def fetch(
     Raises
     ------
     DataError
-        If a file at hand is not what the registry promises.
+        If a local file does not agree with the registry.
     DownloadError
-        If no source could deliver; it lists every attempt and how to place the files by hand.
+        If no source delivered the data. The message lists every attempt and explains how to place
+        the files by hand.
     ConfigurationError
-        If the mirror is not a folder, or a reader's option does not fit a file at hand.
+        If the mirror is not a folder, or if a reader's option does not fit a local file.
     """
     raw_folder = Path(raw_folder)
     target = raw_folder / f"{entry.name}.npz"
@@ -77,9 +78,9 @@ def fetch(
         try:
             load(entry, raw_folder)
         except DataError as error:
-            log(f"{entry.name}: what was kept is bad and will be replaced. {error}")
+            log(f"{entry.name}: the stored file is bad and will be replaced. {error}")
         else:
-            log(f"{entry.name}: {target} is there and passes all checks")
+            log(f"{entry.name}: {target} exists and passes all checks")
             return target
     found = mirror_folder(mirror)
     folders = [raw_folder / ORIGINALS, *([found] if found else [])]
@@ -92,18 +93,18 @@ def fetch(
 
 
 def load(entry: DatasetEntry, raw_folder: str | os.PathLike) -> Dataset:
-    """Read a data set that :func:`fetch` kept, and check it again.
+    """Read a data set that :func:`fetch` stored, and check it again.
 
     Raises
     ------
     DataError
-        If the file is damaged or is not what the registry promises.
+        If the file is damaged or does not agree with the registry.
     FileNotFoundError
-        If it was not fetched.
+        If the data set has not been fetched.
     """
     path = Path(raw_folder) / f"{entry.name}.npz"
     if not path.exists():
-        raise FileNotFoundError(f"{path} is not there: fetch the data set {entry.name!r} first.")
+        raise FileNotFoundError(f"{path} does not exist. Fetch the data set {entry.name!r} first.")
     dataset = load_dataset(path, entry.name)
     check_dataset(entry, dataset, str(path))
     return dataset
@@ -117,12 +118,12 @@ def _obtain(
     log: Callable[[str], None],
 ) -> Dataset:
     for source in entry.sources:
-        paths = _at_hand(source, folders)
+        paths = _local_files(source, folders)
         if paths is not None:
             log(
                 f"{entry.name}: reading {', '.join(map(str, paths)) or 'bundled or generated data'}"
             )
-            return _read_at_hand(entry, source, paths)
+            return _read_local(entry, source, paths)
     raw_folder.mkdir(parents=True, exist_ok=True)
     failures = []
     with TemporaryDirectory(prefix=f".{entry.name}-", dir=raw_folder) as temporary:
@@ -133,11 +134,11 @@ def _obtain(
             except FedmixError as error:
                 log(f"{entry.name}: {error}")
                 failures.append(str(error))
-    raise DownloadError(_nothing_worked(entry, folders, failures))
+    raise DownloadError(_failure(entry, folders, failures))
 
 
-def _at_hand(source: Source, folders: Sequence[Path]) -> list[Path] | None:
-    """Return a source's files if one folder has them all; no files if none are needed."""
+def _local_files(source: Source, folders: Sequence[Path]) -> list[Path] | None:
+    """Return a source's files if one folder has all of them; an empty list if it needs none."""
     if source.needs_nothing:
         return []
     for folder in folders:
@@ -147,7 +148,7 @@ def _at_hand(source: Source, folders: Sequence[Path]) -> list[Path] | None:
     return None
 
 
-def _read_at_hand(entry: DatasetEntry, source: Source, paths: Sequence[Path]) -> Dataset:
+def _read_local(entry: DatasetEntry, source: Source, paths: Sequence[Path]) -> Dataset:
     names = [str(path) for path in paths]
     try:
         for file, path, name in zip(source.files, paths, names, strict=True):
@@ -158,8 +159,8 @@ def _read_at_hand(entry: DatasetEntry, source: Source, paths: Sequence[Path]) ->
         if not paths:
             raise
         raise DataError(
-            f"{error}\nReplace the file, which fedmix leaves as it is, or run without its folder "
-            "to have the other sources tried."
+            f"{error}\nReplace the file, which fedmix does not change, or run without its folder "
+            "to try the other sources."
         ) from error
 
 
@@ -195,7 +196,7 @@ def _check_sum(file: SourceFile, path: Path, where: str) -> None:
             )
 
 
-def _nothing_worked(entry: DatasetEntry, folders: Sequence[Path], failures: Sequence[str]) -> str:
+def _failure(entry: DatasetEntry, folders: Sequence[Path], failures: Sequence[str]) -> str:
     lines = [f"No source delivered the data set {entry.name!r}."]
     lines += [f"  - {failure}" for failure in failures]
     by_hand = [source.files for source in entry.sources if source.files]

@@ -1,8 +1,8 @@
-"""Tables from OpenML, through its own client in a process of its own.
+"""Tables from OpenML, by its own client in a separate process.
 
-The client never times out, keeps a cache that two processes must not share and is set up by global
-state, so it works in a child process with a deadline and a temporary cache: this module as a
-script, with the arguments ``NUMBER TARGET TIMEOUT LARGEST SERVER``.
+The client never times out, has a cache that two processes must not share, and is configured by
+global state. It therefore runs in a child process with a deadline and a temporary cache. The child
+runs this module as a script, with the arguments ``NUMBER TARGET TIMEOUT LARGEST SERVER``.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ def fetch_table(number: int, downloads: Downloads, deadline: float = 1800.0) -> 
     Parameters
     ----------
     number : int
-        Its number there.
+        The data set's number on OpenML.
     downloads : Downloads
-        Its folder takes the client's cache and the result; its limits hold but for the deadline.
+        Provides the folder for the client's cache and the result, and all limits but the deadline.
     deadline : float, default=1800
-        Seconds for all of it; parsing a large ARFF file takes minutes.
+        Time limit in seconds for the whole download. Parsing a large ARFF file takes minutes.
 
     Returns
     -------
     pathlib.Path
-        A parquet file with all columns, the target's included.
+        A parquet file with all columns, including the target.
 
     Raises
     ------
@@ -80,11 +80,11 @@ def _download(number: int, target: str, timeout: float, largest: int, server: st
     target : str
         Parquet file to write.
     timeout : float
-        Seconds that a server may stay silent.
+        Longest time in seconds without data from the server.
     largest : int
-        Bytes that one answer or file may hold.
+        Largest size of one response or file in bytes.
     server : str
-        Address of the interface; empty for the client's own.
+        Address of the server; empty for the client's default.
     """
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))  # what minio writes
     _limit_requests(timeout, largest)
@@ -101,7 +101,7 @@ def _download(number: int, target: str, timeout: float, largest: int, server: st
 
 
 def _limit_requests(timeout: float, largest: int) -> None:
-    """Give the client's two ways to the network, requests and minio, limits of time and size."""
+    """Limit the time and size of the client's network accesses, by requests and by minio."""
     import minio
     import requests
     import urllib3
@@ -120,7 +120,7 @@ def _limit_requests(timeout: float, largest: int) -> None:
 
 
 def _content_of(response: requests.Response, largest: int) -> bytes:
-    """Read an answer as requests would, but no further than it may go."""
+    """Read a response as requests would, up to the largest size."""
     content = bytearray()
     for chunk in response.iter_content(1 << 16):
         content += chunk

@@ -1,7 +1,7 @@
-"""Readers of raw files, found by the name that the registry uses.
+"""Readers of raw files, by the names in the registry.
 
 A reader takes the list of a source's files, in the registry's order, and the source's options. It
-returns the rows in the files' order.
+returns the rows in the order of the files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fedmix.storage import read_arrays
 
 
 def read_digits(paths: Sequence[Path]) -> Raw:
-    """Return the 8x8 digits that come with scikit-learn; no file is read."""
+    """Return the 8x8 digits that come with scikit-learn. No file is read."""
     from sklearn.datasets import load_digits
 
     digits = load_digits()
@@ -33,14 +33,14 @@ def read_digits(paths: Sequence[Path]) -> Raw:
 
 
 def generate_waveform(paths: Sequence[Path], n_points: int = 5000, seed: int = 0) -> Raw:
-    """Draw Breiman's waveforms; no file is read."""
+    """Draw Breiman's waveforms. No file is read."""
     from fedmix.simulate.waveform import waveform
 
     return Raw(*waveform(n_points, seed))
 
 
 def read_npz(paths: Sequence[Path], features: str = "images", labels: str = "labels") -> Raw:
-    """Read one npz; the options name its arrays."""
+    """Read one npz. The options name its arrays."""
     arrays = read_arrays(paths[0], remade=False)
     require_names("features", [features], arrays, "array", paths[0])
     require_names("labels", [labels], arrays, "array", paths[0])
@@ -48,14 +48,14 @@ def read_npz(paths: Sequence[Path], features: str = "images", labels: str = "lab
 
 
 def read_npy(paths: Sequence[Path]) -> Raw:
-    """Read npy files: features of each part, then labels of each part."""
+    """Read npy files: first the features of all parts, then their labels."""
     arrays = [_load_npy(path) for path in paths]
     half = len(arrays) // 2
     return Raw(np.concatenate(arrays[:half]), np.concatenate(arrays[half:]))
 
 
 def read_npy_with_idx_labels(paths: Sequence[Path]) -> Raw:
-    """Read npy files with features of each part, then idx files with their labels."""
+    """Read npy files with the features of all parts, then idx files with their labels."""
     half = len(paths) // 2
     features = [_load_npy(path) for path in paths[:half]]
     labels = [_idx_array(path.read_bytes(), path) for path in paths[half:]]
@@ -70,7 +70,7 @@ def read_idx(paths: Sequence[Path]) -> Raw:
 
 
 def read_emnist_zip(paths: Sequence[Path], split: str = "balanced") -> Raw:
-    """Read one split of EMNIST from NIST's gzip.zip; images are turned upright."""
+    """Read one split of EMNIST from NIST's gzip.zip, with the images turned upright."""
     images, labels = [], []
     with zipfile.ZipFile(paths[0]) as archive:
         for part in ("train", "test"):
@@ -82,7 +82,7 @@ def read_emnist_zip(paths: Sequence[Path], split: str = "balanced") -> Raw:
 
 
 def read_cifar10(paths: Sequence[Path]) -> Raw:
-    """Read CIFAR-10's binary archive: one byte of class, then 3 x 32 x 32 bytes, a record."""
+    """Read CIFAR-10's binary archive. A record has one byte of class and 3 x 32 x 32 of image."""
     names = [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]
     with tarfile.open(paths[0]) as archive:
         batches = [archive.extractfile(f"cifar-10-batches-bin/{name}").read() for name in names]
@@ -107,9 +107,9 @@ def read_pendigits_originals(paths: Sequence[Path]) -> Raw:
     return Raw(points.features, points.labels, writers)
 
 
-# Each digit of a UNIPEN original has a line with the digit, the writer's number (1 to 30 in the
-# first file, 1 to 14, other people, in the second) and the position in the writer's session. Row i
-# of an original is row i of the file with 16 features.
+# Each digit of a UNIPEN original has a line with the digit, the writer's number and the position in
+# the writer's session. Writers are numbered 1 to 30 in the first file. The second file has other
+# writers, numbered 1 to 14. Row i of an original is row i of the file with 16 features.
 _COMMENT = re.compile(r"^\.COMMENT\s+(\d)\s+(\d+)\s+(\d+)\s*$")
 
 READERS: dict[str, Callable[..., Raw]] = {
@@ -128,14 +128,15 @@ READERS: dict[str, Callable[..., Raw]] = {
 
 
 def read(reader: str, paths: Sequence[Path], options: Mapping[str, Any]) -> Raw:
-    """Run a reader and say which option or file is to blame if it fails.
+    """Run a reader.
 
     Raises
     ------
     ConfigurationError
-        Naming the option that the reader does not take, or that does not fit the file.
+        If the reader does not take an option, or if an option does not fit the file. The message
+        names the option.
     DataError
-        Naming the files.
+        If the files cannot be read. The message names them.
     """
     try:
         _check_options(reader, options)
@@ -163,12 +164,12 @@ def parse_comments(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     Returns
     -------
     digits, writers : ndarray of shape (n,)
-        In the file's order.
+        In the order of the file.
 
     Raises
     ------
     DataError
-        If there is no such line.
+        If the file has no comment line of this form.
     """
     found = [match.groups() for line in text.splitlines() if (match := _COMMENT.match(line))]
     if not found:
@@ -178,7 +179,7 @@ def parse_comments(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def read_writers(paths: Sequence[Path]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Read the originals one after the other; writers are numbered on, from 0.
+    """Read the originals in turn and number the writers of all files from 0.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def read_writers(paths: Sequence[Path]) -> tuple[NDArray[np.int64], NDArray[np.i
     Returns
     -------
     digits, writers : ndarray of shape (n,)
-        In the files' order; writers of a later file follow those of the earlier ones.
+        In the order of the files. The numbers of a later file's writers follow the earlier ones.
     """
     digits, writers, n_before = [], [], 0
     for path in paths:
@@ -208,7 +209,7 @@ def check_same_digits(labels: NDArray, digits: NDArray, where: Path) -> None:
     Raises
     ------
     DataError
-        Naming the first row that differs.
+        If they differ. The message names the first such row.
     """
     labels = np.asarray(labels).astype(np.int64)
     if len(labels) != len(digits):
@@ -223,7 +224,7 @@ def check_same_digits(labels: NDArray, digits: NDArray, where: Path) -> None:
 
 
 def _check_options(reader: str, options: Mapping[str, Any]) -> None:
-    """Raise ConfigurationError for an option that a reader does not take, or needs and lacks."""
+    """Raise ConfigurationError for an unknown option, or for a required one that is missing."""
     _, *parameters = signature(READERS[reader]).parameters.values()
     known = [parameter.name for parameter in parameters]
     for name in options:
@@ -233,7 +234,7 @@ def _check_options(reader: str, options: Mapping[str, Any]) -> None:
             )
     for parameter in parameters:
         if parameter.default is Parameter.empty and parameter.name not in options:
-            raise ConfigurationError(f"option {parameter.name!r}: it must be given.")
+            raise ConfigurationError(f"option {parameter.name!r} is required.")
 
 
 def _load_npy(path: Path) -> NDArray:

@@ -1,4 +1,4 @@
-"""The registry of data sets: where each comes from and what it must look like."""
+"""The registry of data sets: their sources and their expected properties."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from fedmix.configuration import Document, raise_all, read_document, validate
 from fedmix.declarations import Declared, Like, Named, Unique
 from fedmix.errors import ConfigurationError
 
-# Bytes of a number written out with its separator, generously; and what may lie beside the values:
-# descriptions, and originals that are larger than the table made of them.
+# A generous number of bytes for one number as text with its separator, and for other content such
+# as descriptions, and originals that are larger than the table made from them.
 _LONGEST_NUMBER = 32
 _BESIDE = 1 << 26
 
@@ -27,85 +27,85 @@ Columns = Annotated[list[str], Field(min_length=1)]
 
 
 class NoOptions(Declared):
-    """Nothing."""
+    """No options."""
 
 
 class WaveformOptions(Declared):
-    """Of Breiman's generator."""
+    """Options of Breiman's generator."""
 
     n_points: Count = 5000
     seed: Seed = 0
 
 
 class NpzOptions(Declared):
-    """The arrays' names."""
+    """Names of the arrays."""
 
     features: str = "images"
     labels: str = "labels"
 
 
 class EmnistOptions(Declared):
-    """Which split of EMNIST is read."""
+    """The split of EMNIST to read."""
 
     split: Literal["balanced", "byclass", "bymerge", "digits", "letters", "mnist"] = "balanced"
 
 
 class TableOptions(Declared):
-    """What the columns of a table are."""
+    """The roles of a table's columns."""
 
     label: str = Field(description="The column of the classes.")
     client: str = Field("", description="The column of the clients, if there is one.")
     columns: Columns = Field([], description="The columns of the features; all others by default.")
-    drop: Columns = Field([], description="Columns that are no features.")
-    names: Columns = Field([], description="The columns' names, of a file without a header.")
+    drop: Columns = Field([], description="Columns that are not features.")
+    names: Columns = Field([], description="The columns' names, for a file without a header.")
     codes: dict[str, dict[Any, float]] = Field(
-        {}, description="Column -> text in it -> the number that stands for it."
+        {}, description="Numbers that replace the texts of a column: column -> text -> number."
     )
     label_edges: Annotated[list[float], Field(min_length=1)] = Field(
-        [], description="Edges of the bins that a number's classes are."
+        [], description="Edges of bins that turn a numeric label into classes."
     )
-    square: bool = Field(False, description="Whether the squares of the features are added.")
+    square: bool = Field(False, description="Whether each row is transposed as a square image.")
 
 
 class SourceFile(Declared):
     """One raw file of a source."""
 
     name: str = Field(
-        pattern="^[^/]+$", description="Its name in data/raw/originals or in a mirror folder."
+        pattern="^[^/]+$", description="The file's name in data/raw/originals or a mirror folder."
     )
     sha256: Sha256 | None = Field(
-        None, description="Checksum of the file under that name, that is after unpacking."
+        None, description="Checksum of the file under that name, after unpacking."
     )
     md5: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = Field(
-        None, description="The same, where its publishers give this one."
+        None, description="MD5 checksum, if the publishers give this one."
     )
     url: Annotated[str, Field(pattern="^https?://")] | None = Field(
         None,
-        description="Where to download it; without one it can only be placed by hand or lie in a "
-        "mirror.",
+        description="Address of the download. Without it the file must be placed by hand or be in "
+        "a mirror.",
     )
     member: str | None = Field(
         None,
-        description="Its path inside the zip archive at `url`. A suffix .gz or .Z that `name` "
-        "lacks is unpacked as well.",
+        description="The file's path inside the zip archive at `url`. A suffix .gz or .Z that "
+        "`name` does not have is unpacked as well.",
     )
 
 
 class Source(Declared):
-    """One way to obtain a data set; ``options`` are the further arguments of the reader."""
+    """One way to obtain a data set."""
 
     reader: str = Field(description="Name of a function in fedmix.data.readers.")
     files: tuple[SourceFile, ...] = Field(
         (),
         strict=False,
         min_length=1,
-        description="What it reads. Without files and `openml` the data are bundled or generated.",
+        description="Files to read. Without files and `openml` the data are bundled or generated.",
     )
     openml: Count | None = Field(
         None,
-        description="Number of the data set on OpenML; its table takes the place of `files`.",
+        description="Number of the data set on OpenML. Its table replaces `files`.",
     )
-    options: dict[str, Any] = Field({}, description="Of the reader.")
+    options: dict[str, Any] = Field({}, description="Further arguments of the reader.")
 
     @property
     def needs_nothing(self) -> bool:
@@ -114,12 +114,12 @@ class Source(Declared):
 
     @property
     def downloadable(self) -> bool:
-        """Whether the network can deliver it."""
+        """Whether the data can be downloaded."""
         return self.openml is not None or all(f.url for f in self.files)
 
 
 class PlainSource(Source):
-    """Files of a format that leaves nothing to say."""
+    """Files of a format without options."""
 
     reader: Literal[
         "digits", "npy", "npy_idx", "idx", "cifar10", "pendigits_tables", "pendigits_originals"
@@ -149,7 +149,7 @@ class EmnistSource(Source):
 
 
 class TableSource(Source):
-    """A table with a column of classes, of a file or of OpenML."""
+    """A table with a column of classes, from a file or from OpenML."""
 
     reader: Literal["table"]
     options: Annotated[dict[str, Any], Like(TableOptions)]
@@ -220,7 +220,7 @@ Name = Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$")]
 
 
 def _as_texts(names: Any) -> Any:
-    """Return classes as texts: a list of them may have integers."""
+    """Return class names as texts; a list can contain integers."""
     if not isinstance(names, list):
         return names
     return tuple(str(name) if type(name) is int else name for name in names)
@@ -239,39 +239,43 @@ def _numbered(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 class DatasetEntry(Declared):
-    """What the registry says of one data set, by its ``name``."""
+    """The registry's entry of one data set."""
 
     name: SkipJsonSchema[str]
-    title: str = Field(description="Its name in print.")
+    title: str = Field(description="The data set's name in tables and pages.")
     sources: tuple[AnySource, ...] = Field(
         strict=False,
         min_length=1,
-        description="In the order in which they are tried; those at hand come before those from "
-        "the network.",
+        description="Sources in the order in which they are tried. Local sources come before "
+        "downloads.",
     )
-    n_points: Count | None = Field(None, description="None is any, for files at hand only.")
-    n_features: Count | None = Field(None, description="None is any, for files at hand only.")
+    n_points: Count | None = Field(
+        None, description="Number of points. Null allows any number, for local files only."
+    )
+    n_features: Count | None = Field(
+        None, description="Number of features. Null allows any number, for local files only."
+    )
     class_counts: tuple[Seed, ...] | None = Field(
         None,
         strict=False,
-        description="Points a class; null where they are random or not known.",
+        description="Number of points of each class; null if random or unknown.",
     )
     class_names: ClassNames = Field(
         default_factory=_numbered,
-        description="Classes as they are called in the raw files; label r stands for the r-th. "
-        "Without names, those found, sorted.",
+        description="Names of the classes in the raw files. Label r is the r-th name. By default "
+        "the names found, sorted.",
     )
     embeddings: Annotated[dict[str, dict[str, Any]], Like(dict[Name, AnyEmbedding])] = Field(
-        description="Named specifications for fedmix.embed; the first one is the usual choice."
+        description="Named specifications for fedmix.embed. The first one is the default choice."
     )
     n_groups: Count | None = Field(
-        None, description="Number of groups, the natural clients, such as writers."
+        None, description="Number of groups (natural clients, such as writers)."
     )
     constant_columns: Seed = Field(
-        0, description="Columns known to hold one value only (margins of images)."
+        0, description="Number of columns with only one value (margins of images)."
     )
     content_sha256: Sha256 | None = Field(
-        None, description="Hash of the values, the same whatever the source."
+        None, description="Hash of the values, the same for all sources."
     )
     licence: str = ""
     citation: str = ""
@@ -280,24 +284,24 @@ class DatasetEntry(Declared):
 
     @property
     def largest_file(self) -> int:
-        """Bytes that a raw file of this shape can need; a download that goes on is stopped."""
-        assert self.n_points is not None  # as _errors sees to
+        """Largest size in bytes of a raw file of this shape. A larger download is stopped."""
+        assert self.n_points is not None  # checked by _errors
         assert self.n_features is not None
         return _BESIDE + _LONGEST_NUMBER * self.n_points * (self.n_features + 1)
 
     def embedded_shape(self, embedding: str) -> tuple[int | None, int | None]:
-        """Return points and features of an embedding; None where nothing is promised."""
+        """Return the numbers of points and features of an embedding; None if not known."""
         spec = self.embeddings[embedding]
         as_they_are = self.n_features if spec["kind"] in ("identity", "standardize") else None
         return self.n_points, spec.get("n_components", as_they_are)
 
     @classmethod
     def from_mapping(cls, name: str, values: Mapping[str, Any]) -> DatasetEntry:
-        """Build an entry from what the file has under its name, perhaps without embeddings."""
+        """Build an entry from its values in the file. Embeddings can be missing."""
         return cls(**{"name": name, "embeddings": {}, **values})
 
 
-#: What ``config/datasets.yaml`` declares.
+#: The content of ``config/datasets.yaml``.
 Registry = Annotated[dict[Name, DatasetEntry], Named]
 
 
@@ -312,18 +316,19 @@ def read_registry(path: str | Path) -> dict[str, DatasetEntry]:
     Returns
     -------
     dict of str to DatasetEntry
-        In the order of the file.
+        The entries by name, in the order of the file.
 
     Raises
     ------
     ConfigurationError
-        Listing everything that is wrong at once, with the nearest valid names.
+        If the registry is not valid. The message lists all errors, with the most similar valid
+        names.
     """
     return entries_of(read_document(path))
 
 
 def entries_of(document: Document) -> dict[str, DatasetEntry]:
-    """Return the entries of a registry; raises as :func:`read_registry`."""
+    """Return the entries of a registry, with the errors of :func:`read_registry`."""
     entries = validate(document, Registry)
     wrong = ((entry, error) for entry in entries.values() for error in _errors(entry))
     raise_all(f"{document.place(entry.name)}: {error}" for entry, error in wrong)
@@ -331,7 +336,7 @@ def entries_of(document: Document) -> dict[str, DatasetEntry]:
 
 
 def mirror_folder(mirror: str | os.PathLike | None) -> Path | None:
-    """Return the mirror that is asked for, by name or by the environment variable FEDMIX_MIRROR.
+    """Return the mirror's folder: the given one or that of the variable FEDMIX_MIRROR.
 
     Raises
     ------
@@ -341,14 +346,14 @@ def mirror_folder(mirror: str | os.PathLike | None) -> Path | None:
     mirror = mirror or os.environ.get("FEDMIX_MIRROR")
     if mirror and not Path(mirror).is_dir():
         raise ConfigurationError(
-            f"The mirror {mirror} is not a folder. Give mirror=<folder> (or FEDMIX_MIRROR) an "
+            f"The mirror {mirror} is not a folder. Set mirror=<folder> (or FEDMIX_MIRROR) to an "
             "existing folder with raw files, or leave it out to download them."
         )
     return Path(mirror) if mirror else None
 
 
 def _errors(entry: DatasetEntry) -> Iterator[str]:
-    """Yield what does not fit together."""
+    """Yield the inconsistencies of an entry."""
     counts = entry.class_counts
     if counts is not None and len(counts) != len(entry.class_names):
         yield f"{len(counts)} class counts for {len(entry.class_names)} classes."
@@ -359,6 +364,6 @@ def _errors(entry: DatasetEntry) -> Iterator[str]:
             column = source.options["client"]
             yield f"give n_groups, the number of clients in the column {column!r}."
         if source.downloadable and None in (entry.n_points, entry.n_features):
-            yield "give n_points and n_features, beyond which a download is stopped."
+            yield "give n_points and n_features, which limit the size of a download."
         if source.files and source.openml is not None:
             yield "a source has either files or an openml number, not both."

@@ -33,24 +33,24 @@ def read_table_file(
     Parameters
     ----------
     paths : sequence of path
-        The file; further files are appended below it.
+        The file. Further files are appended below it.
     label : str
         Column with the classes.
     client : str, optional
-        Column that says whose each row is, in numbers or words; clients are numbered in their
-        sorted order.
+        Column with the client of each row, as numbers or text. Clients are numbered in sorted
+        order.
     columns : sequence of str, optional
-        Feature columns in order; default is all but the label, the client and those in ``drop``.
+        Feature columns in order; by default all but the label, the client and those in ``drop``.
     drop : sequence of str, default=()
         Columns to leave out.
     names : sequence of str, optional
         Column names of a csv without a header line.
     codes : mapping of str to mapping, optional
-        Numbers for the words of a column.
+        Numbers that replace the texts of a column.
     label_edges : sequence of float, optional
-        Bin a numeric label: a value's class is the number of edges below it.
+        Edges that bin a numeric label. A value's class is the number of edges below it.
     square : bool, default=False
-        Transpose each row as a square image (EMNIST is published with images on their side).
+        Whether to transpose each row as a square image. EMNIST's images are published transposed.
 
     Returns
     -------
@@ -59,9 +59,9 @@ def read_table_file(
     Raises
     ------
     ConfigurationError
-        If an option names a column that is not there, or does not fit the column that it names.
+        If an option names a column that does not exist, or does not fit its column.
     DataError
-        If the file has no client in a row, or no finite number for a feature.
+        If a row has no client, or if a feature is not a finite number.
     """
     table, codes = read_frames(paths, names), codes or {}
     special = {"label": [label], "client": [client] if client else [], "drop": drop}
@@ -79,7 +79,7 @@ def read_table_file(
 
 
 def read_frames(paths: Sequence[Path], names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Read csv or parquet files, one below the other; ``names`` are those of a headless csv."""
+    """Read and concatenate csv or parquet files; ``names`` are for csv files without a header."""
     import pandas as pd
 
     return pd.concat([_read_frame(path, names) for path in paths], ignore_index=True)
@@ -88,16 +88,16 @@ def read_frames(paths: Sequence[Path], names: Sequence[str] | None = None) -> pd
 def require_names(
     option: str, wanted: Iterable[str], known: Iterable[str], what: str, path: Path
 ) -> None:
-    """Raise ConfigurationError for the first name of an option that a file lacks.
+    """Raise ConfigurationError for the first name in an option that is not in the file.
 
     Parameters
     ----------
     option : str
         The reader's option.
     wanted, known : iterable of str
-        Names that the option gives, and those in the file.
+        Names in the option, and those in the file.
     what : str
-        What they name, such as ``"column"``.
+        The kind of name, such as ``"column"``.
     path : pathlib.Path
         The file.
     """
@@ -126,7 +126,7 @@ def _read_frame(path: Path, names: Sequence[str] | None) -> pd.DataFrame:
 def _numbers(
     table: pd.DataFrame, columns: Sequence[str], codes: Mapping, where: Path
 ) -> NDArray[np.float64]:
-    """Return columns as an (n, d) array, or say which column has no number in which row."""
+    """Return columns as an (n, d) array, or raise DataError at a value that is not a number."""
     import pandas as pd
 
     def one(name: str) -> NDArray[np.float64]:
@@ -141,8 +141,8 @@ def _numbers(
             found = table[name].iloc[bad[0]]
             raise DataError(
                 f"{where}: column {name!r} has {bad.size} values that are not finite numbers, "
-                f"first {found!r} in row {bad[0]}. Give words numbers (option codes), leave the "
-                "column out (option drop), or repair the file."
+                f"first {found!r} in row {bad[0]}. Replace texts by numbers (option codes), leave "
+                "the column out (option drop), or repair the file."
             )
     return values
 
@@ -152,7 +152,7 @@ def _upright(features: NDArray[np.float64]) -> NDArray[np.float64]:
     n_points, n_features = features.shape
     side = round(n_features**0.5)
     if side**2 != n_features:
-        raise ConfigurationError(f"option 'square': {n_features} features are no square image.")
+        raise ConfigurationError(f"option 'square': {n_features} features are not a square image.")
     return features.reshape(-1, side, side).transpose(0, 2, 1).reshape(n_points, n_features)
 
 
@@ -162,8 +162,8 @@ def _binned(labels: NDArray, edges: Sequence[float], column: str) -> NDArray[np.
         numbers = labels.astype(np.float64)
     except ValueError as error:
         raise ConfigurationError(
-            f"option 'label_edges': column {column!r} holds words, which have no bins ({error}). "
-            "Leave it out, or name a column of numbers as label."
+            f"option 'label_edges': column {column!r} holds text, which has no bins ({error}). "
+            "Leave the option out, or use a column of numbers as label."
         ) from error
     return np.searchsorted(edges, numbers, side="left")
 
@@ -177,6 +177,6 @@ def _numbered(clients: pd.Series, where: Path) -> NDArray[np.int64]:
     if unnamed.size:
         raise DataError(
             f"{where}: column {clients.name!r} names no client in {unnamed.size} rows, first in "
-            f"row {unnamed[0]}. Name their client, or leave them out."
+            f"row {unnamed[0]}. Give their client, or remove these rows."
         )
     return numbers.astype(np.int64)

@@ -1,4 +1,4 @@
-"""What every embedding takes and returns."""
+"""The interface of all embeddings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fedmix.errors import DataError
 
 @dataclass(frozen=True)
 class EmbeddingResult:
-    """An embedding and how it came about.
+    """An embedding and a description of its computation.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class EmbeddingResult:
 
 
 def check_features(features: np.ndarray, min_points: int = 1) -> np.ndarray:
-    """Return the features as a finite float64 array of shape (n, d), copied only if need be.
+    """Return the features as a finite float64 array of shape (n, d), copied only if necessary.
 
     Parameters
     ----------

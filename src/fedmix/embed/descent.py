@@ -1,4 +1,4 @@
-"""The descent of t-SNE: momentum, gains, and a schedule that stands the noise of sampling."""
+"""The descent of t-SNE: momentum, gains, and a schedule that is robust to sampling noise."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _late_momentum(done: int) -> float:
 
 
 def _update_gains(gains: np.ndarray, gradient: np.ndarray, step: np.ndarray) -> None:
-    """Raise each coordinate's gain where the last step still descends, lower it elsewhere."""
+    """Raise a coordinate's gain if the last step still descends, and lower it otherwise."""
     descends = (gradient > 0) != (step > 0)
     gains *= np.where(descends, np.float32(1), np.float32(0.8))
     gains += np.where(descends, np.float32(0.2), np.float32(0))

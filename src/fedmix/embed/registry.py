@@ -89,7 +89,7 @@ def embed(
 
 
 def _parse(spec: str | dict[str, Any], random_state: int) -> tuple[str, dict[str, Any]]:
-    """Return the kind and all its parameters, with defaults where the specification is silent."""
+    """Return the kind and all its parameters, with defaults for those that are not given."""
     chosen = {"kind": spec} if isinstance(spec, str) else dict(spec)
     kind = chosen.pop("kind", None)
     if kind not in EMBEDDINGS:

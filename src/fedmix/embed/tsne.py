@@ -1,4 +1,4 @@
-"""t-SNE in any number of dimensions, for as many points as neighbours can be found for."""
+"""t-SNE in any number of dimensions, for large numbers of points."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fedmix.embed.descent import Progress, minimise
 from fedmix.embed.linear import principal_components
 from fedmix.errors import ConfigurationError, DataError
 
-_NEIGHBORS_PER_PERPLEXITY = 3  # as van der Maaten's program
+_NEIGHBORS_PER_PERPLEXITY = 3  # as in van der Maaten's program
 _SAMPLED_SHARE = 8  # sampled repulsion takes n / 8 points, within these limits
 _MIN_SAMPLES, _MAX_SAMPLES = 250, 4000
 _START_SPREAD = 1e-4
-_START_JITTER = 0.01  # in units of the start's spread; parts equal points
+_START_JITTER = 0.01  # in units of the start's spread; separates equal points
 
 
 def tsne(

@@ -87,7 +87,7 @@ class ImageVAE(VariationalAutoencoder):
 
 
 class DenseVAE(VariationalAutoencoder):
-    """Layers of 256 and 128 units on either side, for vectors that are no images.
+    """Layers of 256 and 128 units on either side, for vectors that are not images.
 
     Parameters
     ----------

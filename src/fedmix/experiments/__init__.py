@@ -1,1 +1,1 @@
-"""Experiments: each makes problems of one kind and scores a method on them."""
+"""The experiments. Each generates problems of one kind and scores a method on them."""

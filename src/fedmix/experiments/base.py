@@ -1,21 +1,21 @@
-"""The contract between the pipeline and an experiment.
+"""The interface between the pipeline and an experiment.
 
 An experiment is a module of this folder that declares its ``Settings`` and ``METRICS``, see
 :mod:`fedmix.experiments.settings`, and has these functions:
 
 ``make_problem(setting, data, streams) -> dict of arrays``
-    One replication's data, or the row indices that pick it from ``data``. Shared by all methods.
+    Return one replication's data, or the row indices that select it from ``data``. All methods
+    share it.
 ``initial_values(setting, problem, data, streams) -> dict of arrays``
-    What the methods start from, shared by all of them. An experiment without this function has no
-    such stage.
+    Return the initial values that all methods share. This function is optional.
 ``run(method, setting, problem, initial, data, streams) -> Outcome``
-    Fit one method and score it. ``initial`` is empty where there are no initial values.
+    Fit one method and score it. ``initial`` is empty if there are no initial values.
 
-What a method is given is decided in one place, :func:`arguments_of`: an experiment offers what it
-knows, by name, and a method takes what its class declares.
+``setting`` is an instance of the experiment's ``Settings``. ``data`` is the embedded data set that
+the setting names, or None. ``streams`` holds the random streams of the replication.
 
-``setting`` is of the experiment's ``Settings``, ``data`` the embedded data set that it names (or
-None), ``streams`` the random streams of the replication.
+:func:`arguments_of` decides which arguments a method gets. An experiment offers the values that it
+knows, by name, and a method takes those that its class declares.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class Method:
     Parameters
     ----------
     name : str
-        The name in tables and paths, e.g. ``"FFCM-avg1"``.
+        The name in tables and paths, such as ``"FFCM-avg1"``.
     estimator : str
-        The registered class, e.g. ``"FFCM"``.
-    parameters : mapping
-        Its constructor's parameters from the configuration.
+        The registered class, such as ``"FFCM"``.
+    parameters : mapping, optional
+        The constructor's parameters that the configuration sets; none by default.
     """
 
     name: str
@@ -63,16 +63,23 @@ class Method:
 
     @property
     def open_choices(self) -> list[str]:
-        """The parameters to be chosen for the data, less those that the configuration sets."""
+        """The parameters to choose for the data, except those that the configuration sets."""
         return list(self.kind.open_choices(self.parameters))
 
     def build(self, known: Mapping[str, Any]) -> FederatedEstimator:
-        """Return a new estimator, given what it takes; the configuration's parameters win.
+        """Return a new estimator with the known values that it takes.
+
+        The configuration's parameters take precedence.
+
+        Parameters
+        ----------
+        known : mapping
+            The values that the experiment knows; see :func:`arguments_of`.
 
         Raises
         ------
         ConfigurationError
-            If the configuration has a parameter that the method has not.
+            If the configuration sets a parameter that the method does not have.
         """
         taken = inspect.signature(self.kind).parameters
         for name in self.parameters:
@@ -84,7 +91,7 @@ class Method:
         return self.kind(**arguments_of(self.kind, {**known, **self.parameters}))
 
     def fit(self, clients: Clients, known: Mapping[str, Any]) -> FederatedEstimator:
-        """Build, fit and time an estimator: ``fit_seconds_`` leaves scoring out."""
+        """Build, fit and time an estimator. ``fit_seconds_`` does not include scoring."""
         estimator = self.build(known)
         started = time.perf_counter()
         estimator.fit(clients)
@@ -93,26 +100,31 @@ class Method:
 
 
 def arguments_of(kind: type[FederatedEstimator], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a method takes of what is known.
+    """Return the known values that a method takes.
 
     Parameters
     ----------
     kind : type of FederatedEstimator
-        It takes the parameters of its constructor, and as ``init`` the start that its class
-        variable ``starts_from`` names, if it is there.
+        The method. It takes the parameters of its constructor. Its ``init`` is the start that its
+        class variable ``starts_from`` names, if there is one.
     known : mapping
         Values by name. ``starts`` holds the shared starts by kind: "mixtures" (weights, means),
-        "means", "models" or "model". An ``init`` given by the configuration wins over them.
+        "means", "models" or "model". An ``init`` in the configuration takes precedence.
+
+    Returns
+    -------
+    dict
+        Arguments of the method's constructor.
 
     Raises
     ------
     ConfigurationError
-        If the method needs something that is not known.
+        If the method needs a value that is not known.
     """
     missing = [name for name in kind.needs if name not in known]
     if missing:
         raise ConfigurationError(
-            f"{kind.__name__} needs {missing[0]!r}, which this study does not know. It knows "
+            f"{kind.__name__} needs {missing[0]!r}, which this study does not provide. It provides "
             f"{', '.join(sorted(known))}."
         )
     starts = known.get("starts", {})
@@ -123,22 +135,23 @@ def arguments_of(kind: type[FederatedEstimator], known: Mapping[str, Any]) -> di
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one method did in one replication.
+    """The result of one method in one replication.
 
     Parameters
     ----------
     metrics : mapping of str to float
-        Final scores. A score that is undefined is left out and counted in one of its own.
-    trajectories : mapping of str to ndarray of shape (rounds + 1,)
-        Scores by round, from round 0.
+        Final scores. An undefined score is left out, and a separate metric counts it.
     rounds : int
-        Communication rounds done.
+        Number of communication rounds.
     converged : bool
-        Whether the tolerance was met.
+        Whether the tolerance was reached.
     floats_up, floats_down : int
-        Floats sent by, and to, all clients together.
+        Number of floats sent by, and to, all clients together.
+    trajectories : mapping of str to ndarray of shape (rounds + 1,), optional
+        Scores by round, from round 0.
     seconds : float, optional
-        Wall seconds of the fit alone; it is no result, for no repetition reproduces it.
+        Wall time of the fit alone, in seconds. It is not compared between outcomes because it
+        differs between runs.
     """
 
     metrics: Mapping[str, float]
@@ -156,7 +169,7 @@ class Outcome:
         metrics: Mapping[str, float],
         trajectories: Mapping[str, np.ndarray] | None = None,
     ) -> Outcome:
-        """Combine scores with what a fitted estimator says of its run."""
+        """Combine scores with a fitted estimator's rounds, convergence, communication and time."""
         return cls(
             metrics=metrics,
             rounds=estimator.n_rounds_,

@@ -20,31 +20,32 @@ if TYPE_CHECKING:
 
 
 class Settings(ExperimentSettings):
-    """Simulated isotropic clusters, by the FedGEM paper's symbols."""
+    """Simulated isotropic clusters, with the FedGEM paper's symbols."""
 
     n_clients: Count
-    """G."""
+    """Number of clients, G."""
     n_components: Count
-    """K, of all clients together."""
+    """Number of clusters of all clients together, K."""
     d: Count
-    """Features."""
+    """Number of features."""
     r_min: Positive
-    """Distance of the two nearest centres, in standard deviations of a cluster."""
+    """Distance between the two nearest centres, in standard deviations of a cluster."""
     imbalance: Literal["nominal", "client", "cluster"]
     """What has unequal sizes: nothing, the clients or the clusters."""
     n_per_client: Count | Annotated[list[Count], Field(min_length=1)]
-    """Training points a client; of a list each client takes one, in turn."""
+    """Number of training points per client. The clients take the values of a list in turn."""
     n_test: Count
-    """Test points of all clients together."""
+    """Number of test points of all clients together."""
     v: Positive | Candidates
     """Constant of the final radius, or candidates for 3-fold cross-validation on the silhouette."""
     starts: Count
-    """Starts, of which the best counts for each score."""
+    """Number of starts. Each score is that of its best start."""
 
 
 METRICS = {
     **CLUSTERING_METRICS,
-    "n_clusters_at_best_silhouette": "Clusters of the start with the clients' best silhouette.",
+    "n_clusters_at_best_silhouette": "Number of clusters of the start with the best mean "
+    "silhouette of the clients.",
 }
 
 _SCORES = ("ari_pooled", "ari_per_client", "silhouette_pooled", "silhouette_per_client")
@@ -82,10 +83,10 @@ def run(
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method from several starts, its own k-means++ seeds; each score is its best start's.
+    """Fit one method from several starts, its own k-means++ seeds. Each score takes its best start.
 
-    ``n_clusters`` belongs to the start with the best mean ARI of the clients, and
-    ``n_clusters_at_best_silhouette`` to the one with their best mean silhouette.
+    ``n_clusters`` is that of the start with the best mean ARI of the clients, and
+    ``n_clusters_at_best_silhouette`` that of the start with their best mean silhouette.
     """
     from fedmix.experiments.clustering import clients_in, fit_method, known_numbers
     from fedmix.experiments.federated_clustering import score
@@ -111,5 +112,5 @@ def run(
 
 
 def _best(scores: list[dict[str, float]], name: str) -> int:
-    """Return the first start with the largest score; one where it is undefined comes last."""
+    """Return the first start with the largest score. Undefined scores come last."""
     return max(range(len(scores)), key=lambda start: scores[start].get(name, -float("inf")))

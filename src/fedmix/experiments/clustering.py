@@ -1,4 +1,4 @@
-"""What the experiments on clusterings share: clients, starts, choices without labels, scores."""
+"""The clustering experiments' shared parts: clients, starts, choices without labels, scores."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.int64]
 
-_NOTICED = 0.01  # of the points: test points are too few for less
+_NOTICED = 0.01  # share of the points: there are too few test points to notice less
 
-#: What a parameter of a method may be a multiple of, by the units that experiments declare.
+#: The units of the data that experiments declare. A method's parameter can be a multiple of them.
 UNITS: dict[str, Callable[[Clients], float]] = {
     "spread": lambda train: float(np.sqrt(train.points.var(axis=0).mean())),
     "root_n": lambda train: float(np.sqrt(train.sizes.mean())),
@@ -51,7 +51,7 @@ def truth_of(setting: MixtureSettings, streams: Streams) -> Truth:
 
 
 def clients_in(problem: Arrays, part: str, data: Dataset | None = None) -> Clients:
-    """Return the clients' "train" or "test" part of a problem, of a data set or simulated."""
+    """Return the "train" or "test" part of a problem, from a data set or simulated."""
     offsets = problem[f"{part}_offsets"]
     if data is not None:
         return Clients(data.features[problem[part]], offsets)
@@ -59,12 +59,12 @@ def clients_in(problem: Arrays, part: str, data: Dataset | None = None) -> Clien
 
 
 def good_clients(test: Clients, problem: Arrays) -> IntArray:
-    """Return the clients that are scored: not contaminated, and with data to test on."""
+    """Return the clients that are scored: not contaminated and with test data."""
     return np.setdiff1d(np.flatnonzero(test.sizes), problem["contaminated"])
 
 
 def classes_of_clients(problem: Arrays, data: Dataset) -> list[int]:
-    """Return the K_g: the number of classes that each client's training data hold, at least 1."""
+    """Return each client's K_g: the number of classes in its training data, at least 1."""
     own = np.split(data.labels[problem["train"]], problem["train_offsets"][1:-1])
     return [max(1, len(np.unique(labels))) for labels in own]
 
@@ -77,7 +77,7 @@ def shared_start(
     alignment: str = "best_of_50_orders",
     family: str = "gaussian",
 ) -> Arrays:
-    """Return the initial values that methods share, fitted by a strategy and aligned."""
+    """Return the methods' shared initial values, fitted by a strategy and aligned."""
     seed = streams.integer("initial values")
     fits = initialize(train, n_components, initialization, family, seed)
     weights, means = align_fits(
@@ -96,8 +96,8 @@ def starts_of(
 ) -> dict[str, Any]:
     """Return the start that a method takes, by its kind.
 
-    It is the shared one, or, for methods with numbers of components of the clients' own, means
-    (K_g, d) by the same strategy.
+    It is the shared start. Methods whose clients have their own numbers of components start from
+    means (K_g, d) by the same strategy.
     """
     if method.kind.starts_from != "means":
         return {"mixtures": (initial["weights"], initial["means"])}
@@ -108,7 +108,7 @@ def starts_of(
 
 
 def known_numbers(n_clusters: int, components_per_client: Sequence[int] | IntArray) -> dict:
-    """Return the numbers that methods may ask for, K and the K_g, under the names they ask for.
+    """Return K and the K_g by the names of the methods' parameters.
 
     A mixture of all clients' data has as many components as there are clusters.
     """
@@ -128,22 +128,25 @@ def known_of(
     streams: Streams,
     **others: float,
 ) -> dict[str, Any]:
-    """Return what a method may be given under a common protocol, with what is chosen for it.
+    """Return the values a method can take under a common protocol, with its tuned parameters.
 
     Parameters
     ----------
     method : Method
+        The configured method.
     setting : settings of an experiment
-        It has ``n_components``, ``initialization``, ``max_rounds``, ``tol`` and, as candidates,
+        It has ``n_components``, ``initialization``, ``max_rounds``, ``tol`` and the candidates
         ``final_radius_scale``.
     train : Clients
+        The training data.
     components_per_client : sequence of int
         The K_g.
     initial : dict of arrays
         The shared start.
     streams : Streams
+        The random streams of the replication.
     **others
-        What else the experiment knows.
+        Other values that the experiment knows.
     """
     known = {
         **known_numbers(setting.n_components, components_per_client),
@@ -161,9 +164,10 @@ def known_of(
 def tuned(
     method: Method, train: Clients, known: Mapping[str, Any], setting: Any
 ) -> dict[str, float]:
-    """Choose, without labels, what the method has to tune and the configuration leaves open.
+    """Choose without labels the method's parameters in ``tunes`` that are not configured.
 
-    Fits on a part of the data start from that part alone: a shared start has seen what is held out.
+    A fit to a part of the data starts from that part alone, because a shared start has used the
+    held-out points.
     """
     if not method.open_choices:
         return {}
@@ -180,10 +184,10 @@ def in_numbers(parameters: Mapping[str, Any], train: Clients) -> dict[str, Any]:
     Parameters
     ----------
     parameters : mapping
-        A mapping with ``value`` and ``units``, such as ``{value: 0.5, units: [spread]}``, is the
-        value times all of these :data:`UNITS`; others stay as they are.
+        A mapping with ``value`` and ``units``, such as ``{value: 0.5, units: [spread]}``, becomes
+        the product of the value and these :data:`UNITS`. Other parameters do not change.
     train : Clients
-        The clean training data, as scaled.
+        The training data after scaling and before contamination.
     """
     return {
         name: value["value"] * math.prod(UNITS[unit](train) for unit in value["units"])
@@ -199,28 +203,32 @@ def fit_method(
     known: Mapping[str, Any],
     scales: float | Sequence[float],
 ) -> tuple[FederatedEstimator, dict[str, float]]:
-    """Fit a method; a final radius on which its labels depend may be chosen beforehand.
+    """Fit a method. If its labels depend on the final radius, choose the radius first.
 
-    A method whose labels do not depend on v (local k-means, which counts clusters by it) takes a
-    given v, but keeps its own where there are candidates: validation could not choose.
+    The labels of some methods do not depend on v: local k-means only uses it to count clusters.
+    Such a method takes a given v. If there are candidates it keeps its own v, because validation
+    cannot choose between them.
 
     Parameters
     ----------
     method : Method
+        The configured method.
     train : Clients
+        The training data.
     known : mapping
-        What methods may be given: see :func:`known_numbers`, and ``random_state``.
+        The values that methods can take: those of :func:`known_numbers`, and ``random_state``.
     scales : float or sequence of float
-        v of the final radius, or candidates for it: the largest mean silhouette of the clients'
-        held-out thirds decides.
+        The constant v of the final radius, or candidates for it. The candidate with the largest
+        mean silhouette of the clients' held-out thirds is chosen.
 
     Returns
     -------
     estimator : FederatedEstimator
-        Fitted to all training data.
+        The estimator, fitted to all training data.
     chosen : dict
-        ``final_radius_scale`` where v was given or chosen and, if chosen, how many silhouettes the
-        cross-validation could not compute, ``validation_undefined``.
+        ``final_radius_scale`` if v was given or chosen. If it was chosen, also
+        ``validation_undefined``: the number of silhouettes that the cross-validation could not
+        compute.
     """
     candidates = np.atleast_1d(scales).astype(float).tolist()
     chosen: dict[str, float] = {}
@@ -248,10 +256,10 @@ def fit_method(
 def labels_of(
     estimator: FederatedEstimator, test: Clients
 ) -> tuple[list[IntArray], list[IntArray]]:
-    """Return the labels that a method gives, and those that mean the same at every client.
+    """Return a method's own labels, and its labels that mean the same at every client.
 
-    A method whose clients keep components of their own gives the latter by ``predict_clusters``;
-    for all others they are the same.
+    A method whose clients keep their own components returns the latter by ``predict_clusters``.
+    For all other methods they are the same.
     """
     own = estimator.predict(test)
     return own, estimator.predict_clusters(test) if hasattr(estimator, "predict_clusters") else own
@@ -260,19 +268,19 @@ def labels_of(
 def number_of_clusters(
     labels: Sequence[IntArray], estimator: FederatedEstimator | None = None
 ) -> int:
-    """Return the number of clusters: an estimator's own estimate, else that of its labels."""
+    """Return the number of clusters: the estimator's estimate or, if it has none, its labels'."""
     return getattr(estimator, "n_clusters_", len(np.unique(np.concatenate(labels))))
 
 
 def clustering_scores(
     test: Clients, labels: Sequence[IntArray], own: Sequence[IntArray], together: Sequence[IntArray]
 ) -> dict[str, float]:
-    """Score global labels on all points together, and a method's own as a mean over clients."""
+    """Score the global labels on all points together, and a method's own as means over clients."""
     return pooled_scores(test, labels, together) | per_client_scores(test, labels, own)
 
 
 def error_of(estimator: FederatedEstimator, test: Clients, problem: Arrays, data: Dataset) -> float:
-    """Return the mean mis-clustering rate of good clients' test data."""
+    """Return the mean mis-clustering rate of the good clients' test data."""
     labels, predicted = test.split(data.labels[problem["test"]]), estimator.predict(test)
     good = good_clients(test, problem)
     return float(np.mean([misclustering(labels[k], predicted[k]) for k in good]))
@@ -286,19 +294,20 @@ def compare_with_alone(
     good: IntArray,
     known: Mapping[str, Any],
 ) -> Outcome:
-    """Fit a method to all clients together and to each good one alone, and compare.
+    """Compare a method's fit to all clients together with its fits to each good client alone.
 
     Parameters
     ----------
     method : Method
+        The configured method.
     train, test : Clients
         The same clients in the same order.
     labels : sequence of K int arrays
-        Of the test points.
+        True labels of the test points.
     good : ndarray of int
         The clients that are not contaminated.
     known : mapping
-        What methods may be given, of all clients: see :func:`known_of`.
+        The values that methods can take, for all clients: see :func:`known_of`.
     """
     estimator = method.fit(train, known)
     predicted = estimator.predict(test)
@@ -316,7 +325,7 @@ def compare_with_alone(
 
 
 def _known_of_client(known: Mapping[str, Any], k: int) -> dict[str, Any]:
-    """Return what a client knows that has no others."""
+    """Return the known values for a federation of client k alone."""
     starts = known["starts"]
     if "means" in starts:
         own = {"means": starts["means"][k : k + 1]}

@@ -1,8 +1,8 @@
-"""Error against communication: what a method has reached after so many floats.
+"""Error against communication: a method's error after a given number of floats.
 
-A method that iterates is fitted again for each of some numbers of rounds, from the same start and
-with the same random numbers: a shorter fit is the beginning of a longer one. No method has to keep
-a history for it.
+An iterative method is fitted again for each of several numbers of rounds, from the same start and
+with the same random numbers. A shorter fit is therefore the beginning of a longer one, and methods
+need not keep a history.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ if TYPE_CHECKING:
 
 
 class Settings(federation.Settings):
-    """Those of `federation`; `max_rounds` and `tol` are left out of account."""
+    """The settings of `federation`. `max_rounds` and `tol` are not used."""
 
     stops: Annotated[list[Number], Field(min_length=2)]
-    """Rounds, ascending, after which a method that iterates is looked at; after 0 it is the start,
-    which a method is not asked for that has no fit of none."""
+    """Numbers of rounds, ascending, after which an iterative method is scored. 0 scores its start
+    and is skipped if the method cannot run 0 rounds."""
 
 
 METRICS = {
-    "means_error": "Mean over good clients of the largest error of a mean, by round as well.",
-    "floats": "Floats sent up and down by all clients; by round only.",
-    "floats_near_final": "Floats sent until the error is first within 5 % of its last value.",
-    "rounds_near_final": "Rounds until it is.",
+    "means_error": "Mean over good clients of the largest error of a mean, also by round.",
+    "floats": "Number of floats sent up and down by all clients, by round only.",
+    "floats_near_final": "Number of floats sent until the error is first within 5 % of its last "
+    "value.",
+    "rounds_near_final": "Number of rounds until the error is first within 5 % of its last value.",
 }
 
 _NEAR = 1.05
@@ -52,7 +53,7 @@ def run(
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method for each number of rounds; a one-shot method once."""
+    """Fit one method for each number of rounds, and a one-shot method once."""
     import numpy as np
 
     from fedmix.experiments.clustering import clients_in, known_of
@@ -71,14 +72,14 @@ def run(
         "floats_near_final": floats[near],
         "rounds_near_final": float(rounds[near]),
     }
-    # One value a round: the last one seen, the first where none was.
+    # One value per round: that of the last stop, or of the first stop before it.
     seen = np.searchsorted(rounds, np.arange(rounds[-1] + 1), side="right") - 1
     held = np.maximum(seen, 0)
     return Outcome.of(fitted[-1], metrics, {"means_error": errors[held], "floats": floats[held]})
 
 
 def _shorter(method: Method, stops: list[int]) -> list[Method]:
-    """Return a method that iterates once for each number of rounds that it takes."""
+    """Return one method for each valid number of rounds; a one-shot method only once."""
     from fedmix.methods.base import all_constraints
     from fedmix.methods.constraints import violation
 
@@ -95,7 +96,7 @@ def _shorter(method: Method, stops: list[int]) -> list[Method]:
 def _means_error(estimator: FederatedEstimator, truth: NDArray) -> float:
     """Return the mean over clients of the largest error of a mean, under the best matching.
 
-    A method whose clients share their centres is scored with these at every client.
+    If a method's clients share their centres, the centres are scored at every client.
     """
     import numpy as np
 

@@ -29,34 +29,36 @@ if TYPE_CHECKING:
 
 
 class Settings(DataSettings):
-    """Clients that hold some of the classes of a labelled data set."""
+    """Clients that each have some of the classes of a labelled data set."""
 
     partition: Literal["dealt", "dealt_in_order", "shared"]
-    """How rows reach clients: "dealt" splits at random, then deals either part from its front;
-    "dealt_in_order" deals all rows from the front, and the first of a client's rows of a class are
-    for training; "shared" splits at random and shares all rows at random."""
+    """How rows are assigned to clients. "dealt" splits the rows at random into training and test
+    rows and assigns the rows of each part in order. "dealt_in_order" assigns all rows in order, and
+    the first of a client's rows of each class are for training. "shared" splits and assigns all
+    rows at random."""
     n_clients: Count
-    """G."""
+    """Number of clients, G."""
     train_fraction: Share
-    """Share of the points that is for training; the others are for testing."""
+    """Share of the points for training. The others are for testing."""
     spared_classes: Number
-    """A client holds at most K less this many classes."""
+    """A client has at most K minus this number of classes."""
     clusters: Literal["own_estimate", "of_test_points"] = "own_estimate"
-    """Which clusters are counted of a method whose labels mean the same at every client: those that
-    it has found itself, or those that test points fall into."""
+    """Which clusters are counted if a method's labels mean the same at every client: those of the
+    method's own estimate, or those to which test points are assigned."""
     v: Positive | Candidates
     """Constant of the final radius, or candidates for 3-fold cross-validation on the silhouette."""
 
 
 METRICS = {
     **CLUSTERING_METRICS,
-    "final_radius_scale": "v that was given or chosen.",
-    "validation_undefined": "Silhouettes that the cross-validation of v could not compute.",
+    "final_radius_scale": "Given or chosen value of v.",
+    "validation_undefined": "Number of silhouettes that the cross-validation of v could not "
+    "compute.",
 }
 
 
 def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
-    """Share the data out by class, for training and testing."""
+    """Assign the data to clients by class, for training and testing."""
     import numpy as np
 
     from fedmix.clients import offsets_of
@@ -85,7 +87,7 @@ def _split_at_random(
     classes: list[IntArray],
     rng: np.random.Generator,
 ) -> list[list[IntArray]]:
-    """Split all rows at random, then give the clients theirs of both parts."""
+    """Split all rows at random, then assign the rows of each part to the clients."""
     import numpy as np
 
     from fedmix.partition.split import deal_out, share_out
@@ -109,7 +111,7 @@ def run(
     data: Dataset,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method on the training data and score it on the test data, by both metrics.
+    """Fit one method to the training data and score it on the test data, by all metrics.
 
     Every method draws its own k-means++ seeds.
     """
@@ -129,10 +131,10 @@ def score(
     labels: Sequence[IntArray],
     clusters: str = "own_estimate",
 ) -> dict[str, float]:
-    """Score a fitted method by one score of all points and by the mean over clients.
+    """Score a fitted method on all points together and by the mean over clients.
 
-    A method whose clients keep components of their own is asked for its own estimate of the number
-    of clusters. ``clusters`` says what counts elsewhere: see :class:`Settings`.
+    If a method's clients keep their own components, the number of clusters is the method's own
+    estimate. ``clusters`` defines it for other methods, see :class:`Settings`.
     """
     from fedmix.experiments.clustering import clustering_scores, labels_of, number_of_clusters
 

@@ -1,8 +1,8 @@
-"""When does federation pay? A method's error against that of its own fit without exchange.
+"""When does federation help? A method's error compared with that of its own fit without exchange.
 
-A client's fit without exchange is the method's fit to a federation that has no other client: the
-same model, the same start, the same steps. It is defined for every method, new ones included. What
-has to be tuned is chosen without labels, once, on all clients, for the fits together and alone.
+A client's fit without exchange is the method's fit to this client alone, with the same model, start
+and steps. It is defined for every method, including new ones. Parameters that need tuning are
+chosen once, without labels and on all clients, for both kinds of fit.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ if TYPE_CHECKING:
 
 
 class Settings(MixtureSettings, Stopping):
-    """Simulated Gaussian mixtures of clients that may or may not have something in common."""
+    """Simulated Gaussian mixtures of clients that are more or less similar."""
 
     n_test: Count
-    """Test points a client."""
+    """Number of test points per client."""
     initialization: GaussianStart
-    """Each client's own start, before labels are aligned."""
+    """Strategy for each client's own start, before labels are aligned."""
     final_radius_scale: Candidates
     """Candidates for the final radius of methods that merge clusters, chosen without labels."""
 
 
 METRICS = {
     "misclustering": "Mean over good clients of the share of their test points in a wrong cluster.",
-    "misclustering_alone": "The same of each client's own fit: same method and start, no exchange.",
-    "gain": "The latter less the former.",
-    "harmed": "Share of good clients whose error is larger than alone by more than a point.",
-    "worst_decile": "The gain that nine good clients of ten reach.",
+    "misclustering_alone": "The same for each client's own fit: same method and start, no "
+    "exchange.",
+    "gain": "Error without exchange minus error with federation, mean over good clients.",
+    "harmed": "Share of good clients whose error with federation is larger than alone by more "
+    "than one percentage point.",
+    "worst_decile": "Gain that nine of ten good clients reach.",
 }
 
 
@@ -74,7 +76,7 @@ def run(
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method, to all clients and to each one; scores are those of good clients."""
+    """Fit one method to all clients and to each client alone, and score the good clients."""
     import numpy as np
 
     from fedmix.experiments.clustering import clients_in, compare_with_alone, known_of

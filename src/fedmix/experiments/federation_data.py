@@ -1,6 +1,6 @@
-"""When does federation pay on real data? As :mod:`fedmix.experiments.federation`.
+"""When does federation help on real data? See :mod:`fedmix.experiments.federation`.
 
-Data, clients, contamination and the shared initial values are those of
+The data, clients, contamination and shared initial values are those of
 :mod:`fedmix.experiments.matrix`.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Settings(matrix.Settings):
-    """Those of `matrix`."""
+    """The settings of `matrix`."""
 
 
 METRICS = federation.METRICS
@@ -35,7 +35,7 @@ def run(
     data: Dataset,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method, to all clients and to each one; scores are those of good clients."""
+    """Fit one method to all clients and to each client alone, and score the good clients."""
     from fedmix.experiments.clustering import (
         classes_of_clients,
         compare_with_alone,

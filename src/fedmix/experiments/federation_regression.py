@@ -1,11 +1,12 @@
-"""When does federation pay? Clients that each follow one of k regressions.
+"""When does federation help? Clients that each follow one of k regressions.
 
-A client's fit without exchange is its own least squares, the model that all the methods fit. Where
-it has fewer points than features, that is the solution of smallest norm, where gradient descent
-from zero ends, too: the data say nothing of the other directions, and zero is the least risk.
+A client's fit without exchange is its own least squares fit, the model that all the methods fit. If
+it has fewer points than features, the fit is the solution of smallest norm, at which gradient
+descent from zero also ends. The data contain no information on the other directions, and zero has
+the smallest risk there.
 
-The error is that of the coefficients that a client ends up using. As features are N(0, I), its
-square is the excess error of predictions on fresh points.
+The error is that of the coefficients that a client uses in the end. Its square is the excess error
+of predictions on new points, because the features are N(0, I).
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
 
 
 class Settings(mixed_regression.Settings):
-    """Those of `mixed_regression`."""
+    """The settings of `mixed_regression`."""
 
 
 METRICS = {
-    "coefficient_error": "Mean over good clients of the distance of the coefficients that they use "
-    "from their true ones, in units of the true ones' norm.",
-    "coefficient_error_alone": "The same of each client's own least squares.",
+    "coefficient_error": "Mean over good clients of the distance between the coefficients that "
+    "they use and the true ones, relative to the norm of the true ones.",
+    "coefficient_error_alone": "The same for each client's own least squares fit.",
     **{name: federation.METRICS[name] for name in ("gain", "worst_decile")},
-    "harmed": "Share of good clients whose error is larger than alone.",
+    "harmed": "Share of good clients whose error with federation is larger than alone.",
 }
 
 make_problem = mixed_regression.make_problem
@@ -44,7 +45,7 @@ def run(
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method to all clients, and least squares to each one; scores are of good clients."""
+    """Fit one method to all clients and least squares to each client; score the good clients."""
     from threadpoolctl import threadpool_limits
 
     from fedmix.kernels.regression_maps import rotate

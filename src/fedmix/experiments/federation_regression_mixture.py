@@ -1,7 +1,7 @@
-"""When does federation pay? Clients that each hold a mixture of regressions.
+"""When does federation help? Clients that each have a mixture of regressions.
 
-As :mod:`fedmix.experiments.federation`, by the methods whose family may be regressions; the
-components of fresh points are told from their responses as well.
+See :mod:`fedmix.experiments.federation`. The methods are those that can fit regressions. The
+components of new points are predicted from their features and responses.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Settings(federation.Settings):
-    """Those of `federation`, of regressions."""
+    """The settings of `federation`, for regressions."""
 
     initialization: RegressionStart  # type: ignore[assignment]
-    """Each client's own start, before labels are aligned."""
+    """Strategy for each client's own start, before labels are aligned."""
 
 
 METRICS = federation.METRICS
@@ -45,6 +45,6 @@ def run(
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method, to all clients and to each one; scores are those of good clients."""
+    """Fit one method to all clients and to each client alone, and score the good clients."""
     method = replace(method, parameters={"family": "regression", **method.parameters})
     return federation.run(method, setting, problem, initial, data, streams)

@@ -1,10 +1,10 @@
 """Every method that can run, on every data set, under one protocol.
 
-Data, clients, contamination and shared initial values are those of
-:mod:`fedmix.experiments.real_clustering`; methods that take ``max_rounds`` or ``tol`` are given it.
-What a method must have tuned is chosen without labels: FedGrEM's penalty by held-out likelihood;
-the final radius of a method that merges by cross-validation on the silhouette. Both are medians
-over clients, which contaminated ones cannot carry away.
+The data, clients, contamination and shared initial values are those of
+:mod:`fedmix.experiments.real_clustering`. Methods that take ``max_rounds`` or ``tol`` get the
+setting's values. Parameters that need tuning are chosen without labels: FedGrEM's penalty by
+held-out likelihood, and the final radius of methods that merge clusters by cross-validation on the
+silhouette. Both criteria are medians over clients, which are robust against contaminated clients.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 
 class Settings(real_clustering.Settings, Stopping):
-    """Those of `real_clustering`, and the protocol that all methods run under."""
+    """The settings of `real_clustering`, and the protocol of all methods."""
 
     step_size: Positive = 1.0
-    """Of gradient EM: a round goes this, times a component's weight, of the way to the M-step."""
+    """Step of gradient EM. A round moves a mean by this share, times the component's weight, of the
+    way to the M-step."""
     final_radius_scale: Candidates
     """Candidates for the final radius of methods that merge clusters, chosen without labels."""
 
@@ -32,7 +33,7 @@ class Settings(real_clustering.Settings, Stopping):
 METRICS = {
     **CLUSTERING_METRICS,
     **real_clustering.METRICS,
-    "misclustering_pooled": "Share of all good clients' test points in a wrong cluster.",
+    "misclustering_pooled": "Share of the pooled test points of good clients in a wrong cluster.",
 }
 
 make_problem = real_clustering.make_problem
@@ -47,9 +48,9 @@ def run(
     data: Dataset,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method on the training data; the scores are those of good clients' test points.
+    """Fit one method to the training data and score it on the good clients' test points.
 
-    They are of all good clients' points together, and of each client's with the mean over clients.
+    The scores are those of all these points together, and means over the good clients.
     """
     import numpy as np
 

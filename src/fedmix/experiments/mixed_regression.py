@@ -1,4 +1,4 @@
-"""Clients that each follow one of k regressions (Su, Xu and Yang 2022, Figures 1-3), and beyond."""
+"""Clients that each follow one of k regressions: Su, Xu and Yang (2022), Figures 1 to 3."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ class Settings(ExperimentSettings):
     """Clients that each follow one of k regressions."""
 
     case: str | None = None
-    """The paper's name of a setting; for figures and claims alone."""
+    """The paper's name of the setting, used only in figures and claims."""
     n_clients: Number
-    """Clients with `points` points each."""
+    """Number of clients with `points` points each."""
     points: Count
-    """Points of such a client."""
+    """Number of points of each of these clients."""
     n_large_clients: Number
-    """Clients beside them, with `large_points` points each."""
+    """Number of additional clients with `large_points` points each."""
     large_points: Count
-    """Points of such a client."""
+    """Number of points of each of these clients."""
     n_clusters: Count
-    """k."""
+    """Number of clusters, k."""
     n_features: Count
-    """d."""
+    """Number of features, d."""
     weights: Annotated[list[Positive], Field(min_length=1)] | None
-    """Probabilities of the k clusters; null: equal."""
+    """Probabilities of the k clusters; equal if null."""
     model_norm: Positive
     """Typical norm of a model."""
     noise: NotNegative
-    """Standard deviation of the responses about their model."""
+    """Standard deviation of the responses around their model."""
     contamination: Literal["outlier", "gaussian", "shuffled", "shift", "sign_flip"]
-    """What happens to contaminated clients' responses."""
+    """How the responses of contaminated clients are changed."""
     contaminated_share: Annotated[float, Field(ge=0, le=0.5)]
-    """Share of clients that are contaminated, drawn at random and rounded down."""
+    """Share of contaminated clients. They are drawn at random, and their number is rounded down."""
     rounds: Count
-    """Rounds that all methods run; of the two-phase method those of Phase 2."""
+    """Number of rounds of all methods; for the two-phase method, the rounds of Phase 2."""
     n_anchors: Count | None
-    """Clients of Phase 1; null: the method's own rule, ceil(3 k log k)."""
+    """Number of clients of Phase 1; the method's own rule, ceil(3 k log k), if null."""
     learning_rate: Positive | None
-    """Step of local training; null: the method's own rule, gamma = 1/2."""
+    """Step of local training; the method's own rule, gamma = 1/2, if null."""
 
     @model_validator(mode="after")
     def _weights_are_probabilities(self) -> Self:
@@ -60,24 +60,24 @@ class Settings(ExperimentSettings):
 
 
 METRICS = {
-    "model_error": "Distance of the worst model from its true one, by round as well.",
-    "start_error": "The same where Phase 2, or a method without phases, starts.",
-    "clustering_accuracy": "Share of good clients in their own cluster.",
-    "clusters_with_anchor": "Clusters that some anchor client of Phase 1 follows.",
-    "theory_gamma": "Theorem 2: the step times the clients' largest curvature, to be below 1.",
+    "model_error": "Distance of the worst model from its true one, also by round.",
+    "start_error": "The same at the start of Phase 2, or of a method without phases.",
+    "clustering_accuracy": "Share of good clients in their true cluster.",
+    "clusters_with_anchor": "Number of clusters with at least one anchor client of Phase 1.",
+    "theory_gamma": "Theorem 2: the step times the clients' largest curvature; should be below 1.",
     "theory_kappa": "Theorem 2: stability of local training.",
     "theory_rho": "Theorem 2: share of the points in the smallest cluster.",
     "theory_chi2": "Theorem 2: imbalance of the clients' sizes.",
     "theory_clustering_error": "Theorem 2: expected share of points with a wrong label.",
-    "theory_deviation": "Theorem 2: how far that share may stray.",
-    "theory_nu": "Theorem 2: the sum of these two.",
-    "theory_rate": "Theorem 2: contraction of the error in a round.",
-    "theory_holds": "1 where Theorem 2's condition holds, with constants 1.",
+    "theory_deviation": "Theorem 2: bound on the deviation from that share.",
+    "theory_nu": "Theorem 2: the sum of `theory_clustering_error` and `theory_deviation`.",
+    "theory_rate": "Theorem 2: contraction of the error per round.",
+    "theory_holds": "1 if Theorem 2's condition holds with all constants 1, otherwise 0.",
 }
 
 
 def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
-    """Draw the truth. The points, which are large, are drawn again by every method: see clients."""
+    """Draw the true models. :func:`clients` draws the points again for each method."""
     from fedmix.simulate.mixed_regression import draw_truth
 
     sizes = [setting.points] * setting.n_clients
@@ -95,14 +95,14 @@ def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
 
 
 def starting_models(setting: Settings, problem: Arrays, streams: Streams) -> np.ndarray:
-    """Draw k random models (k, d) as the paper does, the same ones for every method."""
+    """Draw k random models (k, d) as in the paper, the same for every method."""
     k, d = problem["models"].shape
     scale = setting.model_norm / sqrt(d)
     return scale * streams.generator("start").standard_normal((k, d))
 
 
 def clients(setting: Settings, problem: Arrays, streams: Streams) -> Clients:
-    """Draw the clients' points, the same ones whenever they are asked for."""
+    """Draw the clients' points. They are the same at every call and too large to store."""
     from fedmix.simulate.mixed_regression import MixedRegression, draw_clients
 
     return draw_clients(
@@ -114,7 +114,7 @@ def clients(setting: Settings, problem: Arrays, streams: Streams) -> Clients:
 
 
 def known_of(setting: Settings, problem: Arrays, streams: Streams) -> dict[str, Any]:
-    """Return what a method may be given."""
+    """Return the values that methods can take."""
     start = starting_models(setting, problem, streams)
     return {
         "n_clusters": len(problem["models"]),
@@ -135,7 +135,7 @@ def run(
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method; the error of every round is kept."""
+    """Fit one method and record its error in every round."""
     from fedmix.metrics.matching import clustering_accuracy, model_errors
 
     known = known_of(setting, problem, streams)
@@ -144,7 +144,7 @@ def run(
     good = ~problem["contaminated"]
     metrics = {
         "model_error": errors[-1],
-        # What Phase 2 starts from; the other methods' rounds are all of that kind.
+        # The start of Phase 2; all rounds of the other methods are such rounds.
         "start_error": errors[getattr(estimator, "phase1_rounds", 0)],
         "clustering_accuracy": clustering_accuracy(
             problem["labels"][good], estimator.labels_[good]
@@ -158,7 +158,7 @@ def run(
 
 
 def _theory(estimator: Any, setting: Settings, problem: Arrays) -> dict[str, float]:
-    """Return the quantities of Theorem 2, for the methods that it speaks of."""
+    """Return the quantities of Theorem 2, for the methods to which it applies."""
     from fedmix.theory import theorem2
 
     if not hasattr(estimator, "gamma_"):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ByModel(Declared):
-    """A value for either model."""
+    """One value for each model."""
 
     def of(self, model: Model) -> Any:
         """Return the value for a model."""
@@ -36,7 +36,7 @@ class ByModel(Declared):
 
 
 class Sizes(ByModel):
-    """Points by model."""
+    """Numbers of points by model."""
 
     gaussian: Count
     regression: Count
@@ -70,7 +70,7 @@ class Initializations(ByModel):
 
 
 class DensityFloors(ByModel):
-    """The published program's floor under densities, by model; none by default."""
+    """The published program's lower bound on densities, by model; none by default."""
 
     gaussian: Literal["zeros", "below"] | None = None
     regression: Literal["zeros", "below"] | None = None
@@ -84,31 +84,31 @@ class Settings(ExperimentSettings, Stopping):
     h: NotNegative
     """Heterogeneity of the clients."""
     n_clients: Annotated[int, Field(ge=2)]
-    """K; the last client is the outlier."""
+    """Number of clients, K. The last client is the outlier."""
     n_points: Sizes
-    """Points a client."""
+    """Number of points per client."""
     outlier: Outliers
-    """What the outlier client's points follow."""
+    """Distribution of the outlier client's points."""
     initialization: Initializations
-    """Each client's own start, before labels are aligned."""
+    """Strategy for each client's own start, before labels are aligned."""
     alignment: Alignment | Literal["truth", "none"] = "best_of_50_orders"
     """How the labels of the clients' starts are aligned: by a search over orders of the clients, to
     the first client, to the true parameters, or not at all."""
     log_errors: bool = False
-    """Whether errors are natural logarithms, as the captions of the paper's tables say."""
+    """Whether errors are natural logarithms, as in the captions of the paper's tables."""
     density_floor: DensityFloors
-    """Under weight times density, in the published program."""
+    """Lower bound on weight times density, as in the published program."""
 
 
 METRICS = {
     "weights_error": "Largest error of a good client's mixing weights.",
     "means_error": "Largest error of a good client's means, or coefficients.",
-    "snr": "Signal-to-noise ratio of the drawn truth.",
+    "snr": "Signal-to-noise ratio of the true parameters.",
 }
 
 
 def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
-    """Draw the clients; the last one is the outlier."""
+    """Draw the clients. The last one is the outlier."""
     from fedmix.simulate.fedgrem import simulate_mixture
 
     model = setting.model
@@ -160,9 +160,9 @@ def run(
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method; errors are the largest over the good clients.
+    """Fit one method. Its errors are the largest over the good clients.
 
-    A method whose ``init`` is configured as None runs the setting's strategy itself.
+    A method with ``init: null`` in its configuration runs the setting's strategy itself.
     """
     import numpy as np
 

@@ -1,7 +1,7 @@
-"""Estimation error where theory predicts its rate: FedGrEM's corollaries, and what FedGEM shares.
+"""Estimation errors whose rates are predicted by theory, for FedGrEM's corollaries and FedGEM.
 
-The start is as the theory wants it: at a given distance from the truth, labels shuffled and then
-aligned as FedGrEM does.
+The start is as the theory requires: at a given distance from the truth, with labels that are
+shuffled and then aligned as in FedGrEM.
 """
 
 from __future__ import annotations
@@ -32,25 +32,26 @@ if TYPE_CHECKING:
 
 
 class Settings(MixtureSettings, Stopping):
-    """Simulated mixtures, by the symbols of FedGrEM's theory."""
+    """Simulated mixtures, with the symbols of FedGrEM's theory."""
 
     model: Model
     """Gaussian mixture, or mixture of regressions."""
     start_error: NotNegative
-    """How far the starting means lie from the true ones, in units of the separation."""
+    """Distance between the initial and the true means, in units of the separation."""
     traced_rounds: Number = 0
-    """Rounds of which the error is kept."""
+    """Number of rounds whose error is recorded."""
     rho: Positive | None = None
-    """Privacy a round of methods that can be private (Theorem 9 of the FedGEM paper)."""
+    """Privacy parameter per round, for private methods (Theorem 9 of the FedGEM paper)."""
 
 
 METRICS = {
-    "means_error": "Largest error of a good client's means, or coefficients; by round as well.",
+    "means_error": "Largest error of a good client's means, or coefficients, also by round.",
     "weights_error": "Largest error of a good client's mixing weights.",
-    "aligned": "1 where the good clients' labels came out the same.",
-    "theorem_c2": "1 where the condition of FedGrEM's Theorem C.2 holds.",
-    "theorem_c4": "1 where the condition of FedGrEM's Theorem C.4 holds.",
-    "theory_holds": "1 where Assumption 3.7 of FedGrEM (regressions: 3.10) holds, constants 1.",
+    "aligned": "1 if the good clients' labels are aligned, otherwise 0.",
+    "theorem_c2": "1 if the condition of FedGrEM's Theorem C.2 holds, otherwise 0.",
+    "theorem_c4": "1 if the condition of FedGrEM's Theorem C.4 holds, otherwise 0.",
+    "theory_holds": "1 if Assumption 3.7 of FedGrEM (3.10 for regressions) holds with all "
+    "constants 1, otherwise 0.",
 }
 
 
@@ -69,7 +70,7 @@ def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
 
 
 def _start(setting: Settings, means: NDArray, rng: np.random.Generator) -> Arrays:
-    """Put the start at its distance from the truth, labels shuffled and aligned again."""
+    """Draw the start at its distance from the truth, and shuffle and align its labels."""
     import numpy as np
 
     from fedmix.alignment import align
@@ -82,7 +83,7 @@ def _start(setting: Settings, means: NDArray, rng: np.random.Generator) -> Array
     found = align(start)
     return {
         "start": np.take_along_axis(start, found[..., None], axis=1),
-        # Which true component each label stands for.
+        # The true component of each label.
         "start_labels": np.take_along_axis(order, found, axis=1),
     }
 
@@ -95,7 +96,7 @@ def run(
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method; errors are the largest over the good clients."""
+    """Fit one method. Its errors are the largest over the good clients."""
     from fedmix.clients import Clients
     from fedmix.simulate.mixtures import Truth
 
@@ -115,9 +116,9 @@ def run(
 
 
 def _theory_holds(setting: Settings) -> bool:
-    """Return whether Assumption 3.7 of FedGrEM holds, for regressions 3.10, with constants 1.
+    """Return whether FedGrEM's Assumption 3.7 (3.10 for regressions) holds with constants 1.
 
-    Regressions need a stronger signal: Delta of R^3 + R^2 (log Delta)^(3/2).
+    Regressions need a stronger signal: Delta >= R^3 + R^2 (log Delta)^(3/2).
     """
     import numpy as np
 
@@ -131,7 +132,7 @@ def _theory_holds(setting: Settings) -> bool:
 
 
 def _known(method: Method, setting: Settings, problem: Arrays, streams: Streams) -> dict[str, Any]:
-    """Return what methods may be given."""
+    """Return the values that methods can take."""
     import numpy as np
 
     start = problem["start"]
@@ -149,7 +150,7 @@ def _known(method: Method, setting: Settings, problem: Arrays, streams: Streams)
         },
     }
     if setting.rho is not None:
-        # All points lie within B_x but for a few; a component has half its share of them at least.
+        # Almost all points lie within B_x. A component has at least half its share of the points.
         length = setting.separation + 2 * sqrt(setting.n_features)
         mass = setting.n_points / setting.n_components / 2
         known["privacy"] = {"rho": setting.rho, "mu": 0.01, "B_x": length, "B_gamma": mass}
@@ -172,7 +173,7 @@ def _errors(estimator: FederatedEstimator, truth: Truth) -> tuple[float, float]:
 def _trace(
     method: Method, setting: Settings, clients: Clients, known: Mapping[str, Any], truth: Truth
 ) -> dict[str, NDArray]:
-    """Return the error after each of the first rounds: fits that stop early, for all methods."""
+    """Return the error after each of the first rounds, by fits that stop early."""
     import numpy as np
 
     if not setting.traced_rounds:

@@ -1,4 +1,4 @@
-"""Mis-clustering on real data in federated clients: Tables 1-3 and 6-8 of the FedGrEM paper."""
+"""Mis-clustering of federated real data: Tables 1 to 3 and 6 to 8 of the FedGrEM paper."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ class Settings(DataSettings):
     """Clients of a data set, some contaminated, with initial values that all methods share."""
 
     partition: Literal["group", "uniform"]
-    """Who holds which points: the data set's own groups, or clients at random."""
+    """How points are assigned to clients: by the data set's own groups, or at random."""
     assignment: Number | None = None
-    """Which draw of clients it is with `uniform`, the same in every replication and setting of a
-    data set; by default each replication draws its own."""
+    """Number of the random assignment with `uniform`, which is the same in every replication and
+    setting of a data set. By default each replication draws its own."""
     n_clients: Count
-    """K. With `group` the number of groups."""
+    """Number of clients, K. With `group` it is the number of groups."""
     n_contaminated: Number
-    """Clients whose training data are contaminated; at most one half of them."""
+    """Number of clients with contaminated training data, at most half of all clients."""
     contaminated: Literal["last", "random"] = "last"
-    """Which they are; with `last` the first, where pooled gradient EM starts, is a good one."""
+    """Which clients are contaminated. With `last` the first client, from which pooled gradient EM
+    starts, is a good one."""
     contamination: Literal[
         "gaussian",
         "simulation",
@@ -48,40 +49,40 @@ class Settings(DataSettings):
         "single_class",
         "sign_flip",
     ]
-    """What happens to their training data (`fedmix.partition.contamination`)."""
+    """How their training data are changed (`fedmix.partition.contamination`)."""
     train_fraction: Share
-    """Share of every client's points that is for training; the others are for testing."""
+    """Share of every client's points for training. The others are for testing."""
     scaling: Literal["none", "tenth", "per_client", "global", "min_max"]
-    """How the features are scaled, by the training data's numbers (`fedmix.partition.scaling`)."""
+    """How the features are scaled, based on the training data (`fedmix.partition.scaling`)."""
     initialization: GaussianStart
-    """Each client's own start, before labels are aligned (`fedmix.initialization`)."""
+    """Strategy for each client's own start, before labels are aligned (`fedmix.initialization`)."""
     alignment: Alignment = "best_of_50_orders"
-    """How they are aligned: by a search over orders of the clients, or to the first client."""
+    """How labels are aligned: by a search over orders of the clients, or to the first client."""
     n_components: Count
-    """R, which all methods are given."""
+    """Number of components, R, which is given to all methods."""
 
     @model_validator(mode="after")
     def _at_most_half_contaminated(self) -> Self:
         if 2 * self.n_contaminated > self.n_clients:
             raise ValueError(
                 f"{self.n_contaminated} of {self.n_clients} clients contaminated: at most one half "
-                "can be, for nobody can tell which side is right where they are the majority"
+                "can be, because no method can identify the good clients if they are a minority"
             )
         return self
 
 
 UNITS = {
-    "spread": "Root mean square of the features' standard deviations, of clean training data.",
-    "root_n": "Root of the mean client size, the theory's rate of lambda[0].",
+    "spread": "Root mean square of the features' standard deviations in the clean training data.",
+    "root_n": "Square root of the mean client size, the theory's rate of lambda[0].",
 }
 
 METRICS = {
-    "misclustering": "Share of test points in a wrong cluster, mean over good clients.",
+    "misclustering": "Mean over good clients of the share of their test points in a wrong cluster.",
 }
 
 
 def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
-    """Choose every client's rows for training and testing, and the contaminated clients."""
+    """Draw every client's rows for training and testing, and the contaminated clients."""
     import numpy as np
 
     from fedmix.clients import offsets_of
@@ -123,7 +124,7 @@ def run(
     data: Dataset,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method on the training data; the score is a mean over good clients' test data."""
+    """Fit one method to the training data. The score is the mean over good clients' test data."""
     from fedmix.experiments.clustering import error_of, in_numbers
     from fedmix.selection import choose_penalty
 
@@ -136,7 +137,7 @@ def run(
         "starts": {"mixtures": (initial["weights"], initial["means"])},
     }
     if method.parameters.get("penalty_scale") == "held-out":
-        # The shared initial values have seen all points, those that would be held out included.
+        # The shared initial values used all points, including those that will be held out.
         own_start = method.build(known).set_params(init=setting.initialization)
         chosen = choose_penalty(own_start, train)
         method = replace(method, parameters={**method.parameters, "penalty_scale": chosen})
@@ -149,8 +150,8 @@ def clients_of(
 ) -> tuple[Clients, Clients]:
     """Return the clients' training data, some contaminated, and their clean test data.
 
-    Clients are scaled first: a contaminated client would otherwise undo its contamination by
-    standardising itself.
+    Scaling comes before contamination. Otherwise a contaminated client could undo its contamination
+    by standardising its own data.
     """
     clean, test = _scaled(setting, problem, data, streams)
     return _contaminated(clean, setting, problem, data, streams), test
@@ -159,7 +160,7 @@ def clients_of(
 def _scaled(
     setting: Settings, problem: Arrays, data: Dataset, streams: Streams
 ) -> tuple[Clients, Clients]:
-    """Return the clients' training and test data, all of them clean."""
+    """Return the clients' training and test data before contamination."""
     from fedmix.experiments.clustering import clients_in
     from fedmix.partition import scale
 
@@ -191,5 +192,5 @@ def _rows_of_clients(
         if setting.assignment is not None:
             rng = Streams("assignment", setting.dataset, setting.assignment).generator("partition")
         return uniform(len(data.features), setting.n_clients, rng)
-    assert data.groups is not None  # planning has checked it against the registry
+    assert data.groups is not None  # checked against the registry when the run is planned
     return by_group(data.groups)

@@ -1,4 +1,4 @@
-"""Make, start and run the replications of a block."""
+"""Running the replications of a block."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Scenario:
-    """One setting of one study, with what its replications need.
+    """One setting of one study, with everything that its replications need.
 
     Parameters
     ----------
     study, variant, setting : str
-        Names; streams are keyed without the variant, so that variants share their data.
+        Names. The keys of random streams do not include the variant, so that variants share their
+        data.
     experiment : str
-        Module of ``fedmix.experiments``.
+        Name of a module of ``fedmix.experiments``.
     values : mapping
         The setting's values.
     data : Dataset, optional
@@ -58,7 +59,7 @@ class Scenario:
 
     @property
     def settings(self) -> ExperimentSettings:
-        """What an experiment sees of the values."""
+        """The values as the experiment's ``Settings``."""
         return self.module.Settings(**self.values)
 
     def streams(self, replication: int) -> Streams:
@@ -71,16 +72,16 @@ class ReplicationTimeout(Exception):
 
 
 def read_scenario(description: Mapping[str, Any], data: str | None = None) -> Scenario:
-    """Return the scenario that a job's parameters describe, its data set read from ``data``."""
+    """Return the scenario that a job's parameters describe; its data set is read from ``data``."""
     from fedmix.data import load_dataset
 
     return Scenario(**description, data=load_dataset(data) if data else None)
 
 
 def start_of(scenario: Scenario, replication: int) -> tuple[Arrays, Arrays]:
-    """Return what the methods of a replication share: its problem and its initial values.
+    """Return the problem and the initial values that all methods of a replication share.
 
-    There are no initial values where the experiment has none.
+    The initial values are empty if the experiment has none.
     """
     module, settings, data = scenario.module, scenario.settings, scenario.data
     problem = module.make_problem(settings, data, scenario.streams(replication))
@@ -96,9 +97,9 @@ class Fit:
     Parameters
     ----------
     rows : list of dict
-        Rows of results without the columns that say what was run.
+        Rows of results, without the columns that identify the run.
     timing : dict
-        Its row of timings, likewise.
+        The row of timings, without these columns.
     """
 
     rows: list[dict[str, Any]]
@@ -118,8 +119,8 @@ def run_block(
 ) -> Fits:
     """Run methods on a block of replications, each on the same data and from the same start.
 
-    A replication that fails becomes a row with its status and message; the others go on. Running
-    out of memory is not a result: it ends the job, so that it can be tried again with more.
+    A failed replication becomes a row with its status and message, and the others continue. Running
+    out of memory ends the job instead, so that the job can be run again with more memory.
 
     Parameters
     ----------
@@ -130,14 +131,14 @@ def run_block(
     replications : iterable of int
         The block's replications.
     timeout : float, optional
-        Seconds that one replication may take.
+        Time limit of one replication in seconds; none by default.
     fits : mapping, optional
-        What is finished already, by method and replication. It gets each fit as it is done.
+        Finished replications, by method name and replication. Each new fit is added to it.
 
     Returns
     -------
     mapping of tuple to Fit
-        ``fits``, complete; :func:`tables_of` makes tables of it.
+        The complete ``fits``; :func:`tables_of` turns it into tables.
     """
     fits = {} if fits is None else fits
     warm: set[str] = set()
@@ -164,14 +165,14 @@ def tables_of(
     Returns
     -------
     results : DataFrame
-        Tidy rows that any repetition reproduces bit for bit: the columns of :func:`identity_of`,
-        then ``replication, round, metric, value, status, message, rounds, converged, floats_up,
-        floats_down``; ``round`` is missing for final scores.
+        Tidy rows, which are bit-identical in every run: the columns of :func:`identity_of`, then
+        ``replication, round, metric, value, status, message, rounds, converged, floats_up,
+        floats_down``. ``round`` is missing for final scores.
     timings : DataFrame
-        One row a replication with the same identity, which no repetition reproduces: ``seconds``
-        of the fit alone, ``cpu_seconds`` with scoring, ``shared_seconds`` of what the methods
-        share, ``memory``, the process's peak so far in MB, and ``warm``, false for the process's
-        first replication, which also loads compiled code.
+        One row per replication with the same identifying columns. These values differ between
+        runs: ``seconds`` of the fit alone, ``cpu_seconds`` including scoring, ``shared_seconds`` of
+        the work that the methods share, ``memory`` (the process's peak so far in MB), and ``warm``,
+        false for the method's first replication in the process, which also loads compiled code.
     """
     import pandas as pd
 
@@ -185,7 +186,7 @@ def tables_of(
 
 
 def _copied(arrays: Arrays) -> Arrays:
-    """Return arrays of a method's own: what it writes into them is seen by no other."""
+    """Return copies for one method, so that no other method sees its changes."""
     return {name: values.copy(order="K") for name, values in arrays.items()}
 
 
@@ -214,7 +215,7 @@ def _run_fit(
 def run_replication(
     scenario: Scenario, method: Method, replication: int, problem: Arrays, initial: Arrays
 ) -> Outcome:
-    """Run one method on one replication in the foreground, errors and all."""
+    """Run one method on one replication, without catching errors."""
     return scenario.module.run(
         method, scenario.settings, problem, initial, scenario.data, scenario.streams(replication)
     )
@@ -228,7 +229,7 @@ def _attempt(
     replication: int,
     timeout: float | None,
 ) -> tuple[list[dict[str, Any]], float | None]:
-    """Return the result rows, and the seconds of the fit if the experiment gives them."""
+    """Return the result rows, and the seconds of the fit if the experiment reports them."""
     try:
         with _deadline(timeout):
             outcome = run_replication(scenario, method, replication, problem, initial)
@@ -238,8 +239,8 @@ def _attempt(
     except ReplicationTimeout as error:
         return [_failure("timeout", error)], None
     except (ConfigurationError, MemoryError, ImportError, OSError):
-        # Not a result: the request itself is wrong, or the job needs more memory. Where a scheduler
-        # limits the address space, a library that no longer fits ends its import with an OSError.
+        # Not a result: the request itself is wrong, or the job needs more memory. If a scheduler
+        # limits the address space, the import of a library that does not fit raises an OSError.
         raise
     except Exception as error:
         logger.exception("replication %d of %s failed", replication, method.name)
@@ -249,7 +250,7 @@ def _attempt(
 def _success(outcome: Outcome) -> list[dict[str, Any]]:
     for metric, value in outcome.metrics.items():
         if not np.isfinite(value):
-            raise DataError(f"metric {metric!r} is {value}: undefined scores must be left out")
+            raise DataError(f"metric {metric!r} is {value}: leave undefined scores out")
     shared = {
         "status": "ok",
         "message": "",
@@ -286,9 +287,10 @@ def _failure(status: str, error: Exception) -> dict[str, Any]:
 
 
 def identity_of(scenario: Scenario, method: Method) -> dict[str, Any]:
-    """Return the columns that say what was run: a value of the setting is ``setting_<name>``.
+    """Return the columns that identify a run.
 
-    Parameters are ``method_<name>``; of both, those that are one plain value.
+    A value of the setting is ``setting_<name>``, a parameter of the method ``method_<name>``. Lists
+    and mappings are left out.
     """
     return {
         "study": scenario.study,
@@ -312,15 +314,15 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
 
 @contextmanager
 def _deadline(seconds: float | None) -> Iterator[None]:
-    """Raise ReplicationTimeout in the main thread after ``seconds`` (None: never)."""
+    """Raise ReplicationTimeout in the main thread after ``seconds``, or never if None."""
     if not seconds:
         yield
         return
 
     def expire(*_: Any) -> None:
         raise ReplicationTimeout(
-            f"took longer than the {seconds:g} s of replication_timeout (config/config.yaml; null "
-            "sets no limit)"
+            f"took longer than replication_timeout = {seconds:g} s (config/config.yaml; null sets "
+            "no limit)"
         )
 
     previous: Callable | int | None = signal.signal(signal.SIGALRM, expire)

@@ -1,10 +1,10 @@
-"""What experiments declare: their settings and metrics, without numerical imports.
+"""The declarations of experiments: their settings and metrics, without numerical imports.
 
 The module of an experiment declares ``Settings``, a subclass of :class:`ExperimentSettings`, and
-``METRICS``, its scores by name; one whose methods may have parameters in units of the data declares
-``UNITS`` as well. Planning checks the configuration against these declarations, and the
-configuration reference is made from them. Planning should not wait for numerical libraries, so an
-experiment imports these within its functions.
+``METRICS``, a description of each score by name. If its methods can have parameters in units of the
+data, it also declares ``UNITS``. Planning checks the configuration against these declarations, and
+the configuration reference is generated from them. An experiment imports numerical libraries within
+its functions, so that planning does not wait for them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pydantic import ConfigDict, Field
 from fedmix import declarations
 from fedmix.errors import ConfigurationError, nearest_names
 
-#: Modules of this folder that are no experiments.
+#: Modules of this folder that are not experiments.
 NO_EXPERIMENTS = frozenset({"base", "clustering", "runner", "settings"})
 
 Count = Annotated[int, Field(ge=1)]
@@ -63,27 +63,29 @@ Alignment = Literal["best_of_50_orders", "one_order", "first_client"]
 CLUSTERING_METRICS = {
     "ari_pooled": "Adjusted Rand index of all clients' test points together.",
     "ari_per_client": "Mean of the clients' adjusted Rand indices.",
-    "ari_per_client_weighted": "The same, weighted by the clients' test points.",
-    "silhouette_pooled": "Silhouette of all clients' test points; left out where undefined.",
-    "silhouette_pooled_undefined": "1 where it is undefined.",
+    "ari_per_client_weighted": "The same, weighted by the clients' numbers of test points.",
+    "silhouette_pooled": "Silhouette of all clients' test points together; missing if undefined.",
+    "silhouette_pooled_undefined": "1 if `silhouette_pooled` is undefined, otherwise 0.",
     "silhouette_per_client": "Mean of the clients' silhouettes that are defined.",
-    "silhouette_per_client_weighted": "The same, weighted by the clients' test points.",
-    "silhouette_per_client_undefined": "Clients whose silhouette is undefined.",
-    "n_clusters": "Clusters, as the method estimates them or as its labels have them.",
+    "silhouette_per_client_weighted": "The same, weighted by the clients' numbers of test points.",
+    "silhouette_per_client_undefined": "Number of clients whose silhouette is undefined.",
+    "n_clusters": "Number of clusters: the method's estimate or, if it has none, that of its "
+    "labels.",
 }
 
 
 class Declared(declarations.Declared):
-    """Values by name, checked strictly; a field's description is the text below it."""
+    """Values by name, checked strictly. The text below a field is its description."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
 class ExperimentSettings(Declared):
-    """The settings of an experiment: a field each, with what it is below it."""
+    """The settings of an experiment: one field each, with its description below it."""
 
     axis: str | None = None
-    """What a study of one thing at a time varies here; for figures and claims alone."""
+    """The quantity that varies, in a study that varies one at a time. Only for figures and
+    claims."""
 
 
 class DataSettings(ExperimentSettings):
@@ -94,39 +96,39 @@ class DataSettings(ExperimentSettings):
     embedding: str
     """One of the data set's embeddings."""
     optional: bool = False
-    """Whether the setting is left out, and listed, while nobody has made its embedding."""
+    """Whether the setting is skipped, and listed, if its embedding has not been made."""
 
 
 class Stopping(Declared):
     """When a method stops."""
 
     max_rounds: Count
-    """Rounds after which a method stops."""
+    """Maximum number of rounds."""
     tol: NotNegative
-    """A method stops when no parameter moves by more; 0: it runs all rounds."""
+    """A method stops when no parameter changes by more than this. With 0 it runs all rounds."""
 
 
 class MixtureSettings(ExperimentSettings):
-    """Settings of an experiment on simulated mixtures, by the symbols of FedGrEM's theory."""
+    """Settings of an experiment on simulated mixtures, with the symbols of FedGrEM's theory."""
 
     n_clients: Count
-    """K."""
+    """Number of clients, K."""
     n_points: Count
-    """Training points a client, n."""
+    """Number of training points per client, n."""
     n_features: Count
-    """d, at least R."""
+    """Number of features, d; at least R."""
     n_components: Count
-    """R."""
+    """Number of components, R."""
     separation: Positive
-    """Delta: the distance of any two centres, in standard deviations of a component."""
+    """Distance between any two centres, Delta, in standard deviations of a component."""
     h: NotNegative
-    """Heterogeneity: how far a client's means lie from the centres."""
+    """Heterogeneity: distance between a client's means and the centres."""
     n_contaminated: Number
-    """Clients, the last ones, whose means are shifted together."""
+    """Number of clients whose means are shifted together. They are the last clients."""
     outlier_distance: NotNegative
-    """By how much they are."""
+    """Distance by which these means are shifted."""
     concentration: Positive | None
-    """Of the Dirichlet distribution of the mixing weights; null: they are equal."""
+    """Parameter of the Dirichlet distribution of the mixing weights; equal weights if null."""
 
 
 def names() -> list[str]:
@@ -142,18 +144,19 @@ def declared(experiment: str) -> tuple[type[ExperimentSettings], Mapping[str, st
     Parameters
     ----------
     experiment : str
-        A module of :mod:`fedmix.experiments`.
+        The name of a module of :mod:`fedmix.experiments`.
 
     Returns
     -------
     settings : type of ExperimentSettings
+        The class of its settings.
     metrics : mapping of str to str
-        What each metric is, by its name.
+        The description of each metric, by name.
 
     Raises
     ------
     ConfigurationError
-        If there is no such experiment; the nearest names are given.
+        If there is no such experiment. The message lists the most similar names.
     """
     if experiment not in names():
         raise ConfigurationError(
@@ -164,5 +167,5 @@ def declared(experiment: str) -> tuple[type[ExperimentSettings], Mapping[str, st
 
 
 def units_of(experiment: str) -> Mapping[str, str]:
-    """Return the units of the data that parameters of an experiment's methods may be in."""
+    """Return the units of the data that an experiment's methods can use for parameters."""
     return getattr(import_module(f"fedmix.experiments.{experiment}"), "UNITS", {})

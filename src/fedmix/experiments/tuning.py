@@ -1,7 +1,7 @@
-"""Tuning without labels: what criteria that see none lose to a choice with the labels.
+"""Tuning without labels: the loss of such criteria compared with a choice that uses the labels.
 
-Data, clients and contamination are those of :mod:`fedmix.experiments.real_clustering`. All
-candidates start from the same local fits; fits on a part of the points, from that part alone.
+The data, clients and contamination are those of :mod:`fedmix.experiments.real_clustering`. All
+candidates start from the same local fits. Fits to a part of the points start from that part alone.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ if TYPE_CHECKING:
 
 
 class Settings(real_clustering.Settings, Stopping):
-    """Those of `real_clustering`, and what is to be chosen."""
+    """The settings of `real_clustering`, and the parameter to choose."""
 
     parameter: Literal["penalty_scale", "initial_penalty", "final_radius_scale", "n_components"]
-    """Parameter of the method that is chosen."""
+    """The method's parameter to choose."""
     candidates: Annotated[list[float], Field(min_length=2)]
-    """Its candidates, what pools least or is smallest first; of `penalty_scale` times the typical
-    client's standard deviation."""
+    """Its candidates, starting with the smallest or the one that pools least. Candidates of
+    `penalty_scale` are multiplied by the typical client's standard deviation."""
 
 
 METRICS = {
-    "oracle": "Least mis-clustering error of any candidate: chosen with the labels.",
-    "default": "That of the first candidate, which pools least.",
-    "held_out": "That of the candidate of largest held-out likelihood, median over clients.",
-    "held_out_mean": "The same by the mean over clients.",
-    "silhouette": "That of the candidate of largest silhouette.",
-    "stability": "That of the most stable candidate.",
-    "vetoed": "That of the most stable one by which no more than two thirds of clients lose.",
-    "regret_held_out": "`held_out` less `oracle`.",
-    "regret_held_out_mean": "`held_out_mean` less `oracle`.",
-    "regret_silhouette": "`silhouette` less `oracle`.",
-    "regret_stability": "`stability` less `oracle`.",
-    "regret_vetoed": "`vetoed` less `oracle`.",
-    "regret_default": "`default` less `oracle`.",
+    "oracle": "Smallest mis-clustering error of all candidates, chosen with the labels.",
+    "default": "Error of the first candidate, which pools least.",
+    "held_out": "Error of the candidate with the largest held-out likelihood, median over clients.",
+    "held_out_mean": "The same with the mean over clients.",
+    "silhouette": "Error of the candidate with the largest silhouette.",
+    "stability": "Error of the most stable candidate.",
+    "vetoed": "Error of the most stable candidate that lowers the held-out likelihood of at most "
+    "two thirds of the clients.",
+    "regret_held_out": "`held_out` minus `oracle`.",
+    "regret_held_out_mean": "`held_out_mean` minus `oracle`.",
+    "regret_silhouette": "`silhouette` minus `oracle`.",
+    "regret_stability": "`stability` minus `oracle`.",
+    "regret_vetoed": "`vetoed` minus `oracle`.",
+    "regret_default": "`default` minus `oracle`.",
 }
 
 make_problem = real_clustering.make_problem
@@ -58,8 +59,8 @@ _CRITERIA = {
     "silhouette": ("silhouette", "median"),
     "stability": ("stability", "median"),
 }
-#: A candidate by which more of the clients lose held-out likelihood is not taken for its stability.
-#: Contaminated clients, of which theory allows a third, lose by any pooling.
+#: A candidate that lowers the held-out likelihood of a larger share of the clients is not chosen
+#: for its stability. Any pooling harms contaminated clients, and theory allows a third of these.
 _VETO = 2 / 3
 
 
@@ -71,7 +72,7 @@ def run(
     data: Dataset,
     streams: Streams,
 ) -> Outcome:
-    """Fit every candidate; the scores, on good clients' test data, are those of what is chosen."""
+    """Fit every candidate and score each criterion's choice on the good clients' test data."""
     from fedmix.experiments.clustering import error_of
     from fedmix.selection import typical_deviation
 
@@ -82,13 +83,14 @@ def run(
         "components_per_client": setting.n_components,
         "max_rounds": setting.max_rounds,
         "tol": setting.tol,
-        # Where another parameter is chosen: the default, in the data's own scale.
+        # If another parameter is chosen: the default, in the data's own scale.
         "penalty_scale": 2.0 * typical_deviation(train),
         "random_state": streams.integer(f"method {method.estimator}"),
     }
     shared = {"starts": {"mixtures": (initial["weights"], initial["means"])}}
     own = {"init": setting.initialization} if method.kind.starts_from == "mixtures" else {}
-    start: dict[str, Any] = own if name == "n_components" else shared  # which has the true number
+    # The shared start has the true number of components.
+    start: dict[str, Any] = own if name == "n_components" else shared
     fits = [method.build(known | start | {name: value}).fit(train) for value in candidates]
     errors = [error_of(fitted, test, problem, data) for fitted in fits]
     chosen = _chosen(method.build(known | own), train, name, candidates)
@@ -99,7 +101,7 @@ def run(
 
 
 def _candidates(setting: Settings, train: Clients) -> list[Any]:
-    """Return the candidates in the data's own scale, whole numbers as such."""
+    """Return the candidates in the data's own scale; numbers of components as integers."""
     from fedmix.selection import typical_deviation
 
     if setting.parameter == "penalty_scale":
@@ -112,7 +114,7 @@ def _candidates(setting: Settings, train: Clients) -> list[Any]:
 def _chosen(
     estimator: FederatedEstimator, train: Clients, name: str, candidates: Sequence[Any]
 ) -> dict[str, int]:
-    """Return the place of each criterion's choice among the candidates."""
+    """Return the index of each criterion's choice among the candidates."""
     import numpy as np
 
     from fedmix.selection import choose

@@ -1,7 +1,7 @@
-"""Unknown numbers: how often the number of clusters is found, and what a wrong one costs.
+"""Unknown numbers: how often the number of clusters is found, and the cost of a wrong number.
 
-Data are those of :mod:`fedmix.experiments.cluster_simulation`. A method that is given K is given a
-wrong one; one that is given the clients' K_g alone, wrong ones of these.
+The data are those of :mod:`fedmix.experiments.cluster_simulation`. A method that needs K gets a
+wrong K. A method that needs only the clients' K_g gets wrong K_g.
 """
 
 from __future__ import annotations
@@ -23,25 +23,26 @@ if TYPE_CHECKING:
 
 
 class Settings(cluster_simulation.Settings):
-    """Those of `cluster_simulation`; each method is fitted once."""
+    """The settings of `cluster_simulation`. Each method is fitted once."""
 
     start: Literal["seeds", "truth"] = "seeds"
-    """Where methods start that take means: at seeds of their own, or so near the truth that theory
-    lets them converge, at the means of each client's test points by true cluster. Then no method is
-    given wrong numbers."""
+    """Start of the methods that take initial means: their own seeds, or the means of each client's
+    test points by true cluster, which are so near the truth that theory guarantees convergence.
+    With "truth" no method gets wrong numbers."""
 
 
 METRICS = {
-    "ari": "Adjusted Rand index of all clients' test points, the method given the true numbers.",
-    "n_clusters": "Clusters, as the method estimates them or as its labels have them.",
-    "found": "1 where these are as many as there are.",
-    "promised": "1 where FedGEM's Theorem 3 has its condition: every final epsilon <= R_min / 4.",
-    "promised_by_root": "The same with the radii, the roots of epsilon, in place of epsilon.",
-    "regret_minus_2": "Fall of `ari` where the method is given two components too few.",
-    "regret_minus_1": "The same for one too few.",
-    "regret_plus_1": "The same for one too many.",
-    "regret_plus_2": "The same for two too many.",
-    "regret_uneven": "The same where each client's own number is one off, up or down at random.",
+    "ari": "Adjusted Rand index of all clients' test points, with the true numbers given.",
+    "n_clusters": "Number of clusters: the method's estimate or, if it has none, that of its "
+    "labels.",
+    "found": "1 if `n_clusters` is the true number, otherwise 0.",
+    "promised": "1 if the condition of FedGEM's Theorem 3 holds: every final epsilon <= R_min / 4.",
+    "promised_by_root": "The same with the radii, the square roots of epsilon, instead of epsilon.",
+    "regret_minus_2": "Decrease of `ari` if the method gets two components too few.",
+    "regret_minus_1": "The same for one component too few.",
+    "regret_plus_1": "The same for one component too many.",
+    "regret_plus_2": "The same for two components too many.",
+    "regret_uneven": "The same if each client's own number is wrong by one, up or down at random.",
 }
 
 _OFFSETS = {"minus_2": -2, "minus_1": -1, "plus_1": 1, "plus_2": 2}
@@ -57,7 +58,7 @@ def run(
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method given the true numbers, and again with wrong ones."""
+    """Fit one method with the true numbers, and again with wrong numbers."""
     from fedmix.experiments.clustering import clients_in, fit_method, known_numbers
 
     train, test = clients_in(problem, "train"), clients_in(problem, "test")
@@ -82,7 +83,7 @@ def run(
 
 
 def _true_start(test: Clients, labels: list[NDArray[np.int64]]) -> list[NDArray[np.float64]]:
-    """Return the mean of each cluster that a client has, as its test points have it."""
+    """Return the means of each client's test points by true cluster."""
     import numpy as np
 
     return [
@@ -94,7 +95,7 @@ def _true_start(test: Clients, labels: list[NDArray[np.int64]]) -> list[NDArray[
 def _wrong(
     method: Method, setting: Settings, own: NDArray[np.int64], streams: Streams
 ) -> dict[str, Mapping[str, Any]]:
-    """Return wrong numbers that a method would take, by what is wrong with them."""
+    """Return the wrong numbers for a method, by the kind of error."""
     import numpy as np
 
     from fedmix.experiments.clustering import known_numbers
@@ -128,7 +129,7 @@ def _score(
 
 
 def _theorem3(estimator: FederatedEstimator, setting: Settings) -> dict[str, float]:
-    """Return whether FedGEM's final sets are as small as its Theorem 3 wants, in both readings."""
+    """Return whether FedGEM's final sets satisfy its Theorem 3, in both readings of epsilon."""
     if not hasattr(estimator, "final_radii_"):
         return {}
     largest = max(own.max() for own in estimator.final_radii_ if own.size)

@@ -18,7 +18,7 @@ def get(name: str) -> Family:
     Raises
     ------
     ConfigurationError
-        If there is none; the valid names are listed.
+        If there is no such family. The message lists the valid names.
     """
     check_choice("fedmix", "family", name, FAMILIES)
     return FAMILIES[name]

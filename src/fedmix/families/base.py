@@ -1,4 +1,4 @@
-"""What a family of components must offer to an EM-type method."""
+"""The interface between a family of components and the EM-type methods."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ DENSITY_FLOORS = {None: NO_FLOOR, "zeros": ZEROS, "below": BELOW}
 
 @dataclass(frozen=True)
 class Sample:
-    """Points in the layout of the kernels: one row a feature.
+    """Points in the layout of the kernels: one row per feature.
 
     Parameters
     ----------
     columns : ndarray of shape (d, n)
-        The points of all clients, one column a point.
+        The points of all clients, one column per point.
     offsets : ndarray of shape (K + 1,)
         Client k owns columns ``offsets[k]`` to ``offsets[k + 1]``.
     responses : ndarray of shape (n,)
-        The responses; empty without.
+        The responses; empty if there are none.
     """
 
     columns: FloatArray
@@ -45,11 +45,11 @@ class Sample:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """Points a client, of shape (K,)."""
+        """Number of points of each client, of shape (K,)."""
         return np.diff(self.offsets)
 
     def take(self, rows: list[NDArray[np.int64]]) -> Sample:
-        """Keep the points at ``rows[k]`` (numbers over all clients) of each client k."""
+        """Keep the points at ``rows[k]`` (counted over all clients) of each client k."""
         offsets = offsets_of([len(r) for r in rows])
         chosen = np.concatenate(rows)
         responses = self.responses[chosen] if len(self.responses) else self.responses
@@ -58,12 +58,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What one E-step leaves of the data.
+    """The result of one E-step.
 
     Parameters
     ----------
     sizes : ndarray of shape (K,)
-        Points a client.
+        Number of points of each client.
     responsibilities : ndarray of shape (K, R)
         Sums of responsibilities.
     scores : ndarray of shape (K, R, d)
@@ -92,11 +92,11 @@ class Statistics:
 
 
 class Family(ABC):
-    """A family of component densities with one parameter vector ("mean") a component."""
+    """A family of component densities with one parameter vector ("mean") per component."""
 
-    #: Name under which methods and configurations ask for the family.
+    #: Name of the family in methods and configurations.
     name: ClassVar[str]
-    #: Initialisation strategy of :mod:`fedmix.initialization` where none is named.
+    #: Default initialisation strategy of :mod:`fedmix.initialization`.
     default_initialization: ClassVar[str]
 
     @abstractmethod
@@ -118,26 +118,27 @@ class Family(ABC):
         density_floor: str | None = None,
         for_gradient: bool = False,
     ) -> Statistics:
-        """E-step: return the statistics at ``weights`` (K, R) and ``means`` (K, R, d).
+        """Do the E-step: return the statistics at ``weights`` (K, R) and ``means`` (K, R, d).
 
-        With ``for_gradient`` what only a full M-step needs is left out.
+        With ``for_gradient``, statistics that only a full M-step needs are left out.
         """
 
     @abstractmethod
     def maximise(
         self, statistics: Statistics, means: FloatArray, as_published: bool = False
     ) -> FloatArray:
-        """M-step: return the maximising means, (K, R, d), from the ``means`` of the E-step.
+        """Do the M-step: return the maximising means, (K, R, d), from the ``means`` of the E-step.
 
-        A component without responsibility, and any direction that the data do not determine,
-        stays where it is; ``as_published`` instead guards the division as the published code does.
+        A component without responsibility keeps its mean, and so does any direction that the data
+        do not determine. With ``as_published`` the division is instead made safe as in the
+        published code.
         """
 
     @abstractmethod
     def curvature(self, statistics: Statistics) -> FloatArray:
-        """Return, as (K, R), the largest curvature of Q-hat in each component's mean.
+        """Return the largest curvature of Q-hat in each component's mean, of shape (K, R).
 
-        It needs the statistics of a full M-step.
+        The statistics must be those of a full M-step.
         """
 
 
@@ -148,7 +149,7 @@ def log_sum(log_joint: FloatArray) -> FloatArray:
 
 
 def symmetric(upper: FloatArray) -> FloatArray:
-    """Return the symmetric matrices (..., d, d) of which the upper triangles are given."""
+    """Return the symmetric matrices (..., d, d) with the given upper triangles."""
     return np.triu(upper) + np.triu(upper, 1).swapaxes(-2, -1)
 
 
@@ -158,7 +159,7 @@ def floor_code(density_floor: str | None) -> int:
     Raises
     ------
     ConfigurationError
-        If it is none of ``None``, ``"zeros"``, ``"below"``.
+        If it is not None, ``"zeros"`` or ``"below"``.
     """
     check_choice("fedmix", "density_floor", density_floor, DENSITY_FLOORS)
     return DENSITY_FLOORS[density_floor]

@@ -25,7 +25,7 @@ class Gaussian(Family):
     default_initialization = "eee"
 
     def check(self, clients: Clients) -> None:
-        """Accept all clients: responses, if any, are not used."""
+        """Accept all clients. Responses are not used."""
 
     def log_density(
         self, points: FloatArray, responses: FloatArray | None, means: FloatArray
@@ -44,7 +44,7 @@ class Gaussian(Family):
         density_floor: str | None = None,
         for_gradient: bool = False,
     ) -> Statistics:
-        """E-step; the statistics of a gradient step are those of the M-step."""
+        """Do the E-step. The statistics of a gradient step are those of the M-step."""
         n_clients, n_components, d = means.shape
         responsibilities, scores, _, log_kernels = gaussian_expectation(
             sample.columns,
@@ -67,8 +67,8 @@ class Gaussian(Family):
     ) -> FloatArray:
         """Return the weighted averages of the points.
 
-        ``as_published`` divides by no less than 1e-10 n_k, which draws a component without points
-        to the origin.
+        ``as_published`` divides by at least 1e-10 n_k, which moves a component without points to
+        the origin.
         """
         mass = statistics.responsibilities[..., None]
         if as_published:

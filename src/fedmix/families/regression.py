@@ -11,13 +11,14 @@ from fedmix.errors import DataError
 from fedmix.families.base import Family, FloatArray, Sample, Statistics, floor_code, symmetric
 from fedmix.kernels.regression import regression_expectation, solve_normal
 
-PUBLISHED_RIDGE = 1e-5  # what the published code adds to the diagonal of normal matrices
+PUBLISHED_RIDGE = 1e-5  # added to the diagonal of normal matrices in the published code
 
 
 class Regression(Family):
     """Components y | x ~ N(x'theta_r, 1): mixtures of regressions.
 
-    The "means" of a component are its coefficients. There is no intercept: add a column of ones.
+    The "mean" of a component is its vector of coefficients. There is no intercept; to have one, add
+    a column of ones.
 
     References
     ----------
@@ -28,7 +29,7 @@ class Regression(Family):
     default_initialization = "regression"
 
     def check(self, clients: Clients) -> None:
-        """Raise a DataError where there are no responses."""
+        """Raise DataError if there are no responses."""
         if clients.responses is None:
             raise DataError(
                 'family="regression" needs responses: Clients.from_arrays(xs, responses).'
@@ -49,7 +50,7 @@ class Regression(Family):
         density_floor: str | None = None,
         for_gradient: bool = False,
     ) -> Statistics:
-        """E-step; the normal matrices are left out for a gradient step."""
+        """Do the E-step. For a gradient step the normal matrices are left out."""
         responsibilities, scores, normal, log_kernels = regression_expectation(
             sample.columns,
             sample.responses,
@@ -73,8 +74,9 @@ class Regression(Family):
     ) -> FloatArray:
         """Return the weighted least squares estimates, as a step from ``means``.
 
-        Q-hat is quadratic, so one Newton step from anywhere is its maximum. Where the normal matrix
-        is singular the step of least norm is taken. ``as_published`` adds 1e-5 to its diagonal.
+        Q-hat is quadratic, so one Newton step from any point reaches its maximum. If the normal
+        matrix is singular, the step of smallest norm is taken. ``as_published`` adds 1e-5 to its
+        diagonal.
         """
         ridge = PUBLISHED_RIDGE if as_published else 0.0
         return means + normal_step(statistics.normal, statistics.scores, means, ridge)

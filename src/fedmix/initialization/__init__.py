@@ -1,7 +1,8 @@
-"""Initial values of the EM family: a local fit on each client, then labels aligned across clients.
+"""Initial values of the EM family: a local fit at each client, with labels aligned across clients.
 
-A strategy is a function under one name in :data:`INITIALIZATIONS`; it sees one client's data and a
-random generator of that client's own, so that no client's values depend on the others.
+:data:`INITIALIZATIONS` lists the strategies by name. A strategy is a function that gets one
+client's data and this client's own random generator. A client's values therefore do not depend on
+the other clients.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ INITIALIZATIONS: dict[str, dict[str, Callable]] = {
         "bic": strategies.covariance_by_bic,
         "kmeans++": strategies.kmeans_plus_plus,
         "kmeans++10": strategies.best_of_ten_kmeans_plus_plus,
-        # k-means from random seeds: the best of so many starts
+        # k-means from random seeds: the best of this number of starts
         "kmeans1": partial(strategies.kmeans, n_starts=1),
         "kmeans2": partial(strategies.kmeans, n_starts=2),
         "kmeans3": partial(strategies.kmeans, n_starts=3),
         "kmeans5": partial(strategies.kmeans, n_starts=5),
         "kmeans10": partial(strategies.kmeans, n_starts=10),
-        # one start cut short, as R's kmeans by default
+        # one start with at most ten iterations, the default of R's kmeans
         "kmeans1_ten_iterations": partial(strategies.kmeans, n_starts=1, max_iterations=10),
         "ward": strategies.ward,
         "random": strategies.random_points,
@@ -54,10 +55,10 @@ def initialize(
     family: str = "gaussian",
     random_state: int = 0,
 ) -> tuple[FloatArray, FloatArray]:
-    """Fit each client's own mixture, with labels not aligned.
+    """Fit each client's own mixture, without aligning labels.
 
-    A client with fewer points (or distinct ones) than components gets components on repeated
-    points; an empty client gets equal weights and means of zero.
+    A client with fewer (distinct) points than components gets components at repeated points. An
+    empty client gets equal weights and zero means.
 
     Parameters
     ----------
@@ -66,11 +67,11 @@ def initialize(
     n_components : int
         Components R.
     strategy : str, optional
-        A name of :data:`INITIALIZATIONS` for the family; by default the family's own.
+        A name in :data:`INITIALIZATIONS` for the family; by default the family's own strategy.
     family : {"gaussian", "regression"}, default="gaussian"
         Family of the components.
     random_state : int, default=0
-        Seed; client k's draws depend on it and on k alone.
+        Seed. The random numbers of client k depend only on it and on k.
 
     Returns
     -------
@@ -82,7 +83,7 @@ def initialize(
     Raises
     ------
     ConfigurationError
-        If the family has no such strategy; the valid names are listed.
+        If the family has no such strategy. The message lists the valid names.
     """
     fit = _strategy(strategy, family)
     families.get(family).check(clients)
@@ -104,8 +105,8 @@ def aligned_initial_values(
 ) -> tuple[FloatArray, FloatArray]:
     """Fit each client's own mixture, then align the labels across clients.
 
-    Parameters are those of :func:`initialize` and :func:`fedmix.align`. A client without points
-    takes no part in the alignment and gets the average of the others' values.
+    Parameters are those of :func:`initialize` and :func:`fedmix.align`. A client without points is
+    not aligned and gets the average of the other clients' values.
 
     Returns
     -------
@@ -126,9 +127,9 @@ def align_fits(
     Parameters
     ----------
     clients : Clients
-        A client without points takes no part and gets the average of the others' values.
+        The clients. One without points is not aligned and gets the average of the others' values.
     weights, means : ndarray of shape (K, R) and (K, R, d)
-        Of :func:`initialize`.
+        The result of :func:`initialize`.
     **alignment
         Further parameters of :func:`fedmix.align`.
 

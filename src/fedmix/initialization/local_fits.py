@@ -1,4 +1,4 @@
-"""EM on one client's data with a scale that is estimated too, or not."""
+"""EM on one client's data, with a fixed or an estimated scale."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from fedmix.families.base import symmetric
 
 FloatArray = NDArray[np.float64]
 
-TOLERANCE = 1e-5  # gain in log-likelihood a point, which does not depend on the data's units
+TOLERANCE = 1e-5  # gain in log-likelihood per point, which does not depend on the data's units
 MAX_ITERATIONS = 300
-SMALLEST_SHARE = 1e-6  # of the mean variance: no estimated variance is smaller
+SMALLEST_SHARE = 1e-6  # smallest estimated variance, as a share of the mean variance
 
 
 def unit_scale_em(
@@ -49,8 +49,8 @@ def shared_covariance_em(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Run EM for a Gaussian mixture with one full covariance, from a hard partition.
 
-    Whitened by the covariance the components have identity covariances, so the E-step is the
-    family's own. The covariance is (total scatter - scatter between components) / n, kept regular
+    After whitening by the covariance the components have identity covariances, so the E-step is the
+    family's own. The covariance is (total scatter - scatter between components) / n, made regular
     by :func:`regular_factor`.
 
     Parameters
@@ -60,7 +60,7 @@ def shared_covariance_em(
     labels : ndarray of shape (n,)
         Partition to start from.
     n_components : int
-        Components R; those whose label does not occur start on points, with the weight of one.
+        Number R of components. A component without a label starts at a point, with its weight.
 
     Returns
     -------
@@ -96,28 +96,28 @@ def shared_covariance_em(
 def regular_factor(covariance: FloatArray) -> FloatArray:
     """Return the lower Cholesky factor of a covariance whose smallest eigenvalues are raised.
 
-    None stays below ``SMALLEST_SHARE`` of their mean, so that tiny clients and constant columns
-    leave a regular matrix. Of a covariance of zero (all points in one place) nothing is known but
-    the family's own unit variance: that is taken.
+    Eigenvalues below ``SMALLEST_SHARE`` of their mean are raised to it, so that the matrix is
+    regular for very small clients and constant columns. A covariance of zero (all points equal) is
+    replaced by the family's unit variance.
     """
     mean_variance = np.trace(covariance) / len(covariance)
     if not mean_variance > 0:
         return np.eye(len(covariance))
-    # In units of the mean variance, so that tiny scales do not leave float64's range.
+    # In units of the mean variance, so that very small scales stay within float64's range.
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2 / mean_variance)
     values = np.maximum(values, SMALLEST_SHARE)
     return np.sqrt(mean_variance) * np.linalg.cholesky((vectors * values) @ vectors.T)
 
 
 def in_turn(rows: NDArray, n_rows: int) -> NDArray:
-    """Return a copy of the first ``n_rows`` rows, repeated in turn where there are fewer."""
+    """Return a copy of the first ``n_rows`` rows, repeated in turn if there are fewer."""
     return rows[np.arange(n_rows) % len(rows)]
 
 
 def _partition_moments(
     points: FloatArray, labels: NDArray[np.int64], n_components: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return counts (R,) and means (R, d) of a partition; empty parts sit on points in turn."""
+    """Return counts (R,) and means (R, d) of a partition; empty parts take points in turn."""
     masses = np.bincount(labels, minlength=n_components).astype(np.float64)
     means = in_turn(points, n_components)
     for r in np.flatnonzero(masses):
@@ -128,11 +128,11 @@ def _partition_moments(
 def shared_noise_em(
     sample: Sample, coefficients: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Run EM for regressions with one noise variance, estimated too, from coefficients (R, d).
+    """Run EM for regressions with one estimated noise variance, from coefficients (R, d).
 
-    Over the noise's standard deviation the responses have unit noise, so the E-step is the
-    family's own. The variance is (sum of squared responses - what the components explain) / n, kept
-    above ``SMALLEST_SHARE`` of the mean squared response.
+    Responses divided by the noise's standard deviation have unit noise, so the E-step is the
+    family's own. The variance is (sum of squared responses - explained sum) / n, and at least
+    ``SMALLEST_SHARE`` of the mean squared response.
 
     Returns
     -------
@@ -168,15 +168,16 @@ def shared_noise_em(
 def own_noise_em(
     client: Clients, coefficients: FloatArray, variance: float
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Run EM for regressions with a noise variance each, from coefficients (R, d).
+    """Run EM for regressions with separate noise variances, from coefficients (R, d).
 
-    It ends once no parameter moves by 1e-6, or after 1,000 steps.
+    It ends when every parameter changes by less than 1e-6, or after 1,000 steps.
 
     Returns
     -------
     weights : ndarray of shape (R,)
     coefficients : ndarray of shape (R, d)
-        None instead of both at a singularity: a component has lost its noise, or all but d points.
+        None is returned instead of both at a singularity: a component without noise, or with at
+        most d points.
     """
     x, y = client[0], client.responses_of(0)
     n_components, d = coefficients.shape

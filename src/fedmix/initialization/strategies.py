@@ -36,8 +36,8 @@ MAX_WARD_POINTS = 2000  # hierarchical clustering needs memory of n^2; mclust's 
 def shared_covariance(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:
     """EM with one full covariance shared by the components, from a hierarchical clustering.
 
-    The counterpart of model EEE of the R package mclust, the simulations' initial EM (Tian, Weng
-    and Feng 2024, Section B).
+    It corresponds to model EEE of the R package mclust, the initial EM of the simulations (Tian,
+    Weng and Feng 2024, Section B).
     """
     labels = ward_labels(client[0], n_components, generator)
     return shared_covariance_em(client[0], labels, n_components)[:2]
@@ -49,11 +49,11 @@ def ward(client: Clients, n_components: int, generator: np.random.Generator) -> 
 
 
 def covariance_by_bic(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:
-    """Full Gaussian mixtures from Ward's clustering; the covariances with the lowest BIC count.
+    """EM for Gaussian mixtures from Ward's clustering, with the covariance type of lowest BIC.
 
-    scikit-learn's four kinds stand for four of the fourteen that the R package mclust chooses from
-    by default: spherical (VII), diagonal (VVI), one for all components (EEE), free (VVV). As there,
-    a kind that becomes singular is passed over; where all do, covariances are the identity.
+    scikit-learn's four types correspond to four of the fourteen from which the R package mclust
+    chooses by default: spherical (VII), diagonal (VVI), shared (EEE) and full (VVV). As in mclust,
+    a type that becomes singular is skipped. If all do, covariances are the identity.
     """
     points = client[0]
     centres = _ward_centres(points, n_components, generator)
@@ -73,7 +73,7 @@ def kmeans_plus_plus(client: Clients, n_components: int, generator: np.random.Ge
 def best_of_ten_kmeans_plus_plus(
     client: Clients, n_components: int, generator: np.random.Generator
 ) -> Fit:
-    """Identity-covariance EM from ten draws of k-means++ seeds; the likeliest result counts."""
+    """Identity-covariance EM from ten draws of k-means++ seeds; the likeliest result is used."""
     fits = [
         _identity_em(client, _kmeans_plus_plus_seeds(client[0], n_components, generator))
         for _ in range(10)
@@ -88,10 +88,10 @@ def kmeans(
     n_starts: int,
     max_iterations: int = 300,
 ) -> Fit:
-    """Identity-covariance EM from k-means, itself started at random points.
+    """Identity-covariance EM from k-means, which starts at random points.
 
-    The best of ``n_starts`` by the sum of squares counts. 300 iterations of k-means at most are
-    scikit-learn's default, 10 are R's.
+    The k-means result with the smallest sum of squares of ``n_starts`` starts is used. The default
+    of at most 300 iterations is scikit-learn's; R's default is 10.
     """
     from sklearn.cluster import KMeans
 
@@ -124,7 +124,7 @@ def regressions(client: Clients, n_components: int, generator: np.random.Generat
 def best_of_ten_regressions(
     client: Clients, n_components: int, generator: np.random.Generator
 ) -> Fit:
-    """EM for a mixture of regressions from ten random starts; the likeliest result counts."""
+    """EM for a mixture of regressions from ten random starts; the likeliest result is used."""
     fits = [_regression_em(client, n_components, generator) for _ in range(10)]
     return max(fits, key=lambda fit: fit[2])[:2]
 
@@ -132,11 +132,11 @@ def best_of_ten_regressions(
 def regressions_with_own_noise(
     client: Clients, n_components: int, generator: np.random.Generator
 ) -> Fit:
-    """EM for regressions with a noise variance each, started around the pooled least squares.
+    """EM for regressions with separate noise variances, started near the pooled least squares.
 
-    What the R package mixreg does by default: each coefficient starts at the pooled one plus normal
-    noise with a standard deviation of .3 of its size; a singularity has the fit start again, five
-    times at most. (It then gives up; here the variances are made one.)
+    This is the default of the R package mixreg. Each coefficient starts at the pooled one plus
+    normal noise with a standard deviation of 0.3 times its absolute value. After a singularity the
+    fit starts again, at most five times. mixreg then gives up; here the variances are set to one.
     """
     x, y = client[0], client.responses_of(0)
     pooled, _, rank, _ = np.linalg.lstsq(x, y, rcond=None)
@@ -157,7 +157,7 @@ def _identity_em(client: Clients, centres: FloatArray) -> tuple[FloatArray, Floa
 
 
 def _gaussian_mixture(points: FloatArray, centres: FloatArray, kind: str) -> GaussianMixture | None:
-    """Fit a mixture from centres (R, d); None where a covariance becomes singular."""
+    """Fit a mixture from centres (R, d); None if a covariance becomes singular."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
 
@@ -175,7 +175,7 @@ def _gaussian_mixture(points: FloatArray, centres: FloatArray, kind: str) -> Gau
 def _ward_centres(
     points: FloatArray, n_components: int, generator: np.random.Generator
 ) -> FloatArray:
-    """Return the means of Ward's clusters; points in turn where there are too few clusters."""
+    """Return the means of Ward's clusters, and points in turn if there are too few clusters."""
     labels = ward_labels(points, n_components, generator)
     centres = in_turn(points, n_components)
     for r in np.unique(labels):
@@ -186,10 +186,10 @@ def _ward_centres(
 def ward_labels(
     points: FloatArray, n_components: int, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return labels below R of Ward's clustering, fewer where there are fewer distinct points.
+    """Return the labels of Ward's clustering, below R, or fewer if there are too few points.
 
-    Beyond ``MAX_WARD_POINTS`` a random subset is clustered, and each point gets the label of the
-    nearest centre.
+    If there are more than ``MAX_WARD_POINTS`` points, a random subset is clustered, and each point
+    gets the label of the nearest centre.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import cdist, pdist
@@ -209,7 +209,7 @@ def ward_labels(
 def _kmeans_plus_plus_seeds(
     points: FloatArray, n_components: int, generator: np.random.Generator
 ) -> FloatArray:
-    """Return R points drawn by k-means++; repeated ones where there are too few."""
+    """Return R points drawn by k-means++, repeated if there are too few."""
     from sklearn.cluster import kmeans_plusplus
 
     n_seeds = min(n_components, len(np.unique(points, axis=0)))

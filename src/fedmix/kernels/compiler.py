@@ -1,4 +1,4 @@
-"""Numba's compiler with a cache that only ever saves time: damaged or full, it is done without."""
+"""Numba's compiler with an optional cache: a damaged or full cache is ignored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _told = False
 
 
 def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable], Any]:
-    """Compile as ``numba.njit`` does; a cache that cannot be used never stops anything.
+    """Compile as ``numba.njit`` does, and ignore a cache that cannot be used.
 
     Numba itself ends with an ``EOFError`` or an ``OSError`` where a file of its cache is cut off or
     the disk is full.
@@ -36,15 +36,15 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable], Any]:
 
 
 class _ForgivingCache(FunctionCache):
-    """Compiles where loading fails and goes on where saving fails."""
+    """A cache that compiles if loading fails, and continues if saving fails."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except Exception as error:  # whatever a damaged file makes of Numba's pickles
+        except Exception as error:  # a damaged pickle can raise any error
             _tell(self.cache_path, error)
         try:
-            self.flush()  # start a new list: what is compiled now will be found again
+            self.flush()  # start a new index, so that newly compiled code is found again
         except OSError:
             self.disable()
         return None
@@ -60,7 +60,7 @@ class _ForgivingCache(FunctionCache):
 def _cache_of(function: Callable) -> FunctionCache | NullCache:
     try:
         return _ForgivingCache(function)
-    except (RuntimeError, OSError) as error:  # no folder can be written to
+    except (RuntimeError, OSError) as error:  # no folder is writable
         _tell("its folder", error)
         return NullCache()
 

@@ -1,4 +1,4 @@
-"""Distances inside hot loops, and those from every point to every cluster, summed."""
+"""Distances inside hot loops, and sums of distances from every point to every cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TILE = 256
 
 @njit(cache=True)
 def cluster_distance_sums(points, labels, n_clusters):
-    """Sum each point's distances to the points of each cluster; no n x n matrix is held.
+    """Sum each point's distances to the points of each cluster, without an n x n matrix.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def cluster_distance_sums(points, labels, n_clusters):
 
 @njit(cache=True, inline="always")
 def squared_distance(x, y):
-    """Return the squared Euclidean distance of two vectors of shape (d,)."""
+    """Return the squared Euclidean distance between two vectors of shape (d,)."""
     total = 0.0
     for f in range(len(x)):
         difference = x[f] - y[f]

@@ -163,7 +163,7 @@ def join_pairs(left, right, client, one_component_per_client, parent, ring, size
 
 @njit(cache=True)
 def _share_client(a, b, client, ring, size, seen, stamp):
-    """Tell whether the super-clusters rooted at a and b have a client in common."""
+    """Return whether the super-clusters rooted at a and b have a client in common."""
     if size[a] + size[b] > len(seen):
         return True
     i = a

@@ -56,7 +56,7 @@ def huber_centres(points, weights, thresholds, tolerance):
 
 @njit(cache=True, error_model="numpy")
 def _search(points, weights, thresholds, r, z, step, slope):
-    """Go along a step until the slope has fallen to half or less; return z and its derivatives.
+    """Move along a step until the slope has halved; return z and its derivatives.
 
     The objective is convex, so its slope changes sign once: the step is doubled up to there, or
     bisected.

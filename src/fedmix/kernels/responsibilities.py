@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 
 from fedmix.kernels.compiler import njit
 
-BLOCK = 256  # points a block: the scratch of 10 components stays in the first-level cache
+BLOCK = 256  # points per block: the scratch of 10 components stays in the first-level cache
 NO_FLOOR, ZEROS, BELOW = 0, 1, 2
 FLOOR = 1e-8
 # Sums may be reordered, so that they vectorise; infinities and NaN keep their meaning.

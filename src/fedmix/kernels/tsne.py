@@ -30,8 +30,8 @@ def aligned_empty(shape, dtype):
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
-# Inlined, for compiled by itself it may round otherwise than within its callers, and which of the
-# two runs would depend on the cache of compiled code.
+# Inlined, because separately compiled code can round differently from code within the callers, and
+# the cache of compiled code would decide which of the two runs.
 @njit(inline="always", nogil=True, fastmath=_REORDER, error_model="numpy")
 def _student(spread, degrees, force):
     """Return the sum of the Student densities; turn ``spread`` into u, ``force`` into density * u.

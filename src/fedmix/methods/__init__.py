@@ -1,4 +1,4 @@
-"""The methods, one file each, found by their registered names."""
+"""The methods, by their registered names: ``fedmix.methods.FedGrEM``."""
 
 from __future__ import annotations
 

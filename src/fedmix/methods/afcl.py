@@ -1,6 +1,6 @@
 """AFCL: asynchronous federated clustering with an unknown number of clusters.
 
-The server's rounds are those of the authors' program, with every random draw given.
+Given the random numbers, the server's rounds are those of the authors' program.
 """
 
 from __future__ import annotations
@@ -27,53 +27,57 @@ _WEIGHT_EXPONENT = 7
 class AFCL(CentroidClustering):
     """Asynchronous federated clustering by competition among too many seeds.
 
-    In each round a random part of the clients sends its points, disguised, to the server, where
-    seeds compete for them: the winner, handicapped by its earlier wins, and the seeds that are as
-    close to it as the point move towards the point. Seeds that come together are one cluster. All
-    of them may: one cluster at the end is a result like any other.
+    In each round a random part of the clients sends its points, masked, to the server. The seeds
+    compete for each point, and a seed with many earlier wins has a handicap. The winner moves
+    towards the point, together with the seeds that are as close to the winner as the point. Seeds
+    that meet form one cluster. All seeds can end in a single cluster.
 
     Parameters
     ----------
     components_per_client : int or sequence of G ints, default=2
-        K_g, which must be known; 2 are the fewest worth looking for. Their sum is the number of
-        seeds (FedGEM's Appendix D.3).
+        The known number K_g of clusters of each client. The default is the smallest number of
+        interest. The sum over clients is the number of seeds (FedGEM's Appendix D.3).
     training : {"competition", "none"}, default="competition"
-        AFCL's own algorithm, on features scaled to [0, 1]; or FedGEM's published re-implementation,
-        which never trains: the clients' k-means++ seeds are the centres. They are drawn plainly,
-        one candidate each: so AFCL's ARI on MNIST in FedGEM's Table 1 comes out (.038), which it
-        does not with scikit-learn's several candidates (.033).
+        "competition" is AFCL's own algorithm, on features scaled to [0, 1]. "none" is FedGEM's
+        published re-implementation, which never trains: the clients' k-means++ seeds are the
+        centres. Each seed is drawn from one candidate. This gives AFCL's ARI on MNIST in FedGEM's
+        Table 1 (.038); scikit-learn's several candidates give .033.
     max_rounds : int, default=100
-        Rounds at most; the authors' program has 100.
+        Maximum number of rounds; the default of the authors' program.
     step : float, default=0.001
-        Mean learning rate of a feature; the authors' program's.
+        Mean learning rate over the features; the default of the authors' program.
     merge_distance : float, default=0.001
-        Seeds less than this apart in every scaled feature are one cluster, the lowest-numbered of
-        them; the authors' program's.
+        Seeds that differ by less than this in every scaled feature are one cluster. Its centre is
+        the seed with the lowest number. The default is the authors' program's.
     stop_tolerance : float, default=0.0001
-        The rounds end once an index of the clients' clusters changes by no more than this; the
-        authors' program's.
+        The rounds end when an index of the clients' clusters changes by no more than this. The
+        default is the authors' program's.
     random_state : int, Generator or None, default=0
+        Seed of the initial seeds, the features' first rates and the clients' participation.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters_, d)
+        The seeds that remain after merging.
     n_clusters_ : int
+        Their number.
 
     Notes
     -----
-    The competition is that of the authors' program, step by step. Two of its choices look like
-    accidents and are kept, for they belong to what the program does. A feature in which nothing was
-    sent gets a rate of 0, which the server takes for 1: where nobody speaks in the first round all
-    rates are 0 from then on, and only seeds within a hundredth of one another still move. And the
-    index that ends the rounds is taken before the seeds move, from labels that often stay the same:
-    it may stand still while the seeds do not, so that the rounds end early.
+    The competition follows the authors' program step by step. Two of its choices look
+    unintentional. They are kept because they are part of the program. First, a feature for which
+    nothing was sent gets a rate of 0, which the server replaces by 1. If no client takes part in
+    the first round, all rates are 0 from then on, and only seeds within a hundredth of one another
+    still move. Second, the index that ends the rounds is computed before the seeds move, from
+    labels that often do not change. The index can therefore stay constant while the seeds still
+    move, and the rounds end early.
 
-    On thousands of points that no wide gaps divide the seeds collapse into one: the step is per
-    point, and every point draws all seeds together that lie within its distance of the winner. The
-    authors' averages leave runs with one cluster out; ours count them.
+    On thousands of points without wide gaps, the seeds collapse into one. The reason is that the
+    step is per point, and every point pulls all seeds that are as close to the winner as itself.
+    The authors' averages exclude runs with one cluster; ours include them.
 
-    A disguised point is known to the server up to the client's weight, so points count as sent.
-    Silent clients that were heard less than the average are replayed from what they sent last.
+    The server knows a masked point up to the client's weight, so points count as sent. If a client
+    does not take part and has taken part less often than average, its last message is used again.
 
     References
     ----------
@@ -128,7 +132,7 @@ class AFCL(CentroidClustering):
     def _train(
         self, clients: Clients, n_components: NDArray[np.int64], rng: np.random.Generator
     ) -> tuple[Server, NDArray[np.int64]]:
-        """Run the rounds; return the server and how often each client spoke, (G,)."""
+        """Run the rounds; return the server and how often each client took part, (G,)."""
         n_seeds = int(n_components.sum())
         seeds = np.concatenate([_seed(own, n_seeds, rng) for own in clients])
         server = Server(
@@ -149,10 +153,11 @@ class AFCL(CentroidClustering):
         return server, heard
 
     def _count_floats(self, server: Server, heard: NDArray[np.int64]) -> None:
-        """Count what clients sent and got that spoke ``heard`` times, (G,).
+        """Count the floats of clients that took part ``heard`` times, (G,).
 
-        First their features' ranges and their own seeds; then, whenever they speak, all their
-        points and every seed's spread and centre, for the seeds and the features' rates.
+        At first each client sends its features' ranges and its own seeds. Whenever it takes part,
+        it receives the seeds and the features' rates, and sends all its points and every seed's
+        spread and centre.
         """
         n_seeds, n_features = server.seeds.shape
         sizes = server.clients.sizes
@@ -172,7 +177,7 @@ def _range(points: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _seed(points: FloatArray, n_seeds: int, rng: np.random.Generator) -> FloatArray:
-    """Draw plain k-means++ seeds, one candidate each; with no more points, every one is a seed."""
+    """Draw k-means++ seeds, one candidate each; every point is a seed if there are no more."""
     from sklearn.cluster import kmeans_plusplus
 
     if len(points) <= n_seeds:
@@ -184,35 +189,38 @@ def _seed(points: FloatArray, n_seeds: int, rng: np.random.Generator) -> FloatAr
 class Server:
     """AFCL's server and its clients, with seeds and points in the unit cube.
 
-    It keeps between rounds its seeds, the features' rates, how often each client took part, what it
-    last sent, and which seeds it last got.
+    Between rounds it keeps the seeds, the features' rates and, for each client, the number of
+    participations, its last message and the seeds it last received.
 
     Parameters
     ----------
     clients : Clients
-        None empty, features in [0, 1].
+        None of them empty; features in [0, 1].
     seeds : ndarray of shape (k, d)
+        The initial seeds.
     raw_weights : ndarray of shape (d,)
-        A draw for the features, which divided by its sum gives the first rates.
+        Random numbers; divided by their sum and scaled, they are the features' first rates.
     step : float
-        Mean rate of a feature.
+        Mean rate over the features.
     merge_distance, stop_tolerance : float
         See :class:`AFCL`.
 
     Attributes
     ----------
     seeds : ndarray of shape (k, d)
+        The current seeds.
     rates : ndarray of shape (d,)
+        The current learning rate of each feature.
     participations : ndarray of shape (G,)
-        How often each client spoke or was replayed.
+        How often each client took part, with a new or a repeated message.
     client_weights : ndarray of shape (G,)
         1 / (1 + share of all participations); NaN while there are none.
     taking_part : ndarray of int
-        The clients of the last round that spoke or were replayed.
+        The clients that took part in the last round, with a new or a repeated message.
     wins : ndarray of shape (k,)
-        Each seed's wins in the last round, counted from 1.
+        Number of wins of each seed in the last round, starting from 1.
     index : float
-        The last round's, see :meth:`_index`; NaN where it is undefined.
+        The index of the last round, see :meth:`_index`; NaN if it is undefined.
     stopped : bool
         Whether the index has ended the rounds.
     """
@@ -240,16 +248,16 @@ class Server:
         self.index = -1.0
         self.stopped = False
         self._copies = [seeds] * n_clients
-        # What clients sent: rate times (point - nearest seed), each with the number of its seed;
-        # the mean distance of a seed's points to their centre, and that centre.
+        # The clients' messages: rate times (point - nearest seed), each with its seed's number;
+        # the mean distance of a seed's points from their centre, and that centre.
         self._differences: dict[int, tuple[FloatArray, IntArray]] = {}
         self._spreads = np.zeros((n_clients, len(seeds)))
         self._centres = np.zeros((n_clients, *seeds.shape))
 
     def round(self, speaks: NDArray[np.bool_]) -> None:
-        """Do one round in which the given clients (G,) speak.
+        """Do one round in which the given clients (G,) send their points.
 
-        Where the index has changed by no more than the tolerance, AFCL stops and no seed moves.
+        If the index has changed by no more than the tolerance, AFCL stops and no seed moves.
         """
         labels = self.clients.split(nearest_centre(self.clients.points, self.seeds))
         for g in np.flatnonzero(speaks).tolist():
@@ -266,7 +274,7 @@ class Server:
         self._update_rates()
 
     def merged(self) -> FloatArray:
-        """Return the seeds that are left: those by themselves, then each group's first."""
+        """Return the merged seeds: those without a near one, then the first of each group."""
         close = near(self.seeds, self.merge_distance)
         members, _ = group(close, np.zeros(1, dtype=np.int64), len(self.seeds))
         alone = np.setdiff1d(np.arange(len(self.seeds)), members[:, 2])
@@ -274,7 +282,7 @@ class Server:
         return self.seeds[np.concatenate([alone, first])]
 
     def _speak(self, g: int, labels: IntArray) -> None:
-        """Keep what client g sends; every seed's differences open with one of zero."""
+        """Store client g's message; the first difference of every seed is zero."""
         points, n_seeds = self.clients[g], len(self.seeds)
         seeds = np.concatenate([np.arange(n_seeds), labels])
         order = np.argsort(seeds, kind="stable")
@@ -290,7 +298,7 @@ class Server:
             self._spreads[g, j] = np.sqrt(np.square(own - centre).sum(axis=1)).mean()
 
     def _count_participations(self, speaks: NDArray[np.bool_]) -> None:
-        """Count those who speak, and the rarely heard among the silent, who are replayed."""
+        """Count the clients that send, and those whose last message is used again."""
         self.participations += speaks
         if not self.participations.any():
             self.client_weights = np.full(len(speaks), np.nan)
@@ -304,7 +312,7 @@ class Server:
         self.taking_part = np.flatnonzero(speaks | replayed)
 
     def _compete(self) -> None:
-        """Rebuild what was sent, client by client, and let new seeds compete for it."""
+        """Recover the points sent, client by client, and let the new seeds compete for them."""
         rates = np.where(self.rates == 0, 1.0, self.rates)
         seeds, self.wins = self.seeds.copy(), np.ones(len(self.seeds))
         for g in self.taking_part.tolist():
@@ -315,7 +323,7 @@ class Server:
         self.seeds = seeds
 
     def _update_rates(self) -> None:
-        """Weigh the features by the differences that were sent; one without any gets 0."""
+        """Set the features' rates by the differences sent; a feature without any gets 0."""
         sent = np.zeros(len(self.rates))
         for g in self.taking_part.tolist():
             sent += np.abs(self._differences[g][0]).sum(axis=0)
@@ -326,11 +334,11 @@ class Server:
         self.rates *= self.step * len(sent)
 
     def _index(self, labels: list[IntArray]) -> float:
-        """Return the index whose standstill ends the rounds, alike to Davies' and Bouldin's.
+        """Return the index that ends the rounds when it stops changing (a Davies-Bouldin index).
 
-        Its clusters are the groups of the clients' copies of the seeds, a copy by itself one at
-        the origin. A group's spread and centre are sums over its copies at clients that take part,
-        weighted by the clients and by the copies' shares of the group's points.
+        Its clusters are the groups of the clients' copies of the seeds. A copy without a near one
+        is a cluster at the origin. A group's spread and centre are sums over its copies at clients
+        that take part, weighted by the clients and by the copies' shares of the group's points.
         """
         n_seeds = len(self.seeds)
         versions = {id(copy): copy for copy in self._copies}
@@ -341,12 +349,12 @@ class Server:
         n_groups = int(members[:, 0].max(initial=-1)) + 1
         sizes = np.stack([np.bincount(own, minlength=n_seeds) for own in labels])
         points = sizes[members[:, 1], members[:, 2]]
-        with np.errstate(invalid="ignore"):  # a group without points at present is undefined
+        with np.errstate(invalid="ignore"):  # a group without points is undefined
             shares = points / np.bincount(members[:, 0], points, n_groups)[members[:, 0]]
         counted = np.isin(members[:, 1], self.taking_part)
         (groups, clients, seeds), shares = members[counted].T, shares[counted]
         weights = self.client_weights[clients]
-        # One cluster at the origin stands for all: their ratios to each other are undefined.
+        # One cluster at the origin represents all: their ratios to each other are undefined.
         times = np.append(np.ones(n_groups), [n_alone] if n_alone else [])
         spreads, centres = np.zeros(len(times)), np.zeros((len(times), self.seeds.shape[1]))
         np.add.at(spreads, groups, (1 + shares) * weights * self._spreads[clients, seeds])
@@ -357,7 +365,7 @@ class Server:
 def _davies_bouldin(spreads: FloatArray, centres: FloatArray, times: FloatArray) -> float:
     """Return the mean over clusters of their largest (spread + spread) / distance; 0 becomes NaN.
 
-    Every cluster counts so many ``times``.
+    Cluster c counts ``times[c]`` times in the mean.
     """
     from scipy.spatial.distance import cdist
 

@@ -1,4 +1,4 @@
-"""What every federated estimator shares."""
+"""The base class of all federated estimators."""
 
 from __future__ import annotations
 
@@ -21,12 +21,22 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Constraints = Mapping[str, Sequence[Alternative]]
 
-#: Parameters that ask for a number of components or clusters.
-_NUMBERS_ASKED_FOR = ("n_components", "n_clusters", "components_per_client")
+#: Parameters that set a number of components or clusters.
+_COUNTS = ("n_components", "n_clusters", "components_per_client")
 
 
 def register(cls: type[FederatedEstimator]) -> type[FederatedEstimator]:
-    """Class decorator that makes a method known: :func:`fedmix.methods.index` looks for it.
+    """Class decorator that registers a method; :func:`fedmix.methods.index` looks for it.
+
+    Parameters
+    ----------
+    cls : type
+        The method's class.
+
+    Returns
+    -------
+    type
+        The same class.
 
     Raises
     ------
@@ -37,13 +47,13 @@ def register(cls: type[FederatedEstimator]) -> type[FederatedEstimator]:
     if arguments != declared:
         raise ConfigurationError(
             f"{cls.__name__}: its constraints and its constructor differ in "
-            f"{', '.join(sorted(arguments ^ declared))}: each parameter needs a constraint."
+            f"{', '.join(sorted(arguments ^ declared))}. Each parameter needs a constraint."
         )
     return cls
 
 
 def all_constraints(cls: type[FederatedEstimator]) -> Constraints:
-    """Return what a method's parameters may be: its constraints and those that it inherits."""
+    """Return the valid values of a method's parameters: its own and inherited constraints."""
     found: dict[str, Sequence[Alternative]] = {}
     taken = inspect.signature(cls).parameters
     for ancestor in reversed(cls.__mro__):
@@ -54,18 +64,18 @@ def all_constraints(cls: type[FederatedEstimator]) -> Constraints:
 def check_same_features(
     estimator: FederatedEstimator, clients: Clients, n_features: int, n_clients: int | None = None
 ) -> None:
-    """Raise DataError unless clients have the features of those in ``fit``.
+    """Raise DataError unless the clients match those of ``fit``.
 
     Parameters
     ----------
     estimator : FederatedEstimator
         The fitted method.
     clients : Clients
-        To predict for.
+        The clients to predict for.
     n_features : int
-        Features in the fit.
+        Number of features in ``fit``.
     n_clients : int, optional
-        Clients in the fit, of a method that fits each client a model of its own.
+        Number of clients in ``fit``, for a method that fits a separate model to each client.
     """
     name = type(estimator).__name__
     if clients.n_features != n_features:
@@ -78,42 +88,43 @@ def check_same_features(
 
 
 class FederatedEstimator(BaseEstimator):
-    """Base of all methods: ``fit(clients)`` learns, ``predict(clients)`` labels.
+    """Base of all methods: ``fit(clients)`` learns a model, ``predict(clients)`` returns labels.
 
     ``fit``, ``predict`` and ``fit_predict`` take :class:`fedmix.Clients`, a list of K arrays or
     data frames of shape (n_k, d), or a tuple (X, groups); see :func:`fedmix.clients.as_clients`.
 
-    Subclasses store the constructor's parameters untouched, say in ``constraints`` what these may
-    be, and implement :meth:`_fit` and :meth:`_predict`.
+    A subclass stores the constructor's parameters unchanged, declares their valid values in
+    ``constraints``, and implements :meth:`_fit` and :meth:`_predict`.
 
     Attributes
     ----------
     labels_ : list of K int arrays of shape (n_k,)
-        The label of each training point, as ``predict`` gives it. A method that labels clients has
-        an array of shape (K,).
+        The label of each training point, as ``predict`` returns it. For a method that labels
+        clients, an array of shape (K,).
     n_rounds_ : int
-        Communication rounds done.
+        Number of communication rounds.
     converged_ : bool
-        Whether the stopping tolerance was met before ``max_rounds``.
+        Whether the tolerance was reached within ``max_rounds``.
     communication_ : dict
-        Floats sent by all clients together, ``{"up": int, "down": int}``.
+        ``{"up": int, "down": int}``: the number of floats that all clients together sent to the
+        server and received from it.
     """
 
     #: Families of data that the method takes.
     families: ClassVar[tuple[str, ...]] = ("gaussian",)
-    #: "sample": each point has a component; "client": each client belongs to one cluster.
+    #: "sample" if each point has a component, "client" if each client belongs to one cluster.
     level: ClassVar[str] = "sample"
-    #: Parameters that must be told: "n_components", "components_per_client", "n_clusters" or the
-    #: true "models"; empty where a method needs nothing.
+    #: Parameters that must be given: "n_components", "components_per_client", "n_clusters" or the
+    #: true "models". Empty if the method needs none.
     needs: ClassVar[tuple[str, ...]] = ("n_components",)
-    #: Which start that the methods share ``init`` takes: "mixtures" (weights, means), "means" (an
-    #: array (K_g, d) a client), "models" (k, d), one "model" (d,), or None where a method has its
-    #: own.
+    #: The shared initial values that ``init`` takes: "mixtures" (weights, means), "means" (one
+    #: array (K_g, d) per client), "models" (k, d), or one "model" (d,). None if the method has its
+    #: own start.
     starts_from: ClassVar[str | None] = None
-    #: Parameters to be chosen for the data at hand, because the labels depend on them -> how
-    #: :func:`fedmix.selection.choose` does it: its ``criterion`` and other arguments.
+    #: Parameters that should be chosen for the data, because the labels depend on them. The value
+    #: holds the arguments for :func:`fedmix.selection.choose`, such as its ``criterion``.
     tunes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    #: What each parameter may be; see :mod:`fedmix.methods.constraints`.
+    #: The valid values of each parameter; see :mod:`fedmix.methods.constraints`.
     constraints: ClassVar[Constraints] = {"random_state": ["random_state"]}
 
     labels_: list[IntArray] | IntArray
@@ -122,12 +133,13 @@ class FederatedEstimator(BaseEstimator):
     communication_: dict[str, int]
 
     def fit(self, clients: ClientsLike) -> FederatedEstimator:
-        """Learn from the clients' data.
+        """Fit the model to the clients' data.
 
         Parameters
         ----------
         clients : Clients, list of K arrays or data frames of shape (n_k, d), or (X, groups)
-            Responses, for regression, need :class:`fedmix.Clients`.
+            The training data. Responses, for regression, can only be given in
+            :class:`fedmix.Clients`.
 
         Returns
         -------
@@ -136,24 +148,24 @@ class FederatedEstimator(BaseEstimator):
         Raises
         ------
         ConfigurationError
-            If a parameter is not what ``constraints`` allow, or does not fit the data.
+            If a parameter's value is not valid, or does not fit the data.
         InputTypeError
-            If the data are of another kind; a TypeError.
+            If the data have another form. It is a TypeError.
         DataError
-            If the data are not finite numbers, or there are fewer points (for methods that label
-            clients: clients with points) than components asked for.
+            If the data are not finite numbers, or if there are fewer points than components. For
+            methods that label clients: fewer clients with points than clusters.
         DivergenceError
-            If an iterate leaves the finite numbers.
+            If an iterate is no longer finite.
 
         Warns
         -----
         ConvergenceWarning
-            If a fit with a tolerance ended after ``max_rounds`` without meeting it.
+            If ``max_rounds`` ended a fit with a positive tolerance before it was reached.
         """
         self.check_parameters()
         clients = as_clients(clients)
-        self._check_numbers(clients)
-        self._forget()
+        self._check_counts(clients)
+        self._reset()
         self.n_rounds_, self.converged_ = 0, False
         self.communication_ = {"up": 0, "down": 0}
         self._fit(clients)
@@ -162,39 +174,55 @@ class FederatedEstimator(BaseEstimator):
         return self
 
     def predict(self, clients: ClientsLike) -> list[IntArray]:
-        """Return one integer label a point: a list of K arrays of shape (n_k,)."""
+        """Return an integer label for each point.
+
+        Parameters
+        ----------
+        clients : Clients, list of K arrays or data frames of shape (n_k, d), or (X, groups)
+            The points to label, with the features of ``fit``.
+
+        Returns
+        -------
+        list of K int arrays of shape (n_k,)
+
+        Raises
+        ------
+        DataError
+            If the clients do not match those of ``fit``.
+        """
         check_is_fitted(self)
         return self._predict(as_clients(clients))
 
     def fit_predict(self, clients: ClientsLike) -> list[IntArray]:
-        """Fit, then label the same points: a list of K arrays of shape (n_k,)."""
+        """Fit the model and label the same points: a list of K arrays of shape (n_k,)."""
         clients = as_clients(clients)
         return self.fit(clients).predict(clients)
 
     def check_parameters(self) -> None:
-        """Raise ConfigurationError unless all parameters are what ``constraints`` allow."""
+        """Raise ConfigurationError unless all parameters satisfy ``constraints``."""
         check_parameters(type(self).__name__, self.get_params(), all_constraints(type(self)))
 
     @classmethod
     def open_choices(cls, given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-        """Return what of ``tunes`` is left to choose where some parameters are given."""
+        """Return the part of ``tunes`` that is left to choose if some parameters are given."""
         return {name: how for name, how in cls.tunes.items() if name not in given}
 
     def candidates(self, name: str, clients: Clients) -> list[float]:
-        """Return values of a parameter in ``tunes`` to try on such data, first what pools least.
+        """Return values to try of a parameter in ``tunes``, first the one that pools least.
 
-        A method has them where they follow from the data; others are given by who tunes it.
+        A method implements this if the values follow from the data. For other parameters the
+        caller has to give them.
         """
         raise ConfigurationError(
-            f"{type(self).__name__} has no candidates of its own for {name}: give them."
+            f"{type(self).__name__} has no default candidates for {name}. Give them."
         )
 
     def _fit(self, clients: Clients) -> None:
-        """Learn attributes with a trailing underscore; a client-level method ``labels_`` too."""
+        """Set the fitted attributes; a method that labels clients also sets ``labels_``."""
         raise NotImplementedError
 
     def _predict(self, clients: Clients) -> list[IntArray]:
-        """Label each point by what was learned."""
+        """Label each point by the fitted model."""
         raise NotImplementedError
 
     def _rounds(self, most: int, done: int = 0) -> Iterator[int]:
@@ -203,9 +231,9 @@ class FederatedEstimator(BaseEstimator):
         Parameters
         ----------
         most : int
-            Rounds at most.
+            Maximum number of rounds.
         done : int, default=0
-            Rounds of an earlier phase.
+            Number of rounds of an earlier phase.
         """
         self.n_rounds_ = done
         for number in range(done + 1, done + most + 1):
@@ -217,33 +245,33 @@ class FederatedEstimator(BaseEstimator):
             self._warn_of_no_convergence(f"{most} rounds")
 
     def _send(self, up: SupportsInt = 0, down: SupportsInt = 0) -> None:
-        """Count floats that the clients sent to, and got from, the server."""
+        """Count floats that the clients sent to the server and received from it."""
         self.communication_["up"] += int(up)
         self.communication_["down"] += int(down)
 
     def _warn_of_no_convergence(self, spent: str) -> None:
         warnings.warn(
-            f"{type(self).__name__} did not meet its tolerance within {spent}: allow more.",
+            f"{type(self).__name__} did not reach its tolerance within {spent}. Allow more.",
             ConvergenceWarning,
             stacklevel=2,
         )
 
-    def _check_numbers(self, clients: Clients) -> None:
-        """Raise DataError where more components are asked for than there is anything to label."""
+    def _check_counts(self, clients: Clients) -> None:
+        """Raise DataError if there are more components than points (or clients) to label."""
         points = self.level == "sample"
-        there = clients.n_points if points else np.count_nonzero(clients.sizes)
-        for name in _NUMBERS_ASKED_FOR:
-            asked = getattr(self, name, None)
-            most = 0 if asked is None else int(np.max(asked, initial=0))
-            if most > there:
+        available = clients.n_points if points else np.count_nonzero(clients.sizes)
+        for name in _COUNTS:
+            value = getattr(self, name, None)
+            most = 0 if value is None else int(np.max(value, initial=0))
+            if most > available:
                 what = "points" if points else "clients with points"
                 raise DataError(
-                    f"{type(self).__name__}: {name} asks for {most}, more than the {there} {what} "
-                    f"of {clients!r}. Ask for fewer."
+                    f"{type(self).__name__}: {name} asks for {most}, more than the {available} "
+                    f"{what} of {clients!r}. Ask for fewer."
                 )
 
-    def _forget(self) -> None:
-        """Drop what an earlier fit has learned."""
+    def _reset(self) -> None:
+        """Delete the attributes of an earlier fit."""
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             delattr(self, name)
 
@@ -252,18 +280,18 @@ class FederatedEstimator(BaseEstimator):
 
 
 class LikelihoodMixin:
-    """Likelihoods under a fitted mixture, for methods that implement :meth:`_score_samples`."""
+    """Likelihoods of a fitted mixture, for methods that implement :meth:`_score_samples`."""
 
     def score_samples(self, clients: ClientsLike) -> list[FloatArray]:
         """Return each point's log-likelihood under its client's mixture: K arrays (n_k,).
 
-        The clients are those of the fit, in the same order, with other points or the same.
+        The clients must be those of ``fit``, in the same order. Their points can be new.
         """
         check_is_fitted(self)
         return self._score_samples(as_clients(clients))
 
     def score(self, clients: ClientsLike) -> float:
-        """Return the mean log-likelihood a point under each client's mixture."""
+        """Return the mean log-likelihood per point, each under its client's mixture."""
         return float(np.concatenate(self.score_samples(clients)).mean())
 
     def _score_samples(self, clients: Clients) -> list[FloatArray]:

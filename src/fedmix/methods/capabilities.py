@@ -1,8 +1,8 @@
-"""Which methods there are and what they can do, read off their source text.
+"""The registered methods and what they can do, read from their source text.
 
-A method is a class under ``@register`` in a module of this folder or of a plug-in
-(:mod:`fedmix.plugins`). Planning a run imports none of them, and asking for one imports its module
-alone.
+A method is a class decorated with ``@register`` in a module of this folder or of a plug-in
+(:mod:`fedmix.plugins`). Planning a run imports none of them. Using a method imports only its
+module.
 """
 
 from __future__ import annotations
@@ -21,23 +21,28 @@ from fedmix.errors import ConfigurationError, nearest_names
 
 
 def use_plugins(folder: str | os.PathLike | None) -> None:
-    """Take in the methods of a folder, and forget those of another.
+    """Use the methods of a folder instead of those of an earlier folder.
+
+    Parameters
+    ----------
+    folder : path-like or None
+        The folder; see :func:`fedmix.plugins.use_folder`.
 
     Raises
     ------
     ConfigurationError
-        If there is no such folder, or it has no method.
+        If the folder does not exist or contains no method.
     """
     before = list(plugins.__path__)
     plugins.use_folder(folder)
     if list(plugins.__path__) != before:
-        for remembered in _REMEMBERED:
-            remembered.cache_clear()
+        for function in _CACHED:
+            function.cache_clear()
     own = f"{plugins.__name__}."
     if plugins.__path__ and not any(module.startswith(own) for module in index().values()):
         raise ConfigurationError(
-            f"The folder of plug-ins {plugins.__path__[0]} has no method: a class under @register "
-            "in a file whose name is a module's, such as my_method.py."
+            f"The folder of plug-ins {plugins.__path__[0]} has no method. A method is a class "
+            "decorated with @register, in a file named like a module, such as my_method.py."
         )
 
 
@@ -48,14 +53,14 @@ def index() -> dict[str, str]:
     Raises
     ------
     ConfigurationError
-        If two methods have one name, or a plug-in is not Python.
+        If two methods have the same name, or a plug-in's file is not valid Python.
     """
     found: dict[str, str] = {}
     for module, tree in _parsed().items():
         for name in filter(None, map(_registered, tree.body)):
             if name in found:
                 raise ConfigurationError(
-                    f"Two methods are called {name}, in {found[name]} and {module}: rename one."
+                    f"Two methods are called {name}, in {found[name]} and {module}. Rename one."
                 )
             found[name] = module
     return found
@@ -67,7 +72,7 @@ def get(name: str) -> type:
     Raises
     ------
     ConfigurationError
-        If no method has this name; the nearest valid names are listed.
+        If no method has this name. The message lists the most similar names.
     """
     _check_known(name)
     return getattr(import_module(index()[name]), name)
@@ -75,7 +80,7 @@ def get(name: str) -> type:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """The class variables by which a method says where it may run.
+    """The class variables that declare which data a method can run on.
 
     Parameters
     ----------
@@ -96,7 +101,7 @@ class Capabilities:
         family : str
             Family of the data, "gaussian" or "regression".
         level : str
-            What is to be labelled: "sample" or "client".
+            What the method should label: "sample" or "client".
         """
         if family not in self.families:
             return f"for {' or '.join(self.families)} data only"
@@ -124,10 +129,11 @@ def capabilities_of(name: str) -> Capabilities:
 
 @cache
 def constraints_of(name: str) -> dict[str, list]:
-    """Return what each parameter of a registered method may be, its bases' included.
+    """Return the valid values of each parameter of a registered method.
 
-    The keys are all that its constructor takes; the values are checked by
-    :func:`fedmix.methods.constraints.violation`. Errors as in :func:`capabilities_of`.
+    The keys are the parameters of its constructor, inherited constraints included. Values are
+    checked by :func:`fedmix.methods.constraints.violation`. The errors are those of
+    :func:`capabilities_of`.
     """
     _check_known(name)
     merged: dict[str, list] = {}
@@ -161,13 +167,13 @@ def _class_variables(class_name: str, variable: str) -> Iterator[Any]:
                     yield ast.literal_eval(node.value)  # type: ignore[attr-defined]
                 except ValueError:
                     raise ConfigurationError(
-                        f"{ancestor}.{variable} must be a literal, such as a tuple of strings: "
-                        "it is read off the source text."
+                        f"{ancestor}.{variable} must be a literal, such as a tuple of strings, "
+                        "because it is read from the source text."
                     ) from None
 
 
 def _arguments(class_name: str) -> list[str]:
-    """Return the constructor's parameters: of the first class that has a constructor."""
+    """Return the constructor's parameters, from the first class that has a constructor."""
     for ancestor in _ancestors(class_name):
         for node in _classes()[ancestor].body:
             if isinstance(node, ast.FunctionDef) and node.name == "__init__":
@@ -176,7 +182,7 @@ def _arguments(class_name: str) -> list[str]:
 
 
 def _targets(node: ast.stmt) -> list[str]:
-    """Return the names that a statement of a class body gives a value to."""
+    """Return the names that a statement of a class body assigns to."""
     if isinstance(node, ast.AnnAssign) and node.value is not None:
         return [node.target.id] if isinstance(node.target, ast.Name) else []
     if isinstance(node, ast.Assign):
@@ -185,9 +191,9 @@ def _targets(node: ast.stmt) -> list[str]:
 
 
 def _ancestors(name: str) -> list[str]:
-    """Return a class and those of its bases that stand beside methods, in Python's order.
+    """Return a class and its bases among the methods' modules, in Python's order.
 
-    That is depth first, each class at its last place.
+    The order is depth first, with each class at its last position.
     """
     return list(dict.fromkeys(list(_depth_first(name))[::-1]))[::-1]
 
@@ -201,26 +207,29 @@ def _depth_first(name: str) -> Iterator[str]:
 
 @cache
 def _classes() -> Mapping[str, ast.ClassDef]:
-    """Return all classes by name; a plug-in's may not take the name of one of fedmix's.
+    """Return all classes by name.
 
     Raises
     ------
     ConfigurationError
-        If one does: which of the two is meant as a base cannot be told from the text.
+        If a plug-in's class has the name of a class of fedmix. The source text of a subclass would
+        not show which of the two is its base.
     """
     found: dict[str, ast.ClassDef] = {}
     for module, tree in _parsed().items():
         own = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         taken = sorted(set(own) & set(found))
         if taken and not module.startswith("fedmix.methods."):
-            raise ConfigurationError(f"{module}: there is a class {taken[0]} already; rename it.")
+            raise ConfigurationError(
+                f"{module}: there is a class {taken[0]} already. Rename this one."
+            )
         found |= own
     return found
 
 
 @cache
 def _parsed() -> dict[str, ast.Module]:
-    """Return the source of every module that may hold methods, parsed; see :func:`index`."""
+    """Return the parsed source of every module that can contain methods; see :func:`index`."""
     own = {f"fedmix.methods.{p.stem}": p for p in sorted(Path(__file__).parent.glob("[a-z]*.py"))}
     return {module: _parse(path) for module, path in {**own, **plugins.modules()}.items()}
 
@@ -230,16 +239,16 @@ def _parse(path: Path) -> ast.Module:
         return ast.parse(path.read_text(encoding="utf-8"))
     except (SyntaxError, UnicodeDecodeError) as error:
         line = getattr(error, "lineno", None) or 1
-        raise ConfigurationError(f"{path}:{line}: this method is not Python: {error}") from error
+        raise ConfigurationError(f"{path}:{line}: not valid Python: {error}") from error
 
 
 def _registered(node: ast.stmt) -> str | None:
-    """Return the name of a registered class, or None for anything else."""
+    """Return the name of a registered class; None for any other statement."""
     if not isinstance(node, ast.ClassDef):
         return None
     names = [getattr(d, "id", getattr(d, "attr", None)) for d in node.decorator_list]
     return node.name if "register" in names else None
 
 
-#: What has to be read again when the plug-ins change.
-_REMEMBERED = (index, capabilities_of, constraints_of, _parsed, _classes)
+#: The functions whose results depend on the plug-ins.
+_CACHED = (index, capabilities_of, constraints_of, _parsed, _classes)

@@ -1,4 +1,4 @@
-"""Mixtures fitted to everybody's data in one place, by scikit-learn."""
+"""scikit-learn's mixtures, fitted to the pooled data of all clients."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ IntArray = NDArray[np.int64]
 
 
 class _CentralMixture(LikelihoodMixin, FederatedEstimator):
-    """A scikit-learn mixture of the pooled data."""
+    """A scikit-learn mixture, fitted to the pooled data."""
 
     constraints: ClassVar[Constraints] = {
         "covariance_type": [{"full", "tied", "diag", "spherical"}],
@@ -43,7 +43,7 @@ class _CentralMixture(LikelihoodMixin, FederatedEstimator):
         return clients.split(self._model.predict(clients.points).astype(np.int64))
 
     def _score_samples(self, clients: Clients) -> list[NDArray[np.float64]]:
-        """Return each point's log-likelihood under the mixture of all: K arrays (n_k,)."""
+        """Return each point's log-likelihood under the common mixture: K arrays (n_k,)."""
         check_same_features(self, clients, self.cluster_centers_.shape[1])
         return clients.split(self._model.score_samples(clients.points))
 
@@ -53,7 +53,7 @@ class _CentralMixture(LikelihoodMixin, FederatedEstimator):
         from sklearn.exceptions import ConvergenceWarning
 
         with warnings.catch_warnings(), threadpool_limits(limits=1):
-            warnings.simplefilter("ignore", ConvergenceWarning)  # we tell it below
+            warnings.simplefilter("ignore", ConvergenceWarning)  # ours is raised below
             try:
                 model.fit(clients.points)
             except ValueError as error:  # a covariance that is singular at the data's scale
@@ -87,21 +87,25 @@ class CentralGMM(_CentralMixture):
     Parameters
     ----------
     n_components : int, default=2
-        K, the number of components, which must be known; 2 are the fewest that are a mixture.
-    covariance_type : str, default="spherical"
-        As in FedGEM's experiments; see scikit-learn's ``GaussianMixture``.
+        The known number K of components. The default is the smallest mixture.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="spherical"
+        See scikit-learn's ``GaussianMixture``. The default is that of FedGEM's experiments.
     max_iter : int, default=100
-        EM iterations at most, scikit-learn's default.
-    init_params : str, default="kmeans"
-        What the responsibilities start from, scikit-learn's default; "k-means++" gives the scores
-        of FedGEM's program.
+        Maximum number of EM iterations. The default is scikit-learn's.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
+        How the responsibilities are initialized. The default is scikit-learn's; "k-means++"
+        reproduces the scores of FedGEM's program.
     random_state : int, Generator or None, default=0
+        Seed of the initialization.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (K, d)
+        Component means.
     weights_ : ndarray of shape (K,)
+        Mixing weights.
     n_clusters_ : int
+        K.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("n_components",)
@@ -136,23 +140,26 @@ class CentralDPGMM(_CentralMixture):
     Parameters
     ----------
     components_per_client : int or sequence of G ints, default=2
-        K_g. The sum over clients is the upper bound on the number of components (Appendix D.3); 2
-        are the fewest that are a mixture.
-    covariance_type : str, default="spherical"
-        As in FedGEM's experiments.
+        The known number K_g of components of each client. The sum over clients is the upper bound
+        on the number of components (FedGEM's Appendix D.3). The default is the smallest mixture.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="spherical"
+        See scikit-learn's ``GaussianMixture``. The default is that of FedGEM's experiments.
     max_iter : int, default=100
-        Variational iterations at most, scikit-learn's default.
-    init_params : str, default="kmeans"
-        What the responsibilities start from, scikit-learn's default; "k-means++" gives the scores
-        of FedGEM's program.
+        Maximum number of variational iterations. The default is scikit-learn's.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
+        How the responsibilities are initialized. The default is scikit-learn's; "k-means++"
+        reproduces the scores of FedGEM's program.
     random_state : int, Generator or None, default=0
+        Seed of the initialization.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (sum of K_g, d)
+        Component means.
     weights_ : ndarray of shape (sum of K_g,)
+        Mixing weights.
     n_clusters_ : int
-        Components that own training points.
+        Number of components that own training points.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("components_per_client",)

@@ -1,4 +1,4 @@
-"""What methods with centres share: k-means++ seeds at every client, and the nearest centre."""
+"""The base of methods with global centres: k-means++ seeds at clients and the nearest centre."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ class CentroidClustering(FederatedEstimator):
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters_, d)
+        The global centres.
     n_clusters_ : int
-        Number of centres; a method that must be told the number of clusters returns that number.
+        Number of centres. If a method needs the number of clusters, it is the given number.
     """
 
     cluster_centers_: FloatArray
     n_clusters_: int
 
     def _predict(self, clients: Clients) -> list[IntArray]:
-        """Label each point with its nearest centre, at any clients."""
+        """Label each point with its nearest centre. The clients can be new."""
         check_same_features(self, clients, self.cluster_centers_.shape[1])
         return clients.split(nearest_centre(clients.points, self.cluster_centers_))
 
     def _set_centres(self, centres: FloatArray) -> None:
-        """Set what every such method has learned, or say that it has left the finite numbers."""
+        """Set the fitted centres, or raise DivergenceError if they are not finite."""
         if not np.isfinite(centres).all():
             row = int(np.argmin(np.isfinite(centres).all(axis=1)))
             raise DivergenceError(
@@ -60,12 +61,12 @@ def components_of(clients: Clients, components_per_client: int | Sequence[int]) 
     ----------
     clients : Clients
     components_per_client : int or sequence of G ints, >= 1
-        One number for all clients, or one a client.
+        One number for all clients, or one per client.
 
     Raises
     ------
     ConfigurationError
-        If there is not one for every client.
+        If a sequence does not have one number per client.
     """
     wanted = np.asarray(components_per_client)
     if wanted.shape not in ((), (len(clients),)):
@@ -83,7 +84,8 @@ def seed_points(points: FloatArray, n_seeds: int, rng: np.random.Generator) -> F
     ----------
     points : array of shape (n, d), n >= 1
     n_seeds : int
-        With more seeds than points, every point is a seed and the rest repeat random points.
+        If there are more seeds than points, every point is a seed and the rest repeat random
+        points.
     rng : numpy.random.Generator
 
     Returns

@@ -1,4 +1,4 @@
-"""What two-phase clustered federated learning is compared with (Su, Xu and Yang 2022, App. C)."""
+"""Baselines of two-phase clustered federated learning (Su, Xu and Yang 2022, Appendix C)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class IFCA(ClusteredRegression):
     local, local_steps, learning_rate, rounds, gamma, tol, random_state
         As in :class:`~fedmix.methods.two_phase.TwoPhase`.
     init : array-like of shape (k, d), optional
-        Start. By default random in the scale of the data.
+        Starting models. By default random, in the scale of the data.
 
     References
     ----------
@@ -47,14 +47,14 @@ class IFCA(ClusteredRegression):
 
 @register
 class FedAvg(ClusteredRegression):
-    """One model for all clients, whatever their clusters (McMahan et al. 2017).
+    """One model for all clients, which ignores their clusters (McMahan et al. 2017).
 
     Parameters
     ----------
     local, local_steps, learning_rate, rounds, gamma, tol, random_state
         As in :class:`~fedmix.methods.two_phase.TwoPhase`.
     init : array-like of shape (d,), optional
-        Start. By default random in the scale of the data.
+        Starting model. By default random, in the scale of the data.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class FedAvg(ClusteredRegression):
 
 @register
 class OracleClustering(ClusteredRegression):
-    """Phase 2 from the true models: a benchmark, which nobody can run in practice.
+    """Phase 2 from the true models: a benchmark, because the models are unknown in practice.
 
     Parameters
     ----------
@@ -138,9 +138,9 @@ class OracleClustering(ClusteredRegression):
 
 @register
 class OneShotClustering(ClusteredRegression):
-    """Cluster the clients' own estimates by k-means, once, then run FedAvg within each cluster.
+    """Cluster the clients' own estimates once by k-means, then run FedAvg within each cluster.
 
-    FedAvg starts from the centres and weighs a client by its share of its cluster's points.
+    FedAvg starts from the centres and weights a client by its share of its cluster's points.
 
     Parameters
     ----------
@@ -150,17 +150,18 @@ class OneShotClustering(ClusteredRegression):
         As in :class:`~fedmix.methods.two_phase.TwoPhase`.
     ridge : float, default=0.01
         Penalty of the local estimates ``argmin ||y - X theta||^2 / n_i + ridge m_i ||theta||^2``,
-        m_i the client's mean squared feature. 0 gives least squares, of smallest norm where a
-        client has fewer points than features; these explode where it has about as many.
+        where m_i is the client's mean squared feature. With 0 the estimates are least squares, of
+        smallest norm if a client has fewer points than features. Least squares estimates become
+        very large if a client has about as many points as features.
     n_init : int, default=10
-        Starts of k-means, of which the best counts.
+        Number of starts of k-means. The best result is used.
     random_state : int, default=0
         Seed of k-means.
 
     Attributes
     ----------
     labels_ : ndarray of shape (M,)
-        The clusters of k-means, which are never revised; a client without points is in cluster 0.
+        The clusters of k-means, which never change. A client without points is in cluster 0.
 
     References
     ----------
@@ -195,7 +196,7 @@ class OneShotClustering(ClusteredRegression):
         self.random_state = random_state
 
     def _fit(self, clients: Clients) -> None:
-        """Learn the clients' clusters, then a model for each."""
+        """Learn the clients' clusters, then a model for each cluster."""
         from sklearn.cluster import KMeans
 
         check_regression(clients)
@@ -213,10 +214,10 @@ class OneShotClustering(ClusteredRegression):
         self._train_clusters(clients, active, kmeans.cluster_centers_)
 
     def _train_clusters(self, clients: Clients, active: NDArray, centres: NDArray) -> None:
-        """Run FedAvg in every cluster and gather what is learned."""
+        """Run FedAvg in every cluster and combine the results."""
         d = clients.n_features
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # told once, below
+            warnings.simplefilter("ignore", ConvergenceWarning)  # raised once, below
             fits = [
                 FedAvg(
                     self.local, self.local_steps, self.learning_rate_, self.rounds, c, tol=self.tol
@@ -243,9 +244,10 @@ def local_estimates(rotated: RotatedClients, ridge: float) -> NDArray:
     Parameters
     ----------
     rotated : RotatedClients
+        The clients' data, see :func:`fedmix.kernels.regression_maps.rotate`.
     ridge : float
-        Penalty in units of the client's mean squared feature; with 0, directions in which a client
-        has no variation stay at 0.
+        Penalty in units of the client's mean squared feature. With 0, the estimate is 0 in
+        directions in which the client's features do not vary.
     """
     n_clients, n_features = len(rotated.sizes), rotated.rows.shape[1]
     owners = rotated.owners

@@ -1,4 +1,4 @@
-"""Phase 2 of two-phase clustered federated learning, which most methods for it share."""
+"""Phase 2 of two-phase clustered federated learning, the base of its methods and baselines."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from fedmix.kernels.regression_maps import RotatedClients, hard_round, local_fil
 from fedmix.methods.base import Constraints, FederatedEstimator
 from fedmix.streams import generator_of
 
-# Phase 1 multiplies four data values; beyond these bounds such products leave float64.
+# Phase 1 multiplies four data values. Outside these bounds the products leave float64's range.
 _SMALLEST, _LARGEST = 1e-60, 1e60
 
 
 @dataclass
 class Start:
-    """Where Phase 2 starts, and what it took to get there.
+    """The start of Phase 2 and the communication up to it.
 
     Parameters
     ----------
     history : ndarray of shape (t + 1, k, d)
-        Models by round so far; the last ones start Phase 2.
-    up, down : int
-        Floats sent so far.
+        The models of each round so far. Phase 2 starts from the last ones.
+    up, down : int, default=0
+        Number of floats sent so far to the server and to the clients.
     """
 
     history: NDArray
@@ -40,22 +40,22 @@ class Start:
 
 
 class ClusteredRegression(FederatedEstimator):
-    """Iterative clustering of clients with FedAvg or FedProx, on the square loss.
+    """Iterative clustering of clients with FedAvg or FedProx, for the square loss.
 
-    Each round every client picks the model with the smallest residual on its data (equation (8)),
-    trains it locally, and the server averages with weights n_i / N (Su, Xu and Yang 2022, Phase 2).
-    Local training is in closed form (Lemma 1). Subclasses say where the models start.
+    In each round every client selects the model with the smallest residual on its data (equation
+    (8)) and trains it locally. The server averages the results with weights n_i / N (Su, Xu and
+    Yang 2022, Phase 2). Local training is in closed form (Lemma 1). Subclasses define the start.
 
     Attributes
     ----------
     models_ : ndarray of shape (k, d)
         Regression coefficients of the clusters.
     labels_ : ndarray of shape (M,)
-        Cluster of each client under ``models_``; a client without points is in cluster 0.
+        Cluster of each client under ``models_``. A client without points is in cluster 0.
     history_ : dict
-        ``{"models": (rounds + 1, k, d)}``, from round 0, the start.
+        ``{"models": (rounds + 1, k, d)}``: the models of each round. Round 0 is the start.
     learning_rate_ : float
-        The eta that was used.
+        The step eta that was used.
     gamma_ : float
         ``eta max_i ||X_i||^2 / n_i``, the stability of local training.
     """
@@ -117,7 +117,7 @@ class ClusteredRegression(FederatedEstimator):
         self.labels_ = assign(clients, self.models_)
 
     def _predict(self, clients: Clients) -> list[NDArray]:
-        """Return the client's cluster for each of its points: a list of arrays of shape (n_i,)."""
+        """Label each point with its client's cluster: a list of M arrays of shape (n_i,)."""
         labels = assign(clients, self.models_)
         return [np.full(n, z) for n, z in zip(clients.sizes, labels, strict=True)]
 
@@ -134,7 +134,7 @@ class ClusteredRegression(FederatedEstimator):
         self.gamma_ = self.learning_rate_ * curvature
 
     def _refine(self, rotated: RotatedClients, start: Start) -> None:
-        """Run Phase 2 and set everything that is learned but the labels."""
+        """Run Phase 2 and set all fitted attributes except the labels."""
         before = len(start.history) - 1
         history = np.concatenate([start.history, np.empty((self.rounds, *start.history.shape[1:]))])
         gradient = self._gradient_map(rotated)
@@ -172,13 +172,14 @@ def assign(clients: Clients, models: NDArray) -> NDArray:
     Parameters
     ----------
     clients : Clients
-        With responses.
+        The clients, with responses.
     models : ndarray of shape (k, d)
+        Regression coefficients.
 
     Returns
     -------
     ndarray of int of shape (M,)
-        Ties, and clients without points, go to the first model.
+        Ties, and clients without points, are assigned to the first model.
     """
     check_regression(clients)
     if clients.n_features != models.shape[1]:
@@ -194,21 +195,25 @@ def assign(clients: Clients, models: NDArray) -> NDArray:
 def starting_models(
     init: ArrayLike | None, shape: tuple[int, ...], clients: Clients, rng: np.random.Generator
 ) -> NDArray:
-    """Return the given start, checked, or a random one in the scale of the data.
+    """Check and return the given start, or return a random one in the scale of the data.
 
     A random model is ``R / sqrt(d) N(0, I)`` with ``R^2 = d sum y^2 / sum ||x||^2``, an estimate of
-    the models' squared norm; in the paper's experiments R is 2 and known.
+    the models' squared norm. In the paper's experiments R = 2 is known.
 
     Parameters
     ----------
     init : array-like or None
         The start, or None for a random one.
     shape : tuple of int
-        What ``init`` must have: (k, d) or (d,).
+        The shape of the start: (k, d) or (d,).
     clients : Clients
-        With responses.
+        The clients, with responses.
     rng : Generator
-        Draws the random start.
+        The generator of the random start.
+
+    Returns
+    -------
+    ndarray of shape ``shape``
     """
     if init is None:
         spread = np.sum(clients.points**2)
@@ -218,20 +223,21 @@ def starting_models(
 
 
 def check_regression(clients: Clients) -> None:
-    """Raise DataError unless clients have responses and values whose products float64 can hold."""
+    """Raise DataError unless clients have responses and products of values fit in float64."""
     if clients.responses is None:
-        raise DataError("These clients have no responses: pass them to Clients.from_arrays.")
+        raise DataError("These clients have no responses. Pass them to Clients.from_arrays.")
     for name, values in (("points", clients.points), ("responses", clients.responses)):
         largest = np.abs(values).max()
         if largest != 0 and not _SMALLEST <= largest <= _LARGEST:
             raise DataError(
-                f"The largest of the {name} is {largest:.1e} in size: sums of products leave "
-                f"float64. Rescale them to between {_SMALLEST:.0e} and {_LARGEST:.0e}."
+                f"The largest absolute value of the {name} is {largest:.1e}. Sums of products "
+                "leave the range of float64. Rescale it to between "
+                f"{_SMALLEST:.0e} and {_LARGEST:.0e}."
             )
 
 
 def _largest_move(models: NDArray) -> float:
-    """Return how far the models of two rounds, of shape (2, k, d), lie apart at most."""
+    """Return the largest distance between a model's two rounds, from models (2, k, d)."""
     return float(np.linalg.norm(models[1] - models[0], axis=1).max())
 
 
@@ -239,6 +245,6 @@ def _check_finite(models: NDArray, t: int) -> None:
     finite = np.isfinite(models).all(axis=1)
     if not finite.all():
         raise DivergenceError(
-            f"Cluster {int(np.argmin(finite))} left the finite numbers in round {t}: the learning "
-            "rate is too large for this data; leave it None or lower it."
+            f"Cluster {int(np.argmin(finite))} has a model that is not finite in round {t}: the "
+            "learning rate is too large for these data. Lower it or leave it None."
         )

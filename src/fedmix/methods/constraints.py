@@ -1,17 +1,19 @@
-"""What a method's parameters may be, declared as literals and checked in one place.
+"""The valid values of a method's parameters, declared as literals and checked in one place.
 
-Each method has a class variable ``constraints``: for each parameter a list of alternatives, as in
-scikit-learn's ``_parameter_constraints``. That mechanism is private and made of objects, for which
-all of scikit-learn must be imported; these alternatives are literals, so that planning a run reads
-them off the source text (:func:`fedmix.methods.capabilities.constraints_of`) and checks a
-configuration before any numerical library is loaded.
+Each method has a class variable ``constraints`` with a list of alternatives for each parameter, as
+in scikit-learn's ``_parameter_constraints``. Scikit-learn's mechanism is not used because it is
+private and needs objects that import all of scikit-learn. These alternatives are literals. Planning
+a run can therefore read them from the source text
+(:func:`fedmix.methods.capabilities.constraints_of`) and check a configuration before any numerical
+library is imported.
 
-An alternative is
+An alternative is one of
 
 - ``"integer"`` or ``"number"``, with bounds such as ``"integer >= 1"`` or
-  ``"number > 0 and <= 1"``; ``"integers"``, a sequence of such;
+  ``"number > 0 and <= 1"``; ``"integers"`` for a sequence of integers;
 - ``"boolean"``, ``"string"``, ``"array-like"``, ``"mapping"`` or ``"random_state"``;
-- a set of strings, one of which it must be; or ``None``.
+- a set of strings, one of which the value must be;
+- ``None``.
 """
 
 from __future__ import annotations
@@ -37,15 +39,15 @@ def violation(method: str, name: str, value: Any, alternatives: Sequence[Alterna
     Parameters
     ----------
     method, name : str
-        Whose parameter it is, and its name.
+        The method and its parameter.
     value : object
-        What was given.
+        The value to check.
     alternatives : sequence
-        What it may be, see above.
+        The valid values; see the module's description.
     """
-    if any(_is_one(value, alternative) for alternative in alternatives):
+    if any(_matches(value, alternative) for alternative in alternatives):
         return ""
-    wanted = " or ".join(_in_words(alternative) for alternative in alternatives)
+    wanted = " or ".join(_describe(alternative) for alternative in alternatives)
     options = [o for a in alternatives if isinstance(a, set) for o in a]
     hint = did_you_mean(value, options) if isinstance(value, str) else ""
     return f"{method}: expected {name} to be {wanted}, got {value!r}. {hint}".rstrip()
@@ -54,26 +56,26 @@ def violation(method: str, name: str, value: Any, alternatives: Sequence[Alterna
 def check_parameters(
     method: str, values: Mapping[str, Any], constraints: Mapping[str, Sequence[Alternative]]
 ) -> None:
-    """Raise a ConfigurationError that tells all violations of a method's constraints."""
+    """Raise a ConfigurationError that lists all violations of a method's constraints."""
     found = [violation(method, name, value, constraints[name]) for name, value in values.items()]
     if any(found):
         raise ConfigurationError(" ".join(filter(None, found)))
 
 
-def _is_one(value: Any, alternative: Alternative) -> bool:
+def _matches(value: Any, alternative: Alternative) -> bool:
     if alternative is None:
         return value is None
     if not isinstance(alternative, str):
         return isinstance(value, str) and value in alternative
     kind, _, bounds = alternative.partition(" ")
     if kind == "integers":
-        return _is_array_like(value) and all(_is_one(v, f"integer {bounds}") for v in value)
+        return _is_array_like(value) and all(_matches(v, f"integer {bounds}") for v in value)
     return _KINDS[kind](value) and all(
         _HOLDS[sign](value, float(limit)) for sign, limit in _BOUND.findall(bounds)
     )
 
 
-def _in_words(alternative: Alternative) -> str:
+def _describe(alternative: Alternative) -> str:
     if alternative is None:
         return "None"
     if not isinstance(alternative, str):

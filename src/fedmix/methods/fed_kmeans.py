@@ -1,4 +1,4 @@
-"""FedKMeans: federated k-means by weighted k-means of the clients' centres."""
+"""FedKMeans: federated k-means, by weighted k-means on the clients' centres."""
 
 from __future__ import annotations
 
@@ -22,29 +22,32 @@ FloatArray = NDArray[np.float64]
 class FedKMeans(CentroidClustering):
     """Federated k-means of Garst and Reinders.
 
-    Clients send k-means++ seeds with their counts; the server clusters all of them by weighted
-    k-means. In every further round a client runs k-means from the global centres that own some of
-    its points and sends the resulting centres with their counts.
+    The clients send k-means++ seeds with their counts. The server clusters all seeds by weighted
+    k-means. In every further round each client runs k-means, starting from the global centres that
+    own some of its points, and sends the resulting centres with their counts.
 
     Parameters
     ----------
     n_clusters : int, default=2
-        K, the number of global clusters, which must be known; 2 are the fewest worth looking for.
+        The known number K of global clusters. The default is the smallest number of interest.
     components_per_client : int or sequence of G ints, optional
-        Seeds a client in the first exchange; by default K.
+        Number of seeds of each client in the first exchange; K by default.
     max_rounds : int, default=20
-        Rounds after the first exchange (FedGEM's Appendix D.3).
+        Maximum number of rounds after the first exchange. The default is that of FedGEM's
+        Appendix D.3.
     local_steps : int, default=300
-        Most Lloyd steps a client and round, scikit-learn's default; it stops earlier once nothing
-        moves.
+        Maximum number of Lloyd steps per client and round. The steps end earlier if no centre
+        moves. The default is scikit-learn's.
     tol : float, default=0.0
-        Stop when no global centre moves further than this; 0 runs all rounds unless nothing moves
-        at all.
+        The fit stops when no global centre moves further than this. With 0 it runs all rounds
+        unless no centre moves at all.
     random_state : int, Generator or None, default=0
+        Seed of the clients' seeds and of the server's k-means.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (K, d)
+        The global centres.
 
     References
     ----------
@@ -77,7 +80,7 @@ class FedKMeans(CentroidClustering):
         self.random_state = random_state
 
     def _fit(self, clients: Clients) -> None:
-        """Alternate local k-means and weighted k-means of the centres."""
+        """Alternate between local k-means and weighted k-means on the centres."""
         wanted = self.components_per_client
         n_components = components_of(clients, self.n_clusters if wanted is None else wanted)
         rng = generator_of(self.random_state)
@@ -95,7 +98,7 @@ class FedKMeans(CentroidClustering):
     def _aggregate(
         self, sent: list[tuple[FloatArray, FloatArray]], rng: np.random.Generator
     ) -> FloatArray:
-        """Cluster the centres that the clients sent, and send the global ones to each."""
+        """Cluster the clients' centres and send the global centres to each client."""
         centres = np.concatenate([c for c, _ in sent])
         counts = np.concatenate([n for _, n in sent])
         together = cluster_points(centres, self.n_clusters, rng, weights=counts)
@@ -104,7 +107,7 @@ class FedKMeans(CentroidClustering):
 
 
 def _with_counts(points: FloatArray, centres: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the centres that own points, with the number of their points."""
+    """Return the centres that own points, with their numbers of points."""
     counts = np.bincount(nearest_centre(points, centres), minlength=len(centres))
     return centres[counts > 0], counts[counts > 0].astype(np.float64)
 
@@ -112,7 +115,7 @@ def _with_counts(points: FloatArray, centres: FloatArray) -> tuple[FloatArray, F
 def _local_kmeans(
     points: FloatArray, centres: FloatArray, max_steps: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Run k-means on a client's points from the global centres that own some of them."""
+    """Run k-means on a client's points, from the global centres that own some of them."""
     from sklearn.cluster import KMeans
 
     start, _ = _with_counts(points, centres)

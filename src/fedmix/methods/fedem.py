@@ -1,4 +1,4 @@
-"""FedEM: full EM steps on the clients, plain averages at the server."""
+"""FedEM: full EM steps at the clients, averages at the server."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 
 @register
 class FedEM(FederatedMixture):
-    """Federated EM: the clients' M-steps are averaged in each round.
+    """Federated EM: the server averages the clients' M-steps in each round.
 
-    Mixing weights stay with the clients. A client without points is left out of the average, and
-    takes the result.
+    Each client keeps its own mixing weights. A client without points does not count in the average
+    and receives the result.
 
     Parameters
     ----------
     weighting : {"equal", "size"}, default="equal"
-        Whether clients count alike in the average, as in the program of Tian, Weng and Feng, or by
-        their share n_k / n of the points, as Marfoq et al. have it (Algorithm 1).
+        Weights of the clients in the average: equal, as in the program of Tian, Weng and Feng, or
+        their shares n_k / n of the points, as in Marfoq et al. (Algorithm 1).
     **others
-        Those of :class:`fedmix.methods.federated_mixture.FederatedMixture`.
+        See :class:`fedmix.methods.federated_mixture.FederatedMixture`.
 
     References
     ----------
-    Marfoq et al. (2021), as compared with by Tian, Weng and Feng (2024), Section 4.
+    Marfoq et al. (2021), as in the comparison of Tian, Weng and Feng (2024), Section 4.
     """
 
     constraints: ClassVar[Constraints] = {"weighting": [{"equal", "size"}]}
@@ -48,7 +48,7 @@ class FedEM(FederatedMixture):
         self.weighting = weighting
 
     def _fit(self, clients: Clients) -> None:
-        """Alternate local EM steps and averages."""
+        """Alternate between local EM steps and averages."""
         sample = self._start(clients)
         shares = sample.sizes if self.weighting == "size" else sample.sizes > 0
         for _ in self._em_rounds():

@@ -1,4 +1,4 @@
-"""What the methods of the EM family share: parameters, start, rounds, prediction."""
+"""The base of the EM family: shared parameters, initial values, rounds and prediction."""
 
 from __future__ import annotations
 
@@ -31,32 +31,35 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
     Parameters
     ----------
     n_components : int
-        Components R of every client's mixture.
+        Number R of components of every client's mixture.
     family : {"gaussian", "regression"}, default="gaussian"
-        Identity-covariance Gaussians, or linear regressions with unit noise.
+        Gaussian components with identity covariance, or linear regressions with unit noise.
     max_rounds : int, default=1000
-        Rounds at most, as in the simulations of the paper; 0 returns the initial values.
+        Maximum number of rounds; 0 returns the initial values. The default is that of the paper's
+        simulations.
     tol : float, default=1e-4
-        Stop once no parameter moves by ``tol`` or more; the default is a ten-thousandth of a
-        component's standard deviation, below what any data tell. With 0 the fit only stops early
-        at a fixed point, where further rounds would change nothing.
+        The fit stops when every parameter changes by less than ``tol``. The default is a
+        ten-thousandth of a component's standard deviation, less than any data can resolve. With 0
+        the fit stops early only at a fixed point, where more rounds would change nothing.
     init : (weights, means) or str, optional
-        Initial values of shapes (K, R) and (K, R, d), used as they are; or the name of a strategy
-        of :data:`fedmix.initialization.INITIALIZATIONS`, whose labels are then aligned across
-        clients. By default the family's own ("eee", "regression").
+        Initial values of shapes (K, R) and (K, R, d), which are used unchanged, or the name of a
+        strategy of :data:`fedmix.initialization.INITIALIZATIONS`. The labels of a strategy's
+        result are aligned across clients. The default is the family's own strategy ("eee" or
+        "regression").
     density_floor : {None, "zeros", "below"}, default=None
-        The published code's floor on weight times kernel before normalising: exact zeros, or all
-        values up to 1e-8, become 1e-8 (and full M-steps divide as that code does, see
-        :meth:`fedmix.families.Family.maximise`). None is log-sum-exp without any floor.
+        The published code's floor on weight times kernel before normalising. With "zeros" exact
+        zeros become 1e-8; with "below" all values up to 1e-8 do. Full M-steps then also divide as
+        that code does, see :meth:`fedmix.families.Family.maximise`. None uses log-sum-exp without
+        a floor.
     random_state : int, default=0
-        Seed of everything random in the fit.
+        Seed of all random numbers in the fit.
 
     Attributes
     ----------
     weights_ : ndarray of shape (K, R)
-        Mixing weights.
+        Mixing weights of each client.
     means_ : ndarray of shape (K, R, d)
-        Component means, or coefficients.
+        Component means, or regression coefficients, of each client.
     labels_, n_rounds_, converged_, communication_
         See :class:`fedmix.methods.base.FederatedEstimator`.
     """
@@ -98,11 +101,11 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
         return [log_sum(joint) for joint in self._log_joint(clients)]
 
     def _predict(self, clients: Clients) -> list[np.ndarray]:
-        """Return the component of largest responsibility of each point: K arrays (n_k,)."""
+        """Return each point's component with the largest responsibility: K arrays (n_k,)."""
         return [joint.argmax(axis=1) for joint in self._log_joint(clients)]
 
     def _check_clients(self, clients: Clients) -> None:
-        """Raise where the clients cannot be those of the fit."""
+        """Raise DataError if the clients cannot be those of the fit."""
         families.get(self.family).check(clients)
         check_same_features(self, clients, self.means_.shape[2], n_clients=len(self.means_))
 
@@ -121,7 +124,7 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
         return joint
 
     def _start(self, clients: Clients) -> Sample:
-        """Set the initial values, and lay the points out for the kernels."""
+        """Set the initial values and return the points in the kernels' layout."""
         families.get(self.family).check(clients)
         self.weights_, self.means_ = self._initial_values(clients)
         return Sample.of(clients)
@@ -143,12 +146,12 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
         means = as_numbers(self, "the means of init", means, (*shape, clients.n_features))
         if (weights < 0).any() or not np.allclose(weights.sum(axis=1), 1.0, atol=1e-6):
             raise ConfigurationError(
-                "init: each client's weights must not be negative and add up to 1."
+                "init: each client's weights must be non-negative and sum to 1."
             )
         return weights, means
 
     def _em_rounds(self) -> Iterator[int]:
-        """Yield the round numbers 1, 2, ... until ``max_rounds`` or until nothing moves."""
+        """Yield the round numbers 1, 2, ... until ``max_rounds`` or convergence."""
         for number in self._rounds(self.max_rounds):
             before = self._state()
             yield number
@@ -156,7 +159,7 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
             self.converged_ = self._has_settled(before)
 
     def _state(self) -> list[FloatArray]:
-        """Return all that the next round depends on."""
+        """Return everything that the next round depends on."""
         return [self.weights_, self.means_]
 
     def _has_settled(self, before: list[FloatArray]) -> bool:
@@ -164,7 +167,7 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
         return bool(max(moves) < self.tol or max(moves) == 0.0)
 
     def _check_finite(self, weights: FloatArray, means: FloatArray) -> None:
-        """Raise a DivergenceError where an iterate is no longer a number."""
+        """Raise DivergenceError if an iterate is no longer finite."""
         if np.isfinite(means).all() and np.isfinite(weights).all():
             return
         bad = ~(np.isfinite(means).all(axis=2) & np.isfinite(weights))
@@ -175,12 +178,12 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
         )
 
     def _expectation(self, sample: Sample, for_gradient: bool = False) -> Statistics:
-        """E-step at the current parameters."""
+        """Do the E-step at the current parameters."""
         return families.get(self.family).expectation(
             sample, self.weights_, self.means_, self.density_floor, for_gradient
         )
 
     def _maximise(self, statistics: Statistics) -> FloatArray:
-        """M-step of the means from the current ones, (K, R, d)."""
+        """Do the M-step of the means, (K, R, d), starting from the current means."""
         as_published = self.density_floor is not None
         return families.get(self.family).maximise(statistics, self.means_, as_published)

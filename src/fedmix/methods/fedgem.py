@@ -43,73 +43,79 @@ IntArray = NDArray[np.int64]
 class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
     """Federated generalised EM for isotropic unit-variance mixtures (Algorithm 1).
 
-    A client's components are its own; the server lets components of different clients whose
-    uncertainty sets overlap learn from each other, and finally merges those within a given radius,
-    which estimates the number of clusters. A client without points sits out: it has no components.
+    Each client has its own components. The server lets components of different clients learn from
+    each other if their uncertainty sets overlap. At the end it merges components within a given
+    radius, which estimates the number of clusters. A client without points has no components.
 
     Parameters
     ----------
     components_per_client : int or sequence of G ints, default=2
-        K_g, one for all clients or one a client, which must be known; 2 are the fewest worth
-        looking for.
+        The known number K_g of components, one for all clients or one per client. The default is
+        the smallest number of interest.
     max_rounds : int, default=10
-        Training rounds T (Appendix D.3); one more client step and the final aggregation follow.
+        Maximum number T of training rounds. One more client step and the final aggregation follow.
+        The default is that of Appendix D.3.
     local_steps : int, default=1
-        EM steps a client and round, S.
+        Number S of EM steps per client and round.
     radius : {"exact", "theorem4", "half"}, default="exact"
         Squared radius of an uncertainty set: the solution of problem (3), that of the printed
-        reformulation (7), or half of the former as the published program has it.
+        reformulation (7), or half of the former as in the published program.
     direction : {"towards", "away"}, default="towards"
         Whether a common maximiser moves towards the other centre, which keeps it in both sets, or
-        away from it, as printed and coded.
+        away from it, as in the paper and the published program.
     one_component_per_client : bool, default=False
-        Whether a super-cluster holds at most one component of a client (published program). The
-        result then depends on the order of the clients.
+        Whether a super-cluster contains at most one component of each client, as in the published
+        program. The result then depends on the order of the clients.
     server : {"pairwise", "kdtree", "none"}, default="pairwise"
-        How overlaps are found; the KD-tree (B.5.1) pays when they are few. With "none" there is
-        neither collaborative training nor final aggregation: the same local EM from the same
-        starts, without any exchange, which shows what federation adds.
+        How overlaps are found. The KD-tree (B.5.1) is faster if they are few. With "none" there is
+        neither collaborative training nor final aggregation: local EM runs from the same starts
+        without any exchange, which shows what federation adds.
     final_radius_scale : float, default=1.0
-        v in the squared radius v R_min / (pi sqrt(N_g)) of the final aggregation; to be chosen for
-        the data at hand, see :func:`fedmix.selection.choose`.
+        The constant v in the squared radius v R_min / (pi sqrt(N_g)) of the final aggregation. It
+        should be chosen for the data, see :func:`fedmix.selection.choose`.
     init : sequence of G arrays of shape (K_g, d), optional
-        Starting means; by default k-means++ at every client.
+        Initial means; by default k-means++ at every client.
     tol : float, default=0.0
         Training stops when no mean moves further than this in a round.
     privacy : mapping, optional
-        ``{"rho", "mu", "B_x", "B_gamma"}``: noise on the maximisers that are sent (Theorem 9).
+        The parameters ``{"rho", "mu", "B_x", "B_gamma"}`` of noise on the maximisers that clients
+        send (Theorem 9). By default there is no noise.
     random_state : int, Generator or None, default=0
-        Seeds the starting means and the noise.
+        Seed of the initial means and the noise.
     learn_weights : bool, default=False
         Whether the mixing weights are learned locally (Appendix F.3) or stay 1/K_g (Section 6).
     repeat_joining_pairs : bool, optional
         Whether the common maximiser of a pair that joins two super-clusters counts twice, as in the
-        published program, which makes the clients' order matter; by default as
-        ``one_component_per_client``.
+        published program. The result then depends on the order of the clients. The default is the
+        value of ``one_component_per_client``.
 
     Attributes
     ----------
     means_ : list of G arrays of shape (K_g, d)
         Means after the final aggregation.
     weights_ : list of G arrays of shape (K_g,)
+        Mixing weights.
     superclusters_ : list of G int arrays of shape (K_g,)
         The global cluster of each component.
     n_clusters_ : int
         Estimated number of clusters, K-hat.
     n_clusters_by_scale_ : dict of float to int
-        K-hat at half of v, at v and at twice v, by the scale; a SelectionWarning says if they
-        differ.
+        K-hat at half of v, at v and at twice v, by the scale. If they differ, ``fit`` raises a
+        SelectionWarning.
     cluster_centers_ : ndarray of shape (n_clusters_, d)
+        Means of the global clusters.
     radii_ : list of G arrays of shape (K_g,)
         Squared radii epsilon of the last client step's uncertainty sets.
     final_radii_ : list of G arrays of shape (K_g,)
         Squared radii of the final aggregation.
     history_ : list of dict
-        For each training round ``n_clusters``, ``movement`` (largest of a mean),
-        ``log_likelihood`` (before the round), ``n_empty`` components and, with privacy,
-        ``n_below_bound``: components whose mass is below B_gamma, where Theorem 9 does not hold.
+        For each training round ``n_clusters``, ``movement`` (the largest distance that a mean
+        moved), ``log_likelihood`` (before the round) and ``n_empty`` (the number of empty
+        components). With privacy also ``n_below_bound``: the number of components whose mass is
+        below B_gamma, for which Theorem 9 does not hold.
     n_rounds_, converged_, communication_
-        Communication as in Section B.5.2, the final exchange included.
+        See :class:`fedmix.methods.base.FederatedEstimator`. Communication is counted as in Section
+        B.5.2 and includes the final exchange.
 
     References
     ----------
@@ -172,7 +178,7 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
 
     @classmethod
     def open_choices(cls, given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-        """Return what is to be chosen: nothing for clients that exchange nothing."""
+        """Return the parameters left to choose: none if the clients exchange nothing."""
         return {} if given.get("server") == "none" else super().open_choices(given)
 
     def _fit(self, clients: Clients) -> None:
@@ -230,7 +236,7 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
     def _client_step(
         self, sample: Sample, mixtures: Mixtures
     ) -> tuple[Mixtures, FloatArray, MaximisationStep]:
-        """Do S local EM steps; return the mixtures and squared radii that clients send, (C,)."""
+        """Do S local EM steps; return the mixtures and squared radii (C,) that clients send."""
         for _ in range(self.local_steps):
             previous = mixtures
             step = maximise(sample, previous)
@@ -255,11 +261,11 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
         self._set_clusters(mixtures, means, labels)
         self.radii_ = mixtures.split(radii)
         self.final_radii_ = mixtures.split(final)
-        self._look_around(server, mixtures, final)
+        self._check_scale(server, mixtures, final)
         self._count_floats(mixtures)
 
-    def _look_around(self, server: Server, mixtures: Mixtures, final: FloatArray) -> None:
-        """Count the clusters at half of v and at twice v; warn if these are others than at v."""
+    def _check_scale(self, server: Server, mixtures: Mixtures, final: FloatArray) -> None:
+        """Count the clusters at half of v and at twice v, and warn if the counts differ."""
         counts = {self.final_radius_scale: self.n_clusters_}
         for factor in (0.5, 2.0):
             _, labels = server.merge(mixtures.means, factor * final, mixtures.client)
@@ -268,21 +274,21 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
         if len(set(counts.values())) > 1:
             found = ", ".join(f"{n} at {v:g}" for v, n in self.n_clusters_by_scale_.items())
             warnings.warn(
-                f"FedGEM: the number of clusters hangs on final_radius_scale: {found}. Choose it "
-                "with fedmix.selection.choose.",
+                f"FedGEM: the number of clusters depends on final_radius_scale: {found}. Choose "
+                "it with fedmix.selection.choose.",
                 SelectionWarning,
                 stacklevel=2,
             )
 
     def _count_floats(self, mixtures: Mixtures) -> None:
-        """Up: a mean and a radius a component. Down: a mean. Nothing without a server."""
+        """Count a mean and a radius per component up, and a mean down; none without a server."""
         if self.server == "none":
             return
         size = mixtures.means.size
         self._send(up=size + len(mixtures.means), down=size)
 
     def _record(self, labels: IntArray, movement: float, step: MaximisationStep) -> dict[str, Any]:
-        """Return what ``history_`` keeps of a training round."""
+        """Return the entry of ``history_`` for a training round."""
         record = {
             "n_clusters": int(labels.max()) + 1,
             "movement": movement,
@@ -307,13 +313,13 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
         check_same_features(self, clients, n_features, n_clients=len(self.means_))
         unknown = [g for g, own in enumerate(self.means_) if not len(own) and clients.sizes[g]]
         if unknown:
-            raise DataError(f"Clients {unknown} had no points in fit and so have no components.")
+            raise DataError(f"Clients {unknown} had no points in fit, so they have no components.")
 
 
 def _given_means(
     init: Sequence[ArrayLike], n_components: IntArray, clients: Clients
 ) -> list[FloatArray]:
-    """Check the given starting means, client by client."""
+    """Check the given initial means, client by client."""
     if len(init) != len(clients):
         raise ConfigurationError(f"init: expected one array for each of {len(clients)} clients.")
     means = []

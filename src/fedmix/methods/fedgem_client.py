@@ -21,7 +21,7 @@ from fedmix.kernels.responsibilities import NO_FLOOR
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: A component with less responsibility than this (it has underflowed) counts as empty.
+#: A component with a smaller sum of responsibilities has underflowed and counts as empty.
 _EMPTY = np.finfo(np.float64).tiny
 
 
@@ -32,9 +32,9 @@ class Mixtures:
     Parameters
     ----------
     means : ndarray of shape (C, d)
-        C is the sum of all K_g.
+        Component means; C is the sum of all K_g.
     weights : ndarray of shape (C,)
-        Mixing weights; a client's add up to 1.
+        Mixing weights; those of a client sum to 1.
     offsets : ndarray of shape (G + 1,)
         Client g owns components ``offsets[g]`` to ``offsets[g + 1]``.
     """
@@ -45,7 +45,7 @@ class Mixtures:
 
     @property
     def n_components(self) -> IntArray:
-        """Components a client, of shape (G,)."""
+        """Number of components of each client, of shape (G,)."""
         return np.diff(self.offsets)
 
     @property
@@ -60,24 +60,24 @@ class Mixtures:
             return np.log(self.weights)
 
     def split(self, values: NDArray) -> list[NDArray]:
-        """Cut an array with one row a component into one array a client."""
+        """Split an array with one row per component into one array per client."""
         return np.split(values, self.offsets[1:-1])
 
 
 @dataclass(frozen=True)
 class MaximisationStep:
-    """What one EM step of all clients yields.
+    """The result of one EM step at all clients.
 
     Parameters
     ----------
     means : ndarray of shape (C, d)
-        The maximisers M; an empty component keeps its mean.
+        The maximisers M. An empty component keeps its mean.
     mass : ndarray of shape (C,)
-        Sums of responsibilities.
+        Sum of responsibilities of each component.
     spread : ndarray of shape (C,)
         V, the responsibility-weighted mean of ||x - M||^2.
     log_likelihood : float
-        Of all clients' data under the mixtures before the step.
+        Log-likelihood of all clients' data under the mixtures before the step.
     """
 
     means: FloatArray
@@ -87,7 +87,7 @@ class MaximisationStep:
 
     @property
     def empty(self) -> NDArray[np.bool_]:
-        """Components that no point is responsible for, of shape (C,)."""
+        """Whether a component is empty, because no point belongs to it, of shape (C,)."""
         return self.mass < _EMPTY
 
 
@@ -97,7 +97,7 @@ def maximise(sample: Sample, mixtures: Mixtures) -> MaximisationStep:
     Raises
     ------
     DivergenceError
-        If squared distances leave the floating-point numbers; it names the client.
+        If squared distances overflow. The message names the client.
     """
     mass, shift, scatter, log_likelihood = gaussian_expectation(
         sample.columns,
@@ -111,7 +111,7 @@ def maximise(sample: Sample, mixtures: Mixtures) -> MaximisationStep:
     if not np.isfinite(log_likelihood).all():
         g = int(np.argmin(np.isfinite(log_likelihood)))
         raise DivergenceError(
-            f"Client {g}: the log likelihood is {log_likelihood[g]}. Squared distances overflow: "
+            f"Client {g}: the log-likelihood is {log_likelihood[g]}. Squared distances overflow: "
             "rescale the features."
         )
     divisor = np.where(mass < _EMPTY, 1.0, mass)
@@ -125,21 +125,24 @@ def maximise(sample: Sample, mixtures: Mixtures) -> MaximisationStep:
 def uncertainty_radii(radius: str, squared_step: FloatArray, spread: FloatArray) -> FloatArray:
     """Return the squared radii epsilon of the uncertainty sets.
 
-    With D2 = ||M - theta||^2 and V the weighted mean of ||x - M||^2, the objective at m is that at
-    M less half the mass times ||m - M||^2, so problem (3) has the solution epsilon = D2. The
-    printed reformulation (7), and hence Algorithm 4, yield sqrt(epsilon) = sqrt(V + D2) - sqrt(V)
-    instead; the published program stops before its first bisection and returns D2 / 2.
+    Let D2 = ||M - theta||^2, and let V be the weighted mean of ||x - M||^2. The objective at m is
+    the objective at M minus half the mass times ||m - M||^2, so problem (3) has the solution
+    epsilon = D2. The printed reformulation (7), and hence Algorithm 4, give
+    sqrt(epsilon) = sqrt(V + D2) - sqrt(V) instead. The published program stops before its first
+    bisection and returns D2 / 2.
 
     Parameters
     ----------
     radius : {"exact", "theorem4", "half"}
-        Problem (3), the printed reformulation (7), or the published program.
+        The solution of problem (3), that of the printed reformulation (7), or that of the published
+        program.
     squared_step, spread : ndarray of shape (C,)
         D2 and V.
 
     Returns
     -------
     ndarray of shape (C,)
+        Squared radii epsilon.
     """
     if radius == "exact":
         return squared_step
@@ -156,17 +159,18 @@ def final_radii(mixtures: Mixtures, sizes: IntArray, scale: float) -> FloatArray
     Parameters
     ----------
     mixtures : Mixtures
-        As they are before the last client step, as in the published program. R_min is the smallest
-        distance between two means of a client, 0 where there is only one; a component of weight
+        The mixtures before the last client step, as in the published program. R_min is the smallest
+        distance between two means of a client, or 0 if there is only one. A component with weight
         pi = 0 has radius 0.
     sizes : ndarray of shape (G,)
-        Points a client.
+        Number of points N_g of each client.
     scale : float
-        v.
+        The constant v.
 
     Returns
     -------
     ndarray of shape (C,)
+        Squared radii.
     """
     from scipy.spatial.distance import pdist
 
@@ -179,22 +183,22 @@ def final_radii(mixtures: Mixtures, sizes: IntArray, scale: float) -> FloatArray
 
 
 class MergedClustersMixin:
-    """Global clusters of methods whose clients keep components of their own."""
+    """Global clusters, for methods whose clients keep their own components."""
 
     superclusters_: list[IntArray]
     cluster_centers_: FloatArray
     n_clusters_: int
 
     def predict_clusters(self, clients: ClientsLike) -> list[IntArray]:
-        """Label each point with its global cluster, comparable across clients.
+        """Label each point with its global cluster, which is comparable across clients.
 
-        ``predict`` gives a client's own components, of which ``superclusters_[g][label]`` is the
-        global cluster.
+        ``predict`` returns the components of each client. The global cluster of such a label at
+        client g is ``superclusters_[g][label]``.
 
         Parameters
         ----------
-        clients : Clients, list of K arrays or data frames of shape (n_k, d), or (X, groups)
-            The same clients in the same order; their points may be new.
+        clients : Clients, list of G arrays or data frames of shape (n_g, d), or (X, groups)
+            The clients of ``fit`` in the same order. Their points can be new.
 
         Returns
         -------
@@ -204,7 +208,7 @@ class MergedClustersMixin:
         return [groups[own] for groups, own in zip(self.superclusters_, local, strict=True)]
 
     def _set_clusters(self, mixtures: Mixtures, means: FloatArray, labels: IntArray) -> None:
-        """Set the clusters that the server merged components to, means (C, d) and labels (C,)."""
+        """Set the global clusters from the merged means (C, d) and labels (C,)."""
         self.superclusters_ = mixtures.split(labels)
         self.cluster_centers_ = means[np.unique(labels, return_index=True)[1]]
         self.n_clusters_ = len(self.cluster_centers_)
@@ -214,16 +218,17 @@ class MergedClustersMixin:
 class GaussianMechanism:
     """Gaussian noise that makes one round's maximisers (rho, mu)-differentially private.
 
-    The guarantee is per round and covers the maximisers. FedGEM therefore takes the radii ``exact``
-    and ``half`` from the noisy maximisers, which gives nothing more away; ``theorem4`` also depends
-    on the data themselves, whose protection the paper leaves open.
+    The guarantee is per round and covers the maximisers. FedGEM therefore computes the radii
+    ``exact`` and ``half`` from the noisy maximisers, which reveals nothing more. The radius
+    ``theorem4`` also depends on the data themselves, and the paper does not say how to protect
+    them.
 
     Parameters
     ----------
     rho, mu : float
         Privacy parameters (often written epsilon and delta), rho > 0 and 0 < mu < 1.
     B_x : float
-        Bound on the norm of a point; longer points are shortened to it (Assumption 7).
+        Bound on the norm of a point (Assumption 7). Longer points are shortened to it.
     B_gamma : float
         Lower bound on a component's sum of responsibilities.
 
@@ -239,7 +244,7 @@ class GaussianMechanism:
 
     @classmethod
     def of(cls, privacy: Mapping[str, float] | None) -> GaussianMechanism | None:
-        """Return the mechanism described by ``privacy``, checked.
+        """Return the mechanism that ``privacy`` describes, or None for None.
 
         Raises
         ------
@@ -258,21 +263,21 @@ class GaussianMechanism:
         return mechanism
 
     def noise_scale(self, n_components: int) -> float:
-        """Return the noise's standard deviation at a client with K_g components (Theorem 9)."""
+        """Return the noise's standard deviation for a client with K_g components (Theorem 9)."""
         sensitivity = 3 * self.B_x / self.B_gamma + 2 * self.B_x / self.B_gamma**2
         return float(
             np.sqrt(n_components) * sensitivity * np.sqrt(2 * np.log(1.25 / self.mu)) / self.rho
         )
 
     def clip(self, points: FloatArray) -> FloatArray:
-        """Shorten the points of shape (n, d) that are longer than B_x to that length."""
+        """Shorten points of shape (n, d) that are longer than B_x to that length."""
         norms = np.linalg.norm(points, axis=1, keepdims=True)
         return points * (self.B_x / np.maximum(norms, self.B_x))
 
     def perturb(
         self, maximisers: FloatArray, n_components: NDArray[np.int64], rng: np.random.Generator
     ) -> FloatArray:
-        """Add noise to the maximisers of shape (C, d) of clients with ``n_components`` each."""
+        """Add noise to the maximisers of shape (C, d), given each client's ``n_components``."""
         scales = np.repeat([self.noise_scale(k) for k in n_components], n_components)
         return maximisers + scales[:, None] * rng.standard_normal(maximisers.shape)
 

@@ -13,9 +13,9 @@ from fedmix.kernels import fedgem as kernels
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: The overlap test holds a mask of at most this many entries at a time.
+#: Largest number of entries of the overlap test's mask at a time.
 _MASK_ENTRIES = 2_000_000
-#: Components a KD-tree query answers at a time.
+#: Number of components per KD-tree query.
 _QUERY_ROWS = 4_096
 
 
@@ -26,13 +26,13 @@ class Server:
     Parameters
     ----------
     search : {"pairwise", "kdtree", "none"}, default="pairwise"
-        How overlaps are found: all pairs (Algorithm 2) or a KD-tree (Section B.5.1), with the same
-        result; or not at all, which leaves every component by itself.
+        How overlaps are found: by all pairs (Algorithm 2) or by a KD-tree (Section B.5.1), with the
+        same result. With "none" they are not searched, and every component stays separate.
     direction : {"towards", "away"}, default="towards"
-        Whether a common maximiser lies towards the other centre, as meant, or away from it, as
+        Whether a common maximiser lies towards the other centre, as intended, or away from it, as
         printed.
     one_component_per_client : bool, default=False
-        Whether a super-cluster holds at most one component of a client (published program).
+        Whether a super-cluster contains at most one component of each client (published program).
     repeat_joining_pairs : bool, default=False
         Whether the common maximiser of a pair that joins two super-clusters counts twice, as in the
         published program.
@@ -57,14 +57,15 @@ class Server:
         centres : ndarray of shape (C, d)
             The maximisers, client after client.
         squared_radii : ndarray of shape (C,)
-            The radii epsilon, in squared units.
+            The squared radii epsilon.
         client : ndarray of shape (C,)
             The client of each component, non-decreasing.
 
         Returns
         -------
         centres : ndarray of shape (C, d)
-            Means of the sets T: a component's maximiser and the maximisers it has in common.
+            Means of the sets T. Such a set holds a component's own maximiser and the maximisers
+            that it has in common with others.
         labels : ndarray of shape (C,)
             Super-clusters, numbered by first appearance.
         """
@@ -81,9 +82,9 @@ class Server:
     def merge(
         self, centres: FloatArray, squared_radii: FloatArray, client: IntArray
     ) -> tuple[FloatArray, IntArray]:
-        """Do the final aggregation (Algorithm 3): every super-cluster's plain mean.
+        """Do the final aggregation (Algorithm 3): the unweighted mean of each super-cluster.
 
-        Arguments and results as in :meth:`update`.
+        The parameters and the result are those of :meth:`update`.
         """
         groups = _SuperClusters(client, self.one_component_per_client)
         for left, right in self._overlaps(centres, np.sqrt(squared_radii), client):
@@ -105,7 +106,7 @@ class Server:
 
 
 class _SuperClusters:
-    """Components connected by the overlaps met so far, at most one of a client if asked."""
+    """Components connected by overlaps, optionally with at most one of each client."""
 
     def __init__(self, client: IntArray, one_component_per_client: bool) -> None:
         self.client = client
@@ -115,7 +116,7 @@ class _SuperClusters:
         self.size = np.ones(len(client), dtype=np.int64)
 
     def join(self, left: IntArray, right: IntArray) -> NDArray[np.bool_]:
-        """Join the pairs in turn and tell which joined two super-clusters."""
+        """Join the pairs in turn and return whether each joined two super-clusters."""
         return kernels.join_pairs(
             left,
             right,
@@ -151,7 +152,7 @@ def _overlaps_by_pairs(
 def _overlaps_by_tree(
     centres: FloatArray, radii: FloatArray, client: IntArray
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Look around each ball for those of no larger radius: they are within twice its own radius."""
+    """Search around each ball for balls of at most its radius, within twice that radius."""
     from scipy.spatial import KDTree
 
     tree = KDTree(centres)

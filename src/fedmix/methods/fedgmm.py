@@ -1,4 +1,4 @@
-"""FedGMM: mixtures of regressions whose covariates are mixtures too."""
+"""FedGMM: mixtures of regressions whose covariates also follow a mixture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fedmix.streams import seed_of
 
 
 class JointStatistics(NamedTuple):
-    """What the E-step of the joint mixture returns, see its kernel."""
+    """The result of the joint mixture's E-step; see :mod:`fedmix.kernels.joint`."""
 
     masses: FloatArray
     deviations: FloatArray
@@ -35,31 +35,36 @@ class JointStatistics(NamedTuple):
 class FedGMM(FederatedMixture):
     """Federated EM for the joint mixture of covariates and responses.
 
-    A point comes from covariate component m and regression r with probability pi_mr, has
-    x ~ N(mu_m, Sigma_m) and y | x ~ N(x'theta_r, 1). Clients keep pi; the server averages mu
-    (weighted by mass), Sigma and theta (plainly) over the clients that have points.
+    A point belongs to covariate component m and regression r with probability pi_mr. It then has
+    x ~ N(mu_m, Sigma_m) and y | x ~ N(x'theta_r, 1). Each client keeps its own pi. The server
+    averages mu (weighted by mass), Sigma and theta (unweighted) over the clients with points.
 
     Parameters
     ----------
     n_covariate_components : int, default=3
-        M, as in the paper. They start from each client's own shared-covariance EM, aligned.
+        Number M of covariate components. They start from each client's own shared-covariance EM,
+        aligned across clients. The default is the paper's.
     covariances : {"own", "first"}, default="own"
-        Whether every covariate component gets the average of its own covariances, or all get that
-        of the first component's, as in the program of Tian, Weng and Feng.
+        "own" gives every covariate component the average of its own covariances. "first" gives all
+        components the average of the first one's covariances, as in the program of Tian, Weng and
+        Feng.
     **others
-        Those of :class:`fedmix.methods.federated_mixture.FederatedMixture`. ``density_floor`` acts
-        on the normalised responsibilities, as in the published code.
+        See :class:`fedmix.methods.federated_mixture.FederatedMixture`. ``density_floor`` applies to
+        the normalised responsibilities, as in the published code.
 
     Attributes
     ----------
     joint_weights_ : ndarray of shape (K, M, R)
-        pi of each client; ``weights_`` is its sum over m.
+        The probabilities pi of each client; ``weights_`` is their sum over m.
     covariate_means_ : ndarray of shape (K, M, d)
+        The means mu.
     covariances_ : ndarray of shape (K, M, d, d)
+        The covariances Sigma.
 
     References
     ----------
-    Wu et al. (2023), as compared with by Tian, Weng and Feng (2024), Sections 4 and B (M_1 = 3).
+    Wu et al. (2023), as in the comparison of Tian, Weng and Feng (2024), Sections 4 and B
+    (M_1 = 3).
     """
 
     families: ClassVar[tuple[str, ...]] = ("regression",)
@@ -86,7 +91,7 @@ class FedGMM(FederatedMixture):
         self.covariances = covariances
 
     def _fit(self, clients: Clients) -> None:
-        """Alternate local EM steps on the joint mixture and averages."""
+        """Alternate between local EM steps on the joint mixture and averages."""
         sample = self._start(clients)
         self._start_covariates(clients)
         for _ in self._em_rounds():
@@ -100,7 +105,7 @@ class FedGMM(FederatedMixture):
             self._count_floats(len(clients))
 
     def _start_covariates(self, clients: Clients) -> None:
-        """Set each client's covariate components, and joint weights independent of them."""
+        """Initialize each client's covariate components, with independent joint weights."""
         n_clients, d, m = len(clients), clients.n_features, self.n_covariate_components
         seed = seed_of(self.random_state)
         means = np.zeros((n_clients, m, d))
@@ -115,7 +120,7 @@ class FedGMM(FederatedMixture):
         self.joint_weights_ = np.repeat(self.weights_[:, None] / m, m, axis=1)
 
     def _joint_expectation(self, sample: Sample) -> JointStatistics:
-        """E-step of the joint mixture, for all clients."""
+        """Do the E-step of the joint mixture for all clients."""
         factors = self._factors()
         roots = np.prod(np.diagonal(factors, axis1=2, axis2=3), axis=2)
         return JointStatistics(
@@ -132,19 +137,19 @@ class FedGMM(FederatedMixture):
         )
 
     def _factors(self) -> FloatArray:
-        """Return Cholesky factors of the covariances, (K, M, d, d); alike for all after a round."""
+        """Return Cholesky factors of the covariances, (K, M, d, d), shared after one round."""
         shared = self.n_rounds_ > 0
         covariances = self.covariances_[:1] if shared else self.covariances_
         factors = np.array([[regular_factor(c) for c in own] for own in covariances])
         return np.repeat(factors, len(self.weights_), axis=0) if shared else factors
 
     def _joint_weights(self, statistics: JointStatistics, sample: Sample) -> FloatArray:
-        """M-step of the joint weights, (K, M, R); empty clients keep theirs."""
+        """Do the M-step of the joint weights, (K, M, R); empty clients keep theirs."""
         sizes = sample.sizes[:, None, None]
         return np.where(sizes > 0, statistics.masses / np.maximum(sizes, 1), self.joint_weights_)
 
     def _covariate_step(self, statistics: JointStatistics) -> tuple[FloatArray, FloatArray]:
-        """M-step of mu (K, M, d) and Sigma (K, M, d, d); a component without mass keeps its own."""
+        """Do the M-step of mu (K, M, d) and Sigma (K, M, d, d), except for empty components."""
         mass = statistics.masses.sum(axis=2)[..., None]
         safe = np.where(mass > 0, mass, 1.0)
         shift = statistics.deviations / safe
@@ -158,7 +163,7 @@ class FedGMM(FederatedMixture):
         )
 
     def _regression_step(self, statistics: JointStatistics) -> FloatArray:
-        """M-step of theta, (K, R, d)."""
+        """Do the M-step of theta, (K, R, d)."""
         ridge = 0.0 if self.density_floor is None else PUBLISHED_RIDGE
         return self.means_ + normal_step(statistics.normal, statistics.scores, self.means_, ridge)
 
@@ -169,7 +174,7 @@ class FedGMM(FederatedMixture):
         covariances: FloatArray,
         coefficients: FloatArray,
     ) -> None:
-        """Give all clients the averages over those that have points."""
+        """Give all clients the averages over the clients with points."""
         masses = self.joint_weights_[has_points].sum(axis=2)[..., None]
         total = masses.sum(axis=0)
         weighted = (masses * covariate_means[has_points]).sum(axis=0)
@@ -209,7 +214,7 @@ class FedGMM(FederatedMixture):
         return densities
 
     def _count_floats(self, n_clients: int) -> None:
-        """Up: mu, Sigma, theta and the masses that weigh mu. Down: mu, Sigma, theta."""
+        """Count mu, Sigma, theta and the weights of mu up, and mu, Sigma and theta down."""
         down = self.means_[0].size + self.covariate_means_[0].size + self.covariances_[0].size
         self._send(up=n_clients * (down + self.n_covariate_components), down=n_clients * down)
 

@@ -1,14 +1,14 @@
-"""FedGrEM: gradient EM on the clients, penalised pooling at the server.
+"""FedGrEM: gradient EM at the clients, penalised pooling at the server.
 
 The server pools with a penalty on the distance to a common centre (Section B.1, equation (6)). For
 each component it minimises, over nu_1 .. nu_K and their centre nu_bar,
 
     sum_k  n_k / 2 |nu_k - theta_k|^2 + sqrt(n_k) lambda |nu_k - nu_bar|.
 
-For a given centre nu_k is a group soft-threshold of theta_k at lambda / sqrt(n_k). Put in, this
-leaves a Huber-type location problem for the centre, with weights n_k and thresholds
-lambda / sqrt(n_k). The centre is optimal where the clients' pulls
-n_k min(1, lambda / (sqrt(n_k) |theta_k - nu_bar|)) (theta_k - nu_bar) add up to zero.
+For a given centre, nu_k is a group soft-threshold of theta_k at lambda / sqrt(n_k). Substituting
+it leaves a Huber-type location problem for the centre, with weights n_k and thresholds
+lambda / sqrt(n_k). The centre is optimal if the clients' pulls
+n_k min(1, lambda / (sqrt(n_k) |theta_k - nu_bar|)) (theta_k - nu_bar) sum to zero.
 """
 
 from __future__ import annotations
@@ -38,46 +38,59 @@ class FedGrEM(FederatedMixture):
     Parameters
     ----------
     step_scale : float, default=0.95
-        C_eta: the step of component r on client k is C_eta over its initial mixing weight.
+        The constant C_eta. The step of component r at client k is C_eta divided by the component's
+        initial mixing weight.
     initial_penalty : float, default=1.0
-        lambda[0] of the penalty path; the simulations' value. The theory has C_1 sqrt(n) (Section
-        3.1): so large that the first round gives all clients the common means, from which they
-        part again as the penalty falls. That leaves a client's poor local optimum behind; 1 is
-        next to nothing for hundreds of points a client.
+        The start lambda[0] of the penalty path. The default is the simulations' value. The theory
+        has C_1 sqrt(n) (Section 3.1). This is so large that the first round gives all clients the
+        common means, and the clients separate again as the penalty falls. A client can thus leave a
+        poor local optimum. For hundreds of points per client, 1 has almost no effect.
     penalty_decay : float, default=0.1
-        kappa_0 of the penalty path, from the paper; beyond 1 the penalty would grow without end.
+        The factor kappa_0 of the penalty path, at most 1 because the penalty would otherwise grow
+        without bound. The default is the paper's.
     penalty_scale : float or "held-out", default=2.0
-        C of the penalty path, from the paper; or, of
-        :func:`fedmix.selection.penalty_candidates`, that of the largest held-out log-likelihood
-        (one fold of five is held out), see :func:`fedmix.selection.choose`.
+        The constant C of the penalty path. The default is the paper's. "held-out" takes the value
+        of :func:`fedmix.selection.penalty_candidates` with the largest held-out log-likelihood (one
+        fold of five is held out), see :func:`fedmix.selection.choose`.
     central_steps : "exact" or int, default="exact"
-        Solve the central problem to a tolerance, or do that many passes of its alternating
-        minimisation from no deviation (the published code: 2).
+        "exact" solves the central problem to a tolerance. An integer does that many passes of its
+        alternating minimisation, starting from zero deviations (2 in the published code).
     safe_step : bool or "curvature", default=True
-        Keep the step at most at 1 / w[t], where w[t] is the component's current mixing weight: for
-        Gaussians a longer one goes past the M-step, and diverges beyond 2 / w[t]. For regressions
-        that holds on average over the covariates only; "curvature" keeps it at most at one over
-        the largest eigenvalue of the component's normal matrix over n_k (for Gaussians the same).
+        True limits the step to 1 / w[t], where w[t] is the component's current mixing weight. For
+        Gaussians a longer step overshoots the M-step, and diverges beyond 2 / w[t]. For regressions
+        this holds only on average over the covariates. "curvature" limits the step to one over the
+        largest eigenvalue of the component's normal matrix divided by n_k (for Gaussians the same).
     participation : float, default=1.0
-        Share of clients drawn in each round; the others keep their parameters.
+        Share of the clients that take part in each round, drawn at random. The others keep their
+        parameters.
     batch_size : int, optional
-        Points drawn without replacement on each client in each round; by default all.
+        Number of points drawn without replacement at each client in each round; by default all.
     aggregate_weights : bool, default=False
-        Pool the mixing weights as well, by the same central update.
+        Whether to pool the mixing weights as well, by the same central update.
     **others
-        Those of :class:`fedmix.methods.federated_mixture.FederatedMixture`.
+        See :class:`fedmix.methods.federated_mixture.FederatedMixture`.
 
     Attributes
     ----------
     penalty_ : float
-        lambda of the last round.
+        The penalty lambda of the last round.
     penalty_scale_ : float
-        C as used.
+        The constant C that was used.
 
     References
     ----------
-    Tian, Weng and Feng (2024), Algorithm 1 and Section B.1; the options after ``safe_step`` from
-    Section D.
+    Tian, Weng and Feng (2024), Algorithm 1 and Section B.1. The parameters after ``safe_step`` are
+    from Section D.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedmix import methods
+    >>> rng = np.random.default_rng(0)
+    >>> xs = [np.concatenate([rng.normal(-4, 1, (50, 2)), rng.normal(4, 1, (50, 2))])] * 3
+    >>> fitted = methods.FedGrEM(n_components=2).fit(xs)
+    >>> fitted.means_.shape
+    (3, 2, 2)
     """
 
     tunes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -130,7 +143,7 @@ class FedGrEM(FederatedMixture):
         return penalty_candidates(clients, self.family)
 
     def _fit(self, clients: Clients) -> None:
-        """Alternate local gradient steps and central updates."""
+        """Alternate between local gradient steps and central updates."""
         sample = self._start(clients)
         self.penalty_scale_ = self._choose_penalty_scale(clients)
         self.penalty_ = float(self.initial_penalty)
@@ -149,7 +162,7 @@ class FedGrEM(FederatedMixture):
             self._send(up=floats, down=floats)
 
     def _initial_step_sizes(self) -> FloatArray:
-        """Return C_eta / w[0], (K, R); 0 where w[0] is 0, whose component gets no points."""
+        """Return C_eta / w[0], (K, R), or 0 if w[0] is 0, because the component gets no points."""
         return np.divide(
             self.step_scale,
             self.weights_,
@@ -158,7 +171,7 @@ class FedGrEM(FederatedMixture):
         )
 
     def _local_means(self, statistics: Statistics, step_sizes: FloatArray) -> FloatArray:
-        """Take one gradient step on each client: the local update of Algorithm 1, (K, R, d)."""
+        """Take one gradient step at each client: the local update of Algorithm 1, (K, R, d)."""
         if self.safe_step:
             with np.errstate(divide="ignore", over="ignore"):
                 step_sizes = np.minimum(step_sizes, 1.0 / self._curvature(statistics))
@@ -179,7 +192,7 @@ class FedGrEM(FederatedMixture):
     def _central_update(
         self, weights: FloatArray, means: FloatArray, sample: Sample, active: np.ndarray
     ) -> tuple[FloatArray, FloatArray]:
-        """Pool the active clients' means, and weights if asked; the others keep theirs."""
+        """Pool the active clients' means and, optionally, weights; the others keep theirs."""
         sizes = sample.sizes[active]
         pooled = self.means_.copy()
         pooled[active] = pool_towards_centre(
@@ -193,7 +206,7 @@ class FedGrEM(FederatedMixture):
         return weights, pooled
 
     def _draw_clients(self, n_clients: int, generator: np.random.Generator) -> np.ndarray:
-        """Return which clients take part in this round, of shape (K,)."""
+        """Return whether each client takes part in this round, of shape (K,)."""
         active = np.ones(n_clients, dtype=bool)
         if self.participation < 1:
             n_active = max(1, round(self.participation * n_clients))
@@ -204,7 +217,7 @@ class FedGrEM(FederatedMixture):
     def _draw_points(
         self, sample: Sample, active: np.ndarray, generator: np.random.Generator
     ) -> Sample:
-        """Return this round's points: of the active clients, all or a batch."""
+        """Return this round's points: all points of the active clients, or a batch."""
         if active.all() and self.batch_size is None:
             return sample
         rows = []
@@ -220,7 +233,7 @@ class FedGrEM(FederatedMixture):
         return choose_penalty(self, clients) if chosen else float(self.penalty_scale)
 
     def _floats_per_client(self) -> int:
-        """Count the floats that an active client sends, and gets back, in a round."""
+        """Count the floats that an active client sends, and receives, in a round."""
         return self.means_[0].size + (self.weights_[0].size if self.aggregate_weights else 0)
 
     def _state(self) -> list[FloatArray]:
@@ -244,12 +257,12 @@ def pool_towards_centre(
     means : ndarray of shape (K, R, d)
         The clients' local estimates.
     sizes : ndarray of shape (K,)
-        Points a client. A client without points takes the centre.
+        Number of points of each client. A client without points gets the centre.
     penalty : float
-        lambda of this round.
-    central_steps : "exact" or int
+        The penalty lambda of this round.
+    central_steps : "exact" or int, default="exact"
         Solve for the centre to a tolerance, or alternate that many times between the centre and
-        the soft-threshold, from no deviation.
+        the soft-threshold, starting from zero deviations.
     """
     if not sizes.any():
         return means

@@ -22,36 +22,39 @@ FloatArray = NDArray[np.float64]
 class FFCM(CentroidClustering):
     """Federated fuzzy c-means.
 
-    Every client does fuzzy c-means steps from the global centres; the server joins the results.
+    Every client does fuzzy c-means steps from the global centres. The server combines the results.
 
     Parameters
     ----------
     n_clusters : int, default=2
-        K, the number of global clusters, which must be known; 2 are the fewest worth looking for.
+        The known number K of global clusters. The default is the smallest number of interest.
     aggregation : {"average", "kmeans"}, default="average"
-        Centre by centre, weighted by support ("avg1"), or k-means of all centres ("avg2").
+        "average" averages each centre over the clients, weighted by its support ("avg1").
+        "kmeans" runs k-means on the centres of all clients ("avg2").
     rule : {"own", "published"}, default="own"
-        FFCM's own rule: start uniform in the data's bounding box, memberships by the fuzzifier m,
-        centres weighted by U^m, support the sum of U. FedGEM's published re-implementation: start
-        uniform in [0, 1]^d whatever the data's scale, memberships by *squared* distances to the
-        power 2 / (m - 1) (i.e. a fuzzifier of 1.5 under the name m = 2), centres weighted by U and
-        support the sum of U^m.
+        "own" is FFCM's rule: random centres in the data's bounding box, memberships by the
+        fuzzifier m, centres weighted by U^m, and the sum of U as support. "published" is FedGEM's
+        published re-implementation: random centres in [0, 1]^d regardless of the data's scale,
+        memberships by *squared* distances to the power 2 / (m - 1) (a fuzzifier of 1.5 under the
+        name m = 2), centres weighted by U, and the sum of U^m as support.
     fuzzifier : float, default=2.0
-        m > 1; fuzzy c-means' usual value.
+        The fuzzifier m > 1. The default is the usual value of fuzzy c-means.
     max_rounds : int, default=20
-        FedGEM's Appendix D.3.
+        Maximum number of rounds. The default is that of FedGEM's Appendix D.3.
     local_steps : int, default=1
-        Fuzzy c-means steps a client and round; one, as in FedGEM's published program.
+        Fuzzy c-means steps per client and round. The default is that of FedGEM's published program.
     init : array of shape (K, d), optional
-        Starting centres.
+        Initial centres; by default random, see ``rule``.
     tol : float, default=0.0
-        Stop when no centre moves further than this (in "kmeans", centres are matched by index); 0
-        runs all rounds unless nothing moves at all.
+        The fit stops when no centre moves further than this. With ``aggregation="kmeans"`` centres
+        are matched by index. With 0 it runs all rounds unless no centre moves at all.
     random_state : int, Generator or None, default=0
+        Seed of the initial centres and of the server's k-means.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (K, d)
+        The global centres.
 
     References
     ----------
@@ -93,7 +96,7 @@ class FFCM(CentroidClustering):
         self.random_state = random_state
 
     def _fit(self, clients: Clients) -> None:
-        """Alternate local fuzzy c-means steps and the aggregation of the centres."""
+        """Alternate between local fuzzy c-means steps and the aggregation of the centres."""
         rng = generator_of(self.random_state)
         centres = self._start(clients, rng)
         active = [points for points in clients if len(points)]
@@ -157,7 +160,7 @@ def memberships(points: FloatArray, centres: FloatArray, exponent: float) -> Flo
     Returns
     -------
     ndarray of shape (n, K)
-        Rows add up to 1; a point on a centre belongs to it (or them) alone.
+        Each row sums to 1. A point at one or more centres belongs to these only.
     """
     from scipy.spatial.distance import cdist
 

@@ -24,36 +24,41 @@ MAX_LLOYD_STEPS = 300  # scikit-learn's default
 class KFED(CentroidClustering):
     """One-shot federated k-means (k-FED).
 
-    Every client sends the centres of its own clusters; the server picks K of them that lie far
-    apart, starting with all of one client, and does one Lloyd step on all centres. A local cluster
-    belongs with all its points where its centre does.
+    Every client sends the centres of its own clusters. The server selects K of them that are far
+    apart, starting with all centres of one client, and does one Lloyd step on all centres. All
+    points of a local cluster belong to the global cluster of its centre.
 
     Parameters
     ----------
     n_clusters : int, default=2
-        K, the number of global clusters, which must be known; 2 are the fewest worth looking for.
+        The known number K of global clusters. The default is the smallest number of interest.
     components_per_client : int or sequence of G ints, optional
-        K_g; by default K at every client.
+        Number K_g of clusters of each client; K by default.
     local : {"awasthi-sheffet", "kmeans"}, default="awasthi-sheffet"
-        How a client clusters its points: see :func:`awasthi_sheffet`, k-FED's own (Algorithm 1); or
-        by plain k-means (FedGEM's published re-implementation).
+        How a client clusters its points: by :func:`awasthi_sheffet`, k-FED's own rule (Algorithm
+        1), or by plain k-means (FedGEM's published re-implementation).
     seeding : {"farthest-minimum", "farthest-mean"}, default="farthest-minimum"
-        The next centre has the largest distance to the nearest chosen one (k-FED's own rule), or
-        the largest mean distance to all chosen ones (FedGEM's published re-implementation).
+        The next centre has the largest distance to the nearest selected centre (k-FED's own rule),
+        or the largest mean distance to all selected centres (FedGEM's published re-implementation).
     labelling : {"induced", "nearest"}, default="induced"
-        A point gets the global cluster of its client's centre that is nearest to it (k-FED's own
-        rule, Definition 3.2), so that ``predict`` takes the clients of the fit in the same order;
-        or that of the nearest global mean (FedGEM's published re-implementation).
+        "induced" gives a point the global cluster of the nearest centre of its own client (k-FED's
+        own rule, Definition 3.2). ``predict`` then needs the clients of ``fit`` in the same order.
+        "nearest" gives it the cluster of the nearest global mean (FedGEM's published
+        re-implementation).
     n_init : int, default=10
-        Restarts of the local k-means, of which the best counts; long scikit-learn's own default.
+        Number of restarts of the local k-means. The best result is used. The default was
+        scikit-learn's for a long time.
     random_state : int, Generator or None, default=0
+        Seed of the local k-means and of the client that the server starts with.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (K, d)
+        The global means.
     local_centers_ : list of G arrays of shape (K_g, d)
+        The centres of each client's own clusters.
     local_labels_ : list of G int arrays of shape (K_g,)
-        The global cluster of each local one.
+        The global cluster of each local cluster.
 
     References
     ----------
@@ -90,7 +95,7 @@ class KFED(CentroidClustering):
         self.random_state = random_state
 
     def _fit(self, clients: Clients) -> None:
-        """Cluster every client's points once and cluster the centres."""
+        """Cluster every client's points once, then cluster the centres."""
         wanted = self.components_per_client
         n_components = components_of(clients, self.n_clusters if wanted is None else wanted)
         rng = generator_of(self.random_state)
@@ -112,7 +117,7 @@ class KFED(CentroidClustering):
     def _predict(self, clients: Clients) -> list[NDArray[np.int64]]:
         """Label each point by its client's nearest centre, or by the nearest global mean.
 
-        A client that had no points in ``fit`` has no centres, so that the nearest mean counts.
+        A client without points in ``fit`` has no centres. Its points get the nearest global mean.
         """
         nearest = super()._predict(clients)
         if self.labelling == "nearest":
@@ -131,22 +136,24 @@ def awasthi_sheffet(
 ) -> FloatArray:
     """Cluster one set of points by the scheme of Awasthi and Sheffet.
 
-    The points, projected onto their first k singular vectors, are clustered by k-means. Those three
-    times as near to their own centre as to any other are averaged, and Lloyd's algorithm runs from
-    there on all points.
+    The points are projected onto their first k singular vectors and clustered by k-means. Points
+    at most a third as far from their own centre as from any other are averaged. Lloyd's algorithm
+    on all points starts from these averages.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     n_clusters : int
-        k. With no more points than clusters, every point is a centre and the first is repeated.
+        The number k of clusters. If there are no more points than clusters, every point is a centre
+        and the first one is repeated.
     rng : numpy.random.Generator
     n_init : int, default=10
-        Restarts of k-means on the projected points.
+        Number of restarts of k-means on the projected points.
 
     Returns
     -------
     ndarray of shape (n_clusters, d)
+        The centres.
     """
     from scipy.spatial.distance import cdist
 
@@ -159,7 +166,7 @@ def awasthi_sheffet(
     labels = distances.argmin(axis=1)
     closest, second = np.sort(np.column_stack([distances, np.full(len(points), np.inf)]))[:, :2].T
     core = 3 * closest <= second
-    centres = found @ directions  # one without points, where points coincide, stays there
+    centres = found @ directions  # a centre without points (duplicate points) stays there
     for r in np.unique(labels):
         own = labels == r
         centres[r] = points[own & core if np.any(own & core) else own].mean(axis=0)
@@ -171,7 +178,7 @@ def awasthi_sheffet(
 
 
 def lloyd_step(points: FloatArray, centres: FloatArray) -> FloatArray:
-    """Move each of centres (K, d) to the mean of its points (n, d); one without points stays."""
+    """Move each of the centres (K, d) to the mean of its points; one without points stays."""
     nearest = nearest_centre(points, centres)
     count = np.bincount(nearest, minlength=len(centres))
     total = np.zeros(centres.shape)
@@ -182,7 +189,7 @@ def lloyd_step(points: FloatArray, centres: FloatArray) -> FloatArray:
 def _spread_out(
     chosen: FloatArray, candidates: FloatArray, n_clusters: int, seeding: str
 ) -> FloatArray:
-    """Add far candidates (n, d) to the chosen centres until there are K, of shape (K, d)."""
+    """Add the farthest candidates (n, d) to the chosen centres until there are K, (K, d)."""
     from scipy.spatial.distance import cdist
 
     summary = np.min if seeding == "farthest-minimum" else np.mean

@@ -1,4 +1,4 @@
-"""k-means at every client, without any exchange: the baseline that federation has to beat."""
+"""k-means at every client without any exchange: the baseline that federation has to beat."""
 
 from __future__ import annotations
 
@@ -23,37 +23,42 @@ IntArray = NDArray[np.int64]
 
 @register
 class LocalKMeans(MergedClustersMixin, FederatedEstimator):
-    """k-means with the known K_g at every client; the clients learn nothing from each other.
+    """k-means with the known K_g at every client, without learning from other clients.
 
-    The number of clusters is estimated by FedGEM's final merge, which is the only exchange and does
-    not move the centres that points are assigned to. A client without points has no clusters.
+    FedGEM's final merge estimates the number of clusters. It is the only exchange and does not
+    move the centres that points are assigned to. A client without points has no clusters.
 
     Parameters
     ----------
     components_per_client : int or sequence of G ints, default=2
-        K_g, one for all clients or one a client, which must be known; 2 are the fewest worth
-        looking for.
+        The known number K_g of clusters, one for all clients or one per client. The default is the
+        smallest number of interest.
     final_radius_scale : float, default=1.0
-        v of FedGEM's final merge; its default there.
+        The constant v of FedGEM's final merge, with the same default.
     one_component_per_client : bool, default=False
-        Whether a merged cluster holds at most one of a client, as in FedGEM's published program.
+        Whether a merged cluster contains at most one cluster of each client, as in FedGEM's
+        published program.
     n_init : int, default=10
-        Restarts of k-means, of which the best counts; long scikit-learn's own default.
+        Number of restarts of k-means. The best result is used. The default was scikit-learn's for
+        a long time.
     random_state : int, Generator or None, default=0
+        Seed of k-means.
 
     Attributes
     ----------
     means_ : list of G arrays of shape (K_g, d)
+        The centres of each client.
     superclusters_ : list of G int arrays of shape (K_g,)
-        The global cluster of each local one.
+        The global cluster of each local cluster.
     cluster_centers_ : ndarray of shape (n_clusters_, d)
         Means of the merged clusters.
     n_clusters_ : int
+        Number of merged clusters.
 
     Notes
     -----
-    Not in the paper; its missing baseline, because the paper scores FedGEM client by client with
-    the client's own K_g.
+    This baseline is not in the paper. The paper scores FedGEM client by client with the client's
+    own K_g, and local k-means gets the same information.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("components_per_client",)
@@ -79,7 +84,7 @@ class LocalKMeans(MergedClustersMixin, FederatedEstimator):
         self.random_state = random_state
 
     def _fit(self, clients: Clients) -> None:
-        """Cluster every client's points, then count the clusters that they have in common."""
+        """Cluster every client's points, then merge the clusters to count them."""
         n_components = components_of(clients, self.components_per_client)
         rng = generator_of(self.random_state)
         self.means_ = cluster_clients(clients, n_components, rng, self.n_init)
@@ -126,14 +131,19 @@ def cluster_points(
     ----------
     points : ndarray of shape (n, d)
     n_clusters : int
-        With no more points than clusters, every point is a centre and the first is repeated.
+        If there are no more points than clusters, every point is a centre and the first one is
+        repeated.
     rng : numpy.random.Generator
+        Draws the seed of k-means.
     weights : ndarray of shape (n,), optional
+        Weight of each point; equal by default.
     n_init : int, default=10
+        Number of restarts.
 
     Returns
     -------
     ndarray of shape (n_clusters, d)
+        The centres.
     """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning

@@ -1,9 +1,9 @@
 """Federated moment descent: Phase 1 of Su, Xu and Yang (2022), with their Algorithm 3.
 
-With ``e(x, y, theta) = (y - x' theta) x``, the products of such vectors of two different points of
-one client have the mean ``Sigma_j (theta*_j - theta)(theta*_j - theta)' Sigma_j``. Averaged over
-many clients they give a k-dimensional subspace; within it an anchor client with few points finds
-the direction of its own residual error.
+Let ``e(x, y, theta) = (y - x' theta) x``. The product of these vectors for two different points of
+one client has the mean ``Sigma_j (theta*_j - theta)(theta*_j - theta)' Sigma_j``. The average over
+many clients gives a k-dimensional subspace. Within it an anchor client with few points finds the
+direction of its own residual error.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from fedmix.clients import Clients
 
 @dataclass(frozen=True)
 class CrossMoment:
-    """``Y = sum_i c_i sum_{j != l} a_ij b_il'``, which clients can apply without forming it.
+    """The matrix ``Y = sum_i c_i sum_{j != l} a_ij b_il'``, which need not be formed.
 
     Here ``a_ij = left_ij x_ij`` and ``b_ij = right_ij x_ij``, where left and right are residuals.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        Points of the clients, client after client; every client has at least one.
+        Points of the clients, client after client. Every client has at least one.
     starts : ndarray of shape (m,)
         First row of each client.
     scales : ndarray of shape (m,)
-        c_i: the client's weight over its number of pairs.
+        c_i: the client's weight divided by its number of pairs.
     left, right : ndarray of shape (n,)
-        Residuals; a zero keeps a point out of one side.
+        Residuals. A zero excludes a point from one side.
     """
 
     points: NDArray
@@ -43,7 +43,7 @@ class CrossMoment:
 
     @property
     def _own_products(self) -> NDArray:
-        """Weights, of shape (n,), of the products of a point with itself, which are taken off."""
+        """Weights, of shape (n,), of each point's product with itself, which are subtracted."""
         sizes = np.diff(self.starts, append=len(self.points))
         return np.repeat(self.scales, sizes) * self.left * self.right
 
@@ -55,7 +55,7 @@ class CrossMoment:
         return (left * self.scales[:, None]).T @ right - own
 
     def times(self, q: NDArray) -> NDArray:
-        """Return ``Y q`` for q of shape (d, k), from sums over clients of that shape."""
+        """Return ``Y q`` for q of shape (d, k), a sum over clients of arrays of that shape."""
         return self._apply(self.left, self.right, q)
 
     def transposed_times(self, q: NDArray) -> NDArray:
@@ -80,12 +80,14 @@ class PairSource:
     Parameters
     ----------
     points : ndarray of shape (n, d)
+        Points of the clients, client after client.
     responses : ndarray of shape (n,)
+        Responses of the points.
     sizes : ndarray of shape (m,)
-        Points of each client, at least two.
+        Number of points of each client, at least two.
     fresh : bool
-        Whether every client gives its first and second point as one pair, with equal weights, or
-        all pairs of different points, with the client's weight n_i / N.
+        If True, every client contributes its first and second point as one pair, with equal
+        weights. If False, it contributes all pairs of different points, with weight n_i / N.
     """
 
     points: NDArray
@@ -95,14 +97,14 @@ class PairSource:
 
     @classmethod
     def gather(cls, clients: Clients, chosen: NDArray, fresh: bool) -> PairSource:
-        """Take the chosen clients' points, or their first two if clients are fresh."""
+        """Take the chosen clients' points, or only the first two of each if ``fresh``."""
         sizes = np.full(len(chosen), 2) if fresh else clients.sizes[chosen]
         first = np.repeat(clients.offsets[chosen] - (np.cumsum(sizes) - sizes), sizes)
         rows = first + np.arange(sizes.sum())
         return cls(clients.points[rows], clients.responses[rows], sizes, fresh)
 
     def moment(self, theta: NDArray) -> CrossMoment:
-        """Return the moment whose top subspace holds the residual errors of ``theta`` (Step 9).
+        """Return the moment whose leading subspace contains the residual errors (Step 9).
 
         Parameters
         ----------
@@ -138,11 +140,12 @@ def orthogonal_iteration(
     Parameters
     ----------
     times, transposed_times : callable
-        ``Q -> Y Q`` and ``Q -> Y' Q``: sums of what the clients send, each of shape (d, k).
+        ``Q -> Y Q`` and ``Q -> Y' Q``: sums of the clients' messages, each of shape (d, k).
     d, k : int
-        Rows of Y and dimension of the subspace.
+        Number of rows of Y and dimension of the subspace.
     rounds : int
-        T_1 exchanges, rounded up to an even number: two make one step of the iteration on Y Y'.
+        Number T_1 of exchanges, rounded up to an even number because one step of the iteration on
+        Y Y' needs two.
     rng : Generator
         Draws the random orthogonal start.
 
@@ -165,16 +168,18 @@ def power_iteration(
     Parameters
     ----------
     moment : ndarray of shape (k, k)
-        A, the anchor's moment in the subspace.
+        The anchor's moment A in the subspace.
     rounds : int
-        T_2.
+        Number T_2 of iterations.
     rng : Generator
         Draws the start.
 
     Returns
     -------
     direction : ndarray of shape (k,)
+        The singular vector.
     value : float
+        The singular value.
     """
     direction = rng.standard_normal(len(moment))
     direction /= np.linalg.norm(direction)
@@ -195,18 +200,21 @@ def anchor_moment(
     Parameters
     ----------
     points, responses : ndarray of shape (n, d) and (n,)
-        The anchor's points of this round, n >= 2.
+        The anchor's points in this round, n >= 2.
     theta : ndarray of shape (d,)
-        Its estimate.
+        The anchor's estimate.
     basis : ndarray of shape (d, k)
-        The subspace.
+        Orthonormal basis of the subspace.
     fresh : bool
-        Whether A pairs the first half with the second, or all pairs of different points.
+        If True, A pairs the first half of the points with the second. If False, it uses all pairs
+        of different points.
 
     Returns
     -------
     moment : ndarray of shape (k, k)
+        A.
     mean : ndarray of shape (k,)
+        The mean gradient.
     """
     projected = (responses - points @ theta)[:, None] * (points @ basis)
     n, total = len(projected), projected.sum(axis=0)
@@ -220,17 +228,19 @@ def covariance_bounds(clients: Clients) -> tuple[float, float]:
     """Estimate alpha and beta, the extreme eigenvalues of the features' second moment.
 
     The pooled second moment is shrunk towards a multiple of the identity by the oracle
-    approximating rule of Chen, Wiesel, Eldar and Hero (2010): the raw extreme eigenvalues are
-    spread by sampling, and alpha / beta^2 is a step size. Directions without any variation do not
-    count.
+    approximating rule of Chen, Wiesel, Eldar and Hero (2010). Shrinkage is needed because sampling
+    spreads the extreme eigenvalues, and alpha / beta^2 sets a step size. Directions without any
+    variation do not count.
 
     Parameters
     ----------
     clients : Clients
+        The clients, whose points are pooled.
 
     Returns
     -------
     alpha, beta : float
+        Smallest and largest eigenvalue; both 1 if no direction varies.
     """
     n, d = clients.n_points, clients.n_features
     moment = clients.points.T @ clients.points / n
@@ -246,17 +256,19 @@ def covariance_bounds(clients: Clients) -> tuple[float, float]:
 def group_anchors(estimates: NDArray, k: int, linkage: str = "average") -> NDArray:
     """Group the anchors' estimates into k clusters.
 
-    Hierarchical clustering, cut at k groups. Either linkage returns the paper's groups, anchors
-    nearer than Delta / 2, whenever that rule gives k well-separated groups, and k groups also where
-    it does not; single linkage is that rule with the threshold that gives k.
+    Hierarchical clustering is cut at k groups. The paper groups anchors that are nearer than
+    Delta / 2. If its rule gives k well-separated groups, either linkage returns them. Otherwise
+    either linkage still returns k groups. Single linkage is the paper's rule with the threshold
+    that gives k groups.
 
     Parameters
     ----------
     estimates : ndarray of shape (h, d)
-        One estimate an anchor, h >= k.
+        One estimate per anchor, h >= k.
     k : int
         Number of clusters.
     linkage : {"average", "single"}, default="average"
+        Linkage of the hierarchical clustering.
 
     Returns
     -------
@@ -277,7 +289,7 @@ def group_centres(estimates: NDArray, labels: NDArray, k: int) -> NDArray:
 
 
 def separation(centres: NDArray) -> float:
-    """Return Delta, the smallest distance of two of k models; 0 for one model."""
+    """Return Delta, the smallest distance between two of k models; 0 for one model."""
     from scipy.spatial.distance import pdist
 
     return float(pdist(centres).min()) if len(centres) > 1 else 0.0

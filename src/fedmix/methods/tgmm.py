@@ -1,4 +1,4 @@
-"""TGMM: each client in turn is the target of a transfer from all others."""
+"""TGMM: transfer learning for mixtures, with each client in turn as the target."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 
 @register
 class TGMM(FederatedMixture):
-    """Transfer learning for Gaussian mixtures, run with each client as target.
+    """Transfer learning for Gaussian mixtures, with each client in turn as the target.
 
-    A component's mean is pulled towards the other clients' initial means with a weight of
-    ``source_weight`` times its own mass each:
+    A component's mean is pulled towards the initial means of the other clients. The weight of each
+    is ``source_weight`` times the component's own mass:
 
         theta_r^(k) = (mean_r^(k) + s sum_{f != k} theta0_r^(f)) / (1 + s (K - 1)),
 
@@ -24,13 +24,13 @@ class TGMM(FederatedMixture):
     Parameters
     ----------
     source_weight : float, default=0.4
-        s, the weight of one other client (the value of the paper).
+        The weight s of one other client. The default is the paper's.
     **others
-        Those of :class:`fedmix.methods.federated_mixture.FederatedMixture`.
+        See :class:`fedmix.methods.federated_mixture.FederatedMixture`.
 
     References
     ----------
-    Wang et al. (2021), as compared with by Tian, Weng and Feng (2024), Sections 4 and B.
+    Wang et al. (2021), as in the comparison of Tian, Weng and Feng (2024), Sections 4 and B.
     """
 
     families: ClassVar[tuple[str, ...]] = ("gaussian",)
@@ -54,7 +54,7 @@ class TGMM(FederatedMixture):
         self.source_weight = source_weight
 
     def _fit(self, clients: Clients) -> None:
-        """Run EM on each client with the pull of all others."""
+        """Run EM on each client with the pull of all other clients."""
         sample = self._start(clients)
         sources = self.means_.sum(axis=0) - self.means_
         share = 1.0 + self.source_weight * (len(clients) - 1)

@@ -30,9 +30,9 @@ from fedmix.methods.moment_descent import (
 class TwoPhase(ClusteredRegression):
     """Federated moment descent on anchor clients, then iterative clustering with FedAvg or FedProx.
 
-    Phase 1 needs no good start: a few anchor clients with enough points descend, each to the model
-    of its own cluster, along directions in a subspace that all clients estimate together. Their
-    groups give the models that Phase 2 refines on all clients.
+    Phase 1 needs no good start. A few anchor clients with enough points each move towards the model
+    of their own cluster, along directions in a subspace that all clients estimate together. The
+    anchors' groups give the models that Phase 2 refines on all clients.
 
     Parameters
     ----------
@@ -41,49 +41,51 @@ class TwoPhase(ClusteredRegression):
     local : {"fedavg", "fedprox"}, default="fedavg"
         Local training in Phase 2: gradient steps, or the proximal solve.
     local_steps : int, default=5
-        Local gradient steps s of FedAvg; the value of the paper's comparison.
+        Number s of local gradient steps of FedAvg. The default is that of the paper's comparison.
     learning_rate : float, optional
-        Step eta of Phase 2. By default ``gamma / max_i ||X_i||^2 / n_i``: the server asks every
-        client for its largest curvature.
+        Step eta of Phase 2. The default is ``gamma / max_i ||X_i||^2 / n_i``, for which the server
+        asks every client for its largest curvature.
     rounds : int, default=400
-        Rounds T' of Phase 2, the paper's.
+        Number T' of rounds of Phase 2. The default is the paper's.
     n_anchors : int, optional
-        Anchor clients; the paper's ``ceil(3 k log k)`` by default (at least k).
+        Number of anchor clients. The default is the paper's, ``ceil(3 k log k)``, and at least k.
     phase1_rounds : int, default=5
-        Rounds T of Phase 1, the paper's.
+        Number T of rounds of Phase 1. The default is the paper's.
     subspace : {"svd", "orthogonal_iteration"}, default="svd"
-        How the subspace is found: directly, as in the paper's experiments, with the anchors'
-        direction by a decomposition too; or by the algorithms as stated, federated orthogonal
-        iteration (Algorithm 3) and power iteration.
+        How the subspace and the anchors' directions are computed. "svd" uses a singular value
+        decomposition for both, as in the paper's experiments. "orthogonal_iteration" uses the
+        algorithms as stated: federated orthogonal iteration (Algorithm 3) and power iteration.
     subspace_rounds : int, optional
-        T_1 exchanges of the orthogonal iteration; ``ceil(k log(N d))`` by default (Theorem 1).
+        Number T_1 of exchanges of the orthogonal iteration. The default is ``ceil(k log(N d))``
+        (Theorem 1).
     fresh_clients : bool, default=False
-        Whether each round of Phase 1 uses clients, two points each, and points of the anchors that
-        no other round uses, as the algorithm states. The paper's experiments reuse all data.
+        If True, each round of Phase 1 uses new data, as the algorithm states: clients that no other
+        round uses, with two points each, and new points of the anchors. If False, each round uses
+        all data, as in the paper's experiments.
     alpha, beta : float, optional
-        Bounds on the eigenvalues of the features' second moment. Estimated by default from the
-        pooled, shrunk second moment.
+        Bounds on the eigenvalues of the features' second moment. By default they are estimated from
+        the pooled, shrunk second moment.
     separation : float, optional
-        Delta, the smallest distance of two models. By default the smallest distance between the
-        centres of the anchors' groups in the current round.
+        Delta, the smallest distance between two models. By default the smallest distance between
+        the centres of the anchors' groups in the current round.
     direction_sign : {"gradient", "as_found"}, default="gradient"
-        A singular vector has no sign of its own, and the paper names none: an anchor moves along
-        the one that agrees with the mean of its own projected gradients, or as the decomposition
-        returns it.
+        The sign of an anchor's direction. A singular vector is known up to its sign, and the paper
+        does not choose one. "gradient" takes the sign that agrees with the mean of the anchor's own
+        projected gradients. "as_found" takes the vector as the decomposition returns it.
     linkage : {"average", "single"}, default="average"
         How the anchors are grouped, see :func:`~fedmix.methods.moment_descent.group_anchors`.
     epsilon : float, default=0.05
-        An anchor stops when its residual error is below ``epsilon * separation``; the theory asks
-        for a small constant.
+        An anchor stops when its residual error is below ``epsilon * separation``. The theory
+        requires a small constant.
     min_anchor_points : int, optional
-        Points that an anchor needs; ``4 k`` by default, two pairs of points for each dimension of
-        the subspace (at least two a round if clients are fresh).
+        Number of points that an anchor needs. The default is ``4 k``, two pairs of points for each
+        dimension of the subspace (and at least two per round with ``fresh_clients``).
     init : array-like of shape (d,), optional
-        Start of Phase 1. By default random in the scale of the data.
+        Start of Phase 1. By default random, in the scale of the data.
     gamma : float, default=0.5
-        Sets the default learning rate; below 1 local gradient steps contract.
+        Sets the default learning rate. Below 1, local gradient steps contract.
     tol : float, default=0.0
-        Phase 2 stops when no model moves by more; 0 runs all rounds.
+        Phase 2 stops when no model moves by more than this. With 0 it runs all rounds.
     random_state : int, default=0
         Seed of the choice of anchors and of every random start.
 
@@ -95,10 +97,10 @@ class TwoPhase(ClusteredRegression):
     anchors_ : ndarray of shape (n_anchors,)
         The anchor clients.
     anchor_labels_ : ndarray of shape (n_anchors,)
-        Their groups.
+        The group of each anchor.
     n_rounds_ : int
-        Rounds of both phases; exchanges inside the orthogonal iteration are counted in
-        ``communication_`` only.
+        Number of rounds of both phases. The exchanges within the orthogonal iteration count only in
+        ``communication_``.
 
     References
     ----------
@@ -107,7 +109,7 @@ class TwoPhase(ClusteredRegression):
 
     Notes
     -----
-    When all data are reused, the moments take all pairs of different points of a client, with
+    Without ``fresh_clients``, the moments use all pairs of different points of a client, with
     weights n_i / N as in Algorithm 3.
     """
 
@@ -213,7 +215,7 @@ class TwoPhase(ClusteredRegression):
         if self.n_anchors is not None and self.n_anchors < k:
             raise ConfigurationError(
                 f"TwoPhase: expected n_anchors to be at least n_clusters = {k}, got "
-                f"{self.n_anchors}: each cluster needs an anchor of its own."
+                f"{self.n_anchors}. Each cluster needs its own anchor."
             )
         wanted = max(k, ceil(3 * k * log(k))) if self.n_anchors is None else self.n_anchors
         least = 2 * self.phase1_rounds if self.fresh_clients else 2
@@ -221,9 +223,10 @@ class TwoPhase(ClusteredRegression):
         eligible = np.flatnonzero(clients.sizes >= least)
         if len(eligible) < wanted:
             raise DataError(
-                f"Phase 1 needs {wanted} anchor clients with at least {least} points each, and "
-                f"{len(eligible)} of {len(clients)} clients have so many. Lower n_anchors (at "
-                f"least n_clusters = {k}) or min_anchor_points, or start from models by IFCA(init)."
+                f"Phase 1 needs {wanted} anchor clients with at least {least} points each, but "
+                f"only {len(eligible)} of {len(clients)} clients have that many. Lower n_anchors "
+                f"(at least n_clusters = {k}) or min_anchor_points, or start from given models "
+                "with IFCA(init)."
             )
         return np.sort(rng.choice(eligible, size=wanted, replace=False))
 
@@ -243,18 +246,18 @@ class TwoPhase(ClusteredRegression):
         return separation(group_centres(estimates, labels, self.n_clusters))
 
     def _sources(self, clients: Clients, rng: np.random.Generator) -> list[PairSource]:
-        """Return the clients that estimate the subspace in each round."""
+        """Return the source of pairs that estimates the subspace in each round."""
         able = np.flatnonzero(clients.sizes >= 2)
         if not self.fresh_clients:
             if not len(able):
-                raise DataError("Phase 1 needs clients with at least two points; there is none.")
+                raise DataError("Phase 1 needs clients with at least two points. There are none.")
             return [PairSource.gather(clients, able, fresh=False)] * self.phase1_rounds
         others = rng.permutation(np.setdiff1d(able, self.anchors_))
         m = len(others) // self.phase1_rounds
         if m == 0:
             raise DataError(
                 f"{self.phase1_rounds} rounds on fresh clients need as many clients with two "
-                f"points beside the anchors, and there are {len(others)}. Set fresh_clients=False."
+                f"points besides the anchors; there are {len(others)}. Set fresh_clients=False."
             )
         parts = (np.sort(others[t * m : (t + 1) * m]) for t in range(self.phase1_rounds))
         return [PairSource.gather(clients, part, fresh=True) for part in parts]
@@ -262,7 +265,7 @@ class TwoPhase(ClusteredRegression):
     def _subspace(
         self, moment: CrossMoment, k: int, clients: Clients, rng: np.random.Generator
     ) -> NDArray:
-        """Return an orthonormal basis (d, k) of where residual errors lie (Step 9)."""
+        """Return an orthonormal basis (d, k) of the subspace of the residual errors (Step 9)."""
         if self.subspace == "svd":
             return leading_subspace(moment.dense(), k)
         rounds = self._subspace_rounds(clients)
@@ -273,7 +276,7 @@ class TwoPhase(ClusteredRegression):
     def _leading_direction(
         self, moment: NDArray, clients: Clients, rng: np.random.Generator
     ) -> tuple[NDArray, float]:
-        """Return direction (k,) and size of an anchor's residual error (Step 11)."""
+        """Return the direction (k,) and the size of an anchor's residual error (Step 11)."""
         if self.subspace == "svd":
             left, values, _ = np.linalg.svd(moment)
             return left[:, 0], float(np.sqrt(values[0]))
@@ -282,7 +285,7 @@ class TwoPhase(ClusteredRegression):
         return direction, float(np.sqrt(value))
 
     def _anchor_points(self, clients: Clients, anchor: int, t: int) -> tuple[NDArray, NDArray]:
-        """Return an anchor's points of a round: all of them, or a part no other round uses."""
+        """Return an anchor's points for a round: all, or a part that no other round uses."""
         x, y = clients[anchor], clients.responses_of(anchor)
         if not self.fresh_clients:
             return x, y
@@ -296,7 +299,7 @@ class TwoPhase(ClusteredRegression):
         return ceil(self.n_clusters * log(max(2, clients.points.size)))
 
     def _phase1_floats(self, clients: Clients, sources: list[PairSource]) -> tuple[int, int]:
-        """Count what Phase 1 sends: models and subspaces down, moments and estimates up."""
+        """Count the floats of Phase 1: models and subspaces down, moments and estimates up."""
         d, h = clients.n_features, len(self.anchors_)
         k = min(self.n_clusters, d)
         heard = sum(len(source.sizes) for source in sources) * h

@@ -1,4 +1,4 @@
-"""EM and gradient EM without a federation: each client for itself, or all points in one place."""
+"""EM and gradient EM without federation: each client alone, or all points pooled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 
 @register
 class LocalEM(FederatedMixture):
-    """EM on each client's own data; nothing is exchanged.
+    """EM on each client's own data, without any exchange.
 
     Parameters and attributes are those of
     :class:`fedmix.methods.federated_mixture.FederatedMixture`.
@@ -36,15 +36,15 @@ class LocalEM(FederatedMixture):
 
 @register
 class LocalGradientEM(FederatedMixture):
-    """Gradient EM on each client's own data; nothing is exchanged.
+    """Gradient EM on each client's own data, without any exchange.
 
     Parameters
     ----------
     step_size : float, default=0.1
-        Step along the gradient of Q-hat, the same for all components (the value of the published
-        code).
+        Step along the gradient of Q-hat, the same for all components. The default is the published
+        code's.
     **others
-        Those of :class:`fedmix.methods.federated_mixture.FederatedMixture`.
+        See :class:`fedmix.methods.federated_mixture.FederatedMixture`.
 
     References
     ----------
@@ -78,7 +78,7 @@ class LocalGradientEM(FederatedMixture):
 
 
 class _Pooled(FederatedMixture):
-    """Replace the clients by their pool at the start, and give all of them its result."""
+    """Fit one mixture to the pooled points and return it for every client."""
 
     def _fit(self, clients: Clients) -> None:
         """Fit one mixture to all clients' points."""
@@ -100,11 +100,11 @@ class _Pooled(FederatedMixture):
 
 @register
 class PooledEM(_Pooled, LocalEM):
-    """EM on the points of all clients together.
+    """EM on the pooled points of all clients.
 
-    Parameters are those of :class:`fedmix.methods.federated_mixture.FederatedMixture`. Given
-    initial values start it at the first client's; a named strategy runs on the pooled points.
-    ``weights_`` and ``means_`` repeat the one mixture for each client.
+    Parameters are those of :class:`fedmix.methods.federated_mixture.FederatedMixture`. If ``init``
+    gives values, the fit starts from the first client's. If it names a strategy, the strategy runs
+    on the pooled points. ``weights_`` and ``means_`` repeat the common mixture for each client.
 
     References
     ----------
@@ -114,11 +114,11 @@ class PooledEM(_Pooled, LocalEM):
 
 @register
 class PooledGradientEM(_Pooled, LocalGradientEM):
-    """Gradient EM on the points of all clients together.
+    """Gradient EM on the pooled points of all clients.
 
-    Parameters are those of :class:`LocalGradientEM`. Given initial values
-    start it at the first client's, as the published code does; a named strategy runs on the pooled
-    points. ``weights_`` and ``means_`` repeat the one mixture for each client.
+    Parameters are those of :class:`LocalGradientEM`. If ``init`` gives values, the fit starts from
+    the first client's, as in the published code. If it names a strategy, the strategy runs on the
+    pooled points. ``weights_`` and ``means_`` repeat the common mixture for each client.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Scores of clusterings spread over clients: one score of all points, or the mean over clients."""
+"""Scores of federated clusterings: one score of all points, or the mean over clients."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def pooled_scores(
 def per_client_scores(
     clients: Clients, labels: Sequence[IntArray], predicted: Sequence[IntArray]
 ) -> dict[str, float]:
-    """Score every client on its own and average over clients.
+    """Score every client separately and average over clients.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What clients gain by exchanging, against what they reach alone."""
+"""The clients' gain from federation, compared with their own fits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fedmix.errors import DataError
 def federation_gain(
     together: ArrayLike, alone: ArrayLike, noticed: float = 0.0
 ) -> dict[str, float]:
-    """Return what a federation brings its clients.
+    """Return the clients' gain from federation.
 
     Parameters
     ----------

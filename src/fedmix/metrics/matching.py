@@ -1,4 +1,4 @@
-"""Scores that do not depend on the order of labels, components or models: the best matching counts.
+"""Scores under the best matching, which do not depend on the order of labels or components.
 
 Labels are matched by their counts, components and models by their distances.
 """
@@ -14,7 +14,7 @@ from fedmix.errors import DataError
 
 
 def clustering_accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
-    """Return the share of right labels under the best one-to-one matching of label sets.
+    """Return the share of correct labels under the best one-to-one matching of label sets.
 
     Parameters
     ----------

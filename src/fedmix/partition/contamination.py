@@ -1,10 +1,10 @@
-"""Contaminated clients: which they are, and what stands in their data's place.
+"""Contaminated clients: their choice, and the data that replace theirs.
 
-FedGrEM's paper contaminates clients of real data but does not say how (Section 4.2), so there are
-several kinds, one function each, found by name in :data:`CONTAMINATIONS`: kinds that replace a
-client's points, and kinds that replace its responses. To add one, write a function and enter it
-there. Contaminate what the methods see, that is after any standardisation of each client:
-standardising a contaminated client would undo some of the kinds.
+FedGrEM's paper contaminates clients of real data but does not report how (Section 4.2). There are
+therefore several kinds, one function each, which :data:`CONTAMINATIONS` lists by name. Some replace
+a client's points, others its responses. To add a kind, write a function and add it to the list.
+Contaminate the data after any standardisation of each client, because standardising a contaminated
+client would undo some kinds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fedmix.partition.scaling import column_scales
 
 #: Shift and standard deviation of the simulations' outlier client in the authors' program ...
 SHIFT, SPREAD = 2.5, 2.0
-#: ... and in the text (Section B.1).
+#: ... and in the paper (Section B.1).
 SHIFT_AS_WRITTEN, SPREAD_AS_WRITTEN = 2.0, 3.0**0.5
 
 #: Which clients are contaminated: the last, as in the simulations, or any.
@@ -31,14 +31,14 @@ PLACES = ("last", "random")
 
 @dataclass(frozen=True)
 class Reference:
-    """What a contamination may look at: the training data of the good clients.
+    """The data that a contamination can use: the training data of the good clients.
 
     Parameters
     ----------
     clients : Clients
         The good clients.
     labels : ndarray of shape (n,), optional
-        The class of each of their points; only ``single_class`` needs it.
+        The class of each of their points. Only ``single_class`` needs it.
     """
 
     clients: Clients
@@ -55,12 +55,13 @@ def choose_contaminated(
     n_clients : int
         Number of clients K.
     n_contaminated : int
-        How many of them are contaminated, at most one half.
+        Number of contaminated clients, at most one half.
     rng : numpy.random.Generator
         Source of randomness.
     place : {"random", "last"}, default="random"
-        Any clients, drawn with equal chances; or the last ones, as the simulations' outlier. The
-        first client is good then, whose initial values pooled gradient EM starts from.
+        "random" draws the clients with equal probability. "last" takes the last clients, like the
+        simulations' outlier. The first client is then good, and pooled gradient EM starts from its
+        initial values.
 
     Returns
     -------
@@ -70,7 +71,7 @@ def choose_contaminated(
     Raises
     ------
     ConfigurationError
-        If it is negative or more than one half, or there is no such place.
+        If the number is negative or more than one half, or if the place is unknown.
     """
     check_choice("the contaminated clients", "place", place, PLACES)
     if n_contaminated < 0 or 2 * n_contaminated > n_clients:
@@ -103,13 +104,13 @@ def contaminate(
     rng : numpy.random.Generator
         Source of randomness.
     labels : array-like of shape (n,), optional
-        Classes of all clients' points; only ``single_class`` needs them.
+        Classes of all clients' points. Only ``single_class`` needs them.
 
     Returns
     -------
     Clients
-        The same clients with the same sizes; the good ones are unchanged. Responses are kept: a
-        contaminated client's points no longer fit them.
+        The same clients with the same sizes. The good clients are unchanged. Responses are kept, so
+        that a contaminated client's points no longer fit them.
 
     Raises
     ------
@@ -140,9 +141,9 @@ def contaminate(
 def _gaussian_points(
     points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
 ) -> NDArray[np.float64]:
-    """Draw the program's outlier in the data's own scale: N(m + 2.5 s, 4 s^2) a column.
+    """Draw the program's outlier in the data's own scale: N(m + 2.5 s, 4 s^2) in each column.
 
-    m and s are mean and standard deviation of the good clients' pooled columns.
+    m and s are the mean and the standard deviation of the good clients' pooled column.
     """
     pooled = reference.clients.points
     scale = column_scales(pooled)
@@ -152,14 +153,14 @@ def _gaussian_points(
 def _simulation(
     points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
 ) -> NDArray[np.float64]:
-    """Draw the program's outlier as it is, N(2.5, 4) in every coordinate."""
+    """Draw the program's outlier unchanged, N(2.5, 4) in every coordinate."""
     return SHIFT + SPREAD * rng.standard_normal(points.shape)
 
 
 def _simulation_as_written(
     points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
 ) -> NDArray[np.float64]:
-    """Draw the text's outlier as it is, N(2, 3) in every coordinate."""
+    """Draw the paper's outlier unchanged, N(2, 3) in every coordinate."""
     return SHIFT_AS_WRITTEN + SPREAD_AS_WRITTEN * rng.standard_normal(points.shape)
 
 
@@ -168,8 +169,8 @@ def _shuffled_coordinates(
 ) -> NDArray[np.float64]:
     """Reorder the client's coordinates by one random permutation, the same for all its points.
 
-    Each coordinate moves to another place (a cyclic shift of a random order), so that the client
-    has clusters, in the wrong places. A single coordinate cannot be shuffled: that is an error.
+    Each coordinate moves to another position (a cyclic shift of a random order). The client still
+    has clusters, but in the wrong places. A single coordinate cannot be shuffled and is an error.
     """
     if points.shape[1] < 2:
         raise DataError("Contamination 'shuffled_coordinates' needs two features or more.")
@@ -184,8 +185,8 @@ def _shift_points(
 ) -> NDArray[np.float64]:
     """Move the client's points together, in a random direction.
 
-    The way is 2.5 standard deviations of the good clients' columns, in root mean square over the
-    coordinates.
+    The distance is 2.5 standard deviations of the good clients' columns, as a root mean square over
+    the coordinates.
     """
     direction = rng.standard_normal(points.shape[1])
     direction *= np.sqrt(points.shape[1]) / np.linalg.norm(direction)
@@ -195,9 +196,9 @@ def _shift_points(
 def _single_class(
     points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
 ) -> NDArray[np.float64]:
-    """Draw the good clients' points of one random class, again and again if there are too few."""
+    """Draw the good clients' points of one random class, with repeats if there are too few."""
     if reference.labels is None:
-        raise DataError("Contamination 'single_class' needs labels: the data set has none.")
+        raise DataError("Contamination 'single_class' needs labels, but the data set has none.")
     chosen = rng.choice(np.unique(reference.labels))
     return _draw(reference.clients.points[reference.labels == chosen], len(points), rng)
 
@@ -213,17 +214,17 @@ def _sign_flip_points(
 def _draw(
     points: NDArray[np.float64], n_points: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Draw rows without replacement, or with it if more are wanted than there are."""
+    """Draw rows without replacement, or with replacement if there are too few."""
     return points[rng.choice(len(points), size=n_points, replace=n_points > len(points))]
 
 
 def _far_model(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
-    """Follow one model of equal coefficients, three times as long as the true ones."""
+    """Return the responses of one model of equal coefficients, three times as long as the truth."""
     return x.sum(axis=1) * 3 * length / np.sqrt(x.shape[1])
 
 
 def _gaussian_responses(x: NDArray, y: NDArray, length: float, rng: np.random.Generator) -> NDArray:
-    """Draw from N(2.5, 4) in units of the responses' standard deviation, whatever the points."""
+    """Draw from N(2.5, 4) in units of the responses' standard deviation, ignoring the points."""
     return length * (SHIFT + SPREAD * rng.standard_normal(len(y)))
 
 
@@ -240,10 +241,10 @@ def _flipped_responses(x: NDArray, y: NDArray, length: float, rng: np.random.Gen
     return -y
 
 
-#: All kinds by what they replace and by name. A kind of "points" takes a client's points (n_k, d),
-#: a generator and a :class:`Reference`, and returns n_k other points. A kind of "responses" takes
-#: points (n_k, d), responses (n_k,), the true models' mean norm (a response's standard deviation)
-#: and a generator, and returns n_k other responses.
+#: All kinds, by the data that they replace and by name. A kind of "points" takes a client's points
+#: (n_k, d), a generator and a :class:`Reference`, and returns n_k other points. A kind of
+#: "responses" takes points (n_k, d), responses (n_k,), the true models' mean norm (a response's
+#: standard deviation) and a generator, and returns n_k other responses.
 CONTAMINATIONS: dict[str, dict[str, Callable[..., NDArray[np.float64]]]] = {
     "points": {
         "gaussian": _gaussian_points,

@@ -1,7 +1,7 @@
-"""The features' scale: one function a scaling, found by name in :data:`SCALINGS`.
+"""Scaling of the features, one function each, by name in :data:`SCALINGS`.
 
-FedGrEM's paper does not say how real data are scaled (Section 4.2); its authors' earlier study of
-the pen digits standardises every client by its own data.
+FedGrEM's paper does not report how real data are scaled (Section 4.2). Its authors' earlier study
+of the pen digits standardises every client by its own data.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ JITTER = 0.01
 def scale(
     train: Clients, test: Clients, scaling: str, rng: np.random.Generator
 ) -> tuple[Clients, Clients]:
-    """Scale training and test data, both by numbers of the training data alone.
+    """Scale training and test data, both by statistics of the training data alone.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def scale(
     scaling : str
         A name in :data:`SCALINGS`.
     rng : numpy.random.Generator
-        Source of randomness; only ``per_client`` draws from it.
+        Source of randomness. Only ``per_client`` uses it.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def scale(
     Raises
     ------
     ConfigurationError
-        If there is no such scaling.
+        If the scaling is unknown.
     """
     check_choice("the data", "scaling", scaling, SCALINGS)
     return SCALINGS[scaling](train, test, rng)
@@ -51,12 +51,12 @@ def _none(train: Clients, test: Clients, rng: np.random.Generator) -> tuple[Clie
 
 
 def _tenth(train: Clients, test: Clients, rng: np.random.Generator) -> tuple[Clients, Clients]:
-    """Divide by ten: the pen digits' coordinates, 0 to 100, then run from 0 to 10."""
+    """Divide by ten, so that the pen digits' coordinates, 0 to 100, become 0 to 10."""
     return _shift_and_divide(train, test, np.zeros(train.n_features), 10.0)
 
 
 def _per_client(train: Clients, test: Clients, rng: np.random.Generator) -> tuple[Clients, Clients]:
-    """Standardise every client by its own data, near-constant columns jittered first."""
+    """Jitter near-constant columns, then standardise every client by its own data."""
     return standardize_clients(jitter_constant_columns(train, rng), test)
 
 
@@ -67,7 +67,7 @@ def _global(train: Clients, test: Clients, rng: np.random.Generator) -> tuple[Cl
 
 
 def _min_max(train: Clients, test: Clients, rng: np.random.Generator) -> tuple[Clients, Clients]:
-    """Bring every feature to [0, 1] by its range over all clients' data together."""
+    """Scale every feature to [0, 1] by its range over all clients' data together."""
     low = train.points.min(axis=0)
     return _shift_and_divide(train, test, low, _or_one(train.points.max(axis=0) - low, low))
 
@@ -85,12 +85,12 @@ def standardize_clients(train: Clients, test: Clients) -> tuple[Clients, Clients
     """Standardise each client by the means and standard deviations of its own training data.
 
     A column that is constant within a client is centred but not scaled; see
-    :func:`jitter_constant_columns`. A client without training data is left as it is.
+    :func:`jitter_constant_columns`. A client without training data is not changed.
 
     Parameters
     ----------
     train, test : Clients
-        The same K clients; the test data are transformed by the training data's numbers.
+        The same K clients. The test data are transformed with the training data's statistics.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def standardize_clients(train: Clients, test: Clients) -> tuple[Clients, Clients
     Raises
     ------
     DataError
-        If numbers of clients or features differ.
+        If the numbers of clients or features differ.
     """
     if (len(train), train.n_features) != (len(test), test.n_features):
         raise DataError(f"Training and test data are not of the same clients: {train} and {test}.")
@@ -116,13 +116,13 @@ def jitter_constant_columns(
     Parameters
     ----------
     clients : Clients
-        Usually training data, before they are standardised.
+        Usually the training data before standardisation.
     rng : numpy.random.Generator
         Source of randomness.
     scale : float, default=0.01
-        Standard deviation of the jitter, in the data's unit. A column counts as near-constant if
-        its own is smaller. The default is that of the authors' earlier study of the pen digits,
-        whose coordinates run from 0 to 100.
+        Standard deviation of the jitter, in the data's units. A column with a smaller standard
+        deviation counts as near-constant. The default is that of the authors' earlier study of the
+        pen digits, whose coordinates run from 0 to 100.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def jitter_constant_columns(
 def column_scales(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the columns' standard deviations (with n - 1), of shape (d,); 0 below two points.
 
-    Columns are first brought to a largest value of one, lest squares overflow or vanish.
+    Columns are first scaled to a largest value of one, so that squares do not overflow or vanish.
     """
     n, d = points.shape
     if n < 2:
@@ -169,7 +169,7 @@ def _standardize(
 
 
 def _or_one(scales: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace the scales (d,) of constant columns, rounding aside, by one."""
+    """Replace the scales (d,) of columns that are constant up to rounding by one."""
     constant = scales <= 1e-14 * np.abs(level)
     return np.where(constant | (scales == 0.0), 1.0, scales)
 

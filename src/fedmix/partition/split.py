@@ -1,6 +1,6 @@
-"""Which client owns which point, and which of its points it learns from.
+"""Assignment of points to clients, and of each client's points to training and testing.
 
-Clients may be a data set's own groups, random, or hold some of the classes (FedGEM's partition).
+The clients are a data set's own groups, random, or have some of the classes (FedGEM's partition).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Rows = list[IntArray]
 
 
 def by_group(groups: ArrayLike) -> Rows:
-    """Make one client of each group, such as a writer.
+    """Make one client from each group, such as a writer.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def by_group(groups: ArrayLike) -> Rows:
     Returns
     -------
     list of ndarray
-        The rows of each client, in the order of the groups' numbers; rows ascend.
+        The rows of each client, ascending, in the order of the groups' numbers.
 
     Raises
     ------
@@ -36,19 +36,19 @@ def by_group(groups: ArrayLike) -> Rows:
     """
     if groups is None:
         raise DataError(
-            "This data set has no groups: partition it uniformly, or choose one with groups."
+            "This data set has no groups. Partition it uniformly, or use a data set with groups."
         )
     groups = np.asarray(groups)
     if groups.ndim != 1 or groups.size == 0:
-        raise DataError(f"Expected one group a point, shape (n,); got shape {groups.shape}.")
+        raise DataError(f"Expected one group per point, shape (n,); got shape {groups.shape}.")
     _, members = np.unique(groups, return_inverse=True)
     return _rows_of(members, int(members.max()) + 1)
 
 
 def uniform(n_points: int, n_clients: int, rng: np.random.Generator) -> Rows:
-    """Give each point to one of K clients at random, independently and with equal chances.
+    """Assign each point to one of K clients, independently and with equal probability.
 
-    Client sizes are therefore random; this is how FedGrEM's paper deals out images (Section 4.2).
+    Client sizes are therefore random. FedGrEM's paper assigns images in this way (Section 4.2).
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def uniform(n_points: int, n_clients: int, rng: np.random.Generator) -> Rows:
     Returns
     -------
     list of ndarray
-        The rows of each client; rows ascend.
+        The rows of each client, ascending.
 
     Raises
     ------
     ConfigurationError
-        If there is no client, or there are more clients than points.
+        If there are no clients, or more clients than points.
     """
     if not 1 <= n_clients <= n_points:
         raise ConfigurationError(
@@ -87,15 +87,15 @@ def train_test_split(
     rows : sequence of ndarray
         The rows of each client.
     train_fraction : float
-        Share of a client's points for training, above 0 and at most 1; FedGrEM's paper has 0.8.
-        A client's count is rounded, and a client with any point keeps at least one for training.
+        Share of a client's points for training, above 0 and at most 1 (0.8 in FedGrEM's paper). A
+        client's number of training points is rounded, and is at least one if the client has points.
     rng : numpy.random.Generator
         Source of randomness.
 
     Returns
     -------
     train, test : list of ndarray
-        Rows of each client; rows ascend and a test part may be empty.
+        Rows of each client, ascending. A test part can be empty.
 
     Raises
     ------
@@ -127,11 +127,12 @@ def draw_classes(
     most_classes : int
         Largest K_g.
     rng : numpy.random.Generator
+        Source of randomness.
 
     Returns
     -------
     list of G int arrays of shape (K_g,)
-        Classes, ascending. Some class may be at no client.
+        Classes of each client, ascending. It can happen that no client has a class.
 
     Raises
     ------
@@ -148,10 +149,10 @@ def draw_classes(
 
 
 def deal_out(labels: IntArray, classes: Rows) -> Rows:
-    """Give every client the next int(n_c / G) rows of each of its classes.
+    """Assign to every client the next int(n_c / G) rows of each of its classes.
 
-    As the published program does: a client with few classes has little data, and most rows of a
-    class that few clients hold go unused.
+    This is the rule of the published program. A client with few classes has few rows, and most rows
+    of a class that few clients have are not used.
 
     Parameters
     ----------
@@ -179,17 +180,17 @@ def deal_out(labels: IntArray, classes: Rows) -> Rows:
 
 
 def split_in_order(labels: IntArray, classes: Rows, train_fraction: float) -> tuple[Rows, Rows]:
-    """Deal rows out and keep the first of each client's rows of a class for training.
+    """Assign rows in order, and use the first of each client's rows of a class for training.
 
-    Where a file is sorted, by recording say, a client's test rows are then from other recordings
-    than its training rows. This gives the scores of the published program on the frog calls.
+    If a file is sorted, for example by recording, a client's test rows come from other recordings
+    than its training rows. This reproduces the published program's scores on the frog calls.
 
     Parameters
     ----------
     labels, classes
         As in :func:`deal_out`.
     train_fraction : float
-        Share of a client's rows of a class that are for training.
+        Share of a client's rows of each class for training.
 
     Returns
     -------
@@ -206,13 +207,14 @@ def split_in_order(labels: IntArray, classes: Rows, train_fraction: float) -> tu
 
 
 def share_out(labels: IntArray, classes: Rows, rng: np.random.Generator) -> Rows:
-    """Share all rows of a class evenly, at random, between the clients that hold it.
+    """Assign all rows of a class at random, in equal shares, to the clients that have the class.
 
     Parameters
     ----------
     labels, classes
-        As in :func:`deal_out`; rows of a class that no client holds go unused.
+        As in :func:`deal_out`. Rows of a class that no client has are not used.
     rng : numpy.random.Generator
+        Source of randomness.
 
     Returns
     -------
@@ -230,7 +232,7 @@ def share_out(labels: IntArray, classes: Rows, rng: np.random.Generator) -> Rows
 
 
 def hand_over_missing(classes: Rows, n_classes: int) -> Rows:
-    """Give each class that no client holds to the client with the fewest classes."""
+    """Assign each class that no client has to the client with the fewest classes."""
     held = [list(own) for own in classes]
     for c in sorted(set(range(n_classes)) - set(np.concatenate(classes).tolist())):
         min(held, key=len).append(c)

@@ -1,8 +1,8 @@
-"""Many protocols of one experiment: a score under each of many fillings of what is not said.
+"""Many protocols of one experiment: a score for each combination of unreported choices.
 
-A protocol says all that a paper leaves open: values of the setting and the methods' parameters. It
-runs through the experiment's own functions (:mod:`fedmix.protocols.ordinary`), or through a module
-that computes once what protocols share, where that saves hours
+A protocol fixes everything that a paper does not report: values of the setting and the methods'
+parameters. It runs by the experiment's own functions (:mod:`fedmix.protocols.ordinary`). One
+experiment has a module that computes the protocols' shared parts once, which saves hours
 (:mod:`fedmix.protocols.real_clustering`).
 """
 
@@ -29,15 +29,16 @@ SHARING = {"real_clustering": RealClustering}
 
 @dataclass(frozen=True)
 class Protocol:
-    """One filling of what a paper leaves open.
+    """One combination of a paper's unreported choices.
 
     Parameters
     ----------
     name : str
+        The protocol's name.
     setting : mapping
-        Values that all methods see.
+        Values that apply to all methods.
     methods : sequence of Method
-        With the parameters that are filled in.
+        The methods, with the chosen parameters.
     """
 
     name: str
@@ -47,21 +48,21 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Bench:
-    """What the protocols of a table have in common.
+    """The common parts of a table's protocols.
 
     Parameters
     ----------
     experiment : str
-        Module of ``fedmix.experiments``.
+        Name of a module of ``fedmix.experiments``.
     study : str
-        Key of the random streams, with the data set's name and the replication: all protocols,
-        and all rows of a table, see the same draws.
+        Part of the key of the random streams, with the data set's name and the replication. All
+        protocols, and all rows of a table, use the same random numbers.
     row : str
         The setting whose values are the rows of the table.
     setting : mapping
-        Values that no protocol changes, e.g. ``dataset``, ``n_clients``, ``n_components``.
+        Values that no protocol changes, such as ``dataset``, ``n_clients`` and ``n_components``.
     metrics : mapping of str to str
-        Method -> the metric that the table shows of it.
+        The metric that the table shows for each method.
     """
 
     experiment: str
@@ -81,16 +82,18 @@ class Bench:
         Parameters
         ----------
         protocols : sequence of Protocol
+            The protocols to run.
         cells : iterable of pairs
-            A row's value, and a replication.
+            The values of a row and of a replication.
         data : mapping
-            By the names of the data set and of its embedding; empty for simulations.
+            Data sets, by the names of the data set and its embedding; empty for simulations.
 
         Returns
         -------
         DataFrame
-            One row a fit: ``protocol``, the row's value under the row's name, ``replication,
-            method, value`` (missing where the fit diverged or its score is undefined).
+            One row per fit: ``protocol``, the row's value under the row's name, ``replication``,
+            ``method`` and ``value``. The value is missing if the fit diverged or its score is
+            undefined.
         """
         import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Protocols of any experiment, through its own functions; equal settings share their start."""
+"""Protocols of any experiment, by its own functions. Equal settings share their start."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ class Ordinary:
     Parameters
     ----------
     experiment : str
-        Module of ``fedmix.experiments``.
+        Name of a module of ``fedmix.experiments``.
     data : mapping
-        By the names of the data set and of its embedding; empty for simulations.
+        Data sets, by the names of the data set and its embedding; empty for simulations.
     streams : Streams
+        The random streams of the replication.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class Ordinary:
         return import_module(f"fedmix.experiments.{experiment}").Settings(**values)
 
     def score(self, setting: Mapping[str, Any], method: Method, metric: str) -> float:
-        """Return a method's score; NaN where the fit diverged or the score is undefined."""
+        """Return a method's score; NaN if the fit diverged or the score is undefined."""
         settings = self.settings_of(self.experiment, setting)
         data = self.data[setting["dataset"], setting["embedding"]] if self.data else None
         key = json.dumps(setting, sort_keys=True)

@@ -1,7 +1,8 @@
 """Protocols of :mod:`fedmix.experiments.real_clustering`, which share most of their work.
 
-Data, clients and scores are the experiment's. What protocols share in a replication (the partition,
-scaled clients, local fits, alignment, and fits that get equal parameters) is computed once.
+The data, clients and scores are those of the experiment. The parts that protocols share in a
+replication are computed once: the partition, scaled clients, local fits, alignment, and fits with
+equal parameters.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ _START = (*_LOCAL, "alignment")
 
 
 class RealClustering:
-    """One replication, with everything that protocols share kept once it was computed.
+    """One replication, which caches everything that protocols share.
 
-    Parameters are those of :class:`fedmix.protocols.ordinary.Ordinary`. Without ``init``, or with
-    None, a method starts at the shared initial values.
+    Parameters are those of :class:`fedmix.protocols.ordinary.Ordinary`. A method without ``init``,
+    or with None, starts from the shared initial values.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class RealClustering:
         return Settings(**values)
 
     def score(self, setting: dict[str, Any], method: Method, metric: str) -> float:
-        """Return a method's mean error over good clients; NaN where it diverged."""
+        """Return a method's mean error over good clients; NaN if it diverged."""
         clean, _ = self._clients({**setting, "n_contaminated": 0})
         parameters = in_numbers(method.parameters, clean)
         depends_on = _DATA if parameters.get("init") else _START
@@ -85,7 +86,7 @@ class RealClustering:
         return self.data[setting["dataset"], setting["embedding"]]
 
     def _problem(self, setting: dict) -> Arrays:
-        """Return the rows of the clients, the same for all protocols, and who is contaminated."""
+        """Return the clients' rows and the contaminated clients, the same for all protocols."""
         return self._once(
             "problem",
             self._values(setting, ()),
@@ -106,7 +107,7 @@ class RealClustering:
         )
 
     def _start(self, setting: dict) -> Start:
-        """Return the shared initial values, labels aligned."""
+        """Return the shared initial values, with aligned labels."""
         return self._once(
             "start",
             self._values(setting, _START),
@@ -119,7 +120,7 @@ class RealClustering:
         )
 
     def _local_fits(self, setting: dict) -> Start:
-        """Fit every client alone; good clients' fits are those of the clean row."""
+        """Fit every client alone. The good clients' fits are those without contamination."""
         train = self._clients(setting)[0]
         if not setting["n_contaminated"]:
             key = self._values(setting, _LOCAL)
@@ -141,7 +142,7 @@ class RealClustering:
         )
 
     def _values(self, setting: dict, names: Sequence[str]) -> list[Any]:
-        """Return what a stage depends on; nothing that contaminates matters to the clean row."""
+        """Return the values that a stage depends on, without contamination's if there is none."""
         harm = (
             ("n_contaminated", "contaminated", "contamination") if setting["n_contaminated"] else ()
         )

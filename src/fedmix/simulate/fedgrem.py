@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from fedmix.checks import check_choice, check_integer
 from fedmix.clients import Clients
 
-#: Centres of the component parameters, of shape (R, d) = (5, 10). The text cuts off the last entry
-#: of the second centre; the authors' program has -1 there.
+#: Centres of the component parameters, of shape (R, d) = (5, 10). The last entry of the second
+#: centre is missing in the paper. The authors' program has -1 there.
 CENTRES = np.array(
     [
         [1, 0, 3, -1, 1, -1, 0, 1, 1, -1],
@@ -29,12 +29,12 @@ DIRICHLET_CONCENTRATION = 5.0
 
 @dataclass(frozen=True)
 class SimulatedMixture:
-    """Simulated clients and the truth about the good ones.
+    """Simulated clients and the true parameters of the good ones.
 
     Parameters
     ----------
     clients : Clients
-        All K clients; the outlier client is the last one.
+        All K clients. The last one is the outlier.
     weights : ndarray of shape (K - 1, R)
         True mixing weights of the good clients.
     means : ndarray of shape (K - 1, R, d)
@@ -65,12 +65,12 @@ def simulate_mixture(
     rng : Generator
         Source of randomness.
     n_clients : int, default=10
-        Clients K, the outlier included, as in the paper.
+        Number of clients K, including the outlier. The default is the paper's.
     n_points : int, default=150
-        Points a client: 150 in the text, 200 in the authors' regression program.
+        Number of points per client: 150 in the paper, 200 in the authors' regression program.
     outlier : dict, optional
-        For Gaussian data ``{"mean": 2.0, "variance": 3.0}``, for regression
-        ``{"coefficient": 3.0}``. The defaults are the text's.
+        The outlier's distribution. The default is the paper's: ``{"mean": 2.0, "variance": 3.0}``
+        for Gaussian data, ``{"coefficient": 3.0}`` for regression.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def simulate_mixture(
 
 
 def signal_to_noise(means: NDArray) -> float:
-    """Return the SNR of Figure 3: the smallest, over clients, largest distance of two components.
+    """Return the SNR of Figure 3: the minimum over clients of the largest component distance.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Isotropic clusters at clients that hold some of them (FedGEM, Appendices D.2.2, D.6 and E.2)."""
+"""Isotropic clusters at clients that have some of them (FedGEM, Appendices D.2.2, D.6, E.2)."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ class IsotropicClusters:
     Parameters
     ----------
     train, test : Clients
+        Training and test data of the same clients.
     test_labels : ndarray of shape (n,)
         Global clusters of all clients' test points.
     n_components : ndarray of shape (G,)
-        Clusters a client, K_g.
+        Number K_g of clusters of each client.
     """
 
     train: Clients
@@ -50,7 +51,7 @@ def simulate_clusters(
     client_sizes: int | list[int] = 500,
     n_test: int = 5000,
 ) -> IsotropicClusters:
-    """Draw clusters with unit variance and deal them out to clients.
+    """Draw clusters with unit variance and assign them to clients.
 
     Parameters
     ----------
@@ -58,14 +59,14 @@ def simulate_clusters(
     n_clients, n_clusters, n_features : int
         G, K and d.
     separation : float
-        R_min: the two closest centres are exactly this far apart.
-    imbalance : {"nominal", "client", "cluster"}
-        "cluster" draws the local shares of a client's clusters from U(0.1, 0.9), normalised; else
-        they are equal. "client" needs a list of ``client_sizes``.
-    client_sizes : int or list of int
-        Training points a client; a list that is shorter than G is repeated.
-    n_test : int
-        Test points of all clients together.
+        R_min: the exact distance between the two closest centres.
+    imbalance : {"nominal", "client", "cluster"}, default="nominal"
+        "cluster" draws the local shares of a client's clusters from U(0.1, 0.9) and normalises
+        them. Otherwise they are equal. "client" needs a list of ``client_sizes``.
+    client_sizes : int or list of int, default=500
+        Number of training points per client. A list shorter than G is repeated.
+    n_test : int, default=5000
+        Number of test points of all clients together.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def simulate_clusters(
     Raises
     ------
     ConfigurationError
-        If the centres cannot be placed, or the clusters never all occur.
+        If the centres cannot be placed, or if the clients cannot have all clusters.
     """
     check_choice("simulate_clusters", "imbalance", imbalance, IMBALANCES)
     centres = draw_centres(n_clusters, n_features, separation, rng)
@@ -94,8 +95,9 @@ def draw_centres(
 ) -> FloatArray:
     """Draw centres whose smallest distance is exactly ``separation``, of shape (K, d).
 
-    The first is N(0, 25 I), the second lies at that distance in a random direction, every other one
-    is N(mean of those before, 25 I), drawn again while it is nearer than that to one of them.
+    The first centre is N(0, 25 I). The second lies at that distance in a random direction. Each
+    other centre is N(mean of those before, 25 I), drawn again while it is nearer than that to one
+    of them.
     """
     first = rng.normal(scale=CENTRE_SCALE, size=n_features)
     direction = rng.normal(size=n_features)
@@ -116,13 +118,13 @@ def draw_centres(
 def _classes_that_cover(
     n_clusters: int, n_clients: int, rng: np.random.Generator
 ) -> list[IntArray]:
-    """Draw the clients' clusters, 2 <= K_g < K, again until every cluster is at some client."""
+    """Draw the clients' clusters, 2 <= K_g < K, until every cluster is at some client."""
     for _ in range(_TRIES):
         classes = draw_classes(n_clusters, n_clients, max(2, n_clusters - 1), rng)
         if len(np.unique(np.concatenate(classes))) == n_clusters:
             return classes
     raise ConfigurationError(
-        f"{n_clients} clients never hold all {n_clusters} clusters: choose more clients."
+        f"{n_clients} clients never have all {n_clusters} clusters: choose more clients."
     )
 
 
@@ -140,7 +142,7 @@ def _draw(
     sizes: IntArray,
     rng: np.random.Generator,
 ) -> tuple[Clients, IntArray]:
-    """Draw each client's points; a cluster's number of them is its share, rounded."""
+    """Draw each client's points. A cluster's number of points is its rounded share."""
     points, labels = [], []
     for own, share, size in zip(classes, shares, sizes, strict=True):
         counts = np.diff(np.round(np.concatenate([[0.0], np.cumsum(share)]) * size)).astype(int)

@@ -1,4 +1,4 @@
-"""The simulated mixed regressions of Su, Xu and Yang (2022, Appendix C), and what goes beyond."""
+"""The simulated mixed regressions of Su, Xu and Yang (2022, Appendix C), with extensions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fedmix.partition.contamination import CONTAMINATIONS
 
 @dataclass(frozen=True)
 class MixedRegression:
-    """The truth about simulated clients, each of which belongs to one regression.
+    """The true parameters of simulated clients that each follow one regression.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class MixedRegression:
     labels : ndarray of shape (M,)
         True cluster of each client.
     sizes : ndarray of shape (M,)
-        Points a client.
+        Number of points of each client.
     contaminated : ndarray of bool of shape (M,)
         Clients whose responses do not follow their model.
     """
@@ -52,15 +52,16 @@ def draw_truth(
     rng : Generator
         Source of randomness.
     sizes : sequence of M ints
-        Points a client.
+        Number of points of each client.
     n_clusters, n_features : int
         k and d; the defaults are the paper's.
     weights : sequence of k floats, optional
         Probabilities of the clusters; equal by default.
     model_norm : float, default=2.0
-        Typical norm of a model; models lie about sqrt(2) times as far apart. The paper's value.
+        Typical norm of a model. The distance between models is about sqrt(2) times as large. The
+        default is the paper's.
     contaminated_share : float, default=0.0
-        Share of clients, drawn at random and rounded down, that are contaminated.
+        Share of contaminated clients. They are drawn at random, and their number is rounded down.
 
     Returns
     -------
@@ -99,17 +100,17 @@ def draw_clients(
     rng : Generator
         Source of randomness.
     truth : MixedRegression
-        Of :func:`draw_truth`.
+        The result of :func:`draw_truth`.
     noise : float, default=0.2
-        Standard deviation of the noise, the paper's.
-    contamination : {"outlier", "gaussian", "shuffled", "shift", "sign_flip"}
-        What happens to the contaminated clients' responses, see
+        Standard deviation of the noise. The default is the paper's.
+    contamination : {"outlier", "gaussian", "shuffled", "shift", "sign_flip"}, default="outlier"
+        How the contaminated clients' responses are changed, see
         :mod:`fedmix.partition.contamination`.
 
     Returns
     -------
     Clients
-        With responses.
+        The clients, with responses.
     """
     check_choice("draw_clients", "contamination", contamination, CONTAMINATIONS["responses"])
     d = truth.models.shape[1]

@@ -1,7 +1,7 @@
-"""Mixtures whose size, dimension, separation and heterogeneity are all free.
+"""Mixtures with any size, dimension, separation and heterogeneity.
 
-The theory of FedGrEM (Tian, Weng and Feng 2024, Section 3) speaks of n, K, d, R, Delta, h and
-epsilon; here each of them is a parameter, and Delta and h are exact rather than drawn.
+The quantities n, K, d, R, Delta, h and epsilon of FedGrEM's theory (Tian, Weng and Feng 2024,
+Section 3) are parameters here. Delta and h are exact rather than random.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Truth:
-    """The parameters of all clients, contaminated ones included.
+    """The parameters of all clients, including the contaminated ones.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Truth:
     means : ndarray of shape (K, R, d)
         Means, or regression coefficients.
     n_good : int
-        Clients that are not contaminated; they come first.
+        Number of clients that are not contaminated. They come first.
     """
 
     weights: FloatArray
@@ -53,11 +53,12 @@ def draw_truth(
 
     The R centres are the corners of a regular simplex in random position, so that any two of them
     are ``separation`` apart. A client's means lie at distance ``heterogeneity`` from the centres,
-    each in a direction of its own.
+    each in its own random direction.
 
     Parameters
     ----------
     rng : Generator
+        Source of randomness.
     n_clients, n_features, n_components : int
         K, d and R; d is at least R.
     separation : float
@@ -65,12 +66,13 @@ def draw_truth(
     heterogeneity : float, default=0.0
         h.
     n_contaminated : int, default=0
-        The last so many clients are contaminated.
+        Number of contaminated clients. They are the last ones.
     outlier_distance : float, default=0.0
-        How far all means of contaminated clients are shifted, together and in one direction:
-        clients that agree with one another harm more than noise does.
+        Distance by which all means of contaminated clients are shifted in one common direction,
+        because contaminated clients that agree do more harm than noise.
     concentration : float, optional
-        Of the Dirichlet distribution of a client's mixing weights; by default they are equal.
+        Parameter of the Dirichlet distribution of a client's mixing weights; equal weights by
+        default.
 
     Raises
     ------
@@ -79,7 +81,7 @@ def draw_truth(
     """
     if n_components > n_features:
         raise ConfigurationError(
-            f"{n_components} components need as many features at least, to be equally far apart; "
+            f"{n_components} components need at least as many features to be equally far apart; "
             f"got {n_features}."
         )
     basis = np.linalg.qr(rng.standard_normal((n_features, n_components)))[0].T
@@ -97,21 +99,25 @@ def draw_truth(
 def draw_points(
     rng: np.random.Generator, truth: Truth, n_points: int, family: str = "gaussian"
 ) -> tuple[Clients, list[IntArray]]:
-    """Draw points of every client and the components that they come from.
+    """Draw the points of every client and their components.
 
     Parameters
     ----------
     rng : Generator
+        Source of randomness.
     truth : Truth
+        The result of :func:`draw_truth`.
     n_points : int
-        Points a client.
+        Number of points per client.
     family : {"gaussian", "regression"}, default="gaussian"
-        Gaussians of identity covariance, or regressions on N(0, I) with unit noise.
+        Gaussians with identity covariance, or regressions on N(0, I) with unit noise.
 
     Returns
     -------
     clients : Clients
+        The points, with responses for regressions.
     labels : list of K int arrays of shape (n_points,)
+        The component of each point.
     """
     check_choice("draw_points", "family", family, ("gaussian", "regression"))
     n_components, d = truth.means.shape[1:]
