@@ -12,8 +12,8 @@ from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies
 from fedmix.cells.papers import read_papers
 from fedmix.cells.scorecard import rank_agreement, score_tables
 from fedmix.errors import DataError
-from fedmix.pipeline.sample import FIT, N_FITS, SECONDS, draw_sample
 from fedmix.views.page import Figure, PageContext, Search, reproduction
+from fedmix.views.page.reproduction import FIT, N_FITS, SECONDS, draw_sample
 from synthetic_cells import laid_out
 from synthetic_results import ROOT, cells, results_and_timings, shipped_items
 

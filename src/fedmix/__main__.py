@@ -138,7 +138,7 @@ def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
 
 
 def _packed(options: argparse.Namespace) -> Iterable[str]:
-    from fedmix.pipeline.pack import pack
+    from fedmix.pipeline.blocks import pack
 
     count = pack(options.directory, options.file, options.studies)
     size = options.file.stat().st_size / 1e6

@@ -10,7 +10,7 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.pipeline import archive
     from fedmix.pipeline.crate import DOCUMENTS, METADATA, describe_crate
     from fedmix.storage import concatenate
-    from fedmix.views.page.run_description import describe_run
+    from fedmix.views.page.words import describe_run
 
     files, params = snakemake.input, snakemake.params
     repository = Path(snakemake.scriptdir).resolve().parents[1]

@@ -12,9 +12,11 @@ again that have changed.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import logging
 import os
+import tarfile
 from collections import UserDict, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from fedmix.errors import DataError
 from fedmix.experiments.runner import Fit, Fits, tables_of
 from fedmix.pipeline.plan import block_paths, replications_of
-from fedmix.storage import read_table, stacked, write_table
+from fedmix.storage import atomic_path, read_table, stacked, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +61,7 @@ COLUMNS = {
     },
 }
 _FIT, _TIMING = ([n for n in COLUMNS[kind] if n not in _IDENTITY] for kind in COLUMNS)
+_PACKED = "packed.partial.jsonl"
 _KEYS = "keys"  # of a block's metadata: method -> key
 
 _Finished = tuple[str, str, int, Fit]  # key, method, replication and what it gave
@@ -144,16 +147,48 @@ def write_block(
     write_table(path, results)
 
 
-def lines_of(folder: Path) -> Iterator[str]:
-    """Yield all finished replications of a setting, of whatever code, as lines of a partial file.
+def pack(workdir: str | os.PathLike, target: str | os.PathLike, studies: Sequence[str] = ()) -> int:
+    """Write all finished replications below ``results`` into one file.
+
+    It is unpacked by ``tar xf`` where the run is to go on. Jobs there take over what the same code
+    has finished from the same data, by its key, and nothing else.
+    Equal results give equal bytes.
 
     Parameters
     ----------
-    folder : path
-        ``results/<study>/<setting>``.
+    workdir : path-like
+        Where Snakemake works.
+    target : path-like
+        The ``tar.xz`` file to write, whole or not at all.
+    studies : sequence of str, optional
+        Only these; all by default.
+
+    Returns
+    -------
+    int
+        How many replications of methods it holds.
+
+    Raises
+    ------
+    DataError
+        If nothing of them is finished, or the file's name says that it is something else.
     """
-    for each in _finished(folder):
-        yield _line(*each)
+    if not Path(target).name.endswith(".tar.xz"):
+        raise DataError(f"{target}: expected a name that ends in .tar.xz, which the file will be.")
+    results, count = Path(workdir, "results"), 0
+    with atomic_path(target) as temporary, tarfile.open(temporary, "w:xz") as bundle:
+        for folder in sorted(f for name in studies or "*" for f in results.glob(f"{name}/*/")):
+            lines = sorted({_line(*each) for each in _finished(folder)})
+            if lines:
+                content = "".join(lines).encode()
+                entry = tarfile.TarInfo((folder / _PACKED).relative_to(workdir).as_posix())
+                entry.size = len(content)
+                bundle.addfile(entry, io.BytesIO(content))
+                count += len(lines)
+        if not count:
+            of = f" of {', '.join(studies)}" if studies else ""
+            raise DataError(f"{results} holds no finished replication{of}.")
+    return count
 
 
 def _line(key: str, method: str, replication: int, fit: Fit) -> str:

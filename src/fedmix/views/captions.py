@@ -1,19 +1,46 @@
-"""What is said below a table or a figure: stand-ins, replications, variants, marks."""
+"""What a table and a figure share: their rows, the names of values, and the text below them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import inf
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.condensed import contrasts, differences
 from fedmix.cells.verdicts import RULES, TEST_LEVEL, TEST_POWER
+from fedmix.errors import DataError
 from fedmix.revision import commit
 from fedmix.views.tables.format import SYMBOLS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def cells_of(item: Mapping[str, Any], cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of an item.
+
+    Parameters
+    ----------
+    item : mapping
+        With its ``name`` and ``title``.
+    cells : DataFrame
+        The frame of cells.
+
+    Raises
+    ------
+    DataError
+        If there is none.
+    """
+    own = cells[cells["item"] == item["name"]] if len(cells) else cells
+    if own.empty:
+        raise DataError(f"{item['title']}: no results yet; run the study first.")
+    return own
+
+
+def names_of(item: Mapping[str, Any]) -> dict[str, str]:
+    """Return names of values for readers: titles of data sets, the rest from the item."""
+    return {**item["datasets"], **item["options"].get("names", {})}
 
 
 def in_words(name: object) -> str:

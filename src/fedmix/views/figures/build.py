@@ -11,7 +11,6 @@ from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.views import captions
 from fedmix.views.figures.save import save_with_caption
 from fedmix.views.figures.style import COLORS, house_style
-from fedmix.views.items import cells_of, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +48,7 @@ def build_figure(
     ConfigurationError
         If there is no such builder.
     """
-    own = cells_of(item, cells)
+    own = captions.cells_of(item, cells)
     if item["builder"] not in BUILDERS:
         raise ConfigurationError(
             f"{item['title']}: there is no builder {item['builder']!r}. "
@@ -59,7 +58,7 @@ def build_figure(
     more = {} if results is None else {"results": results}
     stand_in = captions.stand_in(own, item["datasets"])
     with house_style():
-        options = {**item["options"], "names": names_of(item)}
+        options = {**item["options"], "names": captions.names_of(item)}
         figure = draw(own, item["looks"], options, **more)
         if stand_in:
             figure.suptitle(stand_in, color=COLORS["vermillion"], fontsize="small")

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 from fedmix.cells.claims import CLAIM_RULES, CLAIM_VERDICTS
 from fedmix.cells.verdicts import COUNTED, NONE_DIFFERS, RULES, VERDICTS, judge_numbers
 from fedmix.storage import write_text
-from fedmix.views.page.contents import Page, pages_of
+from fedmix.views.page.contents import Page, light_image, pages_of
 from fedmix.views.page.context import Figure, PageContext
-from fedmix.views.page.images import light_image
-from fedmix.views.page.names import names_of, translator
 from fedmix.views.page.views import (
     claim_counts,
     claim_views,
@@ -26,6 +24,7 @@ from fedmix.views.page.views import (
     table_views,
     variant_counts,
 )
+from fedmix.views.page.words import names_of, translator
 from fedmix.views.tables.format import SYMBOLS
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ def _environment(context: PageContext) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["slug"] = slug
-    environment.filters["people"] = translator(names_of(context))
+    environment.filters["people"] = translator(names_of(context.tables, context.cells))
     shared: Mapping[str, Any] = {
         "context": context,
         "paper_names": context.papers,

@@ -1,15 +1,20 @@
-"""Which table, figure and search stands on which page."""
+"""What each page contains: its tables, figures and searches, and the image file of a figure."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fedmix.errors import DataError
 from fedmix.views.page.context import Figure, PageContext, Search
 
+# A vector figure of many thousand points is larger than its PNG file.
+SIZE_LIMIT = 1_000_000
+_SUFFIXES = (".svg", ".png")
 _ITEMS = re.compile(r"(Table|Figure)s? (\d+(?:(?:-| and |, )\d+)*)")
 
 
@@ -82,3 +87,29 @@ def pages_of(context: PageContext) -> list[Page]:
         page.searches.append(search)
     order = list(context.papers)
     return sorted(pages.values(), key=lambda page: (order.index(page.paper), not page.is_of_print))
+
+
+def light_image(path: str | os.PathLike, limit: int = SIZE_LIMIT) -> Path:
+    """Return the file to show of a figure.
+
+    Parameters
+    ----------
+    path : path-like
+        An SVG or PNG file.
+    limit : int
+        Bytes; an SVG beyond it is replaced by the PNG of the same name, if there is one.
+
+    Raises
+    ------
+    DataError
+        If the file is missing or of another kind.
+    """
+    path = Path(path)
+    if path.suffix not in _SUFFIXES:
+        raise DataError(f"{path}: the page takes figures as {' or '.join(_SUFFIXES)} files.")
+    if not path.is_file():
+        raise DataError(f"{path}: no such figure. Draw the figures before the page.")
+    picture = path.with_name(f"{path.name.removesuffix('.svg')}.png")
+    if path.suffix == ".svg" and path.stat().st_size > limit and picture.is_file():
+        return picture
+    return path

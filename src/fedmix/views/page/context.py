@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.frame import read_cells
 from fedmix.storage import concatenate, read_records
-from fedmix.views.page.run_description import count_failures, read_description
+from fedmix.views.page.words import count_failures, read_description
 
 if TYPE_CHECKING:
     import pandas as pd

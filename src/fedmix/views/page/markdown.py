@@ -10,8 +10,8 @@ from fedmix.cells.scorecard import scorecard
 from fedmix.views.page.build import FOLDER
 from fedmix.views.page.contents import Page
 from fedmix.views.page.context import PageContext
-from fedmix.views.page.names import names_of, translator
 from fedmix.views.page.views import claims_about, entries_about, score_in_words
+from fedmix.views.page.words import names_of, translator
 from fedmix.views.tables.format import to_markdown
 
 
@@ -91,7 +91,7 @@ def _figures(page: Page) -> Iterator[str]:
 def _claims(page: Page, context: PageContext) -> Iterator[str]:
     claims, told = (
         claims_about(context.claims, page.paper, page.title),
-        translator(names_of(context)),
+        translator(names_of(context.tables, context.cells)),
     )
     if len(claims):
         yield "## What the paper says of it\n"
@@ -104,7 +104,7 @@ def _claims(page: Page, context: PageContext) -> Iterator[str]:
 def _discrepancies(page: Page, context: PageContext) -> Iterator[str]:
     entries, told = (
         entries_about(context.discrepancies, page.paper, page.title),
-        translator(names_of(context)),
+        translator(names_of(context.tables, context.cells)),
     )
     if entries:
         yield "\n## Discrepancies\n"

@@ -15,9 +15,8 @@ from fedmix.cells.verdicts import printed_cells
 from fedmix.errors import DataError
 from fedmix.storage import sha256_of, write_text
 from fedmix.views.page.build import FOLDER, build_pages
-from fedmix.views.page.contents import pages_of
+from fedmix.views.page.contents import light_image, pages_of
 from fedmix.views.page.context import Figure, PageContext
-from fedmix.views.page.images import light_image
 from fedmix.views.page.markdown import front_page, table_page
 from fedmix.views.page.views import anchor
 from fedmix.views.tables.format import to_markdown
@@ -27,6 +26,10 @@ if TYPE_CHECKING:
 
 #: What the folder may weigh in a repository, in bytes.
 LIMIT = 12_000_000
+#: An export keeps this many fits, so that a test can compute them again. Each took at most so many
+#: seconds, with its data and initial values.
+N_FITS, SECONDS = 30, 20.0
+FIT = ["study", "variant", "setting", "method", "replication"]
 _PARTS = ("tables", "figures", FOLDER)
 
 
@@ -49,7 +52,7 @@ def export_reproduction(
     tables : iterable of path-like
         Markdown files, each of a table's name.
     sample : DataFrame
-        Single results, of :func:`fedmix.pipeline.sample.draw_sample`.
+        Single results, of :func:`draw_sample`.
     data : iterable of path-like
         Embedded data sets; their checksums are kept. Those of raw data are in the configuration.
     costs : iterable of str
@@ -86,6 +89,32 @@ def export_reproduction(
     write_text(folder / "checksums.sha256", "".join(f"{sha256_of(f)}  {f}\n" for f in data))
     write_text(folder / "README.md", front_page(pages, kept, costs, command))
     _check_size(folder)
+
+
+def draw_sample(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Draw fits, at least one of every study that has a short one, and return their final scores.
+
+    Parameters
+    ----------
+    results, timings : DataFrame
+        Of all settings, see :func:`fedmix.experiments.runner.tables_of`.
+
+    Returns
+    -------
+    DataFrame
+        ``study, variant, setting, method, replication, metric, value``, sorted; the same for the
+        same run.
+    """
+    import pandas as pd
+
+    seconds = timings["cpu_seconds"] + timings["shared_seconds"]
+    short = timings.loc[(timings["status"] == "ok") & (seconds < SECONDS), FIT]
+    shuffled = short.sort_values(FIT).sample(frac=1, random_state=0)
+    of_each = shuffled.groupby("study").head(1)
+    more = shuffled.drop(of_each.index).head(max(N_FITS - len(of_each), 0))
+    scores = results.loc[results["round"].isna(), [*FIT, "metric", "value"]]
+    drawn = pd.concat([of_each, more]).merge(scores, on=FIT)
+    return drawn.sort_values([*FIT, "metric"], ignore_index=True)
 
 
 def _with_explanations_of_counted(context: PageContext) -> PageContext:

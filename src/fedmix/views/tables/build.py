@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from fedmix.revision import commit
 from fedmix.storage import write_text
 from fedmix.views import captions
-from fedmix.views.items import cells_of, names_of
 from fedmix.views.tables.format import is_missing, to_markdown
 from fedmix.views.tables.latex import to_latex
 from fedmix.views.tables.layout import LISTS, Block, lay_out, lay_out_condensed
@@ -43,7 +42,7 @@ def build_table(
     DataError
         If the item has no cell that was run.
     """
-    own = cells_of(item, cells[cells["n"] + cells["failed"] > 0])
+    own = captions.cells_of(item, cells[cells["n"] + cells["failed"] > 0])
     writers = {"csv": _csv, "md": _markdown, "tex": _latex, "html": _html}
     for output in outputs:
         suffix = os.fspath(output).rpartition(".")[2]
@@ -55,7 +54,7 @@ def blocks_of(item: Mapping[str, Any], cells: pd.DataFrame) -> list[Block]:
     options = item["options"]
     if "condensed" in options:
         return lay_out_condensed(cells, options["condensed"])
-    return lay_out(cells, options.get("show"), names_of(item))
+    return lay_out(cells, options.get("show"), captions.names_of(item))
 
 
 def _csv(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
