@@ -149,7 +149,7 @@ def not_run(item):
     """What an item lacks, by the reason: methods, where it tells them, and data."""
     methods = left_out(STUDIES[item.study]) if item.options.get("left_out") else {}
     data = list(REQUEST.not_at_hand(item.study, item.where))
-    return {**methods, "data not at hand": data} if data else methods
+    return {**methods, "data not available": data} if data else methods
 
 
 def looks_in(paper):
