@@ -113,7 +113,7 @@ def test_a_run_too_heavy_for_a_repository_is_refused(run, tmp_path, monkeypatch)
 
 def test_the_front_page_says_what_each_table_comes_to_and_by_which_variant(folder):
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    assert "## What it took\n\n| study |" in readme
+    assert "## Costs\n\n| study |" in readme
     [line] = [x for x in readme.splitlines() if x.startswith("- [FedGrEM, Table 5]")]
     score = score_tables(cells()).set_index("item").loc["fedgrem_table5"]
     assert ": as coded, " in line

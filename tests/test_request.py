@@ -126,7 +126,7 @@ def test_partial_asks_for_nothing_of_settings_that_never_started(tmp_path):
     assert {item.study for item in request.items.values()} == {"fedgem_radius"}
 
 
-def test_partial_takes_nothing_whose_embedding_is_not_at_hand(tmp_path):
+def test_partial_takes_nothing_whose_embedding_is_unavailable(tmp_path):
     setting = "fedgrem_real/paper_like.pendigits-contaminated3"
     started = tmp_path / "results" / setting / "0-19.parquet"
     started.parent.mkdir(parents=True)
@@ -151,14 +151,14 @@ def test_optional_settings_wait_for_their_embedding(folder, tmp_path):
     edit(folder / STUDY, lambda study: study["settings"][0].update(optional=True))
     without = read_request(folder, options(preset="paper"), tmp_path)
     title = without.datasets["pendigits"]["title"]
-    missing = without.not_at_hand("fedgrem_real", {"variant": "paper_like"})
+    missing = without.unavailable("fedgrem_real", {"variant": "paper_like"})
     assert missing == {title: embedded_path({"dataset": "pendigits", "embedding": "raw"})}
-    assert not without.not_at_hand("fedgrem_real", {"dataset": "mnist"})
+    assert not without.unavailable("fedgrem_real", {"dataset": "mnist"})
     place = tmp_path / embedded_path({"dataset": "pendigits", "embedding": "raw"})
     place.parent.mkdir(parents=True)
     place.touch()
     present = read_request(folder, options(preset="paper"), tmp_path)
-    assert not present.not_at_hand("fedgrem_real", {})
+    assert not present.unavailable("fedgrem_real", {})
     more = present.studies["fedgrem_real"].settings
     assert len(more) > len(without.studies["fedgrem_real"].settings)
 
@@ -198,7 +198,7 @@ def method(**entry):
         ),
         (constant(n_components=[10]), r"n_components: expected a valid integer, got \[10\]"),
         (constant(n_components=None), "n_components: expected a valid integer, got None"),
-        (lambda study: study["constants"].pop("train_fraction"), "lacks train_fraction"),
+        (lambda study: study["constants"].pop("train_fraction"), "missing train_fraction"),
         (lambda study: study.update(experiment="real_clusterin"), "Did you mean 'real_clustering'"),
         (lambda study: study.update(replication=3), "unknown key 'replication'. Did you mean"),
         (

@@ -148,7 +148,7 @@ def item_layout(item):
 def not_run(item):
     """What an item lacks, by the reason: methods, where it tells them, and data."""
     methods = left_out(STUDIES[item.study]) if item.options.get("left_out") else {}
-    data = list(REQUEST.not_at_hand(item.study, item.where))
+    data = list(REQUEST.unavailable(item.study, item.where))
     return {**methods, "data not available": data} if data else methods
 
 
@@ -222,5 +222,5 @@ def page_parameters():
         "claim_figures": claim_figures(),
         "preset": config["preset"],
         "papers": {key: paper.title for key, paper in WHOLE.papers.items()},
-        "not_at_hand": {study: REQUEST.not_at_hand(study, {}) for study in REQUEST.left_out},
+        "unavailable": {study: REQUEST.unavailable(study, {}) for study in REQUEST.left_out},
     }

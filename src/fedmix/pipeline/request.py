@@ -127,7 +127,7 @@ class Request:
         behind = [*own, *((item.draws, setting) for setting in other)]
         return [f"results/{study}/{setting.folder}/cells.parquet" for study, setting in behind]
 
-    def not_at_hand(self, study: str, where: Mapping[str, Any]) -> dict[str, str]:
+    def unavailable(self, study: str, where: Mapping[str, Any]) -> dict[str, str]:
         """Return the embeddings that a study's settings wait for, by the titles of their data."""
         return {
             self.datasets[setting.values["dataset"]]["title"]: embedded_path(setting.values)

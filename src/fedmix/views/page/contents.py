@@ -20,16 +20,16 @@ _ITEMS = re.compile(r"(Table|Figure)s? (\d+(?:(?:-| and |, )\d+)*)")
 
 @dataclass
 class Page:
-    """A page: a printed table or figure with all that belongs to it, or the rest of a paper.
+    """A page: a published table or figure with all that belongs to it, or the rest of a paper.
 
     Parameters
     ----------
     name : str
-        Of the file, without its suffix: the first table's or figure's, or the paper's key.
+        The file's name without suffix: that of the first table or figure, or the paper's key.
     paper : str
     title : str
     tables, figures, searches : list
-        What stands on it, in the order to be shown.
+        The content of the page, in the order to be shown.
     """
 
     name: str
@@ -40,13 +40,13 @@ class Page:
     searches: list[Search] = field(default_factory=list)
 
     @property
-    def is_of_print(self) -> bool:
-        """Whether it is of a table or figure that the paper numbers."""
+    def is_published(self) -> bool:
+        """Whether the page is about a table or figure that the paper numbers."""
         return bool(items_named(self.title))
 
 
 def items_named(section: str) -> set[str]:
-    """Return the tables and figures that a section's reference names.
+    """Return the tables and figures that the reference to a section names.
 
     Examples
     --------
@@ -62,10 +62,10 @@ def items_named(section: str) -> set[str]:
 
 
 def pages_of(context: PageContext) -> list[Page]:
-    """Return all pages, paper by paper: printed tables, printed figures, then the rest.
+    """Return all pages, paper by paper: published tables, published figures, then the rest.
 
-    Items whose titles name the same table or figure share a page, which bears the first one's name:
-    a table, its reading in another metric, and its figures.
+    Items whose titles name the same table or figure share a page, such as a table, the same table
+    in another metric, and its figures. The page has the name of the first one.
     """
     shown = set(context.cells["item"])
     pages: dict[tuple[str, frozenset[str]], Page] = {}
@@ -86,18 +86,18 @@ def pages_of(context: PageContext) -> list[Page]:
         page = of_table.get(search.target) or page_for(search.paper, "", "")
         page.searches.append(search)
     order = list(context.papers)
-    return sorted(pages.values(), key=lambda page: (order.index(page.paper), not page.is_of_print))
+    return sorted(pages.values(), key=lambda page: (order.index(page.paper), not page.is_published))
 
 
 def light_image(path: str | os.PathLike, limit: int = SIZE_LIMIT) -> Path:
-    """Return the file to show of a figure.
+    """Return the file of a figure that a page shows.
 
     Parameters
     ----------
     path : path-like
         An SVG or PNG file.
     limit : int
-        Bytes; an SVG beyond it is replaced by the PNG of the same name, if there is one.
+        Bytes. A larger SVG is replaced by the PNG of the same name, if there is one.
 
     Raises
     ------

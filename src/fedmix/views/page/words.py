@@ -69,16 +69,16 @@ def describe_run(options: Mapping[str, Any], timings: pd.DataFrame) -> dict[str,
     Parameters
     ----------
     options : mapping
-        Preset and overrides.
+        The preset and the options that override it.
     timings : DataFrame
-        Of all studies.
+        The timings of all studies.
 
     Returns
     -------
     dict of str to str
-        In the order to be shown.
+        Name -> text, in the order to be shown.
     """
-    if timings.empty:  # nothing has been run yet, nor are there columns
+    if timings.empty:  # nothing has been run yet, so there are no columns
         timings = timings.reindex(columns=["study", "replication", "cpu_seconds"])
     replications = timings.groupby("study")["replication"].nunique()
     overrides = [f"{k}={v}" for k, v in options.items() if k != "preset" and v not in (None, False)]
@@ -103,7 +103,7 @@ def write_description(path: str | os.PathLike, description: Mapping[str, str]) -
 
 
 def read_description(path: str | os.PathLike) -> dict[str, str]:
-    """Read what :func:`write_description` has written."""
+    """Read a description that :func:`write_description` wrote."""
     import pandas as pd
 
     lines = pd.read_csv(path, dtype=str, keep_default_na=False)
