@@ -203,7 +203,7 @@ def test_too_many_members_are_refused(made, tmp_path, monkeypatch):
         ({"options": {"preset": "paper", "mirror": "/etc"}}, "and nothing else"),
         ({"options": {"preset": "../../evil"}}, "is not the name of a preset"),
         ({"options": {"preset": ["paper"]}}, "is not the name of a preset"),
-        ({"options": {}}, "None is is not the name of a preset"),
+        ({"options": {}}, "None is not the name of a preset"),
         ({"options": {"preset": "paper", "replications": "3; rm"}}, "expected a whole number"),
         ({"options": {"preset": "paper", "replications": True}}, "expected a whole number"),
         ({"options": {"preset": "paper", "block": 0}}, "expected a whole number"),

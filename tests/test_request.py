@@ -294,9 +294,17 @@ ROW = {"color": "blue", "marker": "o", "line": "-"}
         (TABLES, item("fedgrem_table1", row="{x:2000000000}"), "'x' cannot be written as"),
         (TABLES, item("fedgrem_table1", row="{x"), "row: expected '}'"),
         (STUDY, lambda s: s.update(setting_id="{h:2000000000}"), "'h' cannot be written as"),
-        (FIGURES, option("fedgrem_table1_figure", x="label.str.len()"), "is no arithmetic"),
-        (FIGURES, option("fedgrem_table1_figure", x="f(1)"), "is no arithmetic"),
-        (FIGURES, option("fedgrem_table1_figure", x="a if b else c"), "is no arithmetic"),
+        (
+            FIGURES,
+            option("fedgrem_table1_figure", x="label.str.len()"),
+            "is not an arithmetic expression",
+        ),
+        (FIGURES, option("fedgrem_table1_figure", x="f(1)"), "is not an arithmetic expression"),
+        (
+            FIGURES,
+            option("fedgrem_table1_figure", x="a if b else c"),
+            "is not an arithmetic expression",
+        ),
         (FIGURES, option("fedgrem_table1_figure", x="-setting_h0 ** 2 / 3"), "unknown column or "),
         (FIGURES, option("fedgrem_table1_figure", xscal="log"), "'xscal'. Did you mean 'xscale'"),
         (FIGURES, item("fedgrem_table1_figure", best="lowest"), "unknown key 'best'"),
@@ -312,7 +320,9 @@ def test_a_wrong_search_item_or_look_is_told_what_and_where(folder, file, spoil,
 @pytest.mark.parametrize("name", ["fedgrem_real", "protocols"])
 def test_a_preset_cannot_be_called_as_a_folder_that_all_presets_share(folder, name):
     (folder / "presets" / f"{name}.yaml").write_text("studies: all\n")
-    message = rf"config/presets/{name}.yaml: a preset cannot be called '{name}', for results/{name}"
+    message = (
+        rf"config/presets/{name}.yaml: a preset cannot be called '{name}', because results/{name}"
+    )
     with pytest.raises(ConfigurationError, match=message):
         read_request(folder, options())
 
@@ -407,7 +417,7 @@ def test_a_wrong_estimator_or_embedding_is_told(folder):
         (["rerun", "fedgrem_rael", "x", "FedGrEM", "0"], "Did you mean 'fedgrem_real'"),
         (
             ["rerun", "matrix", "as_published.waveform_generated-contaminated0", "FedEM", "0"],
-            "is not there",
+            "does not exist",
         ),
         (["status", "--config", "replications=abc"], "the command line (--config): replications"),
         (["status", "--config", "block=[1"], "block: expected a valid integer"),

@@ -1,4 +1,4 @@
-"""Pack the collected results, with checksums, what the run was, and its RO-Crate."""
+"""Pack the collected results with checksums, a description of the run, and its RO-Crate."""
 
 from fedmix.pipeline.jobs import job
 

@@ -1,4 +1,4 @@
-"""Keep the outcome of a run under docs/reproduction."""
+"""Export the results of a run to docs/reproduction."""
 
 from fedmix.pipeline.jobs import job
 

@@ -39,8 +39,8 @@ def draw(
         Of the figure, a row or a column of panels. ``x`` is a column, or an expression of columns
         and metrics (``100 * setting_h / snr``). ``xlabel, ylabel, title, xscale, yscale`` are as
         in Matplotlib. ``even`` draws the values of x evenly spaced. ``level`` is a number, or a
-        column with one, for a dotted line across the y axis; ``mark`` is a number for one across
-        the x axis. ``exponent`` draws a power of x through the panel's middle for comparison.
+        column with one, for a horizontal dotted line; ``mark`` is a number for a vertical one.
+        ``exponent`` draws a power of x through the panel's middle for comparison.
         Further options: :mod:`fedmix.views.figures.panels`.
 
     Returns

@@ -142,7 +142,7 @@ def sorted_effects(
     effects : DataFrame
         Three columns: the effect, and the two ends of its interval.
     near : ndarray of bool
-        Which protocols are nearest to the print; they are marked.
+        Which protocols are nearest to the published values; they are marked.
     interval : str
         The legend's entry for the interval.
     linear : float
@@ -184,7 +184,7 @@ def choices_below(
     choices : DataFrame
         The protocols' choices, in the order of the effects above.
     near : ndarray of bool
-        Which protocols are nearest to the print; they are marked.
+        Which protocols are nearest to the published values; they are marked.
     rows : list of (choice, value)
         The rows, from top to bottom.
     """
