@@ -4,7 +4,7 @@
 #   snakemake --cores 8 fedgrem_table1 --config preset=paper   one table at its published size
 #   python -m fedmix status                                    what is done, running and failed
 #
-# Data flows one way, a rule module a stage:
+# Data flows in one direction, with one rule module per stage:
 #   raw -> embedded -> run -> collected -> cells -> tables, figures, page
 
 import os
@@ -17,8 +17,8 @@ min_version("9.9")
 configfile: f"{workflow.basedir}/config/config.yaml"
 
 
-# Jobs run in the environment that Snakemake itself runs in; with `--sdm conda`, in one made from
-# environment.yml; with `--sdm apptainer`, in the image that FEDMIX_IMAGE names.
+# Jobs run in Snakemake's own environment. With `--sdm conda` they run in one made from
+# environment.yml, with `--sdm apptainer` in the image that FEDMIX_IMAGE names.
 image = os.getenv("FEDMIX_IMAGE")
 if image:
 
@@ -36,7 +36,7 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/embed.smk"
 
 
-# What is finished needs no method: an archive, or with partial=true the blocks that are there.
+# Finished results need no method: an archive, or with partial=true the blocks that exist.
 if config["archive"]:
 
     include: "workflow/rules/unpack.smk"

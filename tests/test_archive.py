@@ -127,7 +127,7 @@ def assert_refused(path, tmp_path, message):
 )
 def test_a_file_that_is_no_collected_result_is_refused(made, tmp_path, name):
     write(tmp_path / "bad.zip", with_member(read(made), name))
-    assert_refused(tmp_path / "bad.zip", tmp_path, "no collected result")
+    assert_refused(tmp_path / "bad.zip", tmp_path, "not a collected result")
 
 
 @pytest.mark.parametrize(
@@ -152,12 +152,12 @@ def test_a_member_that_is_a_link_is_refused(made, tmp_path):
             if name == RESULTS:
                 entry.external_attr = (stat.S_IFLNK | 0o777) << 16
             bundle.writestr(entry, content)
-    assert_refused(tmp_path / "bad.zip", tmp_path, "no plain file")
+    assert_refused(tmp_path / "bad.zip", tmp_path, "not a regular file")
 
 
 def test_a_folder_in_a_files_place_is_told_before_anything_is_written(made, tmp_path):
     (tmp_path / "victim" / RESULTS).mkdir(parents=True)
-    with pytest.raises(DataError, match="stand in each other's way"):
+    with pytest.raises(DataError, match="there is a folder where a file belongs"):
         archive.extract(made, tmp_path / "victim", [TIMINGS, RESULTS])
     assert not (tmp_path / "victim" / TIMINGS).exists()
 
@@ -201,9 +201,9 @@ def test_too_many_members_are_refused(made, tmp_path, monkeypatch):
     ("about", "message"),
     [
         ({"options": {"preset": "paper", "mirror": "/etc"}}, "and nothing else"),
-        ({"options": {"preset": "../../evil"}}, "no preset's name"),
-        ({"options": {"preset": ["paper"]}}, "no preset's name"),
-        ({"options": {}}, "None is no preset's name"),
+        ({"options": {"preset": "../../evil"}}, "is not the name of a preset"),
+        ({"options": {"preset": ["paper"]}}, "is not the name of a preset"),
+        ({"options": {}}, "None is not the name of a preset"),
         ({"options": {"preset": "paper", "replications": "3; rm"}}, "expected a whole number"),
         ({"options": {"preset": "paper", "replications": True}}, "expected a whole number"),
         ({"options": {"preset": "paper", "block": 0}}, "expected a whole number"),
@@ -225,9 +225,9 @@ def test_only_the_options_of_a_run_are_taken(made, tmp_path, about, message):
         (b"[]", "expected the keys"),
         (b"null", "expected the keys"),
         (b"{}", "expected the keys"),
-        (b"not json", "damaged or no archive"),
-        (b"[" * 100_000, "damaged or no archive"),
-        (b"\xff\xfe\xff", "damaged or no archive"),
+        (b"not json", "damaged or not an archive"),
+        (b"[" * 100_000, "damaged or not an archive"),
+        (b"\xff\xfe\xff", "damaged or not an archive"),
     ],
 )
 def test_a_manifest_of_another_shape_is_refused(made, tmp_path, manifest, message):
@@ -260,7 +260,7 @@ def without(name):
         (lambda files: {**files, RESULTS: b"other"}, "sha256 is"),
         (without(RESULTS), "results.parquet': missing"),
         (lambda files: {**files, "results/study/b/results.parquet": b""}, "not in the manifest"),
-        (without("manifest.json"), "no archive of fedmix"),
+        (without("manifest.json"), "not an archive of fedmix"),
     ],
 )
 def test_a_changed_archive_is_refused(made, tmp_path, change, message):
@@ -289,7 +289,7 @@ def test_an_unknown_compression_or_an_encrypted_manifest_is_refused(made, tmp_pa
         content[entry + 8] |= 1
         content[local + 6] |= 1
     (tmp_path / "bad.zip").write_bytes(content)
-    assert_refused(tmp_path / "bad.zip", tmp_path, "damaged or no archive")
+    assert_refused(tmp_path / "bad.zip", tmp_path, "damaged or not an archive")
 
 
 def test_every_truncated_archive_is_refused(made, tmp_path):
@@ -303,14 +303,14 @@ def test_every_truncated_archive_is_refused(made, tmp_path):
 def test_a_missing_archive_or_file_is_named(tree, made, tmp_path):
     with pytest.raises(DataError, match=r"no archive .*none\.zip"):
         archive.extract(tmp_path / "none.zip", tmp_path, [RESULTS])
-    with pytest.raises(DataError, match=r"it lacks results/study/b/results\.parquet"):
+    with pytest.raises(DataError, match=r"results/study/b/results\.parquet is missing"):
         archive.extract(made, tmp_path / "copy", [RESULTS, "results/study/b/results.parquet"])
     assert not (tmp_path / "copy").exists()
     with pytest.raises(DataError, match="nowhere does not exist"):
         archive.make([tree / "nowhere"], tmp_path / "a.zip", tree)
     with pytest.raises(DataError, match="lies outside"):
         archive.make([tree / RESULTS], tmp_path / "a.zip", tree / "config")
-    with pytest.raises(DataError, match=r"config/config\.yaml is no collected result"):
+    with pytest.raises(DataError, match=r"config/config\.yaml is not a collected result"):
         archive.make([tree / "config/config.yaml"], tmp_path / "a.zip", tree)
     with pytest.raises(DataError, match="nothing to archive"):
         archive.make([], tmp_path / "a.zip", tree)

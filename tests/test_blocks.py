@@ -11,8 +11,7 @@ import pytest
 from fedmix.errors import DataError
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, run_block
-from fedmix.pipeline.blocks import KeptFits, key_of, read_blocks, write_block
-from fedmix.pipeline.pack import pack
+from fedmix.pipeline.blocks import KeptFits, key_of, pack, read_blocks, write_block
 from fedmix.storage import read_table, write_table
 
 METHODS = [Method("a", "Toy"), Method("b", "Toy")]

@@ -51,7 +51,7 @@ def test_validation_reports_all_errors_with_nearest_names(tmp_path):
     ("text", "says"),
     [
         ("parts: {a: {rows: 1, row: 2}}", "1: parts.a.row: unknown key 'row'. Did you mean 'rows'"),
-        ("parts:\n  a: {}", "2: parts.a: lacks rows"),
+        ("parts:\n  a: {}", "2: parts.a: missing rows"),
         ("parts:\n  a: 5", "2: parts.a: expected a mapping, got 5"),
         ("parts: {a: {rows: 1, name: b}}", "1: parts: a: unknown key 'name'"),
         ("parts: [a]", r"1: parts: expected a mapping, got \['a'\]"),

@@ -199,7 +199,7 @@ def test_a_figure_and_its_caption_say_which_data_stood_in(tmp_path):
     build_figure(told, frame([{"is_stand_in": True}]), outputs)
     assert all(output.stat().st_size for output in outputs)
     caption = outputs[3].read_text()
-    assert caption.startswith("STAND-IN: our numbers are of Digits (8x8)")
+    assert caption.startswith("STAND-IN: our numbers come from Digits (8x8)")
     assert "n = 4 replications. Preset quick. As written: what the text says." in caption
     assert "STAND-IN" in outputs[1].read_text()
 

@@ -95,10 +95,10 @@ def test_what_is_not_known_is_taken_from_the_nearest_relative():
 
 def test_a_block_that_is_unwise_is_advised_on_at_both_ends():
     [_, advice, _] = forecast_lines(forecast(request_of_two_methods(block=1)))
-    assert "block=1 is few: a job may last 11 s" in advice
+    assert "block=1 is small: a job may last 11 s" in advice
     slow = Costs({("study", "", "FedEM"): Cost(900.0, 0.0, 0.1)})
     [_, advice, _] = forecast_lines(forecast(request_of_two_methods(block=20, costs=slow)))
-    assert "block=20 is too many: a job would last 10.0 h, and it is given 120 minutes" in advice
+    assert "block=20 is too large: a job would last 10.0 h, and its limit is 120 minutes" in advice
     for fair in (10, None):
         assert len(list(forecast_lines(forecast(request_of_two_methods(block=fair))))) == 2
 

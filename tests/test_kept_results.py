@@ -14,9 +14,9 @@ from fedmix.configuration import read_yaml
 from fedmix.data import load_dataset
 from fedmix.pipeline.request import embedded_path, read_request
 from fedmix.pipeline.rerun import prepare_rerun
-from fedmix.pipeline.sample import FIT
 from fedmix.protocols import Bench
 from fedmix.storage import sha256_of
+from fedmix.views.page.reproduction import FIT
 
 pytestmark = pytest.mark.slow
 

@@ -49,12 +49,12 @@ def test_the_best_and_its_ties_are_bold_in_every_form(tmp_path):
     assert "| **1.00 (0.10)** | **1.10 (0.10)** | 2.00 (0.10) |" in md
     assert "<strong>1.10 (0.10)</strong></td><td>2.00 (0.10)</td>" in html
     for form in (tex, md, html):
-        assert "In bold: the best, and what a paired test cannot tell from it" in form
+        assert "In bold: the best, and what a paired test cannot distinguish from it" in form
 
 
 def test_a_printed_row_stands_below_ours(tmp_path):
     text = latex(tmp_path, [{"printed_text": "13.30 (1.17)", "verdict": "differs"}])
-    ours, printed = text.index(r"row & 1.00 & (0.10) $\circ$"), text.index("in print & 13.30")
+    ours, printed = text.index(r"row & 1.00 & (0.10) $\circ$"), text.index("published & 13.30")
     assert ours < printed
 
 

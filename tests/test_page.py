@@ -19,8 +19,7 @@ from fedmix.cells.scorecard import rank_agreement, score_tables
 from fedmix.errors import DataError
 from fedmix.storage import read_table, write_table
 from fedmix.views.page import Figure, PageContext, Search, build_pages
-from fedmix.views.page.contents import items_named, pages_of
-from fedmix.views.page.images import light_image
+from fedmix.views.page.contents import items_named, light_image, pages_of
 from fedmix.views.page.views import anchor
 from synthetic_cells import laid_out
 from synthetic_results import ROOT, cells, cells_of, results_and_timings, shipped_items

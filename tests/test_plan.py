@@ -87,7 +87,7 @@ def test_without_variants_the_folder_is_the_setting():
 def test_a_list_outside_a_grid_is_a_value():
     entries = [{"sizes": [3, 4], "grid": {"model": ["gaussian", "regression"], "v": [[1, 2], 3]}}]
     changes = {"settings": entries, "setting_id": "{model}-v{v}", "variants": {"a": {}}}
-    with pytest.raises(ConfigurationError, match=r"study.yaml.*no folder's name"):
+    with pytest.raises(ConfigurationError, match=r"study.yaml.*cannot name a folder"):
         plan_study("s", "fedgrem", document(**changes), METHODS)
     found = list(combinations(document(**changes).content))
     assert [values["sizes"] for _, _, values in found] == [[3, 4]] * 4

@@ -63,7 +63,7 @@ def read_lines(lines: list[list[str]]) -> dict[tuple[str, str], str]:
 
 
 def read_latex(text: str) -> dict[tuple[str, str], str]:
-    """Return (row, column) -> the number in print, which stands in a row below ours."""
+    """Return (row, column) -> the published value, which stands in a row below ours."""
     found = {}
     for table in text.split(r"\begin{table}")[1:]:
         variant = LABEL.search(table)[1]
@@ -72,7 +72,7 @@ def read_latex(text: str) -> dict[tuple[str, str], str]:
             body = tabular.partition(r"\cmidrule")[2]
             for line in [line for line in body.splitlines() if line.endswith(r"\\")]:
                 name, *texts = (plain(part) for part in line[:-2].split("&"))
-                if name != r"\quad in print":
+                if name != r"\quad published":
                     row = f"{variant.replace('_', ' ')}, {name}" if variant else name
                     continue
                 pairs = zip(columns, texts[::2], texts[1::2], strict=True)

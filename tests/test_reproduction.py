@@ -12,8 +12,8 @@ from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies
 from fedmix.cells.papers import read_papers
 from fedmix.cells.scorecard import rank_agreement, score_tables
 from fedmix.errors import DataError
-from fedmix.pipeline.sample import FIT, N_FITS, SECONDS, draw_sample
 from fedmix.views.page import Figure, PageContext, Search, reproduction
+from fedmix.views.page.reproduction import FIT, N_FITS, SECONDS, draw_sample
 from synthetic_cells import laid_out
 from synthetic_results import ROOT, cells, results_and_timings, shipped_items
 
@@ -115,7 +115,7 @@ def test_a_run_too_heavy_for_a_repository_is_refused(run, tmp_path, monkeypatch)
 
 def test_the_front_page_says_what_each_table_comes_to_and_by_which_variant(folder):
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    assert "## What it took\n\n| study |" in readme
+    assert "## Costs\n\n| study |" in readme
     [line] = [x for x in readme.splitlines() if x.startswith("- [FedGrEM, Table 5]")]
     score = score_tables(cells()).set_index("item").loc["fedgrem_table5"]
     assert ": as coded, " in line

@@ -128,7 +128,7 @@ def test_partial_asks_for_nothing_of_settings_that_never_started(tmp_path):
     assert {item.study for item in request.items.values()} == {"fedgem_radius"}
 
 
-def test_partial_takes_nothing_whose_embedding_is_not_at_hand(tmp_path):
+def test_partial_takes_nothing_whose_embedding_is_unavailable(tmp_path):
     setting = "fedgrem_real/paper_like.pendigits-contaminated3"
     started = tmp_path / "results" / setting / "0-19.parquet"
     started.parent.mkdir(parents=True)
@@ -153,14 +153,14 @@ def test_optional_settings_wait_for_their_embedding(folder, tmp_path):
     edit(folder / STUDY, lambda study: study["settings"][0].update(optional=True))
     without = read_request(folder, options(preset="paper"), tmp_path)
     title = without.datasets["pendigits"]["title"]
-    missing = without.not_at_hand("fedgrem_real", {"variant": "paper_like"})
+    missing = without.unavailable("fedgrem_real", {"variant": "paper_like"})
     assert missing == {title: embedded_path({"dataset": "pendigits", "embedding": "raw"})}
-    assert not without.not_at_hand("fedgrem_real", {"dataset": "mnist"})
+    assert not without.unavailable("fedgrem_real", {"dataset": "mnist"})
     place = tmp_path / embedded_path({"dataset": "pendigits", "embedding": "raw"})
     place.parent.mkdir(parents=True)
     place.touch()
     present = read_request(folder, options(preset="paper"), tmp_path)
-    assert not present.not_at_hand("fedgrem_real", {})
+    assert not present.unavailable("fedgrem_real", {})
     more = present.studies["fedgrem_real"].settings
     assert len(more) > len(without.studies["fedgrem_real"].settings)
 
@@ -200,7 +200,7 @@ def method(**entry):
         ),
         (constant(n_components=[10]), r"n_components: expected a valid integer, got \[10\]"),
         (constant(n_components=None), "n_components: expected a valid integer, got None"),
-        (lambda study: study["constants"].pop("train_fraction"), "lacks train_fraction"),
+        (lambda study: study["constants"].pop("train_fraction"), "missing train_fraction"),
         (lambda study: study.update(experiment="real_clusterin"), "Did you mean 'real_clustering'"),
         (lambda study: study.update(replication=3), "unknown key 'replication'. Did you mean"),
         (
@@ -296,9 +296,17 @@ ROW = {"color": "blue", "marker": "o", "line": "-"}
         (TABLES, item("fedgrem_table1", row="{x:2000000000}"), "'x' cannot be written as"),
         (TABLES, item("fedgrem_table1", row="{x"), "row: expected '}'"),
         (STUDY, lambda s: s.update(setting_id="{h:2000000000}"), "'h' cannot be written as"),
-        (FIGURES, option("fedgrem_table1_figure", x="label.str.len()"), "is no arithmetic"),
-        (FIGURES, option("fedgrem_table1_figure", x="f(1)"), "is no arithmetic"),
-        (FIGURES, option("fedgrem_table1_figure", x="a if b else c"), "is no arithmetic"),
+        (
+            FIGURES,
+            option("fedgrem_table1_figure", x="label.str.len()"),
+            "is not an arithmetic expression",
+        ),
+        (FIGURES, option("fedgrem_table1_figure", x="f(1)"), "is not an arithmetic expression"),
+        (
+            FIGURES,
+            option("fedgrem_table1_figure", x="a if b else c"),
+            "is not an arithmetic expression",
+        ),
         (FIGURES, option("fedgrem_table1_figure", x="-setting_h0 ** 2 / 3"), "unknown column or "),
         (FIGURES, option("fedgrem_table1_figure", xscal="log"), "'xscal'. Did you mean 'xscale'"),
         (FIGURES, item("fedgrem_table1_figure", best="lowest"), "unknown key 'best'"),
@@ -314,7 +322,9 @@ def test_a_wrong_search_item_or_look_is_told_what_and_where(folder, file, spoil,
 @pytest.mark.parametrize("name", ["fedgrem_real", "protocols"])
 def test_a_preset_cannot_be_called_as_a_folder_that_all_presets_share(folder, name):
     (folder / "presets" / f"{name}.yaml").write_text("studies: all\n")
-    message = rf"config/presets/{name}.yaml: a preset cannot be called '{name}', for results/{name}"
+    message = (
+        rf"config/presets/{name}.yaml: a preset cannot be called '{name}', because results/{name}"
+    )
     with pytest.raises(ConfigurationError, match=message):
         read_request(folder, options())
 
@@ -409,7 +419,7 @@ def test_a_wrong_estimator_or_embedding_is_told(folder):
         (["rerun", "fedgrem_rael", "x", "FedGrEM", "0"], "Did you mean 'fedgrem_real'"),
         (
             ["rerun", "matrix", "as_published.waveform_generated-contaminated0", "FedEM", "0"],
-            "is not there",
+            "does not exist",
         ),
         (["status", "--config", "replications=abc"], "the command line (--config): replications"),
         (["status", "--config", "block=[1"], "block: expected a valid integer"),

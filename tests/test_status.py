@@ -142,7 +142,8 @@ def test_a_wrong_preset_is_told_without_a_traceback(capsys):
         (["fedgrem_real", "x", "FedEM", "0"], "There is no setting 'x'"),
         (
             ["fedgrem_real", "paper_like.digits-contaminated0", "LocalEM", "0"],
-            "pca10.npz is not there: `snakemake --cores 1 data/embedded/digits/pca10.npz` makes it",
+            "pca10.npz does not exist: "
+            "`snakemake --cores 1 data/embedded/digits/pca10.npz` makes it",
         ),
     ],
 )
@@ -155,7 +156,7 @@ def test_a_rerun_of_what_is_not_there_is_told_without_a_traceback(tmp_path, caps
 def test_a_replication_that_is_no_number_is_told(capsys, number):
     with pytest.raises(SystemExit):
         main(["rerun", "fedgrem_real", "x", "FedEM", number, *SMOKE])
-    assert "expected a number from 0 on" in capsys.readouterr().err
+    assert "expected a whole number from 0" in capsys.readouterr().err
 
 
 def test_a_reader_that_stops_reading_ends_a_command_without_a_traceback(tmp_path):
@@ -242,9 +243,9 @@ def test_a_run_ends_with_its_files_and_verdicts(tmp_path):
     assert list(summary_lines(shown, 2000.0)) == [
         f"tables in {shown}/tables: t1",
         f"figures in {shown}/figures: f",
-        "printed numbers, each in every variant: 2 reproduced, 1 close",
+        "published values, each in every variant: 2 reproduced, 1 close",
         "claims: 2 reproduced, 1 close",
         f"the scorecard, to open: {shown}/index.html",
-        f"behind it, a page for every printed table: {shown}/pages",
+        f"a page for every published table: {shown}/pages",
         f"every number, for programs: {shown}/cells.parquet",
     ]

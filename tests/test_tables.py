@@ -138,10 +138,10 @@ def test_methods_that_cannot_run_are_named_with_the_reason():
 
 
 def test_data_that_are_not_at_hand_are_named():
-    missing = {"data not at hand": ["EMNIST Balanced", "CIFAR-10, published embeddings"]}
+    missing = {"data not available": ["EMNIST Balanced", "CIFAR-10, published embeddings"]}
     said = " ".join(notes(item(left_out=missing), frame([{}])))
     assert said.endswith(
-        "Not run, data not at hand: EMNIST Balanced; CIFAR-10, published embeddings."
+        "Not run, data not available: EMNIST Balanced; CIFAR-10, published embeddings."
     )
 
 
@@ -169,7 +169,7 @@ def test_every_output_is_written_in_its_format(written):
 def test_a_caption_says_which_data_stood_in(written):
     _, md, tex = written(frame([{"is_stand_in": True, "verdict": "stand-in"}]))
     for form in (md, tex):
-        assert "STAND-IN: our numbers are of Digits (8x8)" in form.read_text()
+        assert "STAND-IN: our numbers come from Digits (8x8)" in form.read_text()
 
 
 def test_no_results_is_a_clear_error():
@@ -179,5 +179,5 @@ def test_no_results_is_a_clear_error():
 
 def test_two_cells_in_one_place_are_refused():
     cells = frame([{"setting": "h0", "method": "FedEM"}, {"setting": "h1", "method": "FedEM"}])
-    with pytest.raises(DataError, match="h0 FedEM and h1 FedEM both come to row"):
+    with pytest.raises(DataError, match="h0 FedEM and h1 FedEM both have row"):
         text(cells)

@@ -1,4 +1,4 @@
-"""Commands beside Snakemake: what a run takes, how it stands, where a number comes from."""
+"""Commands besides Snakemake: the cost of a run, its status, where a number comes from."""
 
 from __future__ import annotations
 
@@ -33,39 +33,39 @@ def main(arguments: list[str] | None = None) -> int:
     except FedmixError as error:
         print(error, file=sys.stderr)
         return 1
-    _print_outcome(prepared.run())  # with the traceback of an error: a rerun is for that
+    _print_outcome(prepared.run())  # an error shows its traceback, which is the purpose of a rerun
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument(
-        "--config", nargs="+", default=[], metavar="KEY=VALUE", help="as Snakemake's"
+        "--config", nargs="+", default=[], metavar="KEY=VALUE", help="as for Snakemake"
     )
     shared.add_argument(
         "--directory", type=Path, default=Path("."), help="where Snakemake works (default: here)"
     )
     shared.add_argument(
-        "--workflow", type=Path, default=Path("."), help="where the Snakefile lies (default: here)"
+        "--workflow", type=Path, default=Path("."), help="where the Snakefile is (default: here)"
     )
     parser = argparse.ArgumentParser(prog="python -m fedmix", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     status = commands.add_parser(
-        "status", parents=[shared], help="what is done, running and failed: a line a study"
+        "status", parents=[shared], help="what is done, running and failed: one line per study"
     )
-    status.add_argument("study", nargs="?", help="tell every setting and method of this study")
+    status.add_argument("study", nargs="?", help="show every setting and method of this study")
     forecast = commands.add_parser(
         "forecast", parents=[shared], help="core-hours, memory and disk space of a request"
     )
     forecast.add_argument(
-        "--against", type=Path, metavar="RESULTS", help="beside what a finished run has taken"
+        "--against", type=Path, metavar="RESULTS", help="compare with a finished run"
     )
     costs = commands.add_parser(
-        "costs", parents=[shared], help="config/costs.csv, with what a finished run has taken"
+        "costs", parents=[shared], help="print config/costs.csv with the costs of a finished run"
     )
-    costs.add_argument("results", type=Path, help="the folder results of the run")
+    costs.add_argument("results", type=Path, help="the folder `results` of the run")
     pack = commands.add_parser(
-        "pack", help="one file of all finished replications, with which a run goes on elsewhere"
+        "pack", help="write all finished replications to one file, to continue the run elsewhere"
     )
     pack.add_argument("file", type=Path, help="e.g. run.tar.xz; `tar xf` unpacks it")
     pack.add_argument("studies", nargs="*", metavar="STUDY", help="only these (default: all)")
@@ -73,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         "--directory", type=Path, default=Path("."), help="where Snakemake works (default: here)"
     )
     again = commands.add_parser(
-        "rerun", parents=[shared], help="run one method on one replication, errors and all"
+        "rerun", parents=[shared], help="run one method on one replication, and show its errors"
     )
     again.add_argument("study")
     again.add_argument("setting", help="the folder's name under results/STUDY, e.g. gaussian-h0.5")
@@ -83,14 +83,14 @@ def _parser() -> argparse.ArgumentParser:
         "explain", parents=[shared], help="where a table's number comes from, in every variant"
     )
     explain.add_argument("item", help="a table, e.g. fedgrem_table1")
-    explain.add_argument("row", help="as the table has it, e.g. '0 %%'")
-    explain.add_argument("column", help="as the table has it, e.g. FedGrEM")
+    explain.add_argument("row", help="as in the table, e.g. '0 %%'")
+    explain.add_argument("column", help="as in the table, e.g. FedGrEM")
     return parser
 
 
 def _replication(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a number from 0 on, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
     return int(text)
 
 
@@ -116,7 +116,7 @@ def _report(request: Request, options: argparse.Namespace) -> Iterable[str]:
 
 
 def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
-    """Return what is forecast or known of a request's costs, in this machine's seconds."""
+    """Return the forecast or known costs of a request, in seconds of this machine."""
     from fedmix.pipeline.costs import costs_text, read_costs
     from fedmix.pipeline.forecast import (
         against_lines,
@@ -138,7 +138,7 @@ def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
 
 
 def _packed(options: argparse.Namespace) -> Iterable[str]:
-    from fedmix.pipeline.pack import pack
+    from fedmix.pipeline.blocks import pack
 
     count = pack(options.directory, options.file, options.studies)
     size = options.file.stat().st_size / 1e6
@@ -181,5 +181,5 @@ def _print_outcome(outcome: Outcome) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `... | head` ends it without a traceback
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # no traceback if `... | head` closes the pipe
     sys.exit(main())

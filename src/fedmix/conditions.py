@@ -1,6 +1,6 @@
 """Conditions on values: ``{dataset: [mnist, emnist], n_contaminated: 0}``.
 
-Studies, tables, claims and discrepancies all pick settings, methods and rows in this one way.
+Studies, tables, claims and discrepancies select settings, methods and rows in this way.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-# Values to have (a list means any of them), or several such mappings of which one must fit.
+# Wanted values (a list means any of them), or several such mappings, one of which must match.
 Where = Mapping[str, Any] | list[Mapping[str, Any]]
 
 
@@ -22,9 +22,9 @@ def has_values(values: Mapping[str, Any], where: Where) -> bool:
     Parameters
     ----------
     values : mapping
-        Plain values; one that is missing is never the wanted one.
+        Plain values. A missing value never matches.
     where : mapping or list of mapping
-        Wanted values by key; a list of values means any of them, a list of mappings any of these.
+        Wanted values by key. A list of values means any of them, a list of mappings any of these.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def rows_with(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 
 def same_value(one: Any, other: Any) -> bool:
     """Return whether two values are equal; numbers are compared as numbers."""
-    one, other = (v.item() if hasattr(v, "item") else v for v in (one, other))  # NumPy's scalars
+    one, other = (v.item() if hasattr(v, "item") else v for v in (one, other))  # NumPy scalars
     numbers = (int, float)
     if isinstance(one, numbers) and isinstance(other, numbers):
         return isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)

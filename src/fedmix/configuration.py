@@ -1,4 +1,4 @@
-"""Read and validate configuration files strictly, all errors at once."""
+"""Read and validate configuration files strictly, and report all errors at once."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pydantic import ValidationError
 from fedmix.declarations import Keys, adapter, explained, fields_of, hidden_fields
 from fedmix.errors import ConfigurationError, nearest_names
 
-#: Returns where some keys stand, in words, or None if they do not stand there.
+#: Returns the place of some keys as text, or None if the file does not have them.
 Finder = Callable[[Keys], str | None]
 
 _MERGE = "tag:yaml.org,2002:merge"
-_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # C's is faster
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C version is faster
 
 
 class _StrictLoader(_SafeLoader):
-    """A safe loader that refuses a key given twice, which YAML would quietly overwrite."""
+    """A safe loader that rejects a repeated key, which YAML would silently overwrite."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         seen = set()
@@ -43,7 +43,7 @@ def read_yaml(path: str | Path) -> Any:
     Raises
     ------
     ConfigurationError
-        If the file is missing, is not YAML or gives a key twice; it names the file and line.
+        If the file is missing, is not YAML or repeats a key, with the file and line.
     """
     path = Path(path)
     try:
@@ -57,14 +57,14 @@ def read_yaml(path: str | Path) -> Any:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value stands, looked up when a message is made of it.
+    """The place of a value, found when a message needs it.
 
     Parameters
     ----------
     finders : tuple of Finder
-        Of the files it may be in; the one that wins first.
+        Finders for the files that may have it; the file with precedence comes first.
     keys : tuple
-        Its keys.
+        The keys that lead to the value.
     """
 
     finders: tuple[Finder, ...]
@@ -76,26 +76,26 @@ class Place:
             for find in self.finders:
                 if found := find(self.keys[:depth]):
                     return found
-        raise AssertionError("every finder knows where its own document stands")
+        raise AssertionError("every finder knows the place of its own document")
 
 
 @dataclass(frozen=True)
 class Document:
-    """What a configuration file says, perhaps with another laid over it, and where.
+    """The content of a configuration file, maybe merged with others, and where it comes from.
 
     Parameters
     ----------
     content : object
         Plain values.
     finders : tuple of Finder
-        Of the files it comes from; the one that wins first.
+        Finders for the files it comes from; the file with precedence comes first.
     """
 
     content: Any
     finders: tuple[Finder, ...]
 
     def has(self, *keys: Any) -> bool:
-        """Return whether there is a value under some keys."""
+        """Return whether the document has a value under some keys."""
         node = self.content
         for key in keys:
             try:
@@ -105,42 +105,42 @@ class Document:
         return True
 
     def place(self, *keys: Any) -> Place:
-        """Return where a value, or else what is around it, stands: file, line and keys."""
+        """Return the place of a value, or of what encloses it: file, line and keys."""
         return Place(self.finders, keys)
 
     def part(self, *keys: Any) -> Document:
-        """Return what stands under some keys."""
+        """Return the part of the document under some keys."""
         content = self.content
         for key in keys:
             content = content[key]
         return Document(content, tuple(_below(find, keys) for find in self.finders))
 
     def under(self, change: Document) -> Document:
-        """Return the document with another laid over it (see :func:`merged`)."""
+        """Return the document updated by another one (see :func:`merged`)."""
         return Document(merged(self.content, change.content), change.finders + self.finders)
 
 
 def read_document(path: str | Path, empty: Any = None) -> Document:
-    """Read a YAML file; ``empty`` is what an empty one holds. See :func:`read_yaml`."""
+    """Read a YAML file; ``empty`` is the content of an empty one. See :func:`read_yaml`."""
     path = Path(path)
     content = read_yaml(path)
     return Document(empty if content is None else content, (lambda keys: _find(path, keys),))
 
 
 def name_of(path: Path) -> str:
-    """Return a configuration file's name from the folder ``config`` on."""
+    """Return a configuration file's path, starting with the folder ``config``."""
     parts = path.parts
     start = len(parts) - 1 - parts[::-1].index("config") if "config" in parts else -1
     return "/".join(parts[start:])
 
 
 def _below(find: Finder, keys: Keys) -> Finder:
-    """Return a finder of what stands below some keys; where even these are not, of their file."""
+    """Return a finder for what is below some keys; without these, it finds their file."""
     return lambda more: find((*keys, *more)) or (None if more else find(()))
 
 
 def _find(path: Path, keys: Keys) -> str | None:
-    """Return a file, the line in which the value under some keys stands, and the keys."""
+    """Return a file, the line of the value under some keys, and the keys."""
     node = yaml.compose(path.read_text(encoding="utf-8"), Loader=_SafeLoader)
     line = 1
     for key in keys:
@@ -152,7 +152,7 @@ def _find(path: Path, keys: Keys) -> str | None:
 
 
 def _child(node: yaml.Node | None, key: Any) -> tuple[int, yaml.Node] | None:
-    """Return the line and the node under one key; a mapping's merges are searched as well."""
+    """Return the line and the node under one key, also from merge keys (``<<``)."""
     if isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):
         return node.value[key].start_mark.line + 1, node.value[key]
     if not isinstance(node, yaml.MappingNode):
@@ -166,23 +166,23 @@ def _child(node: yaml.Node | None, key: Any) -> tuple[int, yaml.Node] | None:
 
 
 def validate(document: Document, kind: Any, context: Any = None, /, **added: Any) -> Any:
-    """Return what a document declares.
+    """Validate a document and return what it declares.
 
     Parameters
     ----------
     document : Document
-        What was read.
+        The document that was read.
     kind : type
         The model, or a type made of models; see :mod:`fedmix.declarations`.
     context : object, optional
-        What the model's validators ask for.
+        The validators' context.
     **added : object
-        Fields of the model that no file gives, such as the name of the file.
+        Fields of the model that are not in the file, such as its name.
 
     Raises
     ------
     ConfigurationError
-        Listing every error with its place and, for wrong names, the nearest valid ones.
+        With the place of every error and, for wrong names, the nearest valid ones.
     """
     value, errors = checked(document, kind, context, **added)
     raise_all(errors)
@@ -192,7 +192,7 @@ def validate(document: Document, kind: Any, context: Any = None, /, **added: Any
 def checked(
     document: Document, kind: Any, context: Any = None, /, **added: Any
 ) -> tuple[Any, list[str]]:
-    """Return what a document declares and no errors, or None and all errors; see `validate`."""
+    """Return the validated document and no errors, or None and all errors; see `validate`."""
     values = document.content
     if isinstance(values, Mapping) and (unknown := values.keys() & hidden_fields(kind)):
         known = fields_of(kind)
@@ -210,7 +210,7 @@ def checked(
 
 
 def raise_all(errors: Iterable[str]) -> None:
-    """Raise one ConfigurationError that lists all messages once, or do nothing for none."""
+    """Raise one ConfigurationError that lists each message once; do nothing without any."""
     errors = list(dict.fromkeys(errors))
     if errors:
         listing = "\n".join(f"  - {e}" for e in errors)
@@ -220,7 +220,7 @@ def raise_all(errors: Iterable[str]) -> None:
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``base`` with ``changes`` laid over it: mappings merge, everything else replaces."""
+    """Return ``base`` updated by ``changes``: mappings merge, all other values replace."""
     result = dict(base)
     for key, value in changes.items():
         old = result.get(key)

@@ -1,8 +1,9 @@
-"""Declarations: pydantic models of what may be configured, and what is wrong with values.
+"""Declarations: pydantic models of the configuration, and the problems of invalid values.
 
-A model stands where its subject does and is the only declaration of it: values are checked against
-it here, editors' schemas and the configuration reference are generated from it. Values are checked
-strictly: an integer is written as one, numbers are finite, and no key is unknown.
+A model is defined next to its subject and is its only declaration: this module checks values
+against it, and the schemas for editors and the configuration reference are generated from it.
+Checks are strict: integers must be written as integers, numbers must be finite, and unknown keys
+are errors.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _short.maxstring = _short.maxother = 60
 
 
 class Declared(BaseModel):
-    """Values by name, checked strictly: no other key, no other type, no NaN."""
+    """A mapping with fixed keys, checked strictly: no unknown key, no conversion, no NaN."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True
@@ -49,7 +50,7 @@ class Declared(BaseModel):
 
 @dataclass(frozen=True)
 class Like:
-    """Annotates plain values that must be as a model says and stay as they are written."""
+    """Annotates plain values that are checked by a model and kept as they are written."""
 
     kind: Any
 
@@ -75,7 +76,7 @@ def _with_names(entries: Any) -> Any:
     }
 
 
-#: Annotates a mapping of models that have their key as ``name``.
+#: Annotates a mapping of models whose ``name`` is their key.
 Named = BeforeValidator(_with_names)
 
 
@@ -86,9 +87,9 @@ def _each_once(values: list[Any]) -> list[Any]:
     return values
 
 
-#: Annotates a list in which no value occurs twice.
+#: Annotates a list without duplicates.
 Unique = AfterValidator(_each_once)
-#: A list of names, each once.
+#: A list of names without duplicates.
 Names = Annotated[list[str], Field(min_length=1, json_schema_extra={"uniqueItems": True}), Unique]
 
 
@@ -99,10 +100,10 @@ def _template(text: str) -> str:
     return text
 
 
-#: Annotates a text with names in braces, each perhaps with a form: ``"h {setting_h:.1f}"``.
+#: Annotates a format string with names, such as ``"h {setting_h:.1f}"``.
 Template = Annotated[str, AfterValidator(_template)]
 
-# Width and precision have two digits at most.
+# Width and precision have at most two digits.
 _FORM = re.compile(r"(.?[<>=^])?[+ -]?#?0?\d{0,2}[,_]?(\.\d{1,2})?[a-zA-Z%]?")
 
 
@@ -110,7 +111,7 @@ def _arithmetic(text: str) -> str:
     try:
         names_in(text)
     except (SyntaxError, RecursionError) as error:
-        raise ValueError(f"{_short.repr(text)} is no arithmetic: {error}") from None
+        raise ValueError(f"{_short.repr(text)} is not an arithmetic expression: {error}") from None
     return text
 
 
@@ -129,7 +130,7 @@ def names_in(expression: str) -> list[str]:
     Raises
     ------
     SyntaxError
-        If there is more to it than names, numbers, parentheses and ``+ - * / **``.
+        If it has anything but names, numbers, parentheses and ``+ - * / **``.
     """
     nodes = list(ast.walk(ast.parse(expression, mode="eval")))
     numbers = (type(node.value) in (int, float) for node in nodes if isinstance(node, ast.Constant))
@@ -140,12 +141,12 @@ def names_in(expression: str) -> list[str]:
 
 @cache
 def adapter(kind: Any) -> TypeAdapter[Any]:
-    """Return what validates values of a kind: a model, or a type made of models."""
+    """Return the validator of a kind: a model, or a type made of models."""
     return TypeAdapter(kind)
 
 
 def problems(kind: Any, values: Any, context: Any = None) -> Iterator[tuple[Keys, str]]:
-    """Yield where in some values something is wrong, and what, once for each place.
+    """Yield the place and description of each problem of some values, one per place.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def problems(kind: Any, values: Any, context: Any = None) -> Iterator[tuple[Keys
     values : object
         Plain values.
     context : object, optional
-        What the model's validators ask for.
+        The validators' context.
     """
     try:
         adapter(kind).validate_python(values, context=context)
@@ -163,19 +164,19 @@ def problems(kind: Any, values: Any, context: Any = None) -> Iterator[tuple[Keys
 
 
 def explained(error: ValidationError, kind: Any, values: Any) -> Iterator[tuple[Keys, str]]:
-    """Yield the places and, in words, the problems of an error; see :func:`problems`."""
+    """Yield the places and descriptions of an error's problems; see :func:`problems`."""
     found: dict[Keys, list[Any]] = {}
     for problem in error.errors(include_url=False):
         found.setdefault(_within(values, problem["loc"]), []).append(problem)
     for place, same in found.items():
-        # A value that is wrong inside has the form of one type, and another's for all others.
+        # If a value matches one form but is wrong inside, problems of the other forms are dropped.
         inside = any(other[: len(place)] == place != other for other in found)
         if not (inside and all(_of_type(problem) for problem in same)):
             yield place, _in_words(kind, same)
 
 
 def _within(values: Any, loc: Keys) -> Keys:
-    """Return the part of a problem's place that the values have: pydantic adds names of types."""
+    """Return the keys of a problem's place, without the names of types that pydantic adds."""
     found: list[Any] = []
     for key in loc:
         try:
@@ -187,16 +188,16 @@ def _within(values: Any, loc: Keys) -> Keys:
 
 
 def _of_type(problem: Mapping[str, Any]) -> bool:
-    """Return whether a value has not even the type of one of its forms."""
+    """Return whether a problem is that the value does not have the type of one of its forms."""
     of_other_type = problem["type"] == "literal_error" and not isinstance(problem["input"], str)
     return of_other_type or problem["type"].endswith("_type")
 
 
 def _in_words(kind: Any, same: list[Any]) -> str:
-    """Return what is wrong at one place.
+    """Return the description of the problem at one place.
 
-    Each form that a value may take has a problem of its own: where the value has the type of one of
-    them, that one's is reported.
+    Each form that a value may take has its own problem. If the value has the type of one form, the
+    problem of this form is reported.
     """
     bounds = [problem for problem in same if not _of_type(problem)]
     problem = (bounds or same)[0]
@@ -207,9 +208,9 @@ def _in_words(kind: Any, same: list[Any]) -> str:
             return f"unknown key {key!r}. {nearest_names(key, _keys_at(kind, problem['loc'][:-1]))}"
         case "missing":
             lacking = [p["loc"][-1] for p in same if p["type"] == "missing"]
-            return f"lacks {', '.join(map(str, dict.fromkeys(lacking)))}"
+            return f"missing {', '.join(map(str, dict.fromkeys(lacking)))}"
         case "union_tag_not_found":
-            return f"lacks {_quoted(details['discriminator'])[0]}"
+            return f"missing {_quoted(details['discriminator'])[0]}"
         case "union_tag_invalid":
             known = _quoted(details["expected_tags"])
             return f"{details['tag']!r} is not valid. {nearest_names(details['tag'], known)}"
@@ -227,7 +228,7 @@ def _quoted(names: str) -> list[str]:
 
 
 def _wanted(message: str) -> str:
-    """Return what a message of pydantic asks for: ``"a mapping"``."""
+    """Return what a message of pydantic expects, such as ``"a mapping"``."""
     message = message.removeprefix("Input should be ")
     message = re.sub(r"a valid dictionary( or instance of \w+)?", "a mapping", message)
     if found := re.fullmatch(r"(\w+) should (.*?)( after validation, not \d+)?", message):
@@ -237,7 +238,7 @@ def _wanted(message: str) -> str:
 
 
 def _keys_at(kind: Any, loc: Keys) -> list[str]:
-    """Return the keys that models have at a place of a kind."""
+    """Return the keys of the models at a place of a kind."""
     kinds = list(_forms(kind))
     for key in loc:
         inner = [form for one in kinds for form in _forms_inside(one, key)]
@@ -246,14 +247,14 @@ def _keys_at(kind: Any, loc: Keys) -> list[str]:
 
 
 def fields_of(kind: Any) -> dict[str, FieldInfo]:
-    """Return a model's fields by the keys that a file has for them; none for any other type."""
+    """Return a model's fields by their keys in a file; none for any other type."""
     hidden = hidden_fields(kind)
     fields = kind.model_fields.items() if _is_model(kind) else ()
     return {field.alias or name: field for name, field in fields if name not in hidden}
 
 
 def hidden_fields(kind: Any) -> set[str]:
-    """Return a model's fields that no file gives: those that are no part of its schema."""
+    """Return a model's fields that are not in files: those that its schema does not have."""
     fields = kind.model_fields.items() if _is_model(kind) else ()
     return {name for name, field in fields if any(map(_is_hidden, field.metadata))}
 
@@ -263,7 +264,7 @@ def _is_hidden(note: Any) -> bool:
 
 
 def _is_model(kind: Any) -> bool:
-    """Return whether a kind is a model, and no alias such as ``dict[str, Any]``."""
+    """Return whether a kind is a model, not an alias such as ``dict[str, Any]``."""
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
@@ -292,7 +293,7 @@ def _forms_inside(kind: Any, key: Any) -> Iterator[Any]:
 
 
 def _tags(kind: Any) -> set[Any]:
-    """Return what pydantic calls a model where it is one of several."""
+    """Return pydantic's name of a model that is one of several."""
     found = {getattr(kind, "__name__", kind)}
     for field in fields_of(kind).values():
         if get_origin(field.annotation) is Literal:
@@ -307,7 +308,7 @@ def json_schema(kind: Any) -> dict[str, Any]:
 
 
 def _without_titles(node: Any) -> Any:
-    """Return a schema without the titles that pydantic makes of names."""
+    """Return a schema without the titles that pydantic derives from names."""
     if isinstance(node, list):
         return [_without_titles(one) for one in node]
     if not isinstance(node, dict):

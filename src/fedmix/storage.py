@@ -1,6 +1,6 @@
-"""Files that are either whole or absent.
+"""Read and write files that are either complete or absent.
 
-Planning a run uses this too, where no numerical library need be installed.
+Planning a run uses this module too, where no numerical library needs to be installed.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 @contextmanager
 def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a temporary name beside ``path`` and move it into place if all went well.
+    """Yield a temporary name next to ``path``, and move the file into place if all went well.
 
-    A job that is killed, or runs beside its own orphan, never leaves half a file under the final
+    A job that is killed, or runs twice at a time, never leaves a partial file under the final
     name: ``os.replace`` is atomic within a folder.
 
     Parameters
     ----------
     path : path-like
-        Final name; its folder is made if it does not exist.
+        Final name. Its folder is created if it does not exist.
 
     Yields
     ------
     pathlib.Path
-        The temporary name to write to, with the same suffix. Others may read or write the file as
-        the user's umask says.
+        The temporary name to write to, with the same suffix. The file has the permissions that
+        the user's umask gives.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,12 +51,12 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def require_writable(folder: str | os.PathLike) -> None:
-    """Make sure that a folder can be made and written to, before a run starts.
+    """Check before a run that a folder exists, or can be created, and is writable.
 
     Raises
     ------
     DataError
-        If it cannot.
+        If it cannot be created or is not writable.
     """
     path = Path(folder)
     try:
@@ -84,7 +84,7 @@ def write_text(path: str | os.PathLike, text: str) -> None:
 
 
 def write_arrays(path: str | os.PathLike, arrays: dict[str, np.ndarray]) -> None:
-    """Write named arrays as an npz atomically; equal arrays give equal bytes."""
+    """Write named arrays to an npz file atomically; equal arrays give equal bytes."""
     import numpy as np
 
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
@@ -92,18 +92,18 @@ def write_arrays(path: str | os.PathLike, arrays: dict[str, np.ndarray]) -> None
 
 
 def read_arrays(path: str | os.PathLike, remade: bool = True) -> dict[str, np.ndarray]:
-    """Read an npz, never unpickling.
+    """Read an npz file without unpickling.
 
     Parameters
     ----------
     path : path-like
     remade : bool, default=True
-        Whether the pipeline wrote the file and can write it again; not so a file of the user's.
+        Whether the pipeline wrote the file and can write it again, unlike a file of the user.
 
     Raises
     ------
     DataError
-        If the file is damaged; it names the file and says what to do.
+        If the file is damaged, with its name and what to do.
     """
     import numpy as np
 
@@ -117,13 +117,13 @@ def read_arrays(path: str | os.PathLike, remade: bool = True) -> dict[str, np.nd
 
 
 def write_table(path: str | os.PathLike, table: pd.DataFrame) -> None:
-    """Write a data frame as parquet atomically, with checksums; equal frames give equal bytes."""
+    """Write a data frame to parquet atomically, with checksums; equal frames give equal bytes."""
     with atomic_path(path) as temporary:
         table.to_parquet(temporary, index=False, compression="zstd", write_page_checksum=True)
 
 
 def write_records(path: str | os.PathLike, frames: Mapping[str, pd.DataFrame]) -> None:
-    """Write named frames as JSON atomically; cells may hold lists and mappings."""
+    """Write named frames to JSON atomically; cells may hold lists and mappings."""
     records = {name: frame.to_dict("tight") for name, frame in frames.items()}
     write_text(path, json.dumps(records, default=lambda scalar: scalar.item(), indent=1))
 
@@ -134,7 +134,7 @@ def read_records(path: str | os.PathLike) -> dict[str, pd.DataFrame]:
     Raises
     ------
     DataError
-        If the file is damaged; it names the file and says to delete it.
+        If the file is damaged, with its name and the advice to delete it.
     """
     import pandas as pd
 
@@ -146,7 +146,7 @@ def read_records(path: str | os.PathLike) -> dict[str, pd.DataFrame]:
 
 
 def read_table(path: str | os.PathLike, remade: bool = True) -> pd.DataFrame:
-    """Read a parquet file; parameters and errors are those of :func:`read_arrays`."""
+    """Read a parquet file; parameters and errors are as in :func:`read_arrays`."""
     import pandas as pd
 
     try:
@@ -158,21 +158,21 @@ def read_table(path: str | os.PathLike, remade: bool = True) -> pd.DataFrame:
 
 
 def concatenate(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """Read parquet files and stack them as :func:`stacked` does.
+    """Read parquet files and stack them with :func:`stacked`.
 
     Raises
     ------
     DataError
-        Naming the first file that is damaged.
+        With the name of the first damaged file.
     """
     return stacked(map(read_table, paths))
 
 
 def stacked(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Stack tables; none gives an empty one.
+    """Stack tables; without any, return an empty one.
 
-    A column that mixes numbers, text and truth values holds text: a parameter may be a number for
-    one method and a rule's name for the next.
+    A column that mixes numbers, text and booleans becomes text, because a parameter may be a number
+    for one method and a name for the next.
     """
     import pandas as pd
 
@@ -193,6 +193,6 @@ def _damaged(path: str | os.PathLike, error: Exception, remade: bool = True) -> 
     advice = (
         "Delete it and run Snakemake again: it will be remade."
         if remade
-        else "It is an original, which nothing here can remake: put a good copy in its place."
+        else "It is an original, which cannot be remade here: replace it by a good copy."
     )
     return f"{path} is damaged or truncated ({type(error).__name__}: {error}). {advice}"

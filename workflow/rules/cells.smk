@@ -1,4 +1,4 @@
-# The frame of cells: every number of ours, once, beside its printed partner; and what follows.
+# The frame of cells, with each of our numbers beside its published value, and the verdicts.
 
 
 AUDIT_PARTS = ["cells", "scores", "ranks", "claims", "discrepancies"]

@@ -1,4 +1,4 @@
-# Gather the blocks of a setting, and turn them into cells: every number of ours beside its print.
+# Collect the blocks of a setting, and summarize them in cells beside the published values.
 
 
 rule collect_setting:

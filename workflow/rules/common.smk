@@ -1,4 +1,4 @@
-# What all stages share: the request, and checks before a run.
+# Shared by all stages: the request, and checks before a run.
 
 import os
 import re
@@ -7,18 +7,18 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-# fedmix lies beside the Snakefile: here and in the jobs' environments nobody has to install it.
+# fedmix is next to the Snakefile, so it need not be installed, here or in the jobs' environments.
 sys.path.insert(0, f"{workflow.basedir}/src")
 places = [f"{workflow.basedir}/src", os.getenv("PYTHONPATH")]
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, places)))
 
-# Snakemake does not quote the interpreter of a script: where its path has a space, its name serves.
+# Snakemake does not quote the path of a script's interpreter. If it has a space, use the name alone.
 if " " in sys.executable:
     interpreter = Path(sys.executable)
     os.environ.update(PATH=f"{interpreter.parent}{os.pathsep}{os.getenv('PATH', os.defpath)}")
     sys.executable = interpreter.name
 
-# Jobs keep the memory of arrays that are freed. Asked for anew for each, as glibc has it, it took
+# Jobs reuse the memory of freed arrays. By default glibc returns it and requests it again, which took
 # two fifths of the time of DP-GMM on MNIST.
 os.environ.setdefault("MALLOC_MMAP_MAX_", "0")
 os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(2**40))
@@ -35,13 +35,13 @@ from fedmix.views.figures.build import BY_ROUND
 
 BASE = Path(workflow.basedir)
 
-# Snakemake reads True and None from the command line; the configuration's own words hold too.
+# Snakemake reads True and None from the command line; YAML's words are accepted too.
 WORDS = {"true": True, "false": False, "null": None}
 config.update({k: WORDS[v] for k, v in config.items() if isinstance(v, str) and v in WORDS})
 
 
 def options_of_archive():
-    """What an archive says was run, unless the command line asks for something else."""
+    """The options of an archive's run. It is an error if the command line has other ones."""
     carried = read_options(config["archive"])
     default = read_yaml(BASE / "config" / "config.yaml")
     for key in RUN_OPTIONS:
@@ -58,15 +58,15 @@ try:
         config.update(options_of_archive())
     mirror_folder(config.get("mirror"))
     REQUEST = read_request(BASE / "config", config)
-    config.update(REQUEST.options)  # text from the command line is what it stands for
+    config.update(REQUEST.options)  # text from the command line as values
 except FedmixError as error:
     raise WorkflowError(str(error)) from None
 
-# What `all`, the audit and the pages take in; the rest is made where a target names it.
+# The part of `all`, the audit and the pages. The rest is made if a target names it.
 WHOLE = REQUEST.in_all()
 STUDIES = REQUEST.studies
 ITEMS = REQUEST.items
-# What people look at is each preset's own; what is run is shared.
+# Tables, figures and pages belong to a preset; runs are shared by all presets.
 SHOWN = f"results/{config['preset']}"
 
 
@@ -79,6 +79,6 @@ wildcard_constraints:
     item="|".join(ITEMS) or "none",
 
 
-# What a person asks for by name, beside papers, tables and figures.
+# Targets that people request by name, besides papers, tables and figures.
 TARGETS = ["all", "fetch", "embed", "audit", "page", "protocols", "archive", "reproduction"]
 ITEM_SUFFIXES = {"table": ["csv", "md", "tex", "html"], "figure": ["pdf", "svg", "png", "md"]}

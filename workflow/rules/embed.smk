@@ -10,7 +10,7 @@ rule embed_features:
         "logs/embed_features/{dataset}/{embedding}.log",
     conda:
         "../../environment.yml"
-    # At most: Snakemake lowers it to --cores; on a cluster: max-threads in the profile.
+    # The maximum: Snakemake lowers it to --cores, and on a cluster to the profile's max-threads.
     threads: lambda wildcards: 16 if embedding_parameters(wildcards)["kind"] == "tsne" else 1
     resources:
         mem_mb=more_memory(4000),

@@ -1,4 +1,4 @@
-# From wildcards to files.
+# Derive files from wildcards.
 
 
 def setting_of(wildcards):
@@ -6,13 +6,13 @@ def setting_of(wildcards):
 
 
 def embedded_data(wildcards):
-    """The embedded data set that a setting works on, if any."""
+    """The embedded data set of a setting, if any."""
     values = setting_of(wildcards).values
     return embedded_path(values) if "dataset" in values else []
 
 
 def setting_files(suffix):
-    """All blocks of a setting; with partial=true those that are there, of whatever size."""
+    """All blocks of a setting; with partial=true the existing blocks of any size."""
 
     def files(wildcards):
         study, setting = STUDIES[wildcards.study], setting_of(wildcards)
@@ -27,7 +27,7 @@ def setting_files(suffix):
 
 
 def all_settings(name):
-    """The collected results, timings or cells of every setting that `all` takes in."""
+    """The collected results, timings or cells of every setting in `all`."""
     return [
         f"results/{study.name}/{setting.folder}/{name}.parquet"
         for study in WHOLE.studies.values()
@@ -36,17 +36,17 @@ def all_settings(name):
 
 
 def all_data():
-    """The embedded data sets that `all` works on."""
+    """The embedded data sets of `all`."""
     return [f"data/embedded/{dataset}/{embedding}.npz" for dataset, embedding in WHOLE.embeddings()]
 
 
 def item_cells(wildcards):
-    """The cells that an item and its verdicts are made of."""
+    """The cells behind an item and its verdicts."""
     return REQUEST.cells_behind(ITEMS[wildcards.item])
 
 
 def archived_items():
-    """Every table and figure, with the collected results that it is made of."""
+    """Every table and figure, with the collected results behind it."""
     return {
         name: {
             "title": f"{REQUEST.papers[item.paper].title}: {item.title or name}",
@@ -88,13 +88,13 @@ def embedding_figures():
 
 
 def unknown_target(wildcards):
-    """Say what was meant, or which preset has it: the last resort for a name that no rule has."""
+    """Suggest the nearest target, or the preset that has it, for a name without a rule."""
     hint = nearest_names(wildcards.target, [*TARGETS, *targets_of(config["preset"])])
     elsewhere = [name for name in preset_names() if wildcards.target in targets_of(name)]
     if elsewhere:
         hint = f"It belongs to --config preset={' or preset='.join(elsewhere)}."
     if config["partial"]:
-        hint += " With partial=true, only what has a finished block is there."
+        hint += " With partial=true, only targets with finished blocks exist."
     raise WorkflowError(
         f"There is no target {wildcards.target!r} in the preset {config['preset']!r}. {hint}"
     )

@@ -1,4 +1,4 @@
-# What a run says at its beginning and at its end.
+# Checks at the start of a run, and its summary at the end.
 
 import time
 

@@ -1,13 +1,13 @@
-# From wildcards to parameters: each job gets its slice of the configuration, sorted, and the hash
-# of the code behind it, so that a change reruns just what it touches.
+# Derive parameters from wildcards. Each job gets its part of the configuration, sorted, and the hash
+# of the code behind it, so that a change reruns only what depends on it.
 
-# What lies in the repository is no job's input but a parameter, the hash of its content: a clone
-# elsewhere, or files as new as a checkout makes them, have nothing to remake.
+# Files of the repository are not inputs of jobs. Jobs have the hash of their content as a parameter,
+# so that a clone or a fresh checkout with new file times remakes nothing.
 PRINTED_HASH = content_hash(BASE, "data/published/*/*.csv")
 
 
 def script_hash(name):
-    """Hash of a rule's script: its content reruns the rule, its age and its folder do not."""
+    """Hash of a rule's script, which depends on its content but not on its age or folder."""
     return content_hash(BASE / "workflow" / "scripts", f"{name}.py")
 
 
@@ -22,13 +22,13 @@ def embedding_parameters(wildcards):
 
 
 def embedding_hash(wildcards):
-    """Hash of the code that embeds; t-SNE's is its own, for it takes the longest."""
+    """Hash of the embedding's code. t-SNE has its own hash, because it takes the longest."""
     kind = embedding_parameters(wildcards)["kind"]
     return source_hash("fedmix.embed.tsne" if kind == "tsne" else "fedmix.embed")
 
 
 def embedded_shape(wildcards):
-    """Points and features of a setting's embedded data set, as the registry says; if it has one."""
+    """Points and features of a setting's embedded data set, from the registry, if it has one."""
     values = setting_of(wildcards).values
     if "dataset" not in values:
         return None
@@ -37,7 +37,7 @@ def embedded_shape(wildcards):
 
 
 def replications_by_setting():
-    """How many replications each method has, by the setting's folder."""
+    """The number of replications of each method, by the setting's folder."""
     return {
         f"results/{study.name}/{setting.folder}": study.replications_in(setting)
         for study in STUDIES.values()
@@ -46,7 +46,7 @@ def replications_by_setting():
 
 
 def scenario_parameters(wildcards):
-    """What a job must know of its setting: a slice of the configuration, sorted."""
+    """The part of the configuration that a job needs for its setting, sorted."""
     setting, study = setting_of(wildcards), STUDIES[wildcards.study]
     return {
         "study": study.name,
@@ -58,20 +58,20 @@ def scenario_parameters(wildcards):
 
 
 def experiment_hash(wildcards):
-    """Hash of the code that makes and starts a replication."""
+    """Hash of the code that creates and starts a replication."""
     return source_hash(
         f"fedmix.experiments.{STUDIES[wildcards.study].experiment}", "fedmix.experiments.runner"
     )
 
 
 def methods_of(wildcards):
-    """The methods that a job runs, with their parameters there."""
+    """The methods that a job runs, with their parameters in its setting."""
     study, setting = STUDIES[wildcards.study], setting_of(wildcards)
     blocks = {block.name: block.methods for block in study.blocks(setting)}
     if wildcards.block not in blocks:
         raise WorkflowError(
             f"{wildcards.study}/{wildcards.setting} has no block {wildcards.block}: the preset "
-            f"{config['preset']} cuts it into {', '.join(blocks)}."
+            f"{config['preset']} divides it into {', '.join(blocks)}."
         )
     return [study.method_in(name, setting) for name in blocks[wildcards.block]]
 
@@ -88,18 +88,18 @@ def methods_parameters(wildcards):
 
 
 def method_hashes(wildcards):
-    """Hash of the code behind each method, so that a change reruns this method alone."""
+    """Hash of the code behind each method, so that a change reruns only this method."""
     index = method_registry.index()
     return {method.name: source_hash(index[method.estimator]) for method in methods_of(wildcards)}
 
 
 def more_memory(base_mb):
-    """Memory that doubles with every attempt."""
+    """Memory that doubles with each attempt."""
     return lambda wildcards, attempt: base_mb * 2 ** (attempt - 1)
 
 
 def shown_numbers(wildcards):
-    """What the items of a study show of its numbers, without titles and the like."""
+    """The numbers that the items of a study show, without titles and captions."""
     names = "name kind paper study where metric methods row column unit scale digits printed best judged"
     return [
         {"title": "", "caption": "", **{name: getattr(item, name) for name in names.split()}}
@@ -109,7 +109,7 @@ def shown_numbers(wildcards):
 
 
 def setting_replications(wildcards):
-    """How many replications each method of a setting has."""
+    """The number of replications of each method of a setting."""
     return STUDIES[wildcards.study].replications_in(setting_of(wildcards))
 
 
@@ -127,7 +127,7 @@ def item_parameters(wildcards):
 
 
 def item_layout(item):
-    """How an item is laid out, and what names mean in it."""
+    """The layout of an item, and the names in it."""
     paper = REQUEST.papers[item.paper]
     return {
         "name": item.name,
@@ -146,14 +146,14 @@ def item_layout(item):
 
 
 def not_run(item):
-    """What an item lacks, by the reason: methods, where it tells them, and data."""
+    """Reason -> what an item does not show: methods, if the item lists them, and data."""
     methods = left_out(STUDIES[item.study]) if item.options.get("left_out") else {}
-    data = list(REQUEST.not_at_hand(item.study, item.where))
-    return {**methods, "data not at hand": data} if data else methods
+    data = list(REQUEST.unavailable(item.study, item.where))
+    return {**methods, "data not available": data} if data else methods
 
 
 def looks_in(paper):
-    """How methods look: as the paper has it; beyond the papers, as all of them have it."""
+    """The methods' looks: those of the paper, or of all papers for comparisons beyond them."""
     if paper.is_paper:
         return dict(paper.looks)
     return {name: look for other in REQUEST.papers.values() for name, look in other.looks.items()}
@@ -176,7 +176,7 @@ def item_labels(wildcards):
 
 
 def page_tables():
-    """Every table that `all` makes, as it is laid out."""
+    """The layout of every table in `all`."""
     return [item_layout(item) for item in WHOLE.items.values() if item.kind == "table"]
 
 
@@ -185,7 +185,7 @@ def embedding_title(dataset, embedding):
 
 
 def paper_of_embedding(figure):
-    """The first paper of which some setting needs an embedding."""
+    """The first paper with a setting that needs an embedding."""
     wanted = {"dataset": figure.parent.name, "embedding": figure.stem}
     return next(
         study.paper
@@ -195,7 +195,7 @@ def paper_of_embedding(figure):
 
 
 def page_figures():
-    """Every figure that `all` draws: where it is and what to say of it."""
+    """Every figure in `all`: its file, title and caption."""
     items = [
         {"paper": item.paper, "title": item.title, "path": f"{SHOWN}/figures/{item.name}.svg"}
         for item in WHOLE.items.values()
@@ -205,7 +205,7 @@ def page_figures():
         {
             "paper": paper_of_embedding(Path(path)),
             "title": embedding_title(Path(path).parent.name, Path(path).stem),
-            "caption": "The first two principal axes of the embedding, a colour a class.",
+            "caption": "The first two principal axes of the embedding, with one colour per class.",
             "path": path,
         }
         for path in embedding_figures()
@@ -214,7 +214,7 @@ def page_figures():
 
 
 def page_parameters():
-    """What the pages show beside what files hold."""
+    """The content of the pages that is not in input files."""
     return {
         "tables": page_tables(),
         "figures": page_figures(),
@@ -222,5 +222,5 @@ def page_parameters():
         "claim_figures": claim_figures(),
         "preset": config["preset"],
         "papers": {key: paper.title for key, paper in WHOLE.papers.items()},
-        "not_at_hand": {study: REQUEST.not_at_hand(study, {}) for study in REQUEST.left_out},
+        "unavailable": {study: REQUEST.unavailable(study, {}) for study in REQUEST.left_out},
     }

@@ -1,4 +1,4 @@
-# From a search's wildcards to its files and parameters.
+# Derive the files and parameters of a protocol search from wildcards.
 
 from fedmix.cells.claims import read_claims
 from fedmix.cells.protocols.space import read_searches
@@ -10,7 +10,7 @@ except FedmixError as error:
     raise WorkflowError(str(error)) from None
 
 SEARCH = "results/protocols/{search}"
-# The first rung is the same for all that is searched for.
+# The first rung is shared by all targets of a search.
 EVERY = "every"
 
 
@@ -22,7 +22,7 @@ wildcard_constraints:
 
 
 def protocol_runs(search, target, rungs):
-    """Every block that some rungs run for a target."""
+    """Every block of some rungs for a target."""
     space = SEARCHES[search]
     return [
         f"results/protocols/{search}/{target if rung else EVERY}/rung{rung}/{table}/{block}.parquet"
@@ -41,7 +41,7 @@ def first_runs(wildcards):
 
 
 def later_runs(wildcards):
-    """What the later rungs ran for a target, and of a table also what they ran for all of them."""
+    """The later rungs' runs for a target; for a table also those for all tables."""
     space, target = SEARCHES[wildcards.search], wildcards.target
     return [
         path
@@ -70,7 +70,7 @@ def chosen_protocols(wildcards):
 
 
 def earlier_choice(wildcards):
-    """What a rung chooses from."""
+    """The protocols that a rung chooses from."""
     before = type(wildcards)(fromdict={**dict(wildcards), "rung": str(int(wildcards.rung) - 1)})
     return chosen_protocols(before)
 
@@ -81,7 +81,7 @@ def protocol_data(wildcards):
 
 
 def searched_tables(wildcards):
-    """The items of a search's tables, by which their printed numbers are found."""
+    """The items of a search's tables, which give the published values."""
     return items_of(SEARCHES[wildcards.search])
 
 
@@ -90,14 +90,14 @@ def items_of(space):
 
 
 def searched_metrics(wildcards):
-    """Method -> the metric that a table shows of it."""
+    """Method -> the metric that a table shows for it."""
     space = SEARCHES[wildcards.search]
     item = ITEMS[space.tables[wildcards.table].item]
     return {method: item.metrics_of(method)[0] for method in space.methods}
 
 
 def of_each_table(name):
-    """A file of the search for each table by itself."""
+    """A file of the search for each single table."""
     return lambda wildcards: [
         f"results/protocols/{wildcards.search}/{table}/{name}.csv"
         for table in SEARCHES[wildcards.search].tables
@@ -121,7 +121,7 @@ PROTOCOL_FIGURES = ["curve", "shares", "nearest"]
 
 
 def search_shown(search, target, words, figures):
-    """What the page shows of a search: its words, and figures with their captions beside them."""
+    """The content of the page for a search: its findings, and figures with captions."""
     space = SEARCHES[search]
     table = space.tables.get(target)
     title = table.title if table else "All tables"
@@ -133,7 +133,7 @@ def search_shown(search, target, words, figures):
 
 
 def searches_run(searches):
-    """Every one of some searches, as this run makes it."""
+    """All targets of some searches, as this run makes them."""
     return [
         search_shown(
             search,
@@ -147,30 +147,30 @@ def searches_run(searches):
 
 
 def protocol_files(searches):
-    """Everything that some searches end in."""
+    """The final files of some searches."""
     found = searches_run(searches)
     figures = [figure["path"] for search in found for figure in search["figures"]]
     words = [search["words"] for search in found]
     return [f"{SHOWN}/tables/{search}_protocols.csv" for search in searches] + words + figures
 
 
-# With partial=true, those whose tables there is something of.
+# With partial=true, only searches whose tables have finished blocks.
 SEARCHABLE = {
     search: space
     for search, space in SEARCHES.items()
     if all(table.item in ITEMS for table in space.tables.values())
 }
-# An archive holds no search, and no method is run to show one.
+# An archive has no searches, and no method is run to make one.
 IN_ALL = {
     search: space for search, space in SEARCHABLE.items() if space.in_all and not config["archive"]
 }
-# A search of hours is kept in the repository, where later runs find it.
+# A search that takes hours is kept in the repository, where later runs find it.
 IN_REPOSITORY = "docs/reproduction/protocols"
 EXPORTED = [f"{IN_REPOSITORY}/{search}" for search, space in SEARCHABLE.items() if not space.in_all]
 
 
 def searches_kept():
-    """Every search that lies in the repository, with the figures that lie there beside its words."""
+    """Every search in the repository, with its figures there."""
     return [
         search_shown(search, target, str(words), sorted(map(str, folder.glob(f"{target}_*.svg"))))
         for search, space in SEARCHES.items()
@@ -181,7 +181,7 @@ def searches_kept():
 
 
 def searches_made(wildcards):
-    """What is kept of the searches that `all` runs."""
+    """The kept files of the searches that `all` runs."""
     return [
         f"results/protocols/{search}/kept/{name}.csv"
         for search in IN_ALL
@@ -190,7 +190,7 @@ def searches_made(wildcards):
 
 
 def searches_judged(wildcards):
-    """The searches that claims are put to, by their folder here or in the repository."""
+    """The searches that claims are tested in, by their folder here or in the repository."""
     found = {f"results/protocols/{search}/kept": space for search, space in IN_ALL.items()}
     there = [folder for folder in EXPORTED if (BASE / folder).is_dir()]
     found |= {folder: SEARCHES[Path(folder).name] for folder in there}
@@ -198,7 +198,7 @@ def searches_judged(wildcards):
 
 
 def claim_figures():
-    """A figure of every search that claims of ours are put to."""
+    """A figure for every search that claims are tested in."""
     claims = read_claims(REQUEST.papers)
     spaces = [judged["space"] for judged in searches_judged(None).values()]
     return [

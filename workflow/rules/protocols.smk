@@ -1,7 +1,7 @@
-# Which protocol printed a table? A search over all that a paper leaves unsaid: many protocols on a
-# few replications, then fewer on more (successive halving).
+# Which protocol gave the published values? A search over the choices that a paper leaves unreported:
+# many protocols on few replications, then fewer protocols on more (successive halving).
 #
-# Of parameters Snakemake compares plain values alone: `declared` tells it that a space was changed.
+# Snakemake compares only plain values among parameters: `declared` shows it that a space has changed.
 
 
 rule design_protocols:

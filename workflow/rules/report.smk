@@ -1,4 +1,4 @@
-# The page that a reader opens, and the archive that rebuilds it without running any method.
+# The pages that a reader opens, and the archive to rebuild them from without running any method.
 
 
 rule explain_cells:

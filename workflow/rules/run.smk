@@ -1,7 +1,7 @@
-# All methods of a setting on one block of replications: they share the clients and initial values.
+# Run all methods of a setting on one block of replications. They share clients and initial values.
 #
-# Finished replications of the same code and data are taken over, so that a changed method runs alone
-# and a killed job goes on. Snakemake must therefore keep the block's file: `update`.
+# Finished replications of the same code and data are reused, so that only changed methods run again
+# and a killed job continues. Snakemake must therefore keep the block's file: `update`.
 
 
 rule run_methods:

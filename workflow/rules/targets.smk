@@ -1,4 +1,4 @@
-# Targets that a person asks for by name: data, embeddings, papers, single tables and figures.
+# Targets that people request by name: data, embeddings, papers, single tables and figures.
 
 
 localrules:

@@ -1,4 +1,4 @@
-# In place of running: the collected results come from an archive (archive=<file>).
+# Instead of running methods, take the collected results from an archive (archive=<file>).
 
 
 rule unpack_archive:

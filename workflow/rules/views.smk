@@ -1,4 +1,4 @@
-# Tables and figures: layouts of the cells.
+# Tables and figures: layouts of cells.
 
 
 rule make_table:
@@ -29,7 +29,7 @@ rule make_table:
 rule make_figure:
     input:
         cells=item_cells,
-        # Cells have no rounds: what is drawn round by round comes from the results themselves.
+        # Cells have no rounds: figures by round need the results.
         results=trajectories,
     output:
         f"{SHOWN}/figures/{{item}}.pdf",

@@ -1,4 +1,4 @@
-"""Pack the collected results, with checksums, what the run was, and its RO-Crate."""
+"""Pack the collected results with checksums, a description of the run, and its RO-Crate."""
 
 from fedmix.pipeline.jobs import job
 
@@ -10,7 +10,7 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.pipeline import archive
     from fedmix.pipeline.crate import DOCUMENTS, METADATA, describe_crate
     from fedmix.storage import concatenate
-    from fedmix.views.page.run_description import describe_run
+    from fedmix.views.page.words import describe_run
 
     files, params = snakemake.input, snakemake.params
     repository = Path(snakemake.scriptdir).resolve().parents[1]

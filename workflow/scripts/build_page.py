@@ -1,4 +1,4 @@
-"""Build the pages from the cells, what is judged by them, and the figures."""
+"""Build the pages from the cells, the verdicts and the figures."""
 
 from fedmix.pipeline.jobs import job
 

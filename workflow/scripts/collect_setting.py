@@ -1,4 +1,4 @@
-"""Gather all methods and blocks of one setting, each of which must be whole, into cells."""
+"""Collect all methods and blocks of one setting, check them, and summarize them in cells."""
 
 from fedmix.pipeline.jobs import job
 

@@ -1,4 +1,4 @@
-"""Draw a search: the specification curve, the shares of variance, the nearest beside the print."""
+"""Draw a search: specification curve, shares of variance, nearest protocols."""
 
 from fedmix.pipeline.jobs import job
 

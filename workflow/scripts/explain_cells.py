@@ -1,4 +1,4 @@
-"""Tell for every cell of a table where its number comes from."""
+"""Explain for every cell of a table where its number comes from."""
 
 from fedmix.pipeline.jobs import job
 
@@ -16,7 +16,7 @@ with job(snakemake.log[0], snakemake.threads):
     repository = Path(snakemake.scriptdir).resolve().parents[1]
     explainer = Explainer(read_request(repository / "config", snakemake.config))
     cells = printed_cells(read_cells([snakemake.input.cells]))
-    # No setting of a study stands behind a search's protocol, whose choices its findings tell.
+    # The protocol of a search is not a setting of a study. The search's findings explain it.
     planned = cells["role"] != NEAREST
     run = cells[planned & (cells["n"] + cells["failed"] > 0)].to_dict("records")
     explanations = {anchor(cell): "\n".join(explainer.lines(cell)) for cell in run}

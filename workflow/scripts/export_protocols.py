@@ -1,4 +1,4 @@
-"""Copy what is kept of a search into the repository, with its words and its figures."""
+"""Copy the kept files of a search into the repository, with its findings and figures."""
 
 from fedmix.pipeline.jobs import job
 

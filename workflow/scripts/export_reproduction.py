@@ -1,4 +1,4 @@
-"""Keep the outcome of a run under docs/reproduction."""
+"""Export the results of a run to docs/reproduction."""
 
 from fedmix.pipeline.jobs import job
 
@@ -7,10 +7,9 @@ with job(snakemake.log[0], snakemake.threads):
 
     from fedmix.pipeline.forecast import against_lines, benchmark, read_actual
     from fedmix.pipeline.request import read_request
-    from fedmix.pipeline.sample import draw_sample
     from fedmix.storage import concatenate
     from fedmix.views.page import read_context
-    from fedmix.views.page.reproduction import export_reproduction
+    from fedmix.views.page.reproduction import draw_sample, export_reproduction
 
     files = snakemake.input
     context = read_context(

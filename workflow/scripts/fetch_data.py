@@ -1,4 +1,4 @@
-"""Obtain one raw data set from the first source that has it, checked."""
+"""Get one raw data set from the first source that has it, and check it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Gather all cells, and put every printed number, claim and discrepancy to them."""
+"""Collect all cells, and judge all published values, claims and discrepancies with them."""
 
 from fedmix.pipeline.jobs import job
 
@@ -16,7 +16,7 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.cells.scorecard import cells_table, rank_agreement, score_tables
     from fedmix.cells.unreported import specification_curves
     from fedmix.storage import concatenate, write_records, write_table, write_text
-    from fedmix.views.page.run_description import describe_run, write_description
+    from fedmix.views.page.words import describe_run, write_description
 
     files = snakemake.input
     repository = Path(snakemake.scriptdir).resolve().parents[1]
@@ -26,7 +26,9 @@ with job(snakemake.log[0], snakemake.threads):
     published = repository / "data" / "published"
     searches = []
     for folder, known in snakemake.params.searches.items():
-        root = Path() if folder.startswith("results/") else repository  # made here, or kept there
+        root = (
+            Path() if folder.startswith("results/") else repository
+        )  # made by this run, or kept there
         searches.append(read_search(root / folder, published=published, **known))
     own = [read_cells(files.cells), *(search.nearest_cells() for search in searches)]
     cells = complete(pd.concat(own), items.values(), published)

@@ -1,4 +1,4 @@
-"""Keep what claims and tables ask of a search."""
+"""Keep the parts of a search that claims and tables need."""
 
 from fedmix.pipeline.jobs import job
 

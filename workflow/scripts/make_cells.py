@@ -1,4 +1,4 @@
-"""Turn one setting's results, timings and printed numbers into cells."""
+"""Summarize one setting's results and timings in cells, beside the published values."""
 
 from fedmix.pipeline.jobs import job
 

@@ -1,4 +1,4 @@
-"""Lay one table out as CSV, Markdown, LaTeX and HTML."""
+"""Write one table as CSV, Markdown, LaTeX and HTML."""
 
 from fedmix.pipeline.jobs import job
 

@@ -18,7 +18,7 @@ with job(snakemake.log[0], snakemake.threads):
     own = read_design(snakemake.input.chosen).iloc[list(replications_of(wildcards.block))]
     files = map(Path, snakemake.input.data)
     data = {(path.parent.name, path.stem): load_dataset(path) for path in files}
-    # What entered earlier has run a part already.
+    # Protocols from earlier rungs have run a part already.
     new = own["entered"] == wildcards.rung
     setting = space.tables[table].setting
     bench = Bench(space.experiment, space.study, space.row, setting, params.metrics)

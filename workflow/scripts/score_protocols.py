@@ -1,4 +1,4 @@
-"""Score every protocol of a search, with its controls and what outcomes depend on."""
+"""Score every protocol of a search, with controls and the shares of variance of choices."""
 
 from fedmix.pipeline.jobs import job
 

@@ -1,4 +1,4 @@
-"""Choose the protocols that the next rung runs: the nearest to the print so far, and variations."""
+"""Select the protocols of the next rung: the nearest to the published values, and variations."""
 
 from fedmix.pipeline.jobs import job
 

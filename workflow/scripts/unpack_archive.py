@@ -1,4 +1,4 @@
-"""Unpack the collected results of an archive, checked."""
+"""Unpack and check the collected results of an archive."""
 
 from fedmix.pipeline.jobs import job
 

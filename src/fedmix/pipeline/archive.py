@@ -1,12 +1,12 @@
-"""One file with everything a reader needs to remake tables, figures and the page.
+"""Archives: one file from which a reader can remake tables, figures and the page.
 
 The archive is a zip with the collected results under their own relative paths, documents for
 other readers (:mod:`fedmix.pipeline.crate`), and ``manifest.json``, which holds the size and sha256
 of each of them and what the run was (options, versions, commit). Equal files give equal bytes.
 
-An archive comes from anywhere. Its checksums find damage, not malice, for they lie in the same
-file: what protects the reader is that nothing but collected results is ever written, in their own
-places, and that nothing but the options of a run is taken from the manifest.
+An archive can come from anyone. Its checksums find damage but not malice, because they are part of
+the same file. The reader is protected in two ways: only collected results are written, each to its
+own place, and only the options of a run are read from the manifest.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from fedmix.pipeline import crate
 from fedmix.storage import atomic_path, sha256_of
 
 MANIFEST = "manifest.json"
-# The options that say what is run; an archive carries them and no others.
+# The options that determine what is run. An archive has no others.
 RUN_OPTIONS = ("preset", "replications", "block", "methods")
 _FORMAT = 1
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip can hold: no run's clock in the bytes
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip's earliest time: bytes do not depend on the clock
 _RESULT_FILE = re.compile(
     r"results/[a-z0-9_]+/(?!\.)[^/\\:\x00-\x1f]+/(results|timings)\.parquet", re.ASCII
 )
-# What an archive holds beside: read by people and other programs, never unpacked.
+# Other members of an archive, for people and other programs. They are never unpacked.
 _DOCUMENTS = (crate.METADATA, *crate.DOCUMENTS)
 _MOST_MEMBERS = 100_000  # the largest preset has a thousand
-_LARGEST_MANIFEST = 1 << 25  # bytes: room for as many entries
+_LARGEST_MANIFEST = 1 << 25  # bytes: enough for this many entries
 _PIECE = 1 << 20  # bytes read at a time
 
 
@@ -61,10 +61,10 @@ def make(
     root : path-like
         Paths in the archive are relative to it.
     about : mapping, optional
-        What the run was: ``options`` (those of :data:`RUN_OPTIONS`), and whatever else a reader
+        A description of the run: ``options`` (:data:`RUN_OPTIONS`), and anything else that a reader
         may want to know. Plain JSON values.
     documents : mapping of str to bytes, optional
-        What :func:`fedmix.pipeline.crate.describe_crate` speaks of, and its metadata.
+        The documents that :func:`fedmix.pipeline.crate.describe_crate` names, and its metadata.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def make(
     Raises
     ------
     DataError
-        If there is nothing to archive, or a path is missing or no collected result.
+        If there is nothing to archive, or a path is missing or not a collected result.
 
     Examples
     --------
@@ -110,32 +110,33 @@ def make(
 def extract(
     archive: str | os.PathLike, folder: str | os.PathLike, wanted: Iterable[str]
 ) -> list[str]:
-    """Unpack collected results, checking the whole archive before any file is written.
+    """Unpack collected results after checking the whole archive.
 
     Parameters
     ----------
     archive : path-like
-        Made by :func:`make`, by whomever.
+        An archive written by :func:`make`; it may come from anyone.
     folder : path-like
-        Where to unpack; files of the same name are replaced.
+        Where to unpack. Files of the same name are replaced.
     wanted : iterable of str
         The files to unpack, by their names in the archive.
 
     Returns
     -------
     list of str
-        What else the archive holds.
+        The other collected results in the archive.
 
     Raises
     ------
     DataError
-        If the archive is missing, damaged or of another shape, lacks a file, holds anything but
-        collected results, or a file would be written through a link. Nothing is written then.
+        If the archive is missing, damaged or has another structure, if a wanted file is missing, if
+        it holds anything but collected results, or if a file would be written through a link. Then
+        nothing is written.
     """
     folder, names = Path(folder).resolve(), list(wanted)
     with _opened(Path(archive)) as (bundle, manifest):
         others = sorted(manifest["files"].keys() - {*names, *_DOCUMENTS})
-        _refuse(archive, (f"it lacks {n}" for n in names if n not in manifest["files"]))
+        _refuse(archive, (f"{n} is missing" for n in names if n not in manifest["files"]))
         _refuse(archive, (problem for name in names for problem in _place(folder, name)))
         for name in names:
             with atomic_path(folder / name) as temporary, open(temporary, "wb") as target:
@@ -150,12 +151,12 @@ def read_options(archive: str | os.PathLike) -> dict[str, Any]:
     Returns
     -------
     dict
-        Of :data:`RUN_OPTIONS`: a preset's name, whole numbers or None, names of methods or None.
+        The :data:`RUN_OPTIONS`: a preset's name, whole numbers or None, names of methods or None.
 
     Raises
     ------
     DataError
-        As :func:`extract`.
+        As for :func:`extract`.
     """
     with _opened(Path(archive)) as (_, manifest):
         return {key: manifest["about"]["options"].get(key) for key in RUN_OPTIONS}
@@ -163,7 +164,7 @@ def read_options(archive: str | os.PathLike) -> dict[str, Any]:
 
 @contextmanager
 def _opened(archive: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
-    """Yield the zip and its manifest, if everything is as it was made."""
+    """Yield the zip and its manifest after checking that everything is as it was made."""
     if not archive.is_file():
         raise DataError(
             f"There is no archive {archive}: expected results/<preset>/archive.zip, which "
@@ -179,42 +180,42 @@ def _opened(archive: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
             yield bundle, manifest
     except FedmixError:
         raise
-    # zipfile and json answer a bad file with a dozen kinds of error
+    # zipfile and json raise a dozen kinds of error for a bad file
     except Exception as error:
         raise DataError(
-            f"{archive} is damaged or no archive ({type(error).__name__}: {error}). Fetch it "
+            f"{archive} is damaged or not an archive ({type(error).__name__}: {error}). Fetch it "
             "again, and compare its size."
         ) from error
 
 
 def _member_problems(members: list[zipfile.ZipInfo], size: int) -> Iterator[str]:
-    """Yield what is wrong with the zip's list, before anything in it is read."""
+    """Yield the problems of the zip's list of members, before any member is read."""
     if len(members) > _MOST_MEMBERS:
         yield f"{len(members)} members; at most {_MOST_MEMBERS} are read"
         return
     names = Counter(member.filename for member in members)
     if MANIFEST not in names:
-        yield f"no archive of fedmix: it lacks {MANIFEST}"
+        yield f"not an archive of fedmix: {MANIFEST} is missing"
     yield from (f"{name}: listed {count} times" for name, count in names.items() if count > 1)
     for member in members:
         kind = stat.S_IFMT(member.external_attr >> 16)
         if kind not in (0, stat.S_IFREG):
-            yield f"{member.filename!r}: no plain file"
+            yield f"{member.filename!r}: not a regular file"
         elif member.filename == MANIFEST:
             if member.file_size > _LARGEST_MANIFEST:
                 yield f"{MANIFEST}: {member.file_size} bytes; at most {_LARGEST_MANIFEST} are read"
         elif member.filename not in _DOCUMENTS and not _RESULT_FILE.fullmatch(member.filename):
-            yield f"{member.filename!r}: no collected result; an archive holds nothing else"
+            yield f"{member.filename!r}: not a collected result; an archive holds nothing else"
         elif member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
-            yield f"{member.filename}: compressed or encrypted; members are stored as they are"
-    # What is stored cannot be larger than the file that it lies in, unless members overlap.
+            yield f"{member.filename}: compressed or encrypted; expected an uncompressed member"
+    # Uncompressed members cannot be larger than their file, unless they overlap.
     unpacked = sum(member.file_size for member in members if member.filename != MANIFEST)
     if unpacked > size:
         yield f"{unpacked} bytes of results in a file of {size}"
 
 
 def _manifest_problems(manifest: Any) -> Iterator[str]:
-    """Yield where a manifest has another shape than :func:`make` gives it."""
+    """Yield the differences of a manifest from the structure that :func:`make` gives it."""
     if not isinstance(manifest, dict) or manifest.keys() != {"format", "about", "files"}:
         yield f"{MANIFEST}: expected the keys format, about and files"
         return
@@ -229,11 +230,11 @@ def _manifest_problems(manifest: Any) -> Iterator[str]:
         return
     preset = options.get("preset")
     if not isinstance(preset, str) or not re.fullmatch("[a-z0-9_]+", preset, re.ASCII):
-        yield f"{MANIFEST}: {preset!r} is no preset's name"
+        yield f"{MANIFEST}: {preset!r} is not the name of a preset"
     for key in ("replications", "block"):
         value = options.get(key)
         if value is not None and (type(value) is not int or value < 1):
-            yield f"{MANIFEST}: {key} is {value!r}; expected a whole number from 1 on, or null"
+            yield f"{MANIFEST}: {key} is {value!r}; expected a whole number from 1, or null"
     chosen = options.get("methods")
     if chosen is not None and not (isinstance(chosen, list) and all(map(_is_name, chosen))):
         yield f"{MANIFEST}: methods are {chosen!r}; expected a list of names, or null"
@@ -250,7 +251,7 @@ def _is_entry(entry: Any) -> bool:
 
 
 def _content_problems(bundle: zipfile.ZipFile, promised: Mapping[str, Any]) -> Iterator[str]:
-    """Yield where the members are not what the manifest promises."""
+    """Yield the members that differ from the manifest."""
     found = set(bundle.namelist()) - {MANIFEST}
     yield from (f"{name!r}: missing" for name in sorted(promised.keys() - found))
     yield from (f"{name}: not in the manifest" for name in sorted(found - promised.keys()))
@@ -264,12 +265,12 @@ def _content_problems(bundle: zipfile.ZipFile, promised: Mapping[str, Any]) -> I
 
 
 def _place(folder: Path, name: str) -> Iterator[str]:
-    """Yield why a file cannot be written to its own place in a folder without links."""
+    """Yield the reasons why a file cannot be written to its own place in a folder without links."""
     target = folder / name
     if target.resolve() != target:
         yield f"{name}: a link leads to {target.resolve()}; give the run a folder: --directory"
     elif target.is_dir() or any(p.exists() and not p.is_dir() for p in target.parents):
-        yield f"{name}: a file and a folder of one name stand in each other's way"
+        yield f"{name}: there is a folder where a file belongs, or a file where a folder belongs"
 
 
 def _refuse(archive: str | os.PathLike, problems: Iterable[str]) -> None:
@@ -294,7 +295,7 @@ def _name(path: Path, root: Path) -> str:
     except ValueError:
         raise DataError(f"{path} lies outside {root}, so it has no place in the archive.") from None
     if not _RESULT_FILE.fullmatch(name):
-        raise DataError(f"{name} is no collected result; an archive holds nothing else.")
+        raise DataError(f"{name} is not a collected result; an archive holds nothing else.")
     return name
 
 

@@ -1,20 +1,21 @@
-"""The files of finished replications: a block's results, with its seconds beside them.
+"""The files of finished replications: a block's results, and its timings next to them.
 
 ``results/<study>/<setting>/<block>.parquet`` holds the rows of all methods of a block, and in its
-metadata the key of each method: the hash of everything that its replications were made from.
-``<block>.timings.parquet`` holds what no other run repeats, such as seconds and memory.
+metadata the key of each method: the hash of everything that its replications depend on.
+``<block>.timings.parquet`` holds what differs from run to run, such as seconds and memory.
 
-A job takes over each replication whose key is the same, from any block of the setting. So a killed
-job loses one replication, another block size loses none, and of a block's methods only those run
-again that have changed.
+A job reuses each replication with the same key, from any block of the setting. So a killed job
+loses one replication, a new block size loses none, and only the methods that changed run again.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import logging
 import os
+import tarfile
 from collections import UserDict, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from fedmix.errors import DataError
 from fedmix.experiments.runner import Fit, Fits, tables_of
 from fedmix.pipeline.plan import block_paths, replications_of
-from fedmix.storage import read_table, stacked, write_table
+from fedmix.storage import atomic_path, read_table, stacked, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _IDENTITY = {"study": "O", "variant": "O", "setting": "O", "method": "O", "replication": "i"}
-# Columns that every file has, and the kinds of NumPy type that they may have.
+# The columns of each file, and the kinds of NumPy type that they may have.
 COLUMNS = {
     "results": {
         **_IDENTITY,
@@ -59,20 +60,21 @@ COLUMNS = {
     },
 }
 _FIT, _TIMING = ([n for n in COLUMNS[kind] if n not in _IDENTITY] for kind in COLUMNS)
-_KEYS = "keys"  # of a block's metadata: method -> key
+_PACKED = "packed.partial.jsonl"
+_KEYS = "keys"  # in a block's metadata: method -> key
 
-_Finished = tuple[str, str, int, Fit]  # key, method, replication and what it gave
+_Finished = tuple[str, str, int, Fit]  # key, method, replication and result
 
 
 def key_of(*parts: Any) -> str:
-    """Return the hash of what a replication is made from: parameters, code, data."""
+    """Return the hash of everything that a replication depends on: parameters, code, data."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 class KeptFits(UserDict):
     """The finished replications of a block, by method and replication.
 
-    Each that is added is written at once to ``<block>.partial.jsonl`` in the setting's folder.
+    A new replication is written at once to ``<block>.partial.jsonl`` in the setting's folder.
 
     Parameters
     ----------
@@ -105,7 +107,7 @@ class KeptFits(UserDict):
             stream.write(_line(self._keys[method], method, replication, fit))
 
     def close(self) -> None:
-        """Delete the partial file: the block is written."""
+        """Delete the partial file, because the block is written."""
         self._path.unlink(missing_ok=True)
 
 
@@ -116,14 +118,14 @@ def write_block(
     fits: Fits,
     keys: Mapping[str, str],
 ) -> None:
-    """Write a block: its seconds first, then its results with the key of each method.
+    """Write a block: its timings first, then its results with the key of each method.
 
-    What the file holds of other methods stays: a run that asks for fewer methods loses none.
+    Rows of other methods in the file are kept: a run with fewer methods loses none.
 
     Parameters
     ----------
     path : path
-        ``<block>.parquet``; the seconds go to ``<block>.timings.parquet``.
+        ``<block>.parquet``; the timings go to ``<block>.timings.parquet``.
     scenario : Scenario
     methods : sequence of Method
     fits : mapping of tuple to Fit
@@ -144,16 +146,47 @@ def write_block(
     write_table(path, results)
 
 
-def lines_of(folder: Path) -> Iterator[str]:
-    """Yield all finished replications of a setting, of whatever code, as lines of a partial file.
+def pack(workdir: str | os.PathLike, target: str | os.PathLike, studies: Sequence[str] = ()) -> int:
+    """Write all finished replications below ``results`` into one file.
+
+    Unpack it with ``tar xf`` where the run should continue. Jobs there reuse the replications with
+    the same key, that is of the same code and data. Equal results give equal bytes.
 
     Parameters
     ----------
-    folder : path
-        ``results/<study>/<setting>``.
+    workdir : path-like
+        Where Snakemake works.
+    target : path-like
+        The ``tar.xz`` file. After an error there is no partial file.
+    studies : sequence of str, optional
+        The studies to pack; all by default.
+
+    Returns
+    -------
+    int
+        The number of replications of methods in the file.
+
+    Raises
+    ------
+    DataError
+        If no replication is finished, or the file's name does not end in ``.tar.xz``.
     """
-    for each in _finished(folder):
-        yield _line(*each)
+    if not Path(target).name.endswith(".tar.xz"):
+        raise DataError(f"{target}: expected a name that ends in .tar.xz, the format of the file.")
+    results, count = Path(workdir, "results"), 0
+    with atomic_path(target) as temporary, tarfile.open(temporary, "w:xz") as bundle:
+        for folder in sorted(f for name in studies or "*" for f in results.glob(f"{name}/*/")):
+            lines = sorted({_line(*each) for each in _finished(folder)})
+            if lines:
+                content = "".join(lines).encode()
+                entry = tarfile.TarInfo((folder / _PACKED).relative_to(workdir).as_posix())
+                entry.size = len(content)
+                bundle.addfile(entry, io.BytesIO(content))
+                count += len(lines)
+        if not count:
+            of = f" of {', '.join(studies)}" if studies else ""
+            raise DataError(f"{results} holds no finished replication{of}.")
+    return count
 
 
 def _line(key: str, method: str, replication: int, fit: Fit) -> str:
@@ -165,20 +198,20 @@ def _timings_of(path: Path) -> Path:
 
 
 def _finished(folder: Path, wanted: range | None = None) -> Iterator[_Finished]:
-    """Yield what a setting's folder holds, partial files first.
+    """Yield the finished replications in a setting's folder, partial files first.
 
     Parameters
     ----------
     folder : path
     wanted : range, optional
-        Read only blocks that hold some of these replications.
+        Read only blocks with some of these replications.
     """
     for path in sorted(folder.glob("*.partial.jsonl")):
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 key, method, replication, rows, timing = json.loads(line)
             except ValueError:
-                continue  # the last line may have been cut off
+                continue  # the last line may be incomplete
             yield key, method, replication, Fit(rows, timing)
     for path in block_paths(folder):
         held = replications_of(path.stem)
@@ -188,7 +221,7 @@ def _finished(folder: Path, wanted: range | None = None) -> Iterator[_Finished]:
 
 
 def _whole(path: Path) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    """Yield a block's tables; nothing if one is missing, damaged or has no keys."""
+    """Yield a block's tables; nothing if one is missing or damaged, or without keys."""
     try:
         results, timings = read_table(path), read_table(_timings_of(path))
     except (DataError, OSError):
@@ -210,7 +243,7 @@ def _fits_in(results: pd.DataFrame, timings: pd.DataFrame) -> Iterator[_Finished
 def _records(
     table: pd.DataFrame, names: list[str]
 ) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:
-    """Yield each row's method and replication, and its values as a fit has them."""
+    """Yield each row's method and replication, and its values as in a fit."""
     import pandas as pd
 
     cells = zip(table["method"], map(int, table["replication"]), strict=True)
@@ -221,22 +254,22 @@ def _records(
 def read_blocks(
     paths: Iterable[str | os.PathLike], replications: Mapping[str, int], partial: bool = False
 ) -> pd.DataFrame:
-    """Read what the blocks of a setting hold of some methods, and check that it is all there.
+    """Read some methods from the blocks of a setting, and check that nothing is missing.
 
     Parameters
     ----------
     paths : iterable of path-like
         ``.../<study>/<setting>/<block>.parquet``, or all of them ``<block>.timings.parquet``.
     replications : mapping of str to int
-        The methods to read, in their order, and how many replications each has. A block may have
-        been made for more of both.
+        The methods to read, in this order, and the number of replications of each. A block may
+        have more of both.
     partial : bool, default=False
-        Whether a block may lack methods.
+        Whether methods may be missing from a block.
 
     Returns
     -------
     DataFrame
-        The rows by method and replication, whatever the size of the blocks.
+        The rows by method and replication. They do not depend on the size of the blocks.
 
     Raises
     ------
@@ -269,7 +302,7 @@ def read_collected(
     path : path-like
         ``.../<study>/<setting>/results.parquet`` or ``timings.parquet``.
     replications : mapping of str to int
-        How many each method of the setting has.
+        The number of replications of each method of the setting.
     partial : bool, default=False
         Whether methods and replications may be missing.
 
@@ -291,7 +324,7 @@ def _read(
     partial: bool,
     only: Collection[str] | None = None,
 ) -> pd.DataFrame:
-    """Read a file and check it; ``only`` names the methods whose rows are wanted."""
+    """Read a file and check it; ``only`` names the methods to keep."""
     if path.is_dir():
         raise DataError(f"{path} is a folder; expected a parquet file. Move it away.")
     rows = read_table(path)
@@ -302,8 +335,8 @@ def _read(
     problem = next(_problems(rows, kind, place, expected, partial), None)
     if problem:
         raise DataError(
-            f"{path}: {problem}. It is not what the pipeline wrote under this name: delete it and "
-            "run Snakemake again, and it is remade."
+            f"{path}: {problem}. This is not the file that the pipeline wrote. Delete it and run "
+            "Snakemake again to remake it."
         )
     return rows
 
@@ -330,7 +363,7 @@ def _problems(
     held = {name: set(numbers) for name, numbers in rows.groupby("method")["replication"]}
     for method, numbers in held.items():
         if not numbers <= set(expected.get(method, ())):
-            yield f"it holds {method}, replications {_listed(numbers)}, which nothing asks for"
+            yield f"it holds {method}, replications {_listed(numbers)}, which were not requested"
     for method, wanted in expected.items():
         lost = set(wanted) - held.get(method, set())
         if lost and not partial:
@@ -342,6 +375,6 @@ def _problems(
 
 
 def _listed(numbers: Collection[int]) -> str:
-    """Return numbers for people, the first few of many."""
+    """Return numbers as text, only the first few of many."""
     found = sorted(numbers)
     return ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")

@@ -1,7 +1,7 @@
-"""All configuration files, read, laid over one another and checked together.
+"""Read all configuration files, apply presets, and check everything together.
 
-Everything is checked whatever a run asks for: each study as published and in every preset, and what
-tables, figures, printed numbers, claims and discrepancies say of them.
+Every run checks everything: each study as published and in all presets, and all names in tables,
+figures, published values, claims and discrepancies.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from fedmix.pipeline.studies import MethodEntry, StudyFile
 
 @dataclass(frozen=True)
 class Configuration:
-    """Everything that is configured.
+    """The whole configuration.
 
     Attributes
     ----------
@@ -57,11 +57,11 @@ class Configuration:
     datasets : mapping of str to mapping
         Entries of ``config/datasets.yaml``.
     published : mapping of str to Study
-        Every study as its own file has it.
+        All studies as in their own files.
     presets : mapping of str to mapping of str to Study
-        The studies that a preset runs, as it runs them.
+        The studies of each preset, with its changes.
     changes : mapping of str to Preset
-        What each preset says.
+        The changes of each preset.
     """
 
     papers: Mapping[str, Paper]
@@ -71,7 +71,7 @@ class Configuration:
     changes: Mapping[str, Preset]
 
     def vocabulary(self, study: str) -> Vocabulary:
-        """Return what can be named of a study, as published and in every preset."""
+        """Return the names of a study, as published and in all presets."""
         plans = [self.published, *self.presets.values()]
         return Vocabulary.of(plan[study] for plan in plans if study in plan)
 
@@ -87,7 +87,7 @@ def read_configuration(folder: str | Path) -> Configuration:
     Raises
     ------
     ConfigurationError
-        Listing what is wrong, in which file, line and key, with the nearest valid names.
+        With the file, line and key of each problem, and the nearest valid names.
     """
     folder = Path(folder)
     papers = read_papers(folder)
@@ -120,7 +120,7 @@ def read_configuration(folder: str | Path) -> Configuration:
 
 
 def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iterator[str]:
-    """Yield what tables, figures, claims, discrepancies and searches name that there is not."""
+    """Yield unknown names in tables, figures, claims, discrepancies and searches."""
     studies = {name: configuration.vocabulary(name) for name in configuration.published}
     papers = configuration.papers
     for _, claim in read_entries(papers, "claims", Claim):
@@ -149,7 +149,7 @@ def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iter
 
 @dataclass(frozen=True)
 class _Planner:
-    """Plans and checks studies: their papers by name, methods, data sets and costs."""
+    """Plans and checks studies, given papers by name, methods, data sets and costs."""
 
     papers: Mapping[str, str]
     methods: Mapping[str, Any]
@@ -182,11 +182,11 @@ def _read(path: Path, kind: Any) -> Document:
 
 
 def _study_files(papers: Mapping[str, Paper]) -> dict[str, tuple[Paper, Path]]:
-    """Return every study's paper and file, by the study's name."""
+    """Return the paper and the file of each study, by the study's name."""
     found: dict[str, tuple[Paper, Path]] = {}
     for paper in papers.values():
         for path in sorted((paper.folder / "studies").glob("*.yaml")):
             if path.stem in found:
-                raise ConfigurationError(f"{name_of(path)}: another paper has such a study too")
+                raise ConfigurationError(f"{name_of(path)}: another paper has a study of this name")
             found[path.stem] = (paper, path)
     return found

@@ -1,7 +1,7 @@
-"""What a replication of a method takes: used to size blocks and to forecast run time.
+"""The cost of a replication of a method, used to size blocks and to forecast run time.
 
-``config/costs.csv`` holds it as measured on one machine, a row for each study, data set and method.
-A plan depends on this file alone and not on the machine, so blocks have the same names everywhere.
+``config/costs.csv`` holds costs measured on one machine, one row per study, data set and method.
+A plan depends on this file and not on the machine, so blocks have the same names everywhere.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from fedmix.errors import ConfigurationError
 if TYPE_CHECKING:
     import pandas as pd
 
-# In a method's place: what the methods of a replication share, its clients and initial values.
+# In the column of methods: what the methods of a replication share, clients and initial values.
 SHARED = "shared"
-# In a study's place: the embedding of a data set, by its name in the method's.
+# In the column of studies: embeddings; the column of methods has the embedding's name.
 EMBEDDINGS = "embeddings"
 COLUMNS = ("study", "dataset", "method", "seconds", "memory", "benchmark")
-_JOB = 600.0  # seconds of work: short enough to be spread, and its start is less than a hundredth
-_UNKNOWN = 1.0  # seconds of a method of which nothing is known
+_JOB = 600.0  # seconds of work: short enough to distribute, and its start takes less than 1 %
+_UNKNOWN = 1.0  # seconds of a method with unknown cost
 _SIZES = [digit * 10**power for power in range(6) for digit in (1, 2, 5)]
 
 Key = tuple[str, str, str]
@@ -36,7 +36,7 @@ _Relative = tuple[str | None, str | None, str | None]
 
 @dataclass(frozen=True)
 class Cost:
-    """What one replication takes.
+    """The cost of one replication.
 
     Parameters
     ----------
@@ -60,16 +60,16 @@ class Costs:
     known: Mapping[Key, Cost] = field(default_factory=dict)
 
     def seconds(self, study: str, dataset: str, method: str, unit: float | None = None) -> float:
-        """Return CPU seconds a replication: of this method here, else of its nearest relatives.
+        """Return CPU seconds per replication of a method, or of the most similar known ones.
 
-        The nearest are the method in other data sets of the study, then in other studies, then the
-        whole study. What the methods share, and an embedding, costs nothing where nothing is known.
+        The most similar are the method on other data sets of the study, then in other studies, then
+        all methods of the study. The unknown cost of shared work or of an embedding is zero.
 
         Parameters
         ----------
         study, dataset, method : str
         unit : float, optional
-            Seconds that the benchmark takes on the machine in question; default is the machine
+            Seconds that the benchmark takes on the machine of interest; default is the machine
             that the costs were measured on.
         """
         relatives: list[_Relative] = [(study, dataset, method)]
@@ -84,13 +84,13 @@ class Costs:
         return 0.0 if method == SHARED or study == EMBEDDINGS else _UNKNOWN
 
     def memory(self, study: str) -> float:
-        """Return the largest known memory of a job of a study in MB, or 0."""
+        """Return the largest known memory of a study's jobs in MB, or 0."""
         return max((cost.memory for cost in self._near.get((study, None, None), ())), default=0.0)
 
     def block(self, study: str, dataset: str, methods: Iterable[str]) -> int:
-        """Return for how many replications of some methods a job lasts minutes, ten at most.
+        """Return the number of replications of some methods that take a job at most ten minutes.
 
-        It is 1, 2 or 5 times a power of ten, so that blocks keep their names when costs change a
+        It is 1, 2 or 5 times a power of ten, so that blocks keep their names if costs change a
         little or replications are added.
         """
         seconds = sum(self.seconds(study, dataset, name) for name in (SHARED, *methods))
@@ -98,7 +98,7 @@ class Costs:
 
     @cached_property
     def _near(self) -> Mapping[_Relative, list[Cost]]:
-        """Costs by study, data set and method, each None where it may be any."""
+        """Costs by study, data set and method; None stands for any of them."""
         near = defaultdict(list)
         for (study, dataset, method), cost in self.known.items():
             for key in ((study, dataset, method), (study, None, method), (None, None, method)):
@@ -110,12 +110,12 @@ class Costs:
 
 @cache
 def read_costs(path: Path) -> Costs:
-    """Read the known costs; there are none where the file is missing.
+    """Read the known costs; a missing file gives none.
 
     Raises
     ------
     ConfigurationError
-        Naming the line that is not as expected.
+        With the line that is not as expected.
     """
     if not path.is_file():
         return Costs()
@@ -134,16 +134,16 @@ def read_costs(path: Path) -> Costs:
 
 
 def costs_text(actual: pd.DataFrame, unit: float, known: Costs) -> str:
-    """Return the text of ``config/costs.csv``: a row a study, data set and method.
+    """Return the text of ``config/costs.csv``: one row per study, data set and method.
 
     Parameters
     ----------
     actual : DataFrame
-        A row a replication, see :func:`fedmix.pipeline.forecast.read_actual`.
+        One row per replication, see :func:`fedmix.pipeline.forecast.read_actual`.
     unit : float
         Seconds that the benchmark takes here.
     known : Costs
-        The costs of everything that was not run, such as embeddings.
+        The costs of all that was not run, such as embeddings.
     """
     costs = dict(known.known)
     for key, rows in actual.groupby(["study", "dataset", "method"]):

@@ -1,7 +1,7 @@
-"""An archive in the field's own terms: a Workflow Run RO-Crate.
+"""The metadata of an archive as a Workflow Run RO-Crate.
 
-It names the workflow, the data that it ran on with their licences, the collected results, and what
-each table and figure is made of. RO-Crate 1.1, https://w3id.org/ro/crate/1.1, with the profile of
+They name the workflow, its data with their licences, the collected results, and the results that
+each table and figure is made from. RO-Crate 1.1, https://w3id.org/ro/crate/1.1, with the profile of
 workflow runs 0.5, https://w3id.org/ro/wfrun/workflow/0.5.
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rocrate.rocrate import ROCrate
 
 METADATA = "ro-crate-metadata.json"
-#: Files of the repository that an archive carries: name in the archive -> path.
+#: Files of the repository in an archive: name in the archive -> path.
 DOCUMENTS = {
     f"provenance/{path}": path
     for path in ("Snakefile", "environment.yml", "requirements.lock", "LICENSE", "CITATION.cff")
@@ -36,22 +36,22 @@ def describe_crate(
     run: Mapping[str, str],
     ended: str,
 ) -> dict[str, Any]:
-    """Return the metadata of an archive, JSON-LD.
+    """Return the metadata of an archive in JSON-LD.
 
     Parameters
     ----------
     results : sequence of str
         Names of the collected results in the archive.
     items : mapping of str to mapping
-        Every table and figure: its ``title``, and ``files``, the results that it is made of.
+        Table or figure -> its ``title``, and ``files``, the results that it is made from.
     datasets : mapping of str to mapping
-        Entries of ``config/datasets.yaml`` of the data that the run worked on.
+        Entries of ``config/datasets.yaml`` for the data of the run.
     run : mapping of str to str
-        What the run was, in words.
+        The description of the run.
     ended : str
-        When its last result was made, ISO 8601.
+        The time of its last result, ISO 8601.
     """
-    from rocrate.rocrate import ROCrate  # over a second, which a plan needs not
+    from rocrate.rocrate import ROCrate  # takes over a second, which a plan does not need
 
     crate = ROCrate(version="1.1")
     crate.name = f"fedmix: results of the preset {run['Preset']}"
@@ -97,7 +97,7 @@ def describe_crate(
 
 
 def _about(crate: ROCrate, identifier: str, kind: str, **properties: Any) -> ContextEntity:
-    """Add something that is no file of the archive."""
+    """Add an entity that is not a file of the archive."""
     from rocrate.model.contextentity import ContextEntity
 
     entity = crate.add(ContextEntity(crate, identifier, {"@type": kind}))
@@ -114,7 +114,7 @@ def _file(crate: ROCrate, name: str) -> Any:
 
 
 def _dataset(crate: ROCrate, key: str, entry: Mapping[str, Any]) -> ContextEntity:
-    """Add a data set, which the archive does not hold: whose it is and where it is found."""
+    """Add a data set, which is not in the archive: its authors and where to find it."""
     given = {
         "name": entry["title"],
         "license": entry.get("licence"),

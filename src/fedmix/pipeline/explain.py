@@ -1,7 +1,7 @@
-"""Where one number comes from, told in the order in which the data flow.
+"""Explain where a number comes from, in the order of the data flow.
 
-``python -m fedmix explain fedgrem_table1 "0 %" FedGrEM`` prints it; the page shows the same text
-behind every cell.
+``python -m fedmix explain fedgrem_table1 "0 %" FedGrEM`` prints the explanation, and the page shows
+the same text for every cell.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Cell = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Section:
-    """One stage of a number's way.
+    """One stage of an explanation.
 
     Parameters
     ----------
     title : str
-        The stage.
+        The name of the stage.
     lines : tuple of str
-        What happened there.
+        The facts about the stage.
     """
 
     title: str
@@ -46,19 +46,19 @@ class Section:
 
 
 def find_cells(frame: pd.DataFrame, item: str, row: str, column: str) -> list[Cell]:
-    """Return an item's cells at a row and a column, one a variant.
+    """Return an item's cells at a row and a column, one per variant.
 
     Parameters
     ----------
     frame : DataFrame
-        Of :func:`fedmix.cells.frame.judged_cells`.
+        From :func:`fedmix.cells.frame.judged_cells`.
     item, row, column : str
-        As the table shows them.
+        Names as in the table.
 
     Raises
     ------
     ConfigurationError
-        If there is no such item, row or column; the nearest ones are named.
+        If the item, row or column is unknown, with the nearest names.
     """
     for name, wanted in (("item", item), ("row", row), ("column", column)):
         known = [value for value in dict.fromkeys(frame[name]) if value]
@@ -71,12 +71,12 @@ def find_cells(frame: pd.DataFrame, item: str, row: str, column: str) -> list[Ce
 
 
 class Explainer:
-    """Tells where cells come from.
+    """Explains where cells come from.
 
     Parameters
     ----------
     request : Request
-        What was run.
+        The request of the run.
     workdir : path-like, default="."
         Where Snakemake works.
     """
@@ -87,12 +87,12 @@ class Explainer:
         self.discrepancies = read_discrepancies(request.papers)
 
     def cells_of(self, item: str) -> list[Path]:
-        """Return the finished files of the cells that an item and its verdicts are made of.
+        """Return the finished files of the cells behind an item and its verdicts.
 
         Raises
         ------
         ConfigurationError
-            If there is no such item in the preset, or nothing of it has been run.
+            If the preset has no such item, or none of the item has been run.
         """
         if item not in self.request.items:
             raise ConfigurationError(
@@ -110,7 +110,7 @@ class Explainer:
         return [self.workdir / path for path in self.request.cells_behind(self.request.items[item])]
 
     def lines(self, cell: Cell) -> list[str]:
-        """Return where a cell's number comes from, stage by stage, as lines of text."""
+        """Return the explanation of a cell as lines of text."""
         return [
             line
             for section in self.sections(cell)
@@ -118,7 +118,7 @@ class Explainer:
         ]
 
     def sections(self, cell: Cell) -> list[Section]:
-        """Return where a cell's number comes from.
+        """Return the explanation of a cell.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class Explainer:
         Returns
         -------
         list of Section
-            From the raw data to the verdict, then what rests on it and the files behind it.
+            From the raw data to the verdict, then what depends on the cell and the files behind it.
         """
         study = self.request.studies[cell["study"]]
         setting = _setting(study, cell)
@@ -140,13 +140,13 @@ class Explainer:
             Section("Method", tuple(_method(method))),
             Section("Seeds", tuple(_seeds(study, setting, method))),
             Section("Results", tuple(_results(self.request, study, setting, method, cell))),
-            Section("In print", (*_printed(cell), *self._awaited(cell["item"]))),
-            Section("Rests on it", tuple(dependents)),
+            Section("Published value", (*_printed(cell), *self._pending(cell["item"]))),
+            Section("Used by", tuple(dependents)),
             Section("Files", tuple(_files(self.request, study, setting, method))),
         ]
 
-    def _awaited(self, item: str) -> Iterator[str]:
-        """Yield that a verdict is not the final one before the other partition draws are run."""
+    def _pending(self, item: str) -> Iterator[str]:
+        """Yield a note that the verdict is not final while partition draws are missing."""
         draws = self.request.items[item].draws
         behind = [path for path in self._cells_behind(item) if path.parts[-3] == draws]
         if not all(path.is_file() for path in behind):
@@ -181,7 +181,7 @@ def _data(request: Request, setting: Setting, workdir: Path) -> Iterator[Section
 
 def _with_checksum(path: Path, workdir: Path) -> str:
     shown = path.relative_to(workdir)
-    return f"{shown}: sha256 {_checksum(path)}" if path.is_file() else f"{shown}: not here"
+    return f"{shown}: sha256 {_checksum(path)}" if path.is_file() else f"{shown}: not available"
 
 
 @cache
@@ -202,7 +202,7 @@ def _method(method: PlannedMethod) -> Iterator[str]:
 def _seeds(study: Study, setting: Setting, method: PlannedMethod) -> Iterator[str]:
     yield (
         f"fedmix.streams.Streams({study.name!r}, {setting.name!r}, replication), a generator for "
-        "every purpose"
+        "each purpose"
     )
     yield f"the method's purpose: 'method {method.estimator}'"
 
@@ -228,13 +228,13 @@ def _preset(request: Request) -> str:
 
 def _printed(cell: Cell) -> Iterator[str]:
     if not cell["printed_text"]:
-        yield "The paper prints no such number."
+        yield "The paper does not publish this number."
         return
     file = f"data/published/{cell['printed_file']}"
     yield f"{cell['printed_text']} in {file}, line {cell['printed_line']}"
     yield (
         f"ours minus theirs: {cell['difference']:+.4g}, that is {cell['difference_in_sd']:+.2f} "
-        f"printed sd and {cell['difference_in_se']:+.2f} standard errors"
+        f"published sd and {cell['difference_in_se']:+.2f} standard errors"
     )
     yield f"verdict: {cell['verdict']} ({verdicts.RULES[cell['verdict']]})"
 
@@ -256,13 +256,13 @@ def _dependents(
 
 
 def _names(parameters: Mapping[str, Any], method: str) -> bool:
-    """Return whether a claim's predicate looks at a method."""
+    """Return whether a claim's predicate uses a method."""
     named = [parameters.get(key) for key in ("method", "than", "to")]
     return any(n in (method, "all") or (isinstance(n, list) and method in n) for n in named)
 
 
 def _reads(effect: Mapping[str, Any], cell: Cell, values: Mapping[str, Any]) -> bool:
-    """Return whether an effect of the register is measured on a cell."""
+    """Return whether an effect of a discrepancy is measured on a cell."""
     sides = ({**effect.get("where", {}), **effect[side]} for side in ("from", "to"))
     for side in sides:
         method = side.pop("method", effect.get("method"))
@@ -276,7 +276,7 @@ def _reads(effect: Mapping[str, Any], cell: Cell, values: Mapping[str, Any]) -> 
 
 
 def _rules(setting: Setting) -> Iterator[str]:
-    """Yield the rules that a cell went through, in the order of the data."""
+    """Yield the rules that made a cell, in the order of the data."""
     if "dataset" in setting.values:
         yield from ("fetch_data", "embed_features")
     yield from ("run_methods", "collect_setting")
@@ -285,7 +285,7 @@ def _rules(setting: Setting) -> Iterator[str]:
 def _files(
     request: Request, study: Study, setting: Setting, method: PlannedMethod
 ) -> Iterator[str]:
-    """Yield the files of the repository that made a cell: configuration, rules, code."""
+    """Yield the files of the repository behind a cell: configuration, rules, code."""
     paper = request.papers[study.paper]
     yield f"config/{paper.kind}/{paper.key}/studies/{study.name}.yaml"
     yield from (f"workflow/scripts/{rule}.py" for rule in _rules(setting))

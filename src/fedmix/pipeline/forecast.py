@@ -1,4 +1,4 @@
-"""What a request will take, by the known costs, and what finished replications have taken."""
+"""Forecast the cost of a request, and compare it with that of finished replications."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from fedmix.storage import read_table
 if TYPE_CHECKING:
     import pandas as pd
 
-STARTUP = 2.5  # seconds of a job before its own work: Snakemake's, imports, compiled code
-_MEMORY = 400.0  # MB of a job of which nothing is known: Python, NumPy, Numba
-_DISK = 12e3  # bytes a replication of one method leaves: its rows and timings, twice
+STARTUP = 2.5  # seconds until a job does its work: Snakemake, imports, compiled code
+_MEMORY = 400.0  # MB of a job with unknown memory: Python, NumPy, Numba
+_DISK = 12e3  # bytes per replication of a method: its rows and timings, twice
 _BENCHMARK = 10.0  # seconds that the benchmark is repeated
-_SHORT = 60.0  # seconds: of a shorter job, its start is a considerable part
+_SHORT = 60.0  # seconds: the start is a large part of a shorter job
 
 
 @dataclass(frozen=True)
 class StudyForecast:
-    """What a study takes if nothing is finished yet.
+    """The cost of a study if nothing is finished yet.
 
-    ``hours`` are core-hours of its methods and what they share, ``starts`` those of starting its
-    ``jobs``. ``memory`` is that of the largest job in MB, ``disk`` what lies under ``results`` in
-    the end, in MB. ``shortest`` and ``longest`` are seconds of the jobs that run methods.
+    ``hours`` are core-hours of its methods and their shared work, ``starts`` those of starting its
+    ``jobs``. ``memory`` is that of the largest job, ``disk`` the final size of its results, both in
+    MB. ``shortest`` and ``longest`` are seconds of the jobs that run methods.
     """
 
     study: str
@@ -47,7 +47,7 @@ class StudyForecast:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a request takes: its studies, embeddings that are not there, and all other jobs."""
+    """The cost of a request: its studies, its missing embeddings, and all other jobs."""
 
     studies: list[StudyForecast]
     embeddings: dict[str, float]
@@ -55,7 +55,7 @@ class Forecast:
 
     @property
     def hours(self) -> float:
-        """Core-hours together."""
+        """The total core-hours."""
         studies = sum(study.hours + study.starts for study in self.studies)
         return studies + sum(self.embeddings.values()) + self.views * STARTUP / 3600
 
@@ -63,7 +63,7 @@ class Forecast:
 def job_seconds(
     study: Study, setting: Setting, methods: tuple[str, ...], block: str, unit: float | None = None
 ) -> float:
-    """Return seconds that a block takes without the start of its job."""
+    """Return the seconds of a block without the start of its job."""
     each = sum(
         study.costs.seconds(study.name, setting.dataset, name, unit) for name in (SHARED, *methods)
     )
@@ -71,16 +71,16 @@ def job_seconds(
 
 
 def forecast(request: Request, workdir: str | Path = ".", unit: float | None = None) -> Forecast:
-    """Forecast what a request takes.
+    """Forecast the cost of a request.
 
     Parameters
     ----------
     request : Request
-        What is asked for.
+        The request.
     workdir : path-like, default="."
-        Where Snakemake works: embeddings that lie there cost nothing.
+        Where Snakemake works. Embeddings that exist there cost nothing.
     unit : float, optional
-        Seconds that the benchmark takes here; default is the machine of the known costs.
+        Seconds that the benchmark takes here. By default it is the machine of the known costs.
     """
     studies = [_forecast_study(study, unit) for study in request.studies.values()]
     missing = {
@@ -105,7 +105,7 @@ def _forecast_study(study: Study, unit: float | None) -> StudyForecast:
         for block in study.blocks(setting):
             seconds.append(job_seconds(study, setting, block.methods, block.name, unit))
             fits += len(block.methods) * len(replications_of(block.name))
-    jobs = len(seconds) + len(study.settings)  # the results of each are gathered
+    jobs = len(seconds) + len(study.settings)  # one job per setting collects its results
     return StudyForecast(
         study=study.name,
         jobs=jobs,
@@ -120,10 +120,10 @@ def _forecast_study(study: Study, unit: float | None) -> StudyForecast:
 
 
 def forecast_lines(whole: Forecast) -> Iterator[str]:
-    """Yield the forecast for people: a line a study, a sum, and advice where blocks are unwise."""
+    """Yield the forecast as text: one line per study, the total, and advice on block sizes."""
     for study in whole.studies:
         yield (
-            f"{study.study}: {study.hours:.2f} core-hours and {study.starts:.2f} of starting "
+            f"{study.study}: {study.hours:.2f} core-hours, and {study.starts:.2f} to start "
             f"{study.jobs} jobs of up to {study.memory:.0f} MB, {_megabytes(study.disk)} on disk"
         )
         yield from _advice(study)
@@ -136,18 +136,18 @@ def forecast_lines(whole: Forecast) -> Iterator[str]:
 
 
 def _advice(study: StudyForecast) -> Iterator[str]:
-    """Yield what is unwise in a block size that somebody chose."""
+    """Yield advice against a block size that makes jobs too long or too short."""
     if not study.block:
         return
     if study.longest > RUNTIME * 60:
         yield (
-            f"  block={study.block} is too many: a job would last {study.longest / 3600:.1f} h, "
-            f"and it is given {RUNTIME} minutes. Without block, jobs are cut to take ten."
+            f"  block={study.block} is too large: a job would last {study.longest / 3600:.1f} h, "
+            f"and its limit is {RUNTIME} minutes. Without block, jobs are sized to take ten."
         )
     elif study.shortest < _SHORT:
         yield (
-            f"  block={study.block} is few: a job may last {study.shortest:.0f} s, and its start "
-            f"takes {STARTUP:g}. Without block, jobs are cut to take ten minutes."
+            f"  block={study.block} is small: a job may last {study.shortest:.0f} s, and its start "
+            f"takes {STARTUP:g} s. Without block, jobs are sized to take ten minutes."
         )
 
 
@@ -161,20 +161,20 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
     Parameters
     ----------
     request : Request
-        Whose studies and settings to look for.
+        The request with the studies and settings.
     results : path
         The folder ``results`` of a run.
 
     Returns
     -------
     DataFrame
-        A row a replication of a method with ``study, dataset, method, seconds, memory``; what the
-        methods of a replication share is a row of its own, method ``"shared"``.
+        One row per replication of a method, with ``study, dataset, method, seconds, memory``. The
+        shared work of a replication has its own row, with the method ``"shared"``.
 
     Raises
     ------
     DataError
-        If nothing of the request is finished there.
+        If no setting of the request is finished there.
     """
     import pandas as pd
 
@@ -203,13 +203,13 @@ def _of_setting(study: Study, setting: Setting, folder: Path) -> pd.DataFrame:
 
 
 def against_lines(request: Request, actual: pd.DataFrame, unit: float) -> Iterator[str]:
-    """Yield forecast against actual as a Markdown table, by study.
+    """Yield a Markdown table of forecast and actual core-hours by study.
 
     Parameters
     ----------
     request : Request
     actual : DataFrame
-        From :func:`read_actual`: only what is there is forewhole.
+        From :func:`read_actual`. Only its replications are part of the forecast.
     unit : float
         Seconds that the benchmark takes here.
     """
@@ -236,12 +236,12 @@ def _against(name: str, fits: int, expected: float, taken: float) -> str:
 
 
 def benchmark(seconds: float = _BENCHMARK) -> float:
-    """Return CPU seconds that a fixed piece of work takes on one core of this machine.
+    """Return the CPU seconds of a fixed task on one core of this machine.
 
     Parameters
     ----------
     seconds : float, default=10.0
-        How long to repeat it, at least once; the median counts, so that a moment's load does not.
+        How long to repeat the task. The median counts, which a short load changes little.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""What every job of the pipeline does around its work: threads, log, errors for people."""
+"""Set up a job of the pipeline: threads, log, and short error messages."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _THREAD_VARIABLES = (
 def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
     """Run a job's body with its own log file and number of threads.
 
-    Enter it before NumPy is imported: BLAS and Numba read their thread counts once.
+    Enter it before importing NumPy, because BLAS and Numba read their thread counts once.
 
     Parameters
     ----------
     log : path-like
         Receives log lines, warnings and, if the job fails, the traceback.
     threads : int, default=1
-        Threads of BLAS and Numba, as the rule asks.
+        Threads of BLAS and Numba, as the rule requests.
 
     Raises
     ------
     SystemExit
-        With status 1 after any error; people see its first lines, the log has the rest.
+        With status 1 after any error. The message goes to stderr, the traceback to the log.
     """
     prepare_process(threads)
     Path(log).parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
 
 
 def prepare_process(threads: int = 1) -> None:
-    """Set threads and the place of compiled code, before NumPy is imported.
+    """Set the threads and the folder of compiled code, before NumPy is imported.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ def prepare_process(threads: int = 1) -> None:
 
 
 def _kernel_cache() -> Path:
-    """Return a cache folder that belongs to the kernels' present code.
+    """Return a cache folder for the current code of the kernels.
 
-    Numba looks at a kernel's own file only; a kernel that calls a changed one would stay stale.
+    Numba checks only a kernel's own file. A kernel that calls a changed one would stay outdated.
     """
     names = sorted(path.stem for path in (ROOT / "kernels").glob("*.py"))
     version = source_hash(*(f"fedmix.kernels.{name}" for name in names))

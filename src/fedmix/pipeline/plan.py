@@ -1,4 +1,4 @@
-"""What a run consists of: studies, settings, methods and blocks of replications."""
+"""The parts of a run: studies, settings, methods and blocks of replications."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fedmix.pipeline.costs import Costs
 
 DEFAULT_VARIANT = "default"
 REGISTERED = "registered"
-RUNTIME = 120  # minutes that a job is given at its first try: a block is cut to take ten
+RUNTIME = 120  # minutes, a job's limit at its first attempt; blocks are sized to take ten
 _BLOCK = re.compile(r"\d+-\d+")
 _SAFE_ID = re.compile(r"[\w+-][\w.+-]*")
 
@@ -51,16 +51,16 @@ class Setting:
 
     @property
     def dataset(self) -> str:
-        """The data set that the setting works on; empty for a simulation."""
+        """The data set of the setting; empty for a simulation."""
         return self.values.get("dataset", "")
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """Everything that a condition can ask for: the values, the variant, the setting's name."""
+        """All that a condition can test: the values, the variant, the setting's name."""
         return {**self.values, "variant": self.variant, "setting": self.name}
 
     def matches(self, where: Where) -> bool:
-        """Return whether the setting has the given values, its variant and name among them."""
+        """Return whether the setting has the given values, which may include variant and name."""
         return has_values(self.identity, where)
 
 
@@ -70,7 +70,7 @@ class PlannedMethod:
 
     ``source`` is its entry in ``config/methods.yaml``, or the entry that it varies. ``inherited``
     are the parameters of that entry, there and in the study. ``replications`` is set for a method
-    that is too slow to run as often as the study asks.
+    that is too slow for the study's number of replications.
     """
 
     name: str
@@ -85,9 +85,9 @@ class PlannedMethod:
 
 @dataclass(frozen=True)
 class Block:
-    """Replications of a setting that one job runs, and the methods that it runs on them.
+    """The replications of a setting that one job runs, and the methods that it runs on them.
 
-    ``name`` gives the first and the last replication, such as ``"0-19"``.
+    ``name`` has the first and the last replication, such as ``"0-19"``.
     """
 
     name: str
@@ -96,9 +96,9 @@ class Block:
 
 @dataclass(frozen=True)
 class Study:
-    """A study as configured: settings times methods times replications.
+    """A configured study: settings times methods times replications.
 
-    ``block`` is the number of replications a job; None leaves it to ``costs``.
+    ``block`` is the number of replications per job; None derives it from ``costs``.
     """
 
     name: str
@@ -113,30 +113,30 @@ class Study:
 
     @property
     def method_names(self) -> set[str]:
-        """Names by which a variant may refer to methods: their own, and of entries they vary."""
+        """The names that a variant may use for methods: their own, and the entries they vary."""
         return {name for m in self.methods.values() for name in (m.name, m.source)}
 
     @property
     def roles(self) -> dict[str, str]:
-        """What each variant stands for, of :data:`fedmix.cells.verdicts.ROLES`."""
+        """The role of each variant, from :data:`fedmix.cells.verdicts.ROLES`."""
         return {name: change.get("role", DIAGNOSTIC) for name, change in self.variants.items()}
 
     def replications_of(self, name: str, setting: Setting) -> int:
-        """Return how often a method runs in a setting: the study's number, or a smaller one."""
+        """Return a method's replications in a setting: the study's number, or a smaller one."""
         variant = self.variants[setting.variant]
         limits = [variant.get("replications"), self.methods[name].replications]
         return min([self.replications, *(limit for limit in limits if limit)])
 
     def replications_in(self, setting: Setting) -> dict[str, int]:
-        """Return how often each method runs in a setting."""
+        """Return the number of replications of each method in a setting."""
         return {name: self.replications_of(name, setting) for name in self.methods_of(setting)}
 
     def blocks(self, setting: Setting) -> Iterator[Block]:
         """Yield the jobs of a setting.
 
         A job runs all methods of its replications, because they share the clients and the initial
-        values. The known costs size a block so that its job lasts minutes. Where some methods have
-        fewer replications, a block ends where theirs end.
+        values. A block is sized by the known costs, so that its job lasts minutes. If some methods
+        have fewer replications, a block ends where theirs end.
         """
         numbers = self.replications_in(setting)
         first = 0
@@ -159,11 +159,11 @@ class Study:
         ]
 
     def method_in(self, name: str, setting: Setting) -> PlannedMethod:
-        """Return a method with all the parameters that it has in a setting.
+        """Return a method with all its parameters in a setting.
 
-        A variant's parameters for an entry of ``config/methods.yaml`` hold for every method that
-        varies this entry. A method's own parameters come before them. A variant that names the
-        method itself comes first of all.
+        A variant's parameters for an entry of ``config/methods.yaml`` apply to every method that
+        varies this entry. A method's own parameters override them. A variant that names the method
+        itself overrides both.
         """
         method = self.methods[name]
         changes = self.variants[setting.variant].get("methods", {})
@@ -177,26 +177,26 @@ class Study:
 
 
 def replications_of(block: str) -> range:
-    """Return the replications that a block's name stands for: ``"0-19"`` is 0, 1, ..., 19."""
+    """Return the replications of a block from its name: ``"0-19"`` is 0, 1, ..., 19."""
     first, last = block.split("-")
     return range(int(first), int(last) + 1)
 
 
 def block_paths(folder: str | os.PathLike) -> list[Path]:
-    """Return the results of the blocks that lie in a setting's folder, by their replications."""
+    """Return the result files of the blocks in a setting's folder, sorted by replications."""
     paths = [p for p in Path(folder).glob("*.parquet") if _BLOCK.fullmatch(p.stem)]
     return sorted(paths, key=lambda path: replications_of(path.stem).start)
 
 
 def finished_blocks(folder: str | os.PathLike, replications: int) -> list[str]:
-    """Return the names of the blocks that lie in a setting's folder, of whatever size, in order.
+    """Return the names of the blocks of any size in a setting's folder, in order.
 
     Parameters
     ----------
     folder : path-like
         ``results/<study>/<setting>``.
     replications : int
-        How many are wanted. Blocks beyond them, and blocks that overlap an earlier one, are left
+        The wanted number. Blocks beyond it, and blocks that overlap an earlier one, are left
         out.
     """
     found: list[str] = []
@@ -221,14 +221,14 @@ def plan_study(
     Parameters
     ----------
     name, paper : str
-        The study's name, and the folder that it belongs to.
+        The study's name, and the folder of its paper.
     document : Document
-        Its validated configuration, the preset's changes included.
+        Its validated configuration, with the preset's changes.
     methods : mapping
-        The method entries of ``config/methods.yaml``; a registered method needs none. A study
+        The method entries of ``config/methods.yaml``. A registered method needs no entry. A study
         whose methods are ``registered`` runs all that can label the points of Gaussian data.
     costs : Costs, optional
-        What replications take. Blocks are sized by it where the study sets no size.
+        The costs of replications, used to size blocks if the study sets no size.
 
     Returns
     -------
@@ -265,7 +265,7 @@ def plan_study(
 
 
 def _check_roles(document: Document) -> None:
-    """See that a study has at most one variant of each role, diagnostic ones apart."""
+    """Check that a study has at most one variant of each role, except diagnostic ones."""
     variants = document.content.get("variants", {})
     for role in repeated(change.get("role", DIAGNOSTIC) for change in variants.values()):
         named = [name for name, change in variants.items() if change.get("role") == role]
@@ -282,9 +282,9 @@ def combinations(document: Mapping[str, Any]) -> Iterator[tuple[str, Keys, dict[
     ------
     variant : str
     keys : tuple
-        Where the document has the entry of ``settings`` that the setting comes from.
+        The place of the setting's entry in ``settings``.
     values : dict
-        The constants, the variant's, the entry's own values and one combination of its ``grid``.
+        The constants, the variant's and the entry's values, and one combination of its ``grid``.
     """
     for variant, change in variants_of(document).items():
         constants = merged(document.get("constants", {}), change.get("constants", {}))
@@ -298,7 +298,7 @@ def combinations(document: Mapping[str, Any]) -> Iterator[tuple[str, Keys, dict[
 
 
 def variants_of(document: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-    """Return a document's variants, or one that changes nothing."""
+    """Return a document's variants, or one without changes."""
     return document.get("variants", {DEFAULT_VARIANT: {"role": WRITTEN}})
 
 
@@ -312,13 +312,13 @@ def _format_id(document: Document, values: Mapping[str, Any]) -> str:
         raise ConfigurationError(f"{document.place('setting_id')}: {error}") from None
     if missing:
         raise ConfigurationError(
-            f"{document.place('setting_id')}: names {missing[0]!r}, which a setting lacks. "
+            f"{document.place('setting_id')}: names {missing[0]!r}, which a setting does not have. "
             f"{nearest_names(missing[0], values)}"
         )
     if not _SAFE_ID.fullmatch(name):
         raise ConfigurationError(
-            f"{document.place('setting_id')}: the id {name!r} is no folder's name: only letters, "
-            "digits and . _ + - can stand in one."
+            f"{document.place('setting_id')}: the id {name!r} cannot name a folder: only letters, "
+            "digits and . _ + - are allowed."
         )
     return name
 
@@ -348,13 +348,13 @@ def _planned_methods(wanted: Document, known: Mapping[str, Any]) -> Iterator[Pla
 def _registered_methods(known: Mapping[str, Any]) -> Iterator[PlannedMethod]:
     for estimator in able_methods():
         entries = {n: e for n, e in known.items() if e["estimator"] == estimator}
-        # A method's first entry is the plain one; a new method may do without.
+        # The first entry of a method is its default. A new method needs no entry.
         name = next(iter(entries), estimator)
         yield _plan_method({"name": name}, name, entries.get(name) or _plain(estimator))
 
 
 def _plain(estimator: str) -> dict[str, Any]:
-    """Return the entry of a registered method that ``config/methods.yaml`` has none for."""
+    """Return an entry for a registered method without one in ``config/methods.yaml``."""
     return {"estimator": estimator, "label": estimator}
 
 

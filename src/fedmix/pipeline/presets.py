@@ -1,4 +1,4 @@
-"""Presets: which studies run, and how they differ from their files."""
+"""Presets: the studies to run, and their changes."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from fedmix.errors import nearest_names
 from fedmix.pipeline.studies import StudyFile
 
 ALL = "all"
-# Names the variants of a study that a preset runs; all of them without it.
+# The key for the variants of a study that a preset runs; without it, all of them run.
 ONLY = "only_variants"
-# Folders of results that are no study's and no preset's: the searches' runs, pictures of the data.
+# Folders of results that belong to no study or preset: protocol searches, figures of the data.
 SHARED_FOLDERS = ("protocols", "embeddings")
 
 
 def _change() -> type[Declared]:
-    """Return the model of what a preset may say of a study: any of a study's keys."""
+    """Return the model of a preset's changes of a study: any of a study's keys."""
     fields = {
         name: (Annotated[field.rebuild_annotation(), Field(description=field.description)], None)
         for name, field in StudyFile.model_fields.items()
     }
-    only = Annotated[Names, Field(description="The variants that run; all of them by default.")]
+    only = Annotated[Names, Field(description="The variants to run; all of them by default.")]
     return create_model(
         "StudyChange",
         __base__=Declared,
@@ -41,17 +41,17 @@ StudyChange = _change()
 
 
 class PresetFile(Declared):
-    """Which studies run, and how they differ from their files."""
+    """The studies to run, and their changes."""
 
     studies: Literal["all"] | dict[str, StudyChange] = Field(  # type: ignore[valid-type]
         {},
         description="Study name -> keys to change in its file (an empty mapping changes nothing); "
-        'or "all", every study at its published size.',
+        'or "all" for every study at its published size.',
     )
     on_request: Names = Field(
         [],
-        description="Folders of studies that `all` leaves out, with its audit and its pages: they "
-        "run where a target names them, such as `snakemake --cores 2 beyond`.",
+        description="Folders of studies that `all`, its audit and its pages leave out. They run if "
+        "a target names them, such as `snakemake --cores 2 beyond`.",
     )
     items: dict[str, dict[str, Any]] = Field(
         {},
@@ -61,14 +61,14 @@ class PresetFile(Declared):
 
 @dataclass(frozen=True)
 class Preset:
-    """What a preset changes.
+    """The changes of a preset.
 
     Parameters
     ----------
     studies, items : mapping of str to Document
-        The changes of each study that runs, and of items.
+        The changes of each study to run, and of items.
     on_request : set of str
-        Papers that only targets of their own run.
+        Papers that run only if a target names them.
     """
 
     studies: dict[str, Document] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Preset:
 
 
 def preset_files(folder: Path, papers: Mapping[str, Paper]) -> dict[str, list[Path]]:
-    """Return every preset's files by its name: its own and every paper's part."""
+    """Return the files of each preset by its name: its main file and the parts of papers."""
     folders = [folder, *(paper.folder for paper in papers.values())]
     found: dict[str, list[Path]] = {path.stem: [] for path in folder.glob("presets/*.yaml")}
     for part in folders:
@@ -87,12 +87,12 @@ def preset_files(folder: Path, papers: Mapping[str, Paper]) -> dict[str, list[Pa
 
 
 def name_errors(files: Mapping[str, list[Path]], studies: Iterable[str]) -> Iterator[str]:
-    """Yield presets that are called as a folder of ``results`` that all presets share.
+    """Yield an error for each preset with the name of a folder that all presets share.
 
     Parameters
     ----------
     files : mapping of str to list of pathlib.Path
-        Of :func:`preset_files`.
+        From :func:`preset_files`.
     studies : iterable of str
         Names of all studies.
     """
@@ -100,29 +100,29 @@ def name_errors(files: Mapping[str, list[Path]], studies: Iterable[str]) -> Iter
     for name, paths in files.items():
         if name in shared:
             yield (
-                f"{name_of(paths[0])}: a preset cannot be called {name!r}, for results/{name} "
-                "holds what all presets share. Give the file another name."
+                f"{name_of(paths[0])}: a preset cannot be called {name!r}, because results/{name} "
+                "is shared by all presets. Give the file another name."
             )
 
 
 def read_preset(
     parts: list[Document], studies: Mapping[str, Document], papers: Iterable[str]
 ) -> Preset:
-    """Return what a preset's files say together.
+    """Return the combined changes of a preset's files.
 
     Parameters
     ----------
     parts : list of Document
-        As their schema allows.
+        The files, already validated.
     studies : mapping of str to Document
-        Every study as published.
+        All studies as published.
     papers : iterable of str
-        Names of all papers.
+        The names of all papers.
 
     Raises
     ------
     ConfigurationError
-        If a study or paper does not exist, or two files speak of the same study.
+        If a study or paper does not exist, or two files change the same study.
     """
     preset = Preset()
     for part in parts:
@@ -163,8 +163,7 @@ def changed(study: Document, change: Document) -> Document:
     Raises
     ------
     ConfigurationError
-        If the preset names a variant that the study does not have, or changes one that it leaves
-        out.
+        If the preset names an unknown variant, or changes one that it does not run.
     """
     whole = study.under(change)
     wanted = whole.content.pop(ONLY, None)
@@ -177,7 +176,7 @@ def changed(study: Document, change: Document) -> Document:
         if name not in variants
     )
     raise_all(
-        f"{change.place('variants', name)}: {name!r} is changed, but not one of {ONLY}"
+        f"{change.place('variants', name)}: {name!r} is changed, but {ONLY} does not list it"
         for name in change.content.get("variants", {})
         if name not in wanted
     )

@@ -1,4 +1,4 @@
-"""Hashes of the source code behind a result, so that changed code reruns what follows from it."""
+"""Hashes of the source code behind a result, so that a change reruns what depends on it."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from fedmix.storage import sha256_of
 PACKAGE = "fedmix"
 ROOT = Path(__file__).parents[1]
 _RESOURCES = (".html", ".css", ".js", ".mplstyle")
-# A new number alone changes no result.
+# A new version number alone changes no result.
 _VERSION = re.compile(rb"^__version__ = .*$", re.MULTILINE)
 
 
 @cache
 def source_hash(*modules: str) -> str:
-    """Return a hash of the modules' source and of all of fedmix that they import.
+    """Return a hash of the source of modules and of all modules of fedmix that they import.
 
     Parameters
     ----------
     *modules : str
-        Full names such as ``"fedmix.methods.fedgrem"``. A package counts with all of its files,
-        templates too, for it may load them by name.
+        Full names such as ``"fedmix.methods.fedgrem"``. A package includes all its files, also
+        templates, because it may load them by name.
 
     Returns
     -------
     str
-        16 hexadecimal digits. A comment changes it, code of another method does not.
+        16 hexadecimal digits. A change of a comment changes them; code of another method does not.
 
     Raises
     ------
     ModuleNotFoundError
-        If there is no such module: the hash of nothing would never change.
+        If a module does not exist, because the hash would never change.
     """
     digest = hashlib.sha256()
     for name, path in sorted(source_files(*modules).items()):
@@ -48,9 +48,9 @@ def source_hash(*modules: str) -> str:
 
 
 def source_files(*modules: str) -> dict[str, Path]:
-    """Return the modules' files and all of fedmix, and of plug-ins, that they import.
+    """Return the files of modules and of all modules of fedmix and plug-ins that they import.
 
-    Their names are the same wherever the files lie: relative to fedmix; for a plug-in its module's.
+    Names do not depend on folders: they are relative to fedmix; a plug-in has its module's name.
     """
     files: dict[str, Path] = {}
     for module in modules:
@@ -63,14 +63,14 @@ def source_files(*modules: str) -> dict[str, Path]:
 
 
 def content_hash(root: Path, *patterns: str) -> str:
-    """Return a hash of files' names and contents, wherever they lie and however old they are.
+    """Return a hash of files' names and contents that ignores their folder and age.
 
     Parameters
     ----------
     root : path
-        Names count relative to it.
+        The folder that names are relative to.
     *patterns : str
-        Files below it, by name or with wildcards.
+        Names of files below it, or patterns with wildcards.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def content_hash(root: Path, *patterns: str) -> str:
 
 @cache
 def _closure(module: str) -> dict[str, Path]:
-    """Return the files that importing a module may run, itself included, by name."""
+    """Return the files that importing a module may run, including its own, by name."""
     seen: dict[str, Path] = {}
     waiting = [module]
     while waiting:
@@ -98,7 +98,7 @@ def _closure(module: str) -> dict[str, Path]:
 
 
 def _name(module: str, path: Path) -> str:
-    """Return what a module's file is called in a hash."""
+    """Return the name of a module's file for a hash."""
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else module
 
 
@@ -108,7 +108,7 @@ def _modules_within(package: str) -> list[str]:
 
 
 def _resources_within(package: str) -> dict[str, Path]:
-    """Return what a package holds beside modules, such as templates, by name."""
+    """Return the other files of a package, such as templates, by name."""
     found = [(f, path) for f in _folders(package) for path in f.rglob("*")]
     return {
         f"{package}/{path.relative_to(folder).as_posix()}": path
@@ -139,7 +139,7 @@ def _imports(module: str, path: Path) -> tuple[str, ...]:
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what running a file may reach: what only a type checker reads changes no result."""
+    """Yield the statements that running a file may reach, without those for type checkers only."""
     yield node
     for child in ast.iter_child_nodes(node):
         if not (isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING"):

@@ -1,4 +1,4 @@
-"""Read what a run is asked for: configuration, preset, studies, methods, data sets and items."""
+"""Read the request of a run: configuration, preset, studies, methods, data sets and items."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ Seconds = Annotated[float, Field(gt=0)]
 
 
 class Options(Declared):
-    """What one edits, or overrides with --config key=value."""
+    """The main options, to edit or to override with --config key=value."""
 
     preset: str = Field(
         description="A file of config/presets. quick needs no network; paper has the published "
         "sizes."
     )
     mirror: str | None = Field(
-        description="A folder with copies of the raw files, asked before the network. "
+        description="A folder with copies of the raw files, used before the network. "
         "FEDMIX_MIRROR does the same."
     )
     plugins: str | None = Field(
-        description="A folder with methods of one's own, relative to where Snakemake works. "
+        description="A folder with your own methods, relative to where Snakemake works. "
         "FEDMIX_PLUGINS does the same."
     )
     replications: Count | None = Field(
-        description="Replications of every study, instead of the preset's."
+        description="Replications of every study, instead of the preset's numbers."
     )
     block: Count | None = Field(
-        description="Replications a job, instead of as many as last minutes by config/costs.csv."
+        description="Replications per job; by default sized with config/costs.csv to last minutes."
     )
     replication_timeout: Seconds | None = Field(
         description="Seconds one replication of one method may take before it counts as timed out."
@@ -56,14 +56,14 @@ class Options(Declared):
         description="Methods that the matrix compares, in this order; all without it."
     )
     metrics: Names | None = Field(
-        description="Metrics that the matrix's tables and figures show, in this order; all "
+        description="Metrics in the tables and figures of the matrix, in this order; all "
         "without it."
     )
     partial: bool = Field(
-        description="Make tables and figures of the blocks that are finished, with n in every cell."
+        description="Make tables and figures from finished blocks, with n in every cell."
     )
     archive: str | None = Field(
-        description="An archive of results to rebuild everything from, without running any method."
+        description="An archive of results, from which all is made without running a method."
     )
 
     @field_validator("replication_timeout")
@@ -71,16 +71,16 @@ class Options(Declared):
     def _shorter_than_its_job(cls, timeout: float | None) -> float | None:
         if timeout and timeout > RUNTIME * 60:
             raise ValueError(
-                f"{timeout:g} s is more than the {RUNTIME} minutes that a job is given: a "
-                "replication that takes as long would end its job, each time anew. Finished "
-                "replications of a job that ran out of time are kept."
+                f"{timeout:g} s is more than the {RUNTIME} minutes of a job: a replication that "
+                "takes this long would end its job at every attempt. Finished replications of a "
+                "job that ran out of time are kept."
             )
         return timeout
 
 
 @dataclass(frozen=True)
 class Request:
-    """Everything a run is asked for, resolved and checked.
+    """Everything that a run is to make, resolved and checked.
 
     Attributes
     ----------
@@ -93,9 +93,9 @@ class Request:
     papers : mapping of str to Paper
         Every folder of ``config/papers`` and ``config/beyond``.
     left_out : mapping of str to tuple of Setting
-        Study -> its optional settings whose embedding is not at hand.
+        Study -> its optional settings whose embedding is missing.
     on_request : frozenset of str
-        Papers that the preset runs only where a target names them.
+        Papers that the preset runs only if a target names them.
     """
 
     options: Mapping[str, Any]
@@ -107,7 +107,7 @@ class Request:
     on_request: frozenset[str] = frozenset()
 
     def in_all(self) -> Request:
-        """Return what the target ``all`` takes in, and with it the audit and the pages."""
+        """Return the part of the target ``all``, which is also that of the audit and the pages."""
         kept = {n: s for n, s in self.studies.items() if s.paper not in self.on_request}
         items = {name: item for name, item in self.items.items() if item.study in kept}
         papers = {key: p for key, p in self.papers.items() if key not in self.on_request}
@@ -118,17 +118,17 @@ class Request:
         return [s for s in self.studies[item.study].settings.values() if s.matches(item.where)]
 
     def cells_behind(self, item: Item) -> list[str]:
-        """Return the files of the cells that an item and its verdicts are made of.
+        """Return the files of the cells behind an item and its verdicts.
 
-        They are its own, and those of the study that has other partition draws if it is run.
+        They are its own, and those of the study with other partition draws if that is run.
         """
         other = self.studies[item.draws].settings.values() if item.draws in self.studies else ()
         own = [(item.study, setting) for setting in self.settings_of(item)]
         behind = [*own, *((item.draws, setting) for setting in other)]
         return [f"results/{study}/{setting.folder}/cells.parquet" for study, setting in behind]
 
-    def not_at_hand(self, study: str, where: Mapping[str, Any]) -> dict[str, str]:
-        """Return the embeddings that a study's settings wait for, by the titles of their data."""
+    def unavailable(self, study: str, where: Mapping[str, Any]) -> dict[str, str]:
+        """Return the missing embeddings of a study's settings, by the titles of their data."""
         return {
             self.datasets[setting.values["dataset"]]["title"]: embedded_path(setting.values)
             for setting in self.left_out.get(study, ())
@@ -136,7 +136,7 @@ class Request:
         }
 
     def embeddings(self) -> list[tuple[str, str]]:
-        """Return every pair (data set, embedding) that some setting needs, sorted."""
+        """Return the pairs (data set, embedding) that settings need, sorted."""
         values = (s.values for study in self.studies.values() for s in study.settings.values())
         return sorted({(v["dataset"], v["embedding"]) for v in values if "dataset" in v})
 
@@ -153,7 +153,7 @@ def read_request(
     options : mapping
         The top-level configuration after ``--config``.
     workdir : path-like, default="."
-        Where results go; optional settings run if their embedding is there.
+        Where Snakemake works. Optional settings run if their embedding exists there.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def read_request(
     Raises
     ------
     ConfigurationError
-        Listing what is wrong, in which file and under which key, with the nearest valid names.
+        With the file and key of each problem, and the nearest valid names.
     """
     folder = Path(folder)
     options = read_options(folder, options)
@@ -196,7 +196,7 @@ def read_request(
 
 
 def _has_something_to_show(item: Item, request: Request) -> bool:
-    """Return whether an item has settings and, where it sets variants side by side, two of them."""
+    """Return whether an item has settings, and two variants if it compares variants."""
     variants = {setting.variant for setting in request.settings_of(item)}
     needed = 2 if item.options.get("series") == "variant" else 1
     return len(variants) >= needed
@@ -210,13 +210,13 @@ def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     folder : pathlib.Path
         The ``config`` folder.
     options : mapping
-        ``config.yaml`` with what the command line changes. Snakemake leaves some of that as text,
-        such as the ``true`` of ``--config partial=true``.
+        ``config.yaml`` with the changes of the command line. Snakemake leaves some of them as
+        text, such as the ``true`` of ``--config partial=true``.
 
     Raises
     ------
     ConfigurationError
-        Listing what is wrong, and whether the file or the command line says so.
+        With each problem, and whether it is in the file or on the command line.
     """
     file = read_document(folder / "config.yaml", empty={})
     given = {key for key, value in options.items() if value != file.content.get(key)}
@@ -239,7 +239,7 @@ def _may_be_text(key: str) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """Return what a text from the command line stands for."""
+    """Return the value of a text from the command line."""
     try:
         return yaml.safe_load(value) if isinstance(value, str) else value
     except yaml.YAMLError:
@@ -247,12 +247,12 @@ def plain(value: Any) -> Any:
 
 
 def embedded_path(values: Mapping[str, Any]) -> str:
-    """Return where the embedded data set of a setting lies."""
+    """Return the path of a setting's embedded data set."""
     return f"data/embedded/{values['dataset']}/{values['embedding']}.npz"
 
 
 def _without_missing(study: Study, workdir: Path) -> Study:
-    """Leave out optional settings whose embedding nobody has made yet."""
+    """Leave out optional settings whose embedding does not exist yet."""
     settings = {
         folder: setting
         for folder, setting in study.settings.items()
@@ -262,9 +262,9 @@ def _without_missing(study: Study, workdir: Path) -> Study:
 
 
 def _started(study: Study, workdir: Path) -> Study:
-    """Leave out settings of which nothing is finished: tables of the others are asked for.
+    """Leave out settings without finished blocks, for tables of the others.
 
-    What lies under a setting's name while its embedding is not at hand is another preset's.
+    If a setting's embedding is missing, results under its name belong to another preset.
     """
     settings = {
         folder: setting
@@ -292,15 +292,15 @@ def _left_out(
 def with_methods(
     studies: Mapping[str, Study], compared: Iterable[str], chosen: Sequence[str] | None
 ) -> dict[str, Study]:
-    """Return the studies, those that are compared with the chosen methods in the chosen order.
+    """Return the studies, with the chosen methods in the chosen order in those that compare.
 
     Parameters
     ----------
     studies : mapping of str to Study
     compared : iterable of str
-        The studies that compare all methods: those of the matrix.
+        The studies that compare all methods, which are those of the matrix.
     chosen : sequence of str, optional
-        Names of methods; all without it.
+        Names of methods; all by default.
 
     Raises
     ------
@@ -324,9 +324,9 @@ def with_methods(
 def with_metrics(
     items: Mapping[str, Item], compared: Iterable[str], chosen: Sequence[str] | None
 ) -> dict[str, Item]:
-    """Return the items, those of compared studies with the chosen metrics in the chosen order.
+    """Return the items, with the chosen metrics in the chosen order in compared studies.
 
-    An item that has none of them is left out; parameters and errors as of :func:`with_methods`.
+    An item without any of them is left out. Parameters and errors are as in :func:`with_methods`.
     """
     if chosen is None:
         return dict(items)
@@ -339,12 +339,12 @@ def with_metrics(
 
 
 def left_out(study: Study) -> dict[str, list[str]]:
-    """Return the registered methods that a comparison does not run, by the reason.
+    """Return the registered methods that a comparison does not run, by reason.
 
     Parameters
     ----------
     study : Study
-        Of methods that label the points of Gaussian data.
+        A study of methods that label the points of Gaussian data.
     """
     running = {method.estimator for method in study.methods.values()}
     reasons = {name: _NOT_CHOSEN for name in index()} | obstacles()
@@ -355,14 +355,14 @@ def left_out(study: Study) -> dict[str, list[str]]:
 
 
 def measured(metric: str) -> str:
-    """Return the metric that a derived one is made of: ``"ari"`` of ``"rank: ari"``."""
+    """Return the metric behind a derived one: ``"ari"`` for ``"rank: ari"``."""
     return metric.rpartition(": ")[2]
 
 
 def _narrowed(item: Item, chosen: Sequence[str]) -> Item:
     metrics = [m for name in chosen for m in item.metrics if measured(m) == name]
     rows = item.options.get("rows", [])
-    if isinstance(rows, list):  # of a figure: its panels, one a metric
+    if isinstance(rows, list):  # a figure's panels, one per metric
         rows = [row for name in chosen for row in rows if row.get("metric") == name]
     options = {**item.options, "rows": rows} if rows else item.options
     return item.model_copy(update={"metric": metrics, "options": options})

@@ -1,4 +1,4 @@
-"""Run one replication again in the foreground, with the seed and data of the pipeline."""
+"""Rerun one replication in the foreground, with the seed and data of the pipeline."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Rerun:
     replication: int
 
     def run(self) -> Outcome:
-        """Return what the pipeline stores; no error is caught."""
+        """Run it and return what the pipeline stores, without catching errors."""
         problem, initial = start_of(self.scenario, self.replication)
         return run_replication(self.scenario, self.method, self.replication, problem, initial)
 
@@ -42,21 +42,21 @@ def prepare_rerun(
     replication: int,
     workdir: str | Path = ".",
 ) -> Rerun:
-    """Look up one method and one replication, to run it in the foreground.
+    """Prepare one method and one replication, to run them in the foreground.
 
-    Nothing is read but the embedded data set, and nothing is written. Under
-    ``python -m pdb -m fedmix rerun ...`` a debugger stops where the method failed.
+    Only the embedded data set is read, and nothing is written. With
+    ``python -m pdb -m fedmix rerun ...`` a debugger stops where the method fails.
 
     Parameters
     ----------
     request : Request
-        Where the names below are looked up.
+        The request that has the names below.
     study, setting, method : str
         ``setting`` is the folder's name under ``results/<study>``.
     replication : int
-        Replication number, from 0. It, with the study and the setting, is the seed.
+        Replication number, from 0. Study, setting and replication together are the seed.
     workdir : path-like, default="."
-        Where Snakemake works: ``data/embedded`` lies below.
+        Where Snakemake works, with the folder ``data/embedded``.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def prepare_rerun(
     data = Path(workdir, embedded_path(values)) if "dataset" in values else None
     if data and not data.is_file():
         raise ConfigurationError(
-            f"{data} is not there: `snakemake --cores 1 {embedded_path(values)}` makes it."
+            f"{data} does not exist: `snakemake --cores 1 {embedded_path(values)}` makes it."
         )
     scenario = read_scenario(
         {

@@ -1,4 +1,4 @@
-"""What of a request is done, running and failed; and what a run has made."""
+"""The status of a request: done, running and failed blocks; and the summary of a run."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _FAILURE = re.compile(r"^(?:fedmix\.errors\.)?(\w*(?:Error|Exception|Timeout|Int
 
 @dataclass(frozen=True)
 class CellStatus:
-    """One method in one setting.
+    """The status of one method in one setting.
 
     Parameters
     ----------
     study, setting, method : str
         ``setting`` is the folder's name, variant included.
     blocks, done, started, failed : int
-        Blocks asked for, and how many of them are finished, have begun and not ended (they run, or
-        were killed), and ended in an error.
+        The number of requested blocks, and how many of them are finished, have started but not
+        ended (they run, or were killed), and failed with an error.
     replications_failed : int
-        Replications within finished blocks that diverged, timed out or raised an error.
+        Replications in finished blocks that diverged, timed out or raised an error.
     message : str
-        The first line of the first error, empty if there is none.
+        The first line of the first error; empty without one.
     hours_used, hours_left : float
         Core-hours: measured, and forecast for the blocks that are not finished.
     """
@@ -56,14 +56,14 @@ class CellStatus:
 
 
 def read_status(request: Request, workdir: str | Path = ".") -> list[CellStatus]:
-    """Look at the files of a request.
+    """Read the status of a request from its files.
 
     Parameters
     ----------
     request : Request
-        What is asked for.
+        The request.
     workdir : path-like, default="."
-        Where Snakemake works: results and logs lie below.
+        Where Snakemake works, with results and logs.
 
     Returns
     -------
@@ -118,36 +118,36 @@ def _timings(block: Path) -> pd.DataFrame:
 
 
 def _first_message(block: Path, method: str) -> str:
-    """Return what the first replication of a method says that did not succeed."""
+    """Return the message of the first replication of a method that did not succeed."""
     rows = read_table(block.with_name(f"{block.name}.parquet"))
     bad = (rows["method"] == method) & (rows["status"] != "ok")
     return rows.loc[bad, "message"].iloc[0]
 
 
 def _error_in(log: Path) -> str:
-    """Return the last error that a job's log tells in its own line, or an empty string."""
+    """Return the last error in a job's log, or an empty string."""
     text = log.read_text(encoding="utf-8", errors="replace")
     found = _FAILURE.findall(text) if "the job failed" in text else []
     return found[-1] if found else ""
 
 
 def status_lines(cells: list[CellStatus], preset: str, study: str | None = None) -> Iterator[str]:
-    """Yield a table for people.
+    """Yield the status as lines of text.
 
     Parameters
     ----------
     cells : list of CellStatus
         From :func:`read_status`.
     preset : str
-        Whose state it is.
+        The preset of the request.
     study : str, optional
-        The study to tell every method in every setting of; default is a line a study, with the
-        first error of each.
+        Show every method in every setting of this study. The default is one line per study, with
+        its first error.
 
     Raises
     ------
     ConfigurationError
-        If there is no such study, with the nearest names.
+        If the study is unknown, with the nearest names.
     """
     studies = dict.fromkeys(cell.study for cell in cells)
     if study is not None and study not in studies:
@@ -193,7 +193,7 @@ def _cell_line(cell: CellStatus, width: int) -> str:
 
 
 def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return how often each method of a setting ended how, and its first error.
+    """Return the counts of each method's outcomes in a setting, and its first error.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:
     -------
     dict
         By method: ``replications`` by status, and ``error``, the message of the first replication
-        that raised one (empty if there is none).
+        that raised an error (empty without one).
     """
     if results.empty:
         return {}
@@ -222,20 +222,20 @@ def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:
 def failed_throughout(studies: Iterable[Study], workdir: str | os.PathLike = ".") -> list[str]:
     """Return the methods that raised an error in every replication of a study's variant.
 
-    A method that diverges or takes too long has shown what it does, and this is a result. One that
-    only raises errors has not run: a parameter is wrong, or the method.
+    A method that diverges or takes too long has a result. A method that only raises errors has not
+    run: one of its parameters is wrong, or its code.
 
     Parameters
     ----------
     studies : iterable of Study
-        Where to look; settings that are not collected do not count.
+        The studies to check. Settings that are not collected are ignored.
     workdir : path-like, default="."
         Where Snakemake works.
 
     Returns
     -------
     list of str
-        A sentence each, with the first error.
+        One sentence per method, with its first error.
     """
     counts: dict[tuple[str, str, str], Counter[str]] = {}
     errors: dict[tuple[str, str, str], str] = {}
@@ -255,25 +255,25 @@ def failed_throughout(studies: Iterable[Study], workdir: str | os.PathLike = "."
     ]
 
 
-# Files that people open, below a preset's folder: what each is.
+# Files in a preset's folder that people open, with a description.
 _FILES = {
     "index.html": "the scorecard, to open",
-    "pages": "behind it, a page for every printed table",
+    "pages": "a page for every published table",
     "cells.parquet": "every number, for programs",
     "archive.zip": "the archive of all results",
 }
-_JUDGED = {"cells": "printed numbers, each in every variant", "claims": "claims"}
+_JUDGED = {"cells": "published values, each in every variant", "claims": "claims"}
 
 
 def summary_lines(shown: str | os.PathLike, since: float) -> Iterator[str]:
-    """Yield what a run has made, for people.
+    """Yield a summary of what a run has made.
 
     Parameters
     ----------
     shown : path-like
         ``results/<preset>``.
     since : float
-        When the run began, in seconds since the epoch: older files are not of this run.
+        The start of the run in seconds since the epoch. Older files are not from this run.
     """
     folder = Path(shown)
     made = [path for path in folder.glob("**/*") if path.stat().st_mtime >= since]

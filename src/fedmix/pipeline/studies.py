@@ -1,4 +1,4 @@
-"""What the files of studies, and ``config/methods.yaml``, may say."""
+"""Models of the files of studies and of ``config/methods.yaml``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Values = Annotated[list[Any], Field(min_length=1, json_schema_extra={"uniqueItem
 
 
 class MethodEntry(Declared):
-    """A method as `config/methods.yaml` has it, by its name."""
+    """A method in `config/methods.yaml`, by its name."""
 
     estimator: str = Field(description="A class registered in fedmix.methods.")
     label: str = Field(description="The name in tables and figures, as the paper prints it.")
@@ -24,14 +24,14 @@ class MethodEntry(Declared):
 
 
 class SettingsEntry(Declared):
-    """Values as they stand, and values that are swept."""
+    """Settings with fixed values and with values that are swept."""
 
     model_config = ConfigDict(extra="allow")
 
     grid: dict[str, Values] = Field(
         {},
         min_length=1,
-        description="Lists that are swept: the entry stands for every combination of their values.",
+        description="Lists that are swept: a setting for every combination of their values.",
     )
 
     @model_validator(mode="after")
@@ -45,14 +45,14 @@ Settings = Annotated[list[SettingsEntry], Field(min_length=1)]
 
 
 class Variant(Declared):
-    """What a variant of a study changes."""
+    """The changes of a variant of a study."""
 
     role: Literal["authors", "written", "nearest", "fair", "diagnostic"] = Field(
         "diagnostic",
-        description="Whose way of running the experiment it is: as the authors ran it, what the "
-        "text says, the protocol nearest to the published values, or slips mended and strong "
-        "baselines. One variant of a study can be each; a diagnostic one only shows what one "
-        "switch does, and decides nothing.",
+        description="The way of running the experiment: as the authors ran it, as the text says, "
+        "the protocol nearest to the published values, or with errors corrected and strong "
+        "baselines. A study has at most one variant of each. A diagnostic variant shows the effect "
+        "of one switch, and decides no verdict.",
     )
     replications: Replications | None = Field(
         None, description="Fewer than the study's, for a variant that needs fewer."
@@ -61,26 +61,26 @@ class Variant(Declared):
         [], min_length=1, description="The methods that run in this variant; by default all."
     )
     constants: dict[str, Any] = Field({}, description="Values that all its settings share.")
-    settings: Settings = Field([], description="Instead of the study's.")
+    settings: Settings = Field([], description="Replaces the study's settings.")
     methods: dict[str, dict[str, Any]] = Field(
         {}, description="Method name -> parameters in this variant."
     )
 
 
 class ListedMethod(Declared):
-    """A method of a study, with what sets it apart from its entry in `config/methods.yaml`."""
+    """A method of a study, with its changes to its entry in `config/methods.yaml`."""
 
     name: str = Field(pattern="^[A-Za-z0-9._-]+$")
     method: str = Field("", description="The entry of config/methods.yaml that this one varies.")
     label: str = ""
-    parameters: dict[str, Any] = Field({}, description="Besides those of its entry.")
+    parameters: dict[str, Any] = Field({}, description="Added to those of its entry.")
     replications: Replications | None = Field(
         None, description="Fewer than the study's, for a method that takes long."
     )
     where: Condition = Field(
         {},
-        description="Values that a setting must have for the method to run there; of several "
-        "mappings, the values of one of them.",
+        description="Values that a setting must have for the method to run there. With several "
+        "mappings, one of them must match.",
     )
 
 
@@ -91,13 +91,13 @@ class StudyFile(Declared):
     replications: int = Field(ge=1, le=100_000)
     block: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
         None,
-        description="Replications a job. Without it, a job is cut to last minutes, by "
+        description="Replications per job. By default a job is sized to last minutes, from "
         "config/costs.csv.",
     )
     constants: dict[str, Any] = Field({}, description="Values that all settings share.")
-    settings: Settings = Field(description="The study's settings, some by a grid of values.")
+    settings: Settings = Field(description="The study's settings; a grid gives several.")
     setting_id: Template = Field(
-        description="A format string of the settings' values, short and safe in a path."
+        description="A format string with settings' values, short and safe in a path."
     )
     variants: dict[str, Variant] = Field({}, description="Variant name -> what it changes.")
     methods: Literal["registered"] | Annotated[list[str | ListedMethod], Field(min_length=1)] = (

@@ -1,19 +1,46 @@
-"""What is said below a table or a figure: stand-ins, replications, variants, marks."""
+"""What a table and a figure share: their rows, the names of values, and the text below them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import inf
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.condensed import contrasts, differences
 from fedmix.cells.verdicts import RULES, TEST_LEVEL, TEST_POWER
+from fedmix.errors import DataError
 from fedmix.revision import commit
 from fedmix.views.tables.format import SYMBOLS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def cells_of(item: Mapping[str, Any], cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of an item.
+
+    Parameters
+    ----------
+    item : mapping
+        With its ``name`` and ``title``.
+    cells : DataFrame
+        The frame of cells.
+
+    Raises
+    ------
+    DataError
+        If there is none.
+    """
+    own = cells[cells["item"] == item["name"]] if len(cells) else cells
+    if own.empty:
+        raise DataError(f"{item['title']}: no results yet; run the study first.")
+    return own
+
+
+def names_of(item: Mapping[str, Any]) -> dict[str, str]:
+    """Return names of values for readers: titles of data sets, the rest from the item."""
+    return {**item["datasets"], **item["options"].get("names", {})}
 
 
 def in_words(name: object) -> str:
@@ -22,12 +49,12 @@ def in_words(name: object) -> str:
 
 
 def sentences(*parts: str) -> str:
-    """Join what there is to say."""
+    """Join the sentences that are not empty."""
     return " ".join(part for part in parts if part)
 
 
 def stand_in(cells: pd.DataFrame, datasets: Mapping[str, str]) -> str:
-    """Return which data stood in for the paper's, in a sentence; empty where none did.
+    """Return a sentence that names the stand-ins for the paper's data; empty without one.
 
     Parameters
     ----------
@@ -41,11 +68,11 @@ def stand_in(cells: pd.DataFrame, datasets: Mapping[str, str]) -> str:
         return ""
     names = dict.fromkeys(own["setting_dataset"])
     titles = [datasets.get(name, in_words(name)) for name in names]
-    return f"STAND-IN: our numbers are of {' and '.join(titles)}, not of the paper's data."
+    return f"STAND-IN: our numbers come from {' and '.join(titles)}, not from the paper's data."
 
 
 def usual_n(cells: pd.DataFrame) -> int:
-    """Return the commonest number of finished replications of a cell that was run."""
+    """Return the most common number of finished replications over the cells that were run."""
     return int(_run(cells)["n"].mode().max())
 
 
@@ -56,24 +83,24 @@ def _run(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
-    """Say of how many replications the cells are, how many failed, and of which preset.
+    """Return the cells' number of replications, how many failed, and the preset.
 
-    ``exceptions`` is said where some cells have another number of them.
+    ``exceptions`` follows the number where some cells have another one.
     """
-    beside = "" if _run(cells)["n"].nunique() == 1 else f" {exceptions}"
+    exception = "" if _run(cells)["n"].nunique() == 1 else f" {exceptions}"
     failed = int(cells.drop_duplicates(["study", "variant", "setting", "method"])["failed"].sum())
     plural = "replication is" if failed == 1 else "replications are"
     left_out = f"; {failed} failed {plural} left out" if failed else ""
-    return f"n = {usual_n(cells)} replications{beside}{left_out}. Preset {preset}."
+    return f"n = {usual_n(cells)} replications{exception}{left_out}. Preset {preset}."
 
 
 def written_by() -> str:
-    """Say which code wrote a table or a figure."""
+    """Name the commit that wrote a table or a figure."""
     return f"Commit {commit()}."
 
 
 def left_out(names: Mapping[str, Sequence[str]]) -> str:
-    """Name the methods and data that were not run, by the reason."""
+    """List the methods and data sets that were not run, grouped by reason."""
     return " ".join(f"Not run, {reason}: {_listed(own)}." for reason, own in names.items())
 
 
@@ -82,36 +109,36 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def best_explained(cells: pd.DataFrame) -> list[str]:
-    """Say what stands in bold, if anything does."""
+    """Explain what is in bold, if anything is."""
     best = f"the best{_of_one_metric(cells)}"
-    bold = f"In bold: {best}, and what a paired test cannot tell from it (99 % interval)."
+    bold = f"In bold: {best}, and what a paired test cannot distinguish from it (99 % interval)."
     return [bold] if (cells["best"] != "").any() else []
 
 
 def _of_one_metric(cells: pd.DataFrame) -> str:
-    """Say that methods are compared within a metric, where each has one but not all the same."""
+    """Return the note that methods are compared within a metric, if their metrics differ."""
     by_method = cells.groupby("method")["metric"].nunique()
     mixed = (by_method == 1).all() and cells["metric"].nunique() > 1
     return " of those scored by the same metric" if mixed else ""
 
 
 def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> str:
-    """Explain the variants that are shown, where the paper's folder says what they are."""
+    """Explain the variants that are shown and that the paper's folder describes."""
     shown = [name for name in dict.fromkeys(cells["variant"]) if name in explained]
     return " ".join(f"{in_words(name).capitalize()}: {explained[name]}." for name in shown)
 
 
 def marks_explained(cells: pd.DataFrame) -> str:
-    """Explain the verdicts' marks that occur; a verdict without a mark is told in words."""
+    """Explain the marks of the verdicts that occur; a verdict without a mark by its rule."""
     found = set(cells["verdict"])
     known = [f"{sign} {verdict}" for verdict, sign in SYMBOLS.items() if sign and verdict in found]
     marks = f"Marks: {', '.join(known)}." if known else ""
-    silent = [v for v, sign in SYMBOLS.items() if not sign and v in found]
-    return sentences(marks, *(f"{v.capitalize()}: {RULES[v]}." for v in silent))
+    unmarked = [v for v, sign in SYMBOLS.items() if not sign and v in found]
+    return sentences(marks, *(f"{v.capitalize()}: {RULES[v]}." for v in unmarked))
 
 
 def power(cells: pd.DataFrame, direction: str, difference: str) -> str:
-    """Say the smallest difference that a table could have seen, and what the printed ones need.
+    """Return the smallest detectable difference, and the replications that printed ones need.
 
     Parameters
     ----------
@@ -125,7 +152,7 @@ def power(cells: pd.DataFrame, direction: str, difference: str) -> str:
     Returns
     -------
     str
-        Empty where a table has no differences.
+        Empty if a table has no differences.
     """
     found = differences(cells, difference) if difference else contrasts(cells, direction)
     if not found:
@@ -133,11 +160,11 @@ def power(cells: pd.DataFrame, direction: str, difference: str) -> str:
     visible = median(contrast.visible for contrast in found)
     test = f"{TEST_POWER:.0%} power, level {TEST_LEVEL:.0%}, paired, median of {len(found)}"
     if difference:
-        return f"These replications show differences from zero of {visible:.2g} and more ({test})."
+        return f"These replications detect differences from zero of {visible:.2g} or more ({test})."
     needed = sorted(contrast.needed for contrast in found)
     most = "no number" if needed[-1] == inf else f"{needed[-1]:,.0f}"
     return (
-        f"These replications show differences of {visible:.2g} and more between the best printed "
+        f"These replications detect differences of {visible:.2g} or more between the best printed "
         f"method and the next{_of_one_metric(cells)} ({test}). The printed differences would need "
         f"{median(needed):,.0f} replications (median; from {needed[0]:,.0f} to {most})."
     )

@@ -1,4 +1,4 @@
-"""What no schema can see: whether the configuration's names and values fit one another.
+"""Checks that no schema can do: whether the names and values of the configuration match.
 
-Each function yields messages that begin with the file and the line.
+Each function yields messages that start with the file and the line.
 """

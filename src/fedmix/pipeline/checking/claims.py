@@ -1,4 +1,4 @@
-"""Claims and discrepancies, checked against the studies that they speak of."""
+"""Check claims and discrepancies against the studies that they name."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from fedmix.pipeline.checking.vocabulary import (
     value_errors,
 )
 
-# Of a discrepancy's readings: what is no condition on a setting.
+# Keys of a discrepancy's readings that are not conditions on a setting.
 _NO_SETTINGS = ("method", "metric")
 
 
 def claim_errors(claim: Document, studies: Mapping[str, Vocabulary]) -> Iterator[str]:
-    """Yield what a claim names that its study does not have, or its predicate does not take.
+    """Yield the names in a claim that its study does not have or its predicate does not accept.
 
     Parameters
     ----------
     claim : Document
         An entry of ``claims.yaml``, which has been validated.
     studies : mapping of str to Vocabulary
-        What can be named of each study.
+        The known names of each study.
     """
     content = claim.content
     if "study" not in content:
@@ -53,7 +53,7 @@ def claim_errors(claim: Document, studies: Mapping[str, Vocabulary]) -> Iterator
 
 
 def _value_errors(claim: Document, given: Mapping[str, Any], study: Vocabulary) -> Iterator[str]:
-    """Yield values of a setting, among a predicate's parameters, that no setting has."""
+    """Yield values among a predicate's parameters that no setting has."""
     if "column" in given:
         for key in ("at", "than"):
             place = claim.place("parameters", key)
@@ -65,7 +65,7 @@ def _value_errors(claim: Document, given: Mapping[str, Any], study: Vocabulary) 
 
 
 def discrepancy_errors(entry: Document, studies: Mapping[str, Vocabulary]) -> Iterator[str]:
-    """Yield what a discrepancy's effects name that their study does not have."""
+    """Yield the names in a discrepancy's effects that their study does not have."""
     for i, effect in enumerate(entry.content.get("effects", ())):
         part = entry.part("effects", i)
         if effect["study"] not in studies:
@@ -84,7 +84,7 @@ def _effect_errors(effect: Document, study: Vocabulary) -> Iterator[str]:
         reading = {**content, **content[side]}
         for kind in _NO_SETTINGS:
             if kind not in reading:
-                yield f"{effect.place(side)}: neither it nor the effect names a {kind}"
+                yield f"{effect.place(side)}: a {kind} is missing, here and in the effect"
                 continue
             place = effect.place(side, kind) if kind in content[side] else effect.place(kind)
             yield from unknown(place, kind, reading[kind], study.context[kind])

@@ -1,4 +1,4 @@
-"""Tables and figures, checked against the studies that they show and the published values."""
+"""Check tables and figures against the studies that they show and the published values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fedmix.pipeline.checking.vocabulary import (
 )
 from fedmix.pipeline.plan import Study
 
-# Options of a figure that name a column of the frame of cells.
+# Options of a figure whose value is a column of the frame of cells.
 _COLUMNS = ("series", "along", "level")
 
 Rows = list[dict[str, str]]
@@ -51,20 +51,20 @@ class PrintedFiles:
         return found
 
     def of(self, paper: str) -> dict[str, Rows]:
-        """Return a paper's files by name: rows of texts by column."""
+        """Return a paper's files by name, as rows of text by column."""
         return self._tables.get(paper, {})
 
 
 def item_errors(
     item: Item, document: Document, studies: Mapping[str, Vocabulary], files: PrintedFiles
 ) -> Iterator[str]:
-    """Yield what an item names that its study, or the paper's printed file, does not have.
+    """Yield the names in an item that its study or the file of published values does not have.
 
     Parameters
     ----------
     item : Item
     document : Document
-        What the configuration says of it.
+        The item's part of the configuration.
     studies : mapping of str to Vocabulary
         What can be named of each study.
     files : PrintedFiles
@@ -94,7 +94,7 @@ def item_errors(
 
 
 def unmatched_errors(item: Item, document: Document, plans: Mapping[str, Study]) -> Iterator[str]:
-    """Yield that a preset changes an item, but runs none of the settings that it shows."""
+    """Yield an error if a preset changes an item but runs none of its settings."""
     if item.study not in plans:
         yield f"{document.place()}: the preset does not run {item.study!r}, which it shows"
     elif not any(setting.matches(item.where) for setting in plans[item.study].settings.values()):
@@ -104,13 +104,13 @@ def unmatched_errors(item: Item, document: Document, plans: Mapping[str, Study])
 def paper_errors(
     paper: Paper, items: Iterable[Item], studies: Mapping[str, Vocabulary]
 ) -> Iterator[str]:
-    """Yield what a paper's ``about.yaml`` explains, or gives a look, and its items do not show.
+    """Yield the names in a paper's ``about.yaml`` that its items do not show.
 
     Parameters
     ----------
     paper : Paper
     items : iterable of Item
-        Those of the paper.
+        The paper's items.
     studies : mapping of str to Vocabulary
         The paper's studies.
     """
@@ -128,11 +128,11 @@ def paper_errors(
 
 
 def _written(item: Item, study: Vocabulary) -> Iterator[str]:
-    """Yield what an item's templates make of a study's settings."""
+    """Yield the texts that an item's templates give for a study's settings."""
     for setting in study.settings:
         known = {f"setting_{name}": value for name, value in setting.identity.items()}
         for template in (item.row, item.column):
-            with suppress(KeyError, ValueError, TypeError):  # of other columns than settings
+            with suppress(KeyError, ValueError, TypeError):  # not a setting's column
                 yield template.format(**known)
 
 
@@ -150,7 +150,7 @@ def _shown_errors(part: Document, study: Vocabulary) -> Iterator[str]:
 
 
 def _option_errors(options: Document, study: Vocabulary) -> Iterator[str]:
-    """Yield what a figure, a row or a column of its panels names that there is not."""
+    """Yield the unknown names in the options of a figure, or of a row or column of panels."""
     content, columns = options.content, study.cell_columns
     yield from _shown_errors(options, study)
     for key in _COLUMNS:
@@ -178,7 +178,7 @@ def _option_errors(options: Document, study: Vocabulary) -> Iterator[str]:
 def _printed_errors(
     printed: Document, paper: str, study: Vocabulary, files: PrintedFiles
 ) -> Iterator[str]:
-    """Yield what an item's ``printed`` names that neither the file nor the study has."""
+    """Yield the names in an item's ``printed`` that the file or the study does not have."""
     content, known = printed.content, files.of(paper)
     if content["file"] not in known:
         hint = nearest_names(content["file"], known)
@@ -186,7 +186,7 @@ def _printed_errors(
         return
     rows = known[content["file"]]
     header = list(rows[0]) if rows else []
-    all_rows = [row for own in known.values() for row in own]  # items share what translates names
+    all_rows = [row for own in known.values() for row in own]  # items share translations
     for key in ("mean", "sd"):
         yield from unknown(printed.place(key), "printed column", content[key], header)
     for column, value in content.get("where", {}).items():

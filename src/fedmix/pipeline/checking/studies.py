@@ -1,4 +1,4 @@
-"""Studies and searches: their settings, methods and parameters, checked against what there is."""
+"""Check the settings, methods and parameters of studies and searches."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def study_errors(
     estimators: Mapping[str, str],
     datasets: Mapping[str, Any],
 ) -> Iterator[str]:
-    """Yield what is wrong with a study's settings, methods and parameters.
+    """Yield the problems of a study's settings, methods and parameters.
 
     Parameters
     ----------
     document : Document
-        The study's file with what a preset changes, which has been validated.
+        The study's file with the changes of a preset, already validated.
     plans : sequence of Study
-        The plan of this document; of a preset's also the published one, whose names it may use.
+        The plan of this document. For a preset, also the published plan, whose names it may use.
     estimators : mapping of str to str
         Every entry of ``config/methods.yaml`` and its estimator.
     datasets : mapping
@@ -50,7 +50,7 @@ def study_errors(
 
 
 def _origin(document: Document, variant: str, entry: Keys, place: Keys) -> Place:
-    """Return where a setting's value stands: in its entry, its grid or the constants."""
+    """Return the place of a setting's value: in its entry, its grid or the constants."""
     for keys in (
         (*entry, "grid", *place),
         (*entry, *place),
@@ -58,7 +58,7 @@ def _origin(document: Document, variant: str, entry: Keys, place: Keys) -> Place
         ("constants", *place),
     ):
         if place and document.has(*keys):
-            # The grid's list, rather than one of its values, stands for a value out of it.
+            # A value from a grid has the place of the grid's list.
             return document.place(*keys)
     return document.place(*entry)
 
@@ -66,7 +66,7 @@ def _origin(document: Document, variant: str, entry: Keys, place: Keys) -> Place
 def _dataset_errors(
     values: Mapping[str, Any], datasets: Mapping[str, Any]
 ) -> Iterator[tuple[Keys, str]]:
-    """Yield the place, and what is wrong, of values that do not fit the data set."""
+    """Yield the place and the problem of each value that does not match the data set."""
     if "dataset" not in values:
         return
     name, embedding = values["dataset"], values["embedding"]
@@ -91,7 +91,7 @@ def _dataset_errors(
 
 
 def method_errors(methods: Document) -> Iterator[str]:
-    """Yield unknown estimators of ``config/methods.yaml``, and parameters that they do not take."""
+    """Yield unknown estimators in ``config/methods.yaml``, and parameters they do not accept."""
     known = method_registry.index()
     for name, entry in methods.content.items():
         estimator = entry["estimator"]
@@ -103,7 +103,7 @@ def method_errors(methods: Document) -> Iterator[str]:
 
 
 def _listed(document: Document) -> list[tuple[int, Mapping[str, Any]]]:
-    """Return the methods of a study that have an entry of their own, with their numbers."""
+    """Return the methods of a study that have an entry, with its position."""
     listed = document.content["methods"]
     return [(i, entry) for i, entry in enumerate(listed) if isinstance(entry, Mapping)]
 
@@ -111,12 +111,12 @@ def _listed(document: Document) -> list[tuple[int, Mapping[str, Any]]]:
 def _listed_errors(
     document: Document, estimators: Mapping[str, str], plans: Iterable[Study]
 ) -> Iterator[str]:
-    """Yield what is wrong with the parameters and the conditions of a study's methods."""
+    """Yield the problems of the parameters and conditions of a study's methods."""
     units = units_of(document.content["experiment"])
     settings = [setting for plan in plans for setting in plan.settings.values()]
     for i, entry in _listed(document):
         if "parameters" in entry:
-            source = entry.get("method", entry["name"])  # a registered method may have no entry
+            source = entry.get("method", entry["name"])  # a registered method needs no entry
             parameters = document.part("methods", i, "parameters")
             yield from parameter_errors(parameters, estimators.get(source, source), units)
         if "where" in entry:
@@ -126,7 +126,7 @@ def _listed_errors(
 def _variant_errors(
     document: Document, estimators: Mapping[str, str], plans: Sequence[Study]
 ) -> Iterator[str]:
-    """Yield methods that a variant names and the study lacks, and parameters that they lack."""
+    """Yield a variant's methods that the study does not have, and their unknown parameters."""
     sources = {entry["name"]: entry.get("method", entry["name"]) for _, entry in _listed(document)}
     units = units_of(document.content["experiment"])
     names = {name for plan in plans for name in plan.method_names}
@@ -155,7 +155,7 @@ class InUnits(Declared):
 def parameter_errors(
     parameters: Document, estimator: str, units: Collection[str] = ()
 ) -> Iterator[str]:
-    """Yield parameters that an estimator does not take, and values that it does not allow.
+    """Yield parameters that an estimator does not accept, and values that it does not allow.
 
     A number may be in ``units`` of the data.
     """
@@ -166,7 +166,7 @@ def parameter_errors(
 def parameter_value_errors(
     place: Place, estimator: str, name: str, value: Any, units: Collection[str]
 ) -> Iterator[str]:
-    """Yield what is wrong with a parameter's value, or that there is no such parameter."""
+    """Yield the problems of a parameter: its name is unknown or its value is wrong."""
     known = constraints_of(estimator)
     if name not in known:
         yield f"{place}: {estimator} takes no {name!r}. {nearest_names(name, known)}"
@@ -186,21 +186,21 @@ def parameter_value_errors(
 
 
 def search_errors(space: Space, document: Document) -> Iterator[str]:
-    """Yield values that a search fills in and that nothing takes.
+    """Yield the values of a search that its methods and settings do not accept.
 
     Parameters
     ----------
     space : Space
-        What the document declares, for one preset.
+        The declared search, for one preset.
     document : Document
-        The search's file with what the preset changes.
+        The search's file with the changes of the preset.
     """
     yield from _filled_parameter_errors(space, document)
     yield from _filled_setting_errors(space, document)
 
 
 def _filled_parameter_errors(space: Space, document: Document) -> Iterator[str]:
-    """Yield wrong parameters of methods, their own and those that choices fill."""
+    """Yield wrong parameters of methods, both their own and those from choices."""
     units = units_of(space.experiment)
     for name, column in space.methods.items():
         for key, value in column.parameters.items():
@@ -215,7 +215,7 @@ def _filled_parameter_errors(space: Space, document: Document) -> Iterator[str]:
 
 
 def _filled_setting_errors(space: Space, document: Document) -> Iterator[str]:
-    """Yield wrong values of a setting, each put into an otherwise plain one."""
+    """Yield wrong values of a setting, each tested in an otherwise default setting."""
     settings, _ = declared(space.experiment)
     for table in space.tables.values():
         choices = [choice for choice in space.choices_of(table.name) if choice.setting]

@@ -1,4 +1,4 @@
-"""What may be named of a study, and conditions on its settings."""
+"""The names that a study defines, and checks of conditions on its settings."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fedmix.experiments.settings import declared
 from fedmix.methods.capabilities import constraints_of
 from fedmix.pipeline.plan import Setting, Study
 
-#: What is reported of every run, whatever the experiment.
+#: The metrics of every run, in all experiments.
 OF_EVERY_RUN = ("seconds", "rounds", "floats_up", "floats_down")
 
-#: What tells cells apart beside settings and the methods' parameters; see fedmix.cells.frame.
+#: Columns that identify cells, besides settings and parameters; see fedmix.cells.frame.
 OF_EVERY_CELL = (
     *("row", "column", "variant", "setting", "method", "label", "metric"),
     "contaminated_percent",
@@ -26,7 +26,7 @@ OF_EVERY_CELL = (
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A study's names, as published and in every preset.
+    """The names of a study, as published and in all presets.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Vocabulary:
     methods, labels, parameters : tuple of str
         Of its methods.
     metrics : tuple of str
-        Those of the experiment, of every run, and what is derived from them.
+        Metrics of the experiment and of every run, and those derived from them.
     """
 
     settings: tuple[Setting, ...]
@@ -46,7 +46,7 @@ class Vocabulary:
     @classmethod
     def of(cls, plans: Iterable[Study]) -> Vocabulary:
         """Collect the names of one study's plans."""
-        plans = list({id(plan): plan for plan in plans}.values())  # presets share what they leave
+        plans = list({id(plan): plan for plan in plans}.values())  # presets share unchanged plans
         methods = [method for plan in plans for method in plan.methods.values()]
         _, own = declared(plans[0].experiment)
         measured = [*own, *OF_EVERY_RUN]
@@ -61,12 +61,12 @@ class Vocabulary:
 
     @cached_property
     def columns(self) -> set[str]:
-        """Names of the settings."""
+        """The names of the settings."""
         return {key for setting in self.settings for key in setting.identity}
 
     @cached_property
     def cell_columns(self) -> set[str]:
-        """Columns of the frame of cells that say what a cell is."""
+        """Columns of the frame of cells that identify a cell."""
         settings = {f"setting_{name}" for name in self.columns - {"variant", "setting"}}
         return {*OF_EVERY_CELL, *settings, *(f"method_{name}" for name in self.parameters)}
 
@@ -77,21 +77,20 @@ class Vocabulary:
 
 
 def unknown(place: Place, kind: str, name: Any, known: Collection[str]) -> Iterator[str]:
-    """Yield that a name is not a known one, with the nearest of these."""
+    """Yield an error with the nearest known names, if a name is unknown."""
     if name not in known:
         yield f"{place}: unknown {kind} {name!r}. {nearest_names(str(name), known)}"
 
 
 def condition_errors(where: Document, settings: Collection[Setting]) -> Iterator[str]:
-    """Yield what no setting can satisfy: an unknown key, a value that never occurs, or all of it.
+    """Yield the parts of a condition that no setting satisfies: keys, values, or all together.
 
     Parameters
     ----------
     where : Document
-        Key -> value, or a list of values of which any will do; or several such mappings, of which
-        one must fit.
+        Key -> value or a list of allowed values; or several such mappings, one of which must match.
     settings : collection of Setting
-        All that it may speak of.
+        The settings that the condition may select.
     """
     if isinstance(where.content, list):
         for i in range(len(where.content)):
@@ -110,7 +109,7 @@ def condition_errors(where: Document, settings: Collection[Setting]) -> Iterator
 def value_errors(
     place: Place, key: str, wanted: Any, settings: Collection[Setting]
 ) -> Iterator[str]:
-    """Yield the values wanted under one key that no setting has."""
+    """Yield the wanted values of one key that no setting has."""
     occurring = [s.identity[key] for s in settings if key in s.identity]
     if not occurring:
         keys = {name for setting in settings for name in setting.identity}
@@ -118,7 +117,7 @@ def value_errors(
         return
     if wanted == []:
         yield f"{place}: expected a value or several, got an empty list"
-    # A list is one value where settings have lists, such as the sizes of clients.
+    # If settings have lists, such as the sizes of clients, a list is one value.
     values = wanted if isinstance(wanted, list) and wanted not in occurring else [wanted]
     for value in values:
         if not any(value == other and type(value) in _kinds(other) for other in occurring):
@@ -127,5 +126,5 @@ def value_errors(
 
 
 def _kinds(value: Any) -> tuple[type, ...]:
-    """Return the types in which a value may be written: 1 is 1.0, but no truth value."""
+    """Return the types that a value may have: 1 can be 1.0, but not True."""
     return (int, float) if type(value) in (int, float) else (type(value),)

@@ -11,14 +11,13 @@ from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.views import captions
 from fedmix.views.figures.save import save_with_caption
 from fedmix.views.figures.style import COLORS, house_style
-from fedmix.views.items import cells_of, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: Modules of this package with a function ``draw``.
 BUILDERS = ("lines", "points", "maps", "trajectories", "exchange", "ranks")
-#: Those that draw results round by round, which no cell holds.
+#: Builders that need results round by round, which the frame of cells does not hold.
 BY_ROUND = ("trajectories", "exchange")
 
 
@@ -34,22 +33,22 @@ def build_figure(
     ----------
     item : mapping
         ``name, title, caption, builder, options, preset``; ``looks`` of the methods; ``variants``
-        and ``datasets``, which explain names; ``left_out``, what was not run, by reason.
+        and ``datasets``, which explain names; ``left_out``: reason -> what was not run.
     cells : DataFrame
         The frame of cells of the item's settings.
     outputs : iterable of path-like
-        One stem, with the suffixes ``pdf``, ``svg`` and ``png``, and ``md`` for the caption.
+        The same stem with the suffixes ``pdf``, ``svg``, ``png``, and ``md`` for the caption.
     results : DataFrame, optional
         Results with rounds, for a figure of :data:`BY_ROUND`.
 
     Raises
     ------
     DataError
-        If there is no cell.
+        If the item has no cells.
     ConfigurationError
-        If there is no such builder.
+        If the builder is unknown.
     """
-    own = cells_of(item, cells)
+    own = captions.cells_of(item, cells)
     if item["builder"] not in BUILDERS:
         raise ConfigurationError(
             f"{item['title']}: there is no builder {item['builder']!r}. "
@@ -59,7 +58,7 @@ def build_figure(
     more = {} if results is None else {"results": results}
     stand_in = captions.stand_in(own, item["datasets"])
     with house_style():
-        options = {**item["options"], "names": names_of(item)}
+        options = {**item["options"], "names": captions.names_of(item)}
         figure = draw(own, item["looks"], options, **more)
         if stand_in:
             figure.suptitle(stand_in, color=COLORS["vermillion"], fontsize="small")
@@ -67,7 +66,7 @@ def build_figure(
 
 
 def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
-    """Return the whole caption: what stood in, what is shown, n, preset, variants and commit."""
+    """Return the full caption: stand-ins, content, n, preset, variants and commit."""
     return captions.sentences(
         captions.stand_in(cells, item["datasets"]),
         item["caption"],

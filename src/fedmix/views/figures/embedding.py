@@ -1,4 +1,4 @@
-"""The look of an embedding: its first two principal axes, coloured by class."""
+"""Draw an embedding: its first two principal axes, coloured by class."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fedmix.errors import DataError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MAX_POINTS = 4_000  # more points than this only paint over each other
+_MAX_POINTS = 4_000  # more points than this only hide each other
 
 
 def embedding_figure(
@@ -24,7 +24,7 @@ def embedding_figure(
     Parameters
     ----------
     embedding : ndarray of shape (n, q)
-        Any number of dimensions; of more than 4,000 points an even selection is drawn.
+        Any number of dimensions. Of more than 4,000 points, an evenly spaced subset is drawn.
     labels : ndarray of int, shape (n,)
         Class of each point.
     title : str, optional
@@ -33,13 +33,13 @@ def embedding_figure(
     Returns
     -------
     matplotlib.figure.Figure
-        Drawn without ``house_style``; enter it around the call. Points are pixels even in a
+        Drawn without ``house_style``: call it within that context. Points are pixels even in a
         vector file.
 
     Raises
     ------
     DataError
-        Labels that do not match the embedding.
+        If the labels do not match the embedding.
     """
     from matplotlib.figure import Figure
 
@@ -57,7 +57,7 @@ def embedding_figure(
     axes = figure.add_subplot()
     order = np.searchsorted(classes, labels[shown])
     first, second = positions[shown].T
-    # Of plain colours with hard edges: a quarter of the bytes.
+    # Plain colours with hard edges take a quarter of the bytes.
     points = axes.scatter(first, second, s=3, linewidths=0, c=colors[order], antialiased=False)
     points.set_rasterized(True)
     for place, label in enumerate(classes):
@@ -72,7 +72,7 @@ def embedding_figure(
 
 
 def _principal_axes(embedding: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Return the axes' names with their share of the variance, and positions of shape (n, 2)."""
+    """Return the axes' names with their shares of variance, and positions of shape (n, 2)."""
     centred = embedding - embedding.mean(axis=0)
     variances, directions = np.linalg.eigh(centred.T @ centred)
     shares = variances[::-1] / max(variances.sum(), np.finfo(float).tiny)
@@ -88,7 +88,7 @@ def _principal_axes(embedding: np.ndarray) -> tuple[list[str], np.ndarray]:
 
 
 def _colors(n_classes: int) -> np.ndarray:
-    """Return one colour a class, shape (n_classes, 4)."""
+    """Return one colour per class, shape (n_classes, 4)."""
     from matplotlib import colormaps
 
     if n_classes <= 20:

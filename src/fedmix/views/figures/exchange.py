@@ -1,4 +1,4 @@
-"""A score against the floats that were sent for it, round by round."""
+"""A score against the number of floats sent, round by round."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def draw(
     options: Mapping[str, Any],
     results: pd.DataFrame,
 ) -> Figure:
-    """Draw a line for every method that iterates, and a point for one that does not.
+    """Draw a line for each iterative method and a point for each one-shot method.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ def draw(
     options : mapping
         ``xlabel, ylabel, title``, and those of :mod:`fedmix.views.figures.panels`.
     results : DataFrame
-        Tidy result rows with rounds, among them those of ``floats``.
+        Tidy result rows with rounds, including those of the metric ``floats``.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Medians over replications; bands run from the first to the third quartile of the score.
+        Medians over replications; bands span the first to the third quartile of the score.
     """
     metric = cells["metric"].iloc[0]
     scores, floats = quartiles_by_round(results, metric), quartiles_by_round(results, _FLOATS)

@@ -1,4 +1,4 @@
-"""Lines with bands: a number of every method against a value of the setting."""
+"""Lines with bands: a score of each method against a value of the setting."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def draw(
     looks : mapping of str to mapping
         How methods are drawn.
     options : mapping
-        Of the figure, a row or a column of panels: ``x``, a column or an expression of columns
-        and metrics (``100 * setting_h / snr``); ``xlabel, ylabel, title, xscale, yscale``;
-        ``even``, whether the values of x are drawn evenly spaced; ``level``, a column whose value
-        a dotted line marks on the y axis, or a number; ``mark``, a number that one marks on the x
-        axis; ``exponent``, of a power of x that is drawn for comparison through the panel's middle;
-        and those of :mod:`fedmix.views.figures.panels`.
+        Of the figure, a row or a column of panels. ``x`` is a column, or an expression of columns
+        and metrics (``100 * setting_h / snr``). ``xlabel, ylabel, title, xscale, yscale`` are as
+        in Matplotlib. ``even`` draws the values of x evenly spaced. ``level`` is a number, or a
+        column with one, for a horizontal dotted line; ``mark`` is a number for a vertical one.
+        ``exponent`` draws a power of x through the panel's middle for comparison.
+        Further options: :mod:`fedmix.views.figures.panels`.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Bands are one standard deviation to either side of a mean, or quartiles around a median.
+        Bands are one standard deviation on either side of a mean, or quartiles around a median.
     """
     import pandas as pd
 
@@ -92,7 +92,7 @@ def _draw_panel(
 
 
 def _draw_power(axis: Axes, panel: Mapping[str, Any], cells: pd.DataFrame) -> None:
-    """Draw a power of x through the geometric middle of all points, and say which it is."""
+    """Draw a power of x through the geometric mean of all points, with its exponent."""
     import numpy as np
 
     middle, _ = middle_and_band(cells, panel)
@@ -106,7 +106,7 @@ def _draw_power(axis: Axes, panel: Mapping[str, Any], cells: pd.DataFrame) -> No
 
 
 def _with_x(own: pd.DataFrame, cells: pd.DataFrame, expression: str) -> pd.DataFrame:
-    """Add the column x; a metric that the expression names is the mean of the same runs."""
+    """Add the column x; a metric in the expression is its mean over the same runs."""
     runs = ["study", "variant", "setting", "method"]
     for metric in set(cells["metric"]) - set(own):
         if metric.isidentifier() and metric in expression:

@@ -1,4 +1,4 @@
-"""Maps of a score over two settings, with the line where it is zero: a panel a method."""
+"""Maps of a score over two settings, with its zero line: one panel per method."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLUMNS = 4
 def draw(
     cells: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], options: Mapping[str, Any]
 ) -> Figure:
-    """Draw a map a method.
+    """Draw one map per method.
 
     Parameters
     ----------
@@ -28,14 +28,14 @@ def draw(
     looks : mapping
         Not used: colours show the score.
     options : mapping
-        ``x`` and ``along``, columns of the frame whose values are drawn evenly spaced; ``xlabel,
-        ylabel``, and ``title``, what the colours are.
+        ``x`` and ``along``: columns of the frame whose values are drawn evenly spaced; ``xlabel,
+        ylabel``; and ``title``, the label of the colours.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Blue is above zero and red below; a square that is crossed is not told apart from zero by
-        two standard errors. A line marks zero where squares on both sides of it are told apart.
+        Blue is above zero and red below. A crossed square is within two standard errors of zero.
+        A line marks zero where the squares on both sides differ from it by more than that.
     """
     from matplotlib.figure import Figure
 

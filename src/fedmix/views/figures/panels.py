@@ -1,4 +1,4 @@
-"""What figures of several panels share: which cells a panel shows, lines with bands, one legend."""
+"""Shared parts of figures with several panels: their cells, lines with bands, one legend."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Statistic -> the columns of the middle and of the band; a spread is added to either side.
+# Statistic -> columns of the middle and of the band; one spread is added on both sides.
 STATISTICS = {"mean": ("mean", "sd"), "share": ("mean", "se"), "median": ("median", "q1", "q3")}
 
 
 def panels_of(
     cells: pd.DataFrame, options: Mapping[str, Any]
 ) -> list[list[tuple[dict[str, Any], pd.DataFrame]]]:
-    """Return the panels, row by row: what each is told, and the cells that it shows.
+    """Return the panels, row by row: the options of each, and the cells that it shows.
 
     Parameters
     ----------
     cells : DataFrame
         The item's rows of the frame of cells.
     options : mapping
-        ``rows`` and ``columns`` are lists of what sets these panels apart from the figure's other
-        options, or the name of a column whose values take a panel each. ``where`` names values
-        that a cell must have (a list means any of them), ``methods`` the methods to draw, and
-        ``metric`` the metric, or ``default`` and the methods that have another; without it a panel
-        shows all of the item's. ``names`` is what :func:`named` takes.
+        ``rows`` and ``columns`` are lists of options for single panels, or the name of a column
+        with one panel per value. ``where`` gives the values that a cell must have (a list means
+        any of them), and ``methods`` the methods to draw. ``metric`` is the metric, or a mapping
+        of ``default`` and of the methods with another metric; without it a panel shows all metrics
+        of the item. ``names`` is an argument of :func:`named`.
 
     Returns
     -------
     list of list of (dict, DataFrame)
-        Rows and columns without any cell are left out.
+        Rows and columns without cells are left out.
     """
     common = {key: value for key, value in options.items() if key not in ("rows", "columns")}
     sides = [_side(cells, side, options) for side in ("rows", "columns")]
     grid = []
     for row in sides[0]:
-        told = [_joined(common, row, column) for column in sides[1]]
-        grid.append([(panel, chosen(cells, panel)) for panel in told])
+        row_panels = [_joined(common, row, column) for column in sides[1]]
+        grid.append([(panel, chosen(cells, panel)) for panel in row_panels])
     grid = [row for row in grid if any(len(own) for _, own in row)]
     kept = [i for i in range(len(sides[1])) if any(len(row[i][1]) for row in grid)]
     return [[row[i] for i in kept] for row in grid]
@@ -71,15 +71,15 @@ def chosen(cells: pd.DataFrame, panel: Mapping[str, Any]) -> pd.DataFrame:
 def series_of(
     cells: pd.DataFrame, options: Mapping[str, Any], looks: Mapping[str, Mapping[str, str]]
 ) -> dict[str, tuple[str, MethodStyle]]:
-    """Return the legend's text and the look of every series of a figure.
+    """Return the legend's text and the look of each series of a figure.
 
     Parameters
     ----------
     cells : DataFrame
         All cells that the figure shows.
     options : mapping
-        ``series`` is the column whose values take a line each: ``"method"``, the default, or
-        another such as ``"variant"``; ``names`` is what :func:`named` takes.
+        ``series`` is the column with one line per value: ``"method"``, the default, or
+        another such as ``"variant"``; ``names`` is an argument of :func:`named`.
     looks : mapping of str to mapping
         As in :func:`fedmix.views.figures.style.looks_of`.
     """
@@ -93,23 +93,23 @@ def series_of(
 
 
 def named(value: object, options: Mapping[str, Any]) -> str:
-    """Return what people call a value: by the figure's ``names``, or as it is, in words."""
+    """Return a value's name from the figure's ``names``, or the value itself in words."""
     return options.get("names", {}).get(value, in_words(value))
 
 
 def middle_and_band(
     cells: pd.DataFrame, panel: Mapping[str, Any]
 ) -> tuple[pd.Series, tuple[pd.Series, pd.Series]]:
-    """Return what a panel draws of its cells, in the unit to be shown.
+    """Return the numbers that a panel draws, in the unit of the axis.
 
-    ``statistic`` is ``"mean"`` (with one standard deviation to either side, the default),
+    ``statistic`` is ``"mean"`` (the default, with one standard deviation on either side),
     ``"share"`` (a mean with one standard error) or ``"median"`` (with quartiles).
     """
     columns = STATISTICS[panel.get("statistic", "mean")]
     values = cells[list(columns)].div(cells["scale"], axis=0)
     middle = values[columns[0]]
     if len(columns) == 2:
-        spread = values[columns[1]].fillna(0.0)  # of a single replication there is none
+        spread = values[columns[1]].fillna(0.0)  # a single replication has none
         return middle, (middle - spread, middle + spread)
     return middle, (values[columns[1]], values[columns[2]])
 
@@ -139,18 +139,18 @@ def line_with_band(
         Further keywords of ``Axes.plot``.
     """
     axis.plot(x, middle, label=label, **look.keywords(), **more)
-    pixels = len(np.asarray(x)) > 100  # as a path it would weigh more
+    pixels = len(np.asarray(x)) > 100  # a path would take more bytes
     axis.fill_between(x, *band, color=look.color, alpha=0.12, linewidth=0, rasterized=pixels)
 
 
 def mark_printed(axis: Axes, x: pd.Series, y: pd.Series, look: MethodStyle) -> None:
-    """Mark what the paper prints by the series' marker, hollow.
+    """Draw the published values with the series' marker, hollow.
 
     Parameters
     ----------
     axis : Axes
     x, y : Series of shape (n,)
-        A place without a number has no mark.
+        A missing number is not drawn.
     look : MethodStyle
         Of the series.
     """
@@ -161,13 +161,13 @@ def mark_printed(axis: Axes, x: pd.Series, y: pd.Series, look: MethodStyle) -> N
 
 
 def name_axes(axes: Any, grid: Sequence[Sequence[tuple[Mapping[str, Any], Any]]]) -> None:
-    """Write titles and labels where they are not repeated by a neighbour.
+    """Write titles and labels, except those that a neighbour has too.
 
     Parameters
     ----------
     axes : ndarray of Axes
     grid : list of list of (mapping, DataFrame)
-        Of :func:`panels_of`.
+        From :func:`panels_of`.
     """
     for i, row in enumerate(grid):
         axes[i][0].set_ylabel(row[0][0].get("ylabel", ""))
@@ -180,7 +180,7 @@ def name_axes(axes: Any, grid: Sequence[Sequence[tuple[Mapping[str, Any], Any]]]
 
 
 def legend_below(figure: Figure) -> None:
-    """Put one legend for all panels below them."""
+    """Draw one legend for all panels below them."""
     found: dict[str, Artist] = {}
     for axis in figure.axes:
         handles, names = axis.get_legend_handles_labels()
@@ -191,7 +191,7 @@ def legend_below(figure: Figure) -> None:
 
 
 def new_figure(n_rows: int, n_columns: int, width: float, height: float) -> tuple[Figure, Any]:
-    """Return a figure with axes of shape (n_rows, n_columns), one range of y a row.
+    """Return a figure with axes of shape (n_rows, n_columns) that share y within a row.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def new_figure(n_rows: int, n_columns: int, width: float, height: float) -> tupl
 def _side(
     cells: pd.DataFrame, side: str, options: Mapping[str, Any]
 ) -> Sequence[Mapping[str, Any]]:
-    """Return what each row, or column, of panels is told."""
+    """Return the options of each row, or column, of panels."""
     wanted = options.get(side, [{}])
     if not isinstance(wanted, str):
         return wanted

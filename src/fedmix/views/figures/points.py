@@ -1,4 +1,4 @@
-"""Points with bars along an axis of names: methods, variants or values of a setting."""
+"""Points with error bars along an axis of methods, variants or values of a setting."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-_SPREAD = 0.6  # of the room between two names, shared by the series
+_SPREAD = 0.6  # share of the distance between two names that the series take
 
 
 def draw(
     cells: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], options: Mapping[str, Any]
 ) -> Figure:
-    """Draw a point a series beside every name.
+    """Draw one point per series beside each name.
 
     Parameters
     ----------
     cells, looks
         As in :func:`fedmix.views.figures.lines.draw`.
     options : mapping
-        ``along``, the column whose values are the names, top to bottom (cells without one are left
+        ``along``: the column whose values are the names, top to bottom (cells without one are left
         out); ``xlabel, ylabel, title``; and those of :mod:`fedmix.views.figures.panels`.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Bars are one standard deviation to either side of a mean, or quartiles around a median.
+        Bars are one standard deviation on either side of a mean, or quartiles around a median.
     """
     import pandas as pd
 

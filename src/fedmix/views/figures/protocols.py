@@ -1,4 +1,4 @@
-"""Figures of a search over protocols: specification curve, shares of variance, the nearest."""
+"""Figures of a protocol search: specification curve, shares of variance, nearest protocols."""
 
 from __future__ import annotations
 
@@ -28,16 +28,19 @@ CHOICES_SHOWN = 6
 CAPTIONS = {
     "curve": (
         "The method's lead in every protocol, sorted, with 95 % of a bootstrap over replications; "
-        f"marked are those nearest to the print, at most {SHOWN}; below, the choices that it "
-        "depends on most."
+        f"marked are the protocols nearest to the published values, at most {SHOWN}; below, the "
+        "choices that the lead depends on most."
     ),
-    "shares": "How much of the variance over protocols each choice, or a pair of them, explains.",
+    "shares": "How much of the variance over protocols each choice, or pair of choices, explains.",
     "nearest": (
-        "Every replication of the protocol nearest to the print, and the means of the twenty "
-        "nearest, beside the print."
+        "Each replication of the protocol nearest to the published values, and the means of the "
+        "twenty nearest, beside the published values."
     ),
 }
-OUTCOMES = {"distance": "log distance from the print", "lowest": "whether the claim holds"}
+OUTCOMES = {
+    "distance": "log distance from the published values",
+    "lowest": "whether the claim holds",
+}
 
 
 def draw_search(
@@ -53,13 +56,13 @@ def draw_search(
     ----------
     space : Space
     items : mapping of str to Item
-        The tables' items; numbers are shown in their unit.
+        The tables' items; numbers are shown in the items' units.
     inputs : mapping
         The CSV files ``first, scores, nearest`` and ``shares``.
     outputs : iterable of path-like
         Stems that end in ``_curve``, ``_shares`` and ``_nearest``, with suffixes.
     preset : str
-        What was run.
+        The preset of the run.
     """
     import matplotlib
 
@@ -81,12 +84,12 @@ def draw_search(
 
 def _replications(scores: pd.DataFrame) -> str:
     low, high = scores["replications"].min(), scores["replications"].max()
-    return f"n = {low}{f' to {high}' if high > low else ''} replications a protocol."
+    return f"n = {low}{f' to {high}' if high > low else ''} replications per protocol."
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """What a table shows, and in how much of it our numbers are measured."""
+    """The label of a table's numbers, and the factor from our numbers to its unit."""
 
     label: str
     scale: float
@@ -99,7 +102,7 @@ def _unit_of(item: Item, space: Space) -> _Unit:
 
 
 def read_search(path: str | os.PathLike) -> pd.DataFrame:
-    """Read one part of a search; the name "none" is a name."""
+    """Read one part of a search; "none" is the name of a choice, not a missing value."""
     return pd.read_csv(path, keep_default_na=False, na_values=[""])
 
 
@@ -110,18 +113,18 @@ def curve(
     scores: pd.DataFrame,
     shares: pd.DataFrame,
 ) -> Figure:
-    """Draw the specification curve: the method's lead in every protocol, and its choices below.
+    """Draw the specification curve: the method's lead in each protocol, and the choices below.
 
     Parameters
     ----------
     space : Space
     unit : _Unit
     first : DataFrame
-        Scores of the first rung, which all protocols ran.
+        Scores of the first rung, which all protocols ran on.
     scores : DataFrame
-        All scores; the nearest are marked.
+        All scores; the nearest protocols are marked.
     shares : DataFrame
-        Shares of variance: the choices with the largest are shown.
+        Shares of variance; the choices with the largest shares are shown.
 
     Returns
     -------
@@ -167,12 +170,12 @@ def shares(space: Space, shares: pd.DataFrame) -> Figure:
     ----------
     space : Space
     shares : DataFrame
-        Of :func:`fedmix.cells.protocols.shares.variance_shares`.
+        From :func:`fedmix.cells.protocols.shares.variance_shares`.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Bars are main effects, and the largest three pairs below them; one column a table.
+        Bars are main effects, with the three largest pairs below them; one column per table.
     """
     import matplotlib.pyplot as plt
 
@@ -206,20 +209,20 @@ def shares(space: Space, shares: pd.DataFrame) -> Figure:
 
 
 def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
-    """Draw the nearest protocols beside the print, cell by cell.
+    """Draw the nearest protocols beside the published values, cell by cell.
 
     Parameters
     ----------
     space : Space
     unit : _Unit
     cells : DataFrame
-        Of :func:`fedmix.cells.protocols.outcome.nearest_cells`.
+        From :func:`fedmix.cells.protocols.outcome.nearest_cells`.
 
     Returns
     -------
     matplotlib.figure.Figure
-        One panel a row of a table. Points are replications of the first, so that two modes show;
-        of all that are near there are means.
+        One panel per row of a table. Points are replications of the nearest protocol, so that two
+        modes can be seen; each of the nearest protocols has its mean.
     """
     import matplotlib.pyplot as plt
 

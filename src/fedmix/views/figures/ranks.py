@@ -1,4 +1,4 @@
-"""Mean ranks of methods over all settings beside the scores that they are made of."""
+"""Mean ranks of methods over all settings, beside the scores that are ranked."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOVE = 2.2  # rows above the best method, for the critical difference and its value
-_PALE_FROM = 0.55  # share of the shades from which letters are dark
+_PALE_FROM = 0.55  # position in the colour map from which the text is dark
 
 
 def draw(
     cells: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], options: Mapping[str, Any]
 ) -> Figure:
-    """Draw mean ranks with intervals and the critical difference, and scores, a row a metric.
+    """Draw mean ranks with intervals and the critical difference, and scores, a row per metric.
 
     Parameters
     ----------
     cells : DataFrame
         The item's rows of the frame of cells: metrics, and their ranks.
     looks : mapping of str to mapping
-        The papers' methods are black, for each has a row of its own; a method without an entry
-        keeps its own colour and marker, in its name too, so that it is found at a glance.
+        The papers' methods are black because each has a row of its own. A method without an entry
+        keeps its colour and marker, and its name is coloured too, so that it is easy to find.
     options : mapping
-        ``rows``: ``metric``, ``rank`` and ``title`` of each row; ``same_data``: data set -> the one
-        whose points it shares; ``names``: what data sets are called.
+        ``rows``: ``metric``, ``rank`` and ``title`` of each row. ``same_data``: data set -> the one
+        whose points it shares. ``names``: data set -> its title.
 
     Returns
     -------
     matplotlib.figure.Figure
         Left: points are mean ranks, best on top; lines are 95 % bootstrap intervals over
         replications; the bar on top is Nemenyi's critical difference over the independent data
-        sets. Right: a heat map of mean scores, a column a setting, methods in the same order.
+        sets. Right: a heat map of mean scores, one column per setting, methods in the same order.
     """
     from matplotlib.figure import Figure
 
@@ -83,7 +83,7 @@ def _draw_ranks(axis: Axes, frame: pd.DataFrame, looks: Mapping[str, Mapping[str
 
 
 def _draw_critical_difference(axis: Axes, width: float, n_methods: int) -> None:
-    """Draw the bar as long as it is, or to the axis' end with an arrow where it is longer."""
+    """Draw the bar, or an arrow to the end of the axis if the bar is longer."""
     longest = n_methods - 1
     fits = width <= longest
     end, height = 1 + min(width, longest), -0.9
@@ -102,7 +102,7 @@ def _draw_scores(
     names: Mapping[str, str],
     lowest_is_best: bool,
 ) -> None:
-    """Draw a heat map, each mean in its place, brighter where it is better."""
+    """Draw a heat map with each mean written in its square; brighter is better."""
     wide = scores.pivot(index="method", columns="column", values="mean")
     wide = wide.reindex(index=methods, columns=list(dict.fromkeys(scores["column"])))
     image = axis.imshow(wide, aspect="auto", cmap="cividis_r" if lowest_is_best else "cividis")

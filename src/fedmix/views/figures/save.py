@@ -1,4 +1,4 @@
-"""Figures as files: vectors for print, pixels for the screen, equal bytes for equal figures."""
+"""Write figures as vector and pixel files, with equal bytes for equal figures."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("pdf", "svg", "png")
-# What would otherwise carry the time or Matplotlib's version into the bytes.
+# Without these, the bytes would contain the time or Matplotlib's version.
 _METADATA: Mapping[str, dict[str, str | None]] = {
     "pdf": {"CreationDate": None, "Creator": "fedmix", "Producer": "fedmix"},
     "svg": {"Date": None, "Creator": "fedmix"},
     "png": {"Software": None},
 }
-# What each format calls a description of the picture.
+# Each format's key for a description of the picture.
 _DESCRIPTION = {"pdf": "Subject", "svg": "Description", "png": "Description"}
-# Of an SVG: where something is, in points; and groups whose marks all look alike. Opacity is a
-# group's own, in which marks that overlap would show no longer.
+# In an SVG: positions in points, and groups whose marks all have one style. Styles with opacity
+# are left out: opacity of a whole group would hide which marks overlap.
 _PLACE = re.compile(r' (?:x|y|d)="[^"]*"')
 _DECIMALS = re.compile(r"(\.\d\d)\d+")
 _MARKS = re.compile(
@@ -45,13 +45,13 @@ def save_figure(
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        Drawn inside :func:`fedmix.views.figures.style.house_style`.
+        Drawn within :func:`fedmix.views.figures.style.house_style`.
     stem : path-like
         Path without suffix, e.g. ``"results/quick/figures/fedgrem_figure3"``.
     formats : iterable of {"pdf", "svg", "png"}
         All three by default.
     about : str, optional
-        What the picture shows; it stands in each file, unseen.
+        What the picture shows, for each file's metadata.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def save_figure(
     paths = []
     with house_style():
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # laid out once, not once a format
+        figure.set_layout_engine("none")  # laid out once, not once per format
         for suffix in formats:
             # Not with_suffix: a stem such as "figure-h0.5" has no suffix to replace.
             path = Path(f"{os.fspath(stem)}.{suffix}")
@@ -84,7 +84,7 @@ def save_figure(
 
 
 def _make_lighter(svg: Path) -> None:
-    """Cut places to a hundredth of a point, and say once how the marks of a group look."""
+    """Round positions to a hundredth of a point, and write the style of a group's marks once."""
     text = svg.read_text(encoding="utf-8")
     text = _PLACE.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), text)
     svg.write_text(_MARKS.sub(_with_one_look, text), encoding="utf-8")
@@ -96,13 +96,13 @@ def _with_one_look(group: re.Match[str]) -> str:
 
 
 def save_with_caption(figure: Figure, outputs: Iterable[str | os.PathLike], caption: str) -> None:
-    """Write a figure's pictures, each with its caption unseen inside, and the caption beside them.
+    """Write a figure's files, each with the caption in its metadata, and the caption itself.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
     outputs : iterable of path-like
-        One stem with suffixes of :data:`FORMATS`; ``md``, the caption's, is written in any case.
+        The same stem with suffixes from :data:`FORMATS`. The caption (``md``) is always written.
     caption : str
     """
     files = [os.fspath(output) for output in outputs]

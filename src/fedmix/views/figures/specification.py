@@ -1,4 +1,4 @@
-"""Specification curves: sorted effects with the choices behind them, and a panel for each claim."""
+"""Specification curves: sorted effects with the choices below them, one panel per claim."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PALE = "#c9c9c9"
-#: Panels side by side, and characters of a claim in a line.
+#: Panels in a row, and characters in a line of a claim.
 WIDE, LINE = 3, 52
 CAPTION = (
-    "Each claim of the paper that turns on what it leaves unsaid, put to every protocol of the "
-    "search: how far the effect lies on the claimed side, sorted, in the effect's own unit. Bars "
-    "are no intervals: they reach as far as any replication taken by itself. Below, the choice "
-    "that the answer depends on most. Protocols that were drawn answer by the rows that the first "
-    "rung ran, whatever else a claim speaks of; what these cannot answer is put to the protocols "
-    "nearest to the print of a table, which were not drawn at random."
+    "Each claim that depends on a choice that the paper leaves unreported, tested in every "
+    "protocol of the search: how far the effect lies on the claimed side, sorted, in the unit of "
+    "the effect. Bars are the range of single replications, not intervals. Below, the choice that "
+    "the answer depends on most. Protocols drawn at random are tested on the rows that the first "
+    "rung ran, even if a claim concerns more rows. A claim that these rows cannot answer is tested "
+    "in the protocols nearest to a table's published values, which were not drawn at random."
 )
 
 
@@ -45,11 +45,11 @@ def draw_claims(
     ----------
     space : Space
     curves : DataFrame
-        Of :func:`fedmix.cells.unreported.specification_curves`; other searches' are left out.
+        From :func:`fedmix.cells.unreported.specification_curves`; other searches are ignored.
     outputs : iterable of path-like
-        The figure's stem with suffixes; ``.md`` is the caption.
+        The figure's stem with suffixes; ``.md`` is for the caption.
     preset : str
-        What was run.
+        The preset of the run.
     """
     import matplotlib
 
@@ -64,14 +64,14 @@ def draw_claims(
 def _replications(curves: pd.DataFrame) -> str:
     parts = [
         f"{own['replications'].max()} replications of protocols that were "
-        + ("drawn" if kind == DRAWN else "near the print")
+        + ("drawn" if kind == DRAWN else "near the published values")
         for kind, own in curves.groupby("kind")
     ]
     return f"{', '.join(parts)}."
 
 
 def claims_figure(space: Space, curves: pd.DataFrame) -> Figure:
-    """Draw a panel a claim, with the choice that it depends on most below.
+    """Draw one panel per claim, with the choice that it depends on most below.
 
     Parameters
     ----------
@@ -113,10 +113,10 @@ def _claim(top: Axes, strip: Axes, space: Space, own: pd.DataFrame) -> None:
     sorted_effects(top, effects, near, "range of single replications", linear=0.6)
     top.set_title(fill(own["claim"].iloc[0], LINE), fontsize=6.5)
     top.tick_params(labelbottom=False)
-    of = "protocols" if drawn else "near the print"
-    told = f"holds in {own['holds'].mean():.0%} of {len(own)} {of}"
+    of = "protocols" if drawn else "near the published values"
+    share = f"holds in {own['holds'].mean():.0%} of {len(own)} {of}"
     pale = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
-    top.text(0.98, 0.05, told, transform=top.transAxes, ha="right", fontsize=6.5, bbox=pale)
+    top.text(0.98, 0.05, share, transform=top.transAxes, ha="right", fontsize=6.5, bbox=pale)
     weights = choices_by_weight(own["holds"], own[list(space.choices)])
     if weights.empty:
         strip.set_axis_off()
@@ -134,20 +134,20 @@ def _claim(top: Axes, strip: Axes, space: Space, own: pd.DataFrame) -> None:
 def sorted_effects(
     axis: Axes, effects: pd.DataFrame, near: np.ndarray, interval: str, linear: float
 ) -> None:
-    """Draw sorted effects with their intervals about zero.
+    """Draw sorted effects with their intervals around zero.
 
     Parameters
     ----------
     axis : matplotlib.axes.Axes
     effects : DataFrame
-        Three columns: the effect, and its interval's two ends.
+        Three columns: the effect, and the two ends of its interval.
     near : ndarray of bool
-        Which protocols are nearest to the print; they are marked.
+        Which protocols are nearest to the published values; they are marked.
     interval : str
-        What the interval is.
+        The legend's entry for the interval.
     linear : float
-        The share of protocols, those with the smallest effects, that are shown on a linear scale; a
-        few can lie very far, and where they do the ends are told.
+        The share of protocols with the smallest effects that are shown on a linear scale. A few
+        effects can be very large; then the ends of the axis are labelled.
     """
     from matplotlib.ticker import MaxNLocator, NullLocator
 
@@ -161,7 +161,7 @@ def sorted_effects(
         "o",
         color=COLORS["vermillion"],
         markersize=3.5,
-        label="among the nearest to the print",
+        label="among the nearest to the published values",
     )
     axis.axhline(0, color=COLORS["black"], linewidth=0.8)
     bend = float(np.quantile(np.abs(effect), linear)) or 1.0
@@ -176,7 +176,7 @@ def sorted_effects(
 def choices_below(
     axis: Axes, choices: pd.DataFrame, near: np.ndarray, rows: list[tuple[str, str]]
 ) -> None:
-    """Mark which protocols have which value of a choice.
+    """Mark the value of each choice for each protocol.
 
     Parameters
     ----------
@@ -184,13 +184,13 @@ def choices_below(
     choices : DataFrame
         The protocols' choices, in the order of the effects above.
     near : ndarray of bool
-        Which protocols are nearest to the print; they are marked.
+        Which protocols are nearest to the published values; they are marked.
     rows : list of (choice, value)
-        What is shown, from above.
+        The rows, from top to bottom.
     """
     x = np.arange(len(choices))
     for y, (choice, value) in enumerate(rows):
-        if choice not in choices:  # it does not concern the table
+        if choice not in choices:  # it does not affect the table
             continue
         has = (choices[choice].astype(str) == value).to_numpy()
         for which, look in ((has & ~near, PALE), (has & near, COLORS["vermillion"])):

@@ -1,4 +1,4 @@
-"""One look for every figure: a method keeps its colour and marker wherever it is drawn."""
+"""One style for all figures: a method keeps its colour and marker in each of them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ COLORS = {
     "black": "#222222",
     "grey": "#8C8C8C",
 }
-#: For clouds of marks: pixels within a vector figure, of a tenth of its weight.
+#: For many marks: pixels within a vector figure, which take a tenth of the bytes.
 MANY: Mapping[str, Any] = {"rasterized": True}
-# No paper's methods have these markers: a method without a look of its own is never mistaken for
-# one of theirs. Nor is it black or grey while there is a colour.
+# No paper's methods have these markers, so a method without a look of its own is never mistaken
+# for one of theirs. It is black or grey only if no colour is left.
 _SPARE_MARKERS = ("H", "d", "8", "1", "2", "3", "4", "+", "x")
 _QUIET = ("black", "grey")
 _LINES = ("-", "--", "-.", ":")
@@ -40,9 +40,9 @@ class MethodStyle:
     Parameters
     ----------
     color : str
-        Hexadecimal colour, of a palette that is safe for colour-blind readers.
+        Hexadecimal colour from a palette that is safe for colour-blind readers.
     marker, linestyle : str
-        Matplotlib's codes; they tell methods apart without any colour.
+        Matplotlib's codes; they distinguish methods without colour.
     """
 
     color: str
@@ -57,20 +57,20 @@ class MethodStyle:
 def looks_of(
     names: Iterable[str], looks: Mapping[str, Mapping[str, str]]
 ) -> dict[str, MethodStyle]:
-    """Return how the methods, or variants, of one figure are drawn.
+    """Return the styles of the methods, or variants, of one figure.
 
     Parameters
     ----------
     names : iterable of str
         As in the results, e.g. ``"FedGrEM"``.
     looks : mapping of str to mapping
-        Name -> ``color`` (of :data:`COLORS`), ``marker`` and ``line``, as ``about.yaml`` has them.
+        Name -> ``color`` (from :data:`COLORS`), ``marker`` and ``line``, as in ``about.yaml``.
 
     Returns
     -------
     dict of str to MethodStyle
-        A name without a look gets one by its name, the same in every figure unless another there
-        has its colour: then it takes the next colour that is free.
+        A name without a look gets one derived from the name. It is the same in all figures, unless
+        another method of the figure has its colour: then it gets the next free colour.
 
     Examples
     --------

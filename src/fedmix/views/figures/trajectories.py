@@ -1,4 +1,4 @@
-"""Scores by round, which no cell holds: quartiles over replications of the results themselves."""
+"""Scores by round: quartiles over replications, from the results instead of the cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fedmix.views.figures.style import MethodStyle
 
-_MARKERS = 8  # on a line, so that lines are told apart without colour
+_MARKERS = 8  # per line, so that lines can be distinguished without colour
 
 
 def draw(
@@ -25,13 +25,13 @@ def draw(
     options: Mapping[str, Any],
     results: pd.DataFrame,
 ) -> Figure:
-    """Draw a score by round: a row of panels a setting and variant, a column a group of methods.
+    """Draw scores by round: a row of panels per setting and variant, a column per group of methods.
 
     Parameters
     ----------
     cells, looks
-        As in :func:`fedmix.views.figures.lines.draw`; the cells name the methods and the score,
-        and by ``row``, if that is not empty, the setting.
+        As in :func:`fedmix.views.figures.lines.draw`. The cells name the methods and the score;
+        their ``row``, if it is not empty, names the setting.
     options : mapping
         ``ylabel``; ``columns``, with ``title`` and ``methods`` each; ``mark``, a round
         that a dotted line marks.
@@ -41,7 +41,7 @@ def draw(
     Returns
     -------
     matplotlib.figure.Figure
-        Medians over replications; bands run from the first to the third quartile.
+        Medians over replications; bands span the first to the third quartile.
     """
     paths = quartiles_by_round(results, cells["metric"].iloc[0])
     wanted = {name for column in options["columns"] for name in column["methods"]}

@@ -1,4 +1,4 @@
-"""The pages that a reader opens: the scorecard, and a page for every printed table."""
+"""The pages that a reader opens: the scorecard, and a page for each published table."""
 
 from fedmix.views.page.build import build_pages
 from fedmix.views.page.context import Figure, PageContext, Search, read_context

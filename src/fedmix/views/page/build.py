@@ -1,4 +1,4 @@
-"""Build the pages: HTML files that need no server and no network, linked by relative addresses."""
+"""Build the pages: HTML files with relative links, which need no server and no network."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 from fedmix.cells.claims import CLAIM_RULES, CLAIM_VERDICTS
 from fedmix.cells.verdicts import COUNTED, NONE_DIFFERS, RULES, VERDICTS, judge_numbers
 from fedmix.storage import write_text
-from fedmix.views.page.contents import Page, pages_of
+from fedmix.views.page.contents import Page, light_image, pages_of
 from fedmix.views.page.context import Figure, PageContext
-from fedmix.views.page.images import light_image
-from fedmix.views.page.names import names_of, translator
 from fedmix.views.page.views import (
     claim_counts,
     claim_views,
@@ -26,29 +24,30 @@ from fedmix.views.page.views import (
     table_views,
     variant_counts,
 )
+from fedmix.views.page.words import names_of, translator
 from fedmix.views.tables.format import SYMBOLS
 
 if TYPE_CHECKING:
     import pandas as pd
     from jinja2 import Environment
 
-#: The folder of all pages but the first, beside it.
+#: The folder of all pages except the first, next to it.
 FOLDER = "pages"
 _TEMPLATES = Path(__file__).parent / "templates"
 _ASSETS = ("page.css", "page.js")
 CLAIM_SYMBOLS = dict(zip(CLAIM_VERDICTS, "●◕◔◇◑?○–", strict=True))
-_NOT_TOLD_APART = "ours agrees, but no variant that was run differs: it tells none of them apart"
+_NONE_DIFFERS = "ours agrees, but so does every variant that was run: it distinguishes none of them"
 
 
 def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
-    """Write the scorecard and, in a folder beside it, every other page.
+    """Write the scorecard and, in a folder next to it, all other pages.
 
     Parameters
     ----------
     context : PageContext
-        What to show; empty frames leave their sections empty, and say so.
+        What to show. The section of an empty frame says that it is empty.
     index : path-like
-        The first page, usually ``results/<preset>/index.html``; figures are linked where they lie.
+        The first page, usually ``results/<preset>/index.html``. Figures are linked, not copied.
 
     Returns
     -------
@@ -58,7 +57,7 @@ def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
     Raises
     ------
     DataError
-        If a figure is missing.
+        If the file of a figure is missing.
 
     Examples
     --------
@@ -98,7 +97,7 @@ def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
 
 
 def _shown(page: Page, context: PageContext, numbers: pd.DataFrame, folder: Path) -> dict[str, Any]:
-    """Return what the page of a table, a figure or the rest of a paper shows."""
+    """Return the content of a page: a table, a figure, or the rest of a paper."""
     judged = context.scores, context.ranks
     claims = claims_about(context.claims, page.paper, page.title)
     return {
@@ -133,7 +132,7 @@ def _environment(context: PageContext) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["slug"] = slug
-    environment.filters["people"] = translator(names_of(context))
+    environment.filters["people"] = translator(names_of(context.tables, context.cells))
     shared: Mapping[str, Any] = {
         "context": context,
         "paper_names": context.papers,
@@ -141,7 +140,7 @@ def _environment(context: PageContext) -> Environment:
         "counted": COUNTED,
         "claim_rules": CLAIM_RULES,
         "symbols": {**SYMBOLS, NONE_DIFFERS: "◎", **CLAIM_SYMBOLS},
-        "explained": {**RULES, NONE_DIFFERS: _NOT_TOLD_APART},
+        "explained": {**RULES, NONE_DIFFERS: _NONE_DIFFERS},
     }
     environment.globals.update(shared)
     return environment

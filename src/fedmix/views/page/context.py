@@ -1,4 +1,4 @@
-"""What the pages are made of."""
+"""The content of the pages: figures, searches and judged frames."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.frame import read_cells
 from fedmix.storage import concatenate, read_records
-from fedmix.views.page.run_description import count_failures, read_description
+from fedmix.views.page.words import count_failures, read_description
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,12 +26,12 @@ class Figure:
     paper : str
         Key of the paper, or of a comparison of our own.
     title : str
-        It stands on the page of the table or figure that the title names (``"FedGrEM, Figure 3"``).
+        The figure goes on the page of the table or figure that its title names (for
+        example ``"FedGrEM, Figure 3"``).
     path : path-like
-        An SVG or PNG file, which the page links to; of an SVG beyond the size limit to the PNG
-        beside it.
+        An SVG or PNG file, which the page links to. For a large SVG it links to the PNG next to it.
     caption : str, optional
-        By default it is read from the file of the figure's name that ends in ``.md``.
+        By default it is read from the ``.md`` file with the figure's name.
     """
 
     paper: str
@@ -40,21 +40,21 @@ class Figure:
     caption: str = ""
 
     def read_caption(self) -> str:
-        """Return the caption: what is shown, of what data, and what bands are."""
+        """Return the caption: what is shown, from which data, and what the bands are."""
         return self.caption or Path(self.path).with_suffix(".md").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
 class Search:
-    """What a search for the protocol behind a table has found.
+    """The result of a search for the protocol behind a table.
 
     Parameters
     ----------
     paper : str
     target : str
-        The table that was searched for; a target over several tables stands with the paper.
+        The table; a target with several tables goes on the paper's own page.
     words : path-like
-        The findings, a line each that begins with a dash.
+        The findings, one per line, each after a dash.
     figures : sequence of Figure
     """
 
@@ -78,33 +78,33 @@ class PageContext:
     cells : DataFrame
         The frame of cells of all settings.
     scores : DataFrame
-        Of :func:`fedmix.cells.scorecard.score_tables`.
+        From :func:`fedmix.cells.scorecard.score_tables`.
     ranks : DataFrame
-        Of :func:`fedmix.cells.scorecard.rank_agreement`.
+        From :func:`fedmix.cells.scorecard.rank_agreement`.
     claims : DataFrame
-        Of :func:`fedmix.cells.claims.evaluate_claims`.
+        From :func:`fedmix.cells.claims.evaluate_claims`.
     discrepancies : DataFrame
-        Of :func:`fedmix.cells.discrepancies.measure_discrepancies`.
+        From :func:`fedmix.cells.discrepancies.measure_discrepancies`.
     papers : mapping of str to str
-        Title of every paper, and of every comparison of our own, in the order to be shown.
+        Key -> title of each paper and of each comparison of our own, in the order to be shown.
     tables : sequence of mapping
         Items as :func:`fedmix.views.tables.build.build_table` takes them, each with its ``paper``,
         in the order to be shown.
     figures : sequence of Figure
         In the order to be shown.
     searches : sequence of Search
-        For the protocols behind tables.
+        Searches for the protocols behind tables.
     claim_figures : sequence of Figure
-        They stand below the claims.
+        Figures below the claims.
     provenance : mapping of str to str
-        How it was run, in words: versions, commit, replications, core-hours, machine.
+        How it was run: versions, commit, replications, core-hours, machine.
     preset : str
-        Any other than ``"paper"`` is announced on top, with what sets its sizes apart.
+        A preset other than ``"paper"`` has a banner that says how its sizes differ.
     failures : DataFrame, optional
         Rows ``study, variant, method, status, n`` of replications that did not finish.
     explanations : mapping of str to str
-        Anchor of a cell (:func:`fedmix.views.page.views.anchor`) -> where its number comes from;
-        the cells that have one link to it.
+        Anchor of a cell (:func:`fedmix.views.page.views.anchor`) -> where its number comes from.
+        Cells with an explanation link to it.
     title : str
         The title of the first page.
     """
@@ -132,32 +132,32 @@ def read_context(
     explanations: str | os.PathLike,
     run: str | os.PathLike,
     results: Iterable[str | os.PathLike],
-    not_at_hand: Mapping[str, Mapping[str, str]] | None = None,
+    unavailable: Mapping[str, Mapping[str, str]] | None = None,
     figures: Iterable[Mapping[str, Any]] = (),
     searches: Iterable[Mapping[str, Any]] = (),
     claim_figures: Iterable[Mapping[str, Any]] = (),
     **shown: Any,
 ) -> PageContext:
-    """Gather what the pages of a run show from its files.
+    """Read the content of the pages from the files of a run.
 
     Parameters
     ----------
     cells, audit, explanations, run : path-like
-        The frame of cells, what was judged by it, where its numbers come from, and how it was run.
+        The frame of cells, what was judged from it, where its numbers come from, how it was run.
     results : iterable of path-like
-        Of all settings.
-    not_at_hand : mapping of str to mapping of str to str
-        Study -> title of a data set that it was not run on -> the embedding that it waits for.
+        The results of all settings.
+    unavailable : mapping of str to mapping of str to str
+        Study -> title of a data set that it was not run on -> the missing embedding.
     figures, claim_figures, searches : iterable of mapping
         Parameters of :class:`Figure` and of :class:`Search`.
     **shown
         ``papers``, ``tables`` and ``preset`` of :class:`PageContext`.
     """
     provenance = read_description(run)
-    if not_at_hand:
-        provenance["Data not at hand"] = "; ".join(
+    if unavailable:
+        provenance["Data not available"] = "; ".join(
             f"{study}: {title} (`snakemake --cores 1 {path}` makes it)"
-            for study, missing in not_at_hand.items()
+            for study, missing in unavailable.items()
             for title, path in missing.items()
         )
     return PageContext(

@@ -1,4 +1,4 @@
-"""Keep the outcome of a run where it can be read without running anything."""
+"""Export the results of a run, so that they can be read without running anything."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from fedmix.cells.verdicts import printed_cells
 from fedmix.errors import DataError
 from fedmix.storage import sha256_of, write_text
 from fedmix.views.page.build import FOLDER, build_pages
-from fedmix.views.page.contents import pages_of
+from fedmix.views.page.contents import light_image, pages_of
 from fedmix.views.page.context import Figure, PageContext
-from fedmix.views.page.images import light_image
 from fedmix.views.page.markdown import front_page, table_page
 from fedmix.views.page.views import anchor
 from fedmix.views.tables.format import to_markdown
@@ -25,8 +24,12 @@ from fedmix.views.tables.format import to_markdown
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What the folder may weigh in a repository, in bytes.
+#: The largest size of the folder in bytes, because it is kept in the repository.
 LIMIT = 12_000_000
+#: An export keeps this many fits, so that a test can compute them again. Each took at most so many
+#: seconds, with its data and initial values.
+N_FITS, SECONDS = 30, 20.0
+FIT = ["study", "variant", "setting", "method", "replication"]
 _PARTS = ("tables", "figures", FOLDER)
 
 
@@ -44,23 +47,23 @@ def export_reproduction(
     Parameters
     ----------
     folder : path-like
-        Usually ``docs/reproduction``; what an earlier export left there is replaced.
+        Usually ``docs/reproduction``. An earlier export there is replaced.
     context : PageContext
     tables : iterable of path-like
-        Markdown files, each of a table's name.
+        Markdown files with the tables' names.
     sample : DataFrame
-        Single results, of :func:`fedmix.pipeline.sample.draw_sample`.
+        Single results, from :func:`draw_sample`.
     data : iterable of path-like
-        Embedded data sets; their checksums are kept. Those of raw data are in the configuration.
+        Embedded data sets, whose checksums are kept; those of raw data are in the configuration.
     costs : iterable of str
-        The forecast beside what the run has taken, as a Markdown table.
+        The forecast and the actual costs of the run, as a Markdown table.
     command : str
-        What regenerates the folder.
+        The command that regenerates the folder.
 
     Raises
     ------
     DataError
-        If the folder is larger than :data:`LIMIT`; it names the largest files.
+        If the folder is larger than :data:`LIMIT`, with the largest files.
     """
     folder = Path(folder)
     for name in _PARTS:
@@ -88,8 +91,34 @@ def export_reproduction(
     _check_size(folder)
 
 
+def draw_sample(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Draw fits, at least one per study that has a short one, and return their final scores.
+
+    Parameters
+    ----------
+    results, timings : DataFrame
+        Of all settings, see :func:`fedmix.experiments.runner.tables_of`.
+
+    Returns
+    -------
+    DataFrame
+        ``study, variant, setting, method, replication, metric, value``, sorted. The same run gives
+        the same sample.
+    """
+    import pandas as pd
+
+    seconds = timings["cpu_seconds"] + timings["shared_seconds"]
+    short = timings.loc[(timings["status"] == "ok") & (seconds < SECONDS), FIT]
+    shuffled = short.sort_values(FIT).sample(frac=1, random_state=0)
+    of_each = shuffled.groupby("study").head(1)
+    more = shuffled.drop(of_each.index).head(max(N_FITS - len(of_each), 0))
+    scores = results.loc[results["round"].isna(), [*FIT, "metric", "value"]]
+    drawn = pd.concat([of_each, more]).merge(scores, on=FIT)
+    return drawn.sort_values([*FIT, "metric"], ignore_index=True)
+
+
 def _with_explanations_of_counted(context: PageContext) -> PageContext:
-    """Leave out where numbers come from that do not count: most of the pages' weight."""
+    """Drop the explanations of cells that are not counted: most of the pages' bytes."""
     counted = set(zip(context.scores["item"], context.scores["variant"], strict=True))
     cells = printed_cells(context.cells).to_dict("records")
     kept = {anchor(cell) for cell in cells if (cell["item"], cell["variant"]) in counted}
@@ -98,11 +127,11 @@ def _with_explanations_of_counted(context: PageContext) -> PageContext:
 
 
 def _with_figures_in(folder: Path, context: PageContext) -> PageContext:
-    """Copy all figures, each once, and return the context that shows the copies."""
+    """Copy each figure once, and return the context with the copies."""
 
     def copied(figure: Figure) -> Figure:
         source = light_image(figure.path)
-        if folder.parent.resolve() in source.resolve().parents:  # a kept search's
+        if folder.parent.resolve() in source.resolve().parents:  # belongs to a kept search
             return figure
         target = folder / f"{source.parent.name.removeprefix('figures')}_{source.name}".lstrip("_")
         shutil.copyfile(source, target)
@@ -124,6 +153,6 @@ def _check_size(folder: Path) -> None:
         largest = sorted(files, key=lambda f: f.stat().st_size)[-3:]
         names = ", ".join(f"{f.name} ({f.stat().st_size // 1000} kB)" for f in largest)
         raise DataError(
-            f"The reproduction weighs {total // 1000} kB, more than {LIMIT // 1000} kB. "
+            f"The reproduction has {total // 1000} kB, more than {LIMIT // 1000} kB. "
             f"The largest files: {names}."
         )

@@ -1,4 +1,4 @@
-"""From data frames to what the page's template walks over."""
+"""Turn data frames into the structures that the pages' templates show."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-# What names a cell of a table; its anchor and its explanation go by it.
+# The columns that identify a cell of a table, for its anchor and its explanation.
 ANCHOR = ("item", "variant", "setting", "method", "metric", "row", "column")
 _REST = "Further tables and figures"
 
 
 def slug(text: object) -> str:
-    """Return a text as a name for CSS classes and anchors."""
+    """Return a text in the form of a CSS class or an anchor."""
     return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-")
 
 
 def score_views(
     cells: pd.DataFrame, claims: pd.DataFrame, papers: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the scorecard: for each paper with cells or claims, how many have which verdict."""
+    """Return the scorecard: the counts of verdicts for each paper with cells or claims."""
     by_cell = counts(cells)
     views = []
     for key, name in papers.items():
@@ -53,7 +53,7 @@ def score_views(
 
 
 def variant_counts(cells: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return, for each study's variant, how many printed cells have which verdict."""
+    """Return the counts of verdicts on published cells for each variant of a study."""
     judged = printed_cells(cells)
     ran = judged[judged["variant"] != ""]
     return [
@@ -75,16 +75,16 @@ def table_views(
     ranks: pd.DataFrame,
     explanations: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return tables, each in every variant that was run.
+    """Return the tables, each in all variants that were run.
 
-    The first is whole; the others leave out rows and columns of which they ran nothing.
+    The first variant is complete; the others leave out rows and columns that were not run.
 
     Parameters
     ----------
     tables, cells, scores, ranks, explanations
         As in :class:`fedmix.views.page.context.PageContext`.
     numbers : DataFrame
-        Of :func:`fedmix.cells.verdicts.judge_numbers`.
+        From :func:`fedmix.cells.verdicts.judge_numbers`.
     """
     views = []
     for table in tables:
@@ -92,7 +92,7 @@ def table_views(
         ranked = ranks[ranks["item"] == table["name"]]
         score = _score(scores, table["name"])
         blocks = blocks_of(table, own)
-        if score:  # the variant that answers for the paper comes first
+        if score:  # the variant that is counted comes first
             blocks.sort(key=lambda block: in_words(block.variant) != score["variant"])
         views.append(
             {
@@ -113,7 +113,7 @@ def table_views(
 
 
 def claim_views(claims: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the claims; those of a paper together, in the registry's order."""
+    """Return the claims grouped by paper, in the registry's order."""
     order = {name: position for position, name in enumerate(CLAIM_VERDICTS)}
     return [
         row | {"order": order[row["verdict"]], "sources": _sources(row)}
@@ -122,7 +122,7 @@ def claim_views(claims: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _sources(claim: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return, for each source that answers a claim, its counts and margins."""
+    """Return the counts and margins of each source that answers a claim."""
     names = ("yes", "no", "unclear", "median", "smallest", "low", "high")
     found = [{n: claim[f"{source}_{n}"] for n in names} | {"name": source} for source in SOURCES]
     return [row for row in found if row["yes"] + row["no"] + row["unclear"]]
@@ -131,15 +131,15 @@ def _sources(claim: Mapping[str, Any]) -> list[dict[str, Any]]:
 def page_lines(
     pages: Iterable[Page], scores: pd.DataFrame, claims: pd.DataFrame
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return, for each paper, a line a page: what its table and its claims come to."""
+    """Return one line per page for each paper, with the scores of its table and claims."""
     lines: dict[str, list[dict[str, Any]]] = {}
     for page in pages:
         about = claims_about(claims, page.paper, page.title)
         lines.setdefault(page.paper, []).append(
             {
                 "name": page.name,
-                "title": page.title if page.is_of_print else _REST,
-                "about": page.tables[0]["caption"] if page.tables and page.is_of_print else "",
+                "title": page.title if page.is_published else _REST,
+                "about": page.tables[0]["caption"] if page.tables and page.is_published else "",
                 "score": _score(scores, page.name),
                 "claims": claim_counts(about),
             }
@@ -148,18 +148,18 @@ def page_lines(
 
 
 def claim_counts(claims: pd.DataFrame) -> dict[str, int]:
-    """Return how many claims have which verdict, for those that occur."""
+    """Return the counts of the verdicts that occur."""
     found = claims["verdict"].value_counts()
     return {verdict: int(found[verdict]) for verdict in CLAIM_VERDICTS if verdict in found}
 
 
 def claims_about(claims: pd.DataFrame, paper: str, title: str) -> pd.DataFrame:
-    """Return the claims of a paper whose section names a table or figure that a title names."""
+    """Return a paper's claims about the tables and figures that a title names."""
     return _about(claims, paper, "section", title)
 
 
 def entries_about(discrepancies: pd.DataFrame, paper: str, title: str) -> list[dict[str, Any]]:
-    """Return the discrepancies of a paper that stand in a table or figure that a title names."""
+    """Return a paper's discrepancies in the tables and figures that a title names."""
     return _about(discrepancies, paper, "where", title).to_dict("records")
 
 
@@ -180,13 +180,13 @@ def _bar(numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def score_in_words(score: Mapping[str, Any]) -> str:
-    """Return what a printed table comes to, by the one variant that answers for the paper."""
+    """Return the score of a published table, in the variant that is counted, as text."""
     counted = ", ".join(f"{n} {verdict}" for verdict, n in _counted(score).items())
     return f"{in_words(score['variant']) or 'no variant'}, {counted}. {score['direction']}".rstrip()
 
 
 def _score(scores: pd.DataFrame, item: str) -> dict[str, Any] | None:
-    """Return what one printed table comes to; None for a table that holds no printed numbers."""
+    """Return the score of one table; None for a table without published values."""
     for row in scores[scores["item"] == item].to_dict("records"):
         power = "" if is_missing(row["power"]) else f"{row['power']:.0%}"
         name = in_words(row["variant"])
@@ -201,12 +201,12 @@ def _counted(score: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _moved(summaries: pd.DataFrame) -> dict[str, int]:
-    """Return how many printed numbers fall out differently from variant to variant, and how."""
+    """Return how many published values have verdicts that vary between variants, and how."""
     return summaries.loc[summaries["note"] != "", "note"].value_counts().to_dict()
 
 
 def anchor(cell: Mapping[str, Any]) -> str:
-    """Return the name under which one cell of a table is found on the page."""
+    """Return the anchor of one cell of a table on the page."""
     return slug("-".join(str(cell[name]) for name in ANCHOR))
 
 
@@ -252,7 +252,7 @@ def _cell_view(entry: Entry, explanations: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _note(entry: Entry) -> str:
-    """Return the numbers behind a verdict, for the reader who points at a cell."""
+    """Return the numbers behind a verdict, shown when a reader points at a cell."""
     cell = entry.cell
     parts = [entry.verdict, f"n = {cell['n']}"]
     if cell["failed"]:
@@ -261,7 +261,7 @@ def _note(entry: Entry) -> str:
         interval = f"{cell['low']:+.3g} to {cell['high']:+.3g}"
         parts.append(f"difference {cell['difference']:+.3g}, 90 % interval {interval}")
     if not is_missing(cell["sd_ratio"]):
-        parts.append(f"sd {cell['sd_ratio']:.2g} times the printed one")
+        parts.append(f"sd {cell['sd_ratio']:.2g} times the published one")
     if entry.verdict == UNDECIDED:
         parts.append(_needed(cell["needed"]))
     return ", ".join(part for part in parts if part)
@@ -271,5 +271,5 @@ def _needed(replications: float) -> str:
     if is_missing(replications):
         return ""
     if replications == inf:
-        return "no number of replications of ours would decide"
+        return "no number of our replications would decide"
     return f"about {ceil(replications)} replications would decide"

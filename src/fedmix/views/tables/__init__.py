@@ -1,1 +1,1 @@
-"""Tables of the papers, ours beside theirs."""
+"""Tables of the papers: our results beside the published values."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from fedmix.revision import commit
 from fedmix.storage import write_text
 from fedmix.views import captions
-from fedmix.views.items import cells_of, names_of
 from fedmix.views.tables.format import is_missing, to_markdown
 from fedmix.views.tables.latex import to_latex
 from fedmix.views.tables.layout import LISTS, Block, lay_out, lay_out_condensed
@@ -23,27 +22,27 @@ if TYPE_CHECKING:
 def build_table(
     item: Mapping[str, Any], cells: pd.DataFrame, outputs: Iterable[str | os.PathLike]
 ) -> None:
-    """Lay a table out and write it in the form that each output's suffix names.
+    """Lay out a table and write it in the format of each output's suffix.
 
     Parameters
     ----------
     item : mapping
         ``name, title, caption, options, preset``; ``variants`` and ``datasets``, which explain
-        names; ``left_out``, what was not run by the reason. Options are ``show`` and
+        names; ``left_out``: reason -> what was not run. Options are ``show`` and
         ``names`` (see :func:`fedmix.views.tables.layout.lay_out`) or ``condensed`` (see
         :func:`fedmix.views.tables.layout.lay_out_condensed`), ``rows`` (what the rows are) and
         ``metrics`` (their names, where there are several).
     cells : DataFrame
-        The frame of cells of the item's settings; what was not run is left out.
+        The frame of cells of the item's settings; cells that were not run are left out.
     outputs : iterable of path-like
         Ending in ``csv`` (the frame's rows), ``md``, ``tex`` or ``html``.
 
     Raises
     ------
     DataError
-        If the item has no cell that was run.
+        If none of the item's cells was run.
     """
-    own = cells_of(item, cells[cells["n"] + cells["failed"] > 0])
+    own = captions.cells_of(item, cells[cells["n"] + cells["failed"] > 0])
     writers = {"csv": _csv, "md": _markdown, "tex": _latex, "html": _html}
     for output in outputs:
         suffix = os.fspath(output).rpartition(".")[2]
@@ -51,11 +50,11 @@ def build_table(
 
 
 def blocks_of(item: Mapping[str, Any], cells: pd.DataFrame) -> list[Block]:
-    """Lay an item's rows of the frame out."""
+    """Lay out an item's rows of the frame."""
     options = item["options"]
     if "condensed" in options:
         return lay_out_condensed(cells, options["condensed"])
-    return lay_out(cells, options.get("show"), names_of(item))
+    return lay_out(cells, options.get("show"), captions.names_of(item))
 
 
 def _csv(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
@@ -85,7 +84,7 @@ def _html(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
 
 
 def _latex(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
-    """Return a table a variant and metric, for each is wide enough alone."""
+    """Return one table per variant and metric, because two would be too wide together."""
     blocks = blocks_of(item, cells)
     tables = []
     for block in blocks:
@@ -113,7 +112,7 @@ def _name_of(name: str, item: Mapping[str, Any]) -> str:
 
 
 def caption(item: Mapping[str, Any], cells: pd.DataFrame, of: Iterable[str] = ()) -> str:
-    """Return what stands above a table in a file of its own: its title and what it shows.
+    """Return the text above a table in a file of its own: its title and description.
 
     ``of`` names the variant and the metric where the table has only one of several.
     """
@@ -124,7 +123,7 @@ def caption(item: Mapping[str, Any], cells: pd.DataFrame, of: Iterable[str] = ()
 
 
 def described(item: Mapping[str, Any], cells: pd.DataFrame, one_metric: bool = False) -> str:
-    """Return what a table shows: what stood in for its data, its caption, its metrics and n."""
+    """Return a table's description: stand-ins for its data, caption, metrics and n."""
     metrics = _metrics_named(item, cells)
     several = len(metrics) > 1 and not one_metric
     return captions.sentences(
@@ -136,14 +135,14 @@ def described(item: Mapping[str, Any], cells: pd.DataFrame, one_metric: bool = F
 
 
 def _metrics_named(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
-    """Return the metrics that are shown, where the item has names for them."""
+    """Return the names of the metrics that are shown, if the item gives names."""
     if "metrics" not in item["options"]:
         return []
     return [_name_of(metric, item) for metric in dict.fromkeys(cells["metric"])]
 
 
 def _below(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
-    """Return all that stands below a table in a file of its own."""
+    """Return all notes below a table in a file of its own."""
     plain = not item["options"].get("show")
     spread = ["Means, and standard deviations in parentheses."] if plain else []
     best = captions.best_explained(cells)
@@ -152,7 +151,7 @@ def _below(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
 
 def _brackets(cells: pd.DataFrame) -> list[str]:
     printed = any(not is_missing(text) for text in cells["printed_text"])
-    return ["In brackets: the paper's, as printed."] if printed else []
+    return ["In brackets: the published values, as printed."] if printed else []
 
 
 def notes(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tables as Markdown, and the numbers and signs in them.
+"""Write tables as Markdown, and format their numbers and marks.
 
 A table is a data frame of strings whose index names the rows and whose columns name the columns.
 """
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _THOUSAND, _MILLION = 1e3, 1e6
-# From here down seconds are given in thousandths.
+# Smaller numbers of seconds are given in milliseconds.
 _MILLISECONDS_BELOW = 0.1
-# A verdict's sign is told by its shape, not by its colour alone.
+# The marks of verdicts differ in shape, not only in colour.
 SYMBOLS = {
     "agrees closely": "●",
     "agrees": "◐",
@@ -44,12 +44,12 @@ def number(value: float, digits: int | None = None) -> str:
 
 
 def with_spread(parts: Sequence[str]) -> str:
-    """Return ``"0.262 (0.016)"``, the papers' way; a missing spread is left out.
+    """Return ``"0.262 (0.016)"``, the papers' format; a missing spread is left out.
 
     Parameters
     ----------
     parts : sequence of str
-        The value, then what stands in parentheses; "–" where it is missing.
+        The value, then the parts in parentheses; "–" for a missing one.
     """
     value, *spread = parts
     spread = [part for part in spread if part != "–"]
@@ -57,14 +57,14 @@ def with_spread(parts: Sequence[str]) -> str:
 
 
 def seconds(values: Sequence[float]) -> str:
-    """Return seconds, of which the first is the value, as ``"12.3 ms (0.4)"`` or ``"5.12 s"``."""
+    """Return seconds, the value and its spread, as ``"12.3 ms (0.4)"`` or ``"5.12 s"``."""
     factor, unit = (1000.0, "ms") if values[0] < _MILLISECONDS_BELOW else (1.0, "s")
     value, *spread = [number(factor * value) for value in values]
     return with_spread([value if value == "–" else f"{value} {unit}", *spread])
 
 
 def to_markdown(table: pd.DataFrame, caption: str = "", notes: Sequence[str] = ()) -> str:
-    """Return a Markdown table, its caption above and its notes, a line each, below it."""
+    """Return a Markdown table with its caption above and its notes below, one per line."""
     header = [_name_of_index(table), *map(str, table.columns)]
     lines = [header, ["---"] * len(header)]
     lines += [[str(name), *map(_text, row)] for name, row in zip(*_rows(table), strict=True)]

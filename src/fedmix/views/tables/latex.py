@@ -1,4 +1,4 @@
-r"""Tables for a paper: booktabs' rules, numbers aligned by siunitx, the best in bold.
+r"""Write tables for a paper: rules by booktabs, numbers aligned by siunitx, the best in bold.
 
 The document needs ``\usepackage{booktabs}`` and ``\usepackage{siunitx}``.
 """
@@ -37,7 +37,7 @@ _SPECIAL = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    # In LaTeX's first encoding these come out as other signs.
+    # LaTeX's default encoding prints these as other characters.
     "|": r"\textbar{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
@@ -64,17 +64,17 @@ _PATTERN = re.compile("|".join(map(re.escape, _REPLACED)))
 _NUMBER = re.compile(r"-?(\d+)(?:\.(\d+))?")
 _WITH_SPREAD = re.compile(r"(.*?)(?: \((.*)\))?")
 _MISSING = "–"
-_HEAD = 13  # characters of a column's head, as wide as "13.25 (11.20)"
+_HEAD = 13  # characters in a line of a column's head, as many as "13.25 (11.20)"
 _BELOW = r"\\"
-# Sizes of letters, and how many of them a line of a one-column article has room for.
+# Font sizes, and how many characters fit in a line of a one-column article.
 _SIZES = {"footnotesize": 82, "scriptsize": 94}
 _SMALLEST = "scriptsize"
-_PARTS = 2  # what stands below each other before smaller letters are tried
+_PARTS = 2  # a table is split into at most this many parts before a smaller font is tried
 
 
 @dataclass(frozen=True)
 class _Text:
-    """A place of a table: the number, what follows it, and whether it is among the best."""
+    """A place of a table: the number, the text after it, and whether it is among the best."""
 
     value: str
     after: str = ""
@@ -82,7 +82,7 @@ class _Text:
 
     @property
     def digits(self) -> tuple[int, int] | None:
-        """Digits before and after the point; None if it is no number."""
+        """Digits before and after the point; None if it is not a number."""
         found = _NUMBER.fullmatch(self.value)
         return (len(found[1]), len(found[2] or "")) if found else None
 
@@ -106,20 +106,20 @@ def to_latex(
     Parameters
     ----------
     block : Block
-        One variant, one metric a place. Printed numbers have a row below ours.
+        One variant, one metric per place. Published values have a row below ours.
     caption, label : str
     notes : sequence of str
-        What stands below.
+        The notes below the table.
     corner : str
-        What the rows are.
+        The heading of the rows' names.
     usual_n : int, optional
-        Replications that a cell need not tell.
+        A cell with another number of replications has a note.
 
     Returns
     -------
     str
-        A ``table``. Columns that do not fit beside each other stand below each other, and where
-        these would be many the letters are smaller.
+        A ``table``. Columns that do not fit in a line are split into parts below each other; the
+        font is smaller if there would be many parts.
     """
     lines = list(_lines(block, usual_n))
     size, beside = _fitted(block.columns, lines)
@@ -141,18 +141,18 @@ def to_latex(
 
 
 def escape_latex(text: str) -> str:
-    """Return ``text`` with LaTeX's special signs, ours for the verdicts and Greek made safe."""
+    """Return ``text`` with LaTeX's special characters, the verdicts' marks and Greek escaped."""
     return _PATTERN.sub(lambda found: _REPLACED[found.group()], text)
 
 
 def _lines(block: Block, usual_n: int | None) -> Iterator[_Line]:
-    """Yield our rows, each with the printed one below it where there is one."""
+    """Yield our rows, each followed by its row of published values if there are any."""
     for row in block.rows:
         entries = [next(iter(block.entries.get((row, c), [])), None) for c in block.columns]
         yield _Line(row, [_ours(entry, usual_n) for entry in entries])
         if any(entry and entry.printed for entry in entries):
             printed = [_split(entry.printed if entry else "") for entry in entries]
-            yield _Line("  in print", printed)
+            yield _Line("  published", printed)
 
 
 def _ours(entry: Entry | None, usual_n: int | None) -> _Text:
@@ -165,7 +165,7 @@ def _ours(entry: Entry | None, usual_n: int | None) -> _Text:
 
 
 def _split(text: str) -> _Text:
-    """Return ``"13.25 (1.20)"`` as its number and what follows it."""
+    """Split ``"13.25 (1.20)"`` into its number and the text after it."""
     found = _WITH_SPREAD.fullmatch(text)
     value, spread = found.groups() if found else (text, None)
     plain = value.replace(",", "")  # siunitx groups digits itself
@@ -174,14 +174,14 @@ def _split(text: str) -> _Text:
 
 
 def _fitted(columns: list[str], lines: list[_Line]) -> tuple[str, list[list[int]]]:
-    """Return the largest letters in which few parts stand below each other, and their columns."""
+    """Return the largest font in which the table has few parts, and the columns of each part."""
     found = {s: list(_side_by_side(columns, lines, width)) for s, width in _SIZES.items()}
     size = next((s for s, parts in found.items() if len(parts) <= _PARTS), _SMALLEST)
     return size, found[size]
 
 
 def _side_by_side(columns: list[str], lines: list[_Line], width: int) -> Iterator[list[int]]:
-    """Yield the columns that fit beside each other, by their numbers."""
+    """Yield the positions of the columns that fit in a line."""
     free = width - max(len(line.name) for line in lines)
     here: list[int] = []
     room = free
@@ -224,18 +224,18 @@ def _name(name: str) -> str:
 
 
 def _head_lines(column: str) -> list[str]:
-    """Return a column's name in lines hardly wider than a number with its spread."""
+    """Return a column's name in lines about as wide as a number with its spread."""
     return [line for part in column.split(", ") for line in wrap(part, _HEAD) or [""]]
 
 
 def _head(column: str) -> str:
-    """Return a column's name, its lines below each other."""
+    """Return a column's name as a stack of lines."""
     parts = [escape_latex(line) for line in _head_lines(column)]
     return parts[0] if len(parts) == 1 else rf"\shortstack{{{_BELOW.join(parts)}}}"
 
 
 def _format(texts: list[_Text]) -> str:
-    """Return what a column is: numbers of a size and what follows them, or text."""
+    """Return a column's format: aligned numbers and the text after them, or text."""
     sizes = [text.digits for text in texts if text.value != _MISSING]
     found = [size for size in sizes if size]
     if not found or len(found) < len(sizes):

@@ -1,6 +1,6 @@
-"""Lay a table's cells out in rows and columns, one block a variant.
+"""Lay out a table's cells in rows and columns, one block per variant.
 
-Every form of a table (Markdown, LaTeX, the page) writes the same layout.
+All formats of a table (Markdown, LaTeX, the page) have the same layout.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from fedmix.views.tables.format import SYMBOLS, is_missing, number, seconds, wit
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Columns that hold a list a cell, which a CSV file cannot.
+#: Columns with a list in each cell, which a CSV file cannot hold.
 LISTS = ("replications", "values")
 SIDES = ("row", "column")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What one row of the frame of cells becomes in a table.
+    """The entry of a table for one row of the frame of cells.
 
     Parameters
     ----------
     ours : str
-        In the printed unit, e.g. ``"13.25 (1.20)"``; an en dash where nothing finished.
+        In the printed unit, e.g. ``"13.25 (1.20)"``; an en dash if no replication finished.
     printed : str
-        As the paper prints it, or empty.
+        The published value as printed, or empty.
     verdict : str
-        Or empty, where nothing is printed.
+        Empty if no value was published.
     cell : mapping
-        The row itself; empty for a metric that is missing beside others.
+        The row itself; empty for a metric that this place does not have.
     """
 
     ours: str
@@ -45,12 +45,12 @@ class Entry:
 
     @property
     def mark(self) -> str:
-        """The verdict's sign, or nothing."""
+        """The verdict's mark; empty without one."""
         return SYMBOLS.get(self.verdict, "")
 
     @property
     def is_best(self) -> bool:
-        """Whether it is the best of those compared, or cannot be told from it."""
+        """Whether it is the best of those compared, or not distinguishable from the best."""
         return bool(self.cell.get("best"))
 
 
@@ -62,9 +62,9 @@ class Block:
     ----------
     variant : str
     rows, columns : list of str
-        Names, in the frame's order; columns are those of the whole table.
+        Names, in the frame's order; the columns are those of the whole table.
     entries : mapping of (row, column) to list of Entry
-        Several where the table shows several metrics in a place.
+        Several entries if the table shows several metrics in a place.
     """
 
     variant: str
@@ -78,12 +78,12 @@ class Block:
         return max(len(own) for own in self.entries.values())
 
     def only(self, index: int) -> Block:
-        """Return the block with the metric that stands at an index in each place, and no other."""
+        """Return the block with only the metric at this position of each place."""
         entries = {place: own[index : index + 1] for place, own in self.entries.items()}
         return replace(self, entries=entries)
 
     def that_ran(self) -> Block:
-        """Return the block without rows and columns of which nothing was run."""
+        """Return the block without rows and columns that were not run."""
         ran = [place for place, own in self.entries.items() if any(map(_ran, own))]
         rows, columns = {row for row, _ in ran}, {column for _, column in ran}
         return replace(
@@ -93,7 +93,7 @@ class Block:
         )
 
     def cells(self) -> list[Mapping[str, Any]]:
-        """Return the rows of the frame that it shows."""
+        """Return the rows of the frame that the block shows."""
         return [entry.cell for own in self.entries.values() for entry in own if entry.cell]
 
 
@@ -102,28 +102,28 @@ def lay_out(
     show: Mapping[str, str] | None = None,
     names: Mapping[str, str] | None = None,
 ) -> list[Block]:
-    """Place every cell of one table by its variant, row and column.
+    """Place each cell of a table by its variant, row and column.
 
     Parameters
     ----------
     cells : DataFrame
         Rows of the frame of cells that belong to one item.
     show : mapping of str to str, optional
-        Metric -> ``"mean"``, ``"median"`` or ``"quartiles"`` instead of the mean and standard
-        deviation, where these say little.
+        Metric -> ``"mean"``, ``"median"`` or ``"quartiles"``, instead of the mean and standard
+        deviation.
     names : mapping of str to str, optional
-        Row or column of the frame -> its name for people.
+        Row or column of the frame -> its name in the table.
 
     Returns
     -------
     list of Block
-        Variants in the order of ``cells``; rows and columns in that of the print, then of
+        Variants in the order of ``cells``; rows and columns in the printed order, then in that of
         ``cells``.
 
     Raises
     ------
     DataError
-        If two settings or methods come to the same place.
+        If two settings or methods have the same place.
     """
     cells = cells.assign(
         **{side: cells[side].map(lambda text: _named(text, names or {})) for side in SIDES}
@@ -151,52 +151,52 @@ def _check_place(place: tuple[str, str], entries: list[Entry]) -> None:
                 f"{cell['setting']} {cell['method']}" for cell in (other, entry.cell)
             )
             raise DataError(
-                f"{entry.cell['item']}: {cells} both come to row {place[0]!r}, column "
-                f"{place[1]!r}; `row` and `column` in tables.yaml must tell them apart."
+                f"{entry.cell['item']}: {cells} both have row {place[0]!r}, column "
+                f"{place[1]!r}; `row` and `column` in tables.yaml must distinguish them."
             )
 
 
-def lay_out_condensed(cells: pd.DataFrame, told: Mapping[str, Any]) -> list[Block]:
-    """Place what a table says of many cells together, one block a variant.
+def lay_out_condensed(cells: pd.DataFrame, condensed: Mapping[str, Any]) -> list[Block]:
+    """Place the entries that summarize many cells each, one block per variant.
 
     Parameters
     ----------
     cells : DataFrame
         Rows of the frame of cells that belong to one item.
-    told : mapping
+    condensed : mapping
         The table's option ``condensed``, see :mod:`fedmix.cells.condensed`.
     """
     blocks = []
     for variant, own in cells.groupby("variant", sort=False):
-        said = condense(own, told)
-        usual = int(own["n"].mode().max())  # a saying is of many cells
+        summaries = condense(own, condensed)
+        usual = int(own["n"].mode().max())  # a summary covers many cells
         entries = {
             (s.row, s.column): [
                 Entry(s.text, "", "", {**s.cell, "row": s.row, "column": s.column, "n": usual})
             ]
-            for s in said
+            for s in summaries
         }
-        rows = list(dict.fromkeys(s.row for s in said))
-        columns = list(dict.fromkeys(s.column for s in said))
+        rows = list(dict.fromkeys(s.row for s in summaries))
+        columns = list(dict.fromkeys(s.column for s in summaries))
         blocks.append(Block(str(variant), rows, columns, entries))
     return blocks
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:
-    """Return a row's or a column's name with each of its parts as people call it."""
+    """Return the name of a row or column with each of its parts replaced by its name."""
     if text in names:
         return names[text]
     return ", ".join(names.get(part, part) for part in text.split(", "))
 
 
 def _in_order(cells: pd.DataFrame, name: str) -> list[str]:
-    """Return the rows, or columns, by their first line in print; those without one come last."""
+    """Return the rows, or columns, in printed order; those that were not published come last."""
     first = cells.groupby(name, sort=False)["printed_line"].min().astype(float)
     return list(first.sort_values(kind="stable", na_position="last").index)
 
 
 def _aligned(entries: Mapping[tuple[str, str], list[Entry]]) -> dict[tuple[str, str], list[Entry]]:
-    """Give every place the metrics of the fullest one, so that a missing metric shifts nothing."""
+    """Give each place all metrics of the fullest one, so that a missing metric shifts nothing."""
     metrics = [entry.cell["metric"] for entry in max(entries.values(), key=len)]
     if len(metrics) == 1:
         return dict(entries)
@@ -226,7 +226,7 @@ def _ours(cell: Mapping[str, Any], statistic: str) -> str:
     names = _STATISTICS[statistic]
     values = [cell[name] / cell["scale"] for name in names]
     if cell["metric"] == SECONDS:
-        return seconds(values)  # on another machine, so the print's decimals say nothing
+        return seconds(values)  # on another machine, so the published decimals do not apply
     digits = None if is_missing(cell["digits"]) else int(cell["digits"])
     return with_spread([number(value, digits) for value in values])
 

@@ -1,4 +1,4 @@
-"""Tables in words: what a place says, and the same as Markdown."""
+"""Tables as text: the words of each place, and Markdown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Part:
-    """One number of a place: ours, what follows it, and whether ours is among the best."""
+    """One number of a place: ours, the text after it, and whether ours is among the best."""
 
     ours: str
     after: str = ""
@@ -23,20 +23,20 @@ class Part:
 
 @dataclass(frozen=True)
 class TextRow:
-    """A row in words: its name, and the parts of each place."""
+    """A row as text: its name, and the parts of each place."""
 
     name: str
     places: list[list[Part]]
 
 
 def text_rows(blocks: list[Block], cells: pd.DataFrame) -> list[TextRow]:
-    """Return a table's rows in words, blocks below each other.
+    """Return a table's rows as text, block after block.
 
     Parameters
     ----------
     blocks : list of Block
     cells : DataFrame
-        The rows behind them.
+        Their rows of the frame.
     """
     n = captions.usual_n(cells)
     several = len(blocks) > 1
@@ -51,9 +51,9 @@ def text_rows(blocks: list[Block], cells: pd.DataFrame) -> list[TextRow]:
 
 
 def as_text(blocks: list[Block], cells: pd.DataFrame, rows: str = "") -> pd.DataFrame:
-    """Return a table of Markdown: ours, the best in bold, its mark and the printed number.
+    """Return a Markdown table: ours, the best in bold, with marks and published values.
 
-    ``rows`` is what the rows are; the rest as of :func:`text_rows`.
+    ``rows`` is the heading of the rows' names; the rest is as in :func:`text_rows`.
     """
     import pandas as pd
 
@@ -70,19 +70,19 @@ def _marked(part: Part) -> str:
 
 
 def corner_of(blocks: list[Block], rows: str) -> str:
-    """Return what the table's corner says: what its rows are."""
+    """Return the table's corner: the heading of the rows' names."""
     return f"variant, {rows}" if len(blocks) > 1 and rows else rows
 
 
 def parts_of(entries: list[Entry], n: int) -> list[Part]:
-    """Return one place of a table in words, e.g. ``13.25 (1.20)``, ``● [13.30 (1.17)]``.
+    """Return one place of a table as text, e.g. ``13.25 (1.20)``, ``● [13.30 (1.17)]``.
 
     Parameters
     ----------
     entries : list of Entry
-        Several are parted by slashes; none gives an en dash.
+        Several are separated by slashes; none gives an en dash.
     n : int
-        Replications that need not be told.
+        The usual number of replications; only another number is shown.
     """
     if not entries:
         return [Part("–")]
@@ -92,6 +92,6 @@ def parts_of(entries: list[Entry], n: int) -> list[Part]:
 
 
 def _beside(entry: Entry) -> str:
-    """Return the mark and the printed number."""
+    """Return the mark and the published value."""
     printed = f" [{entry.printed}]" if entry.printed else ""
     return f" {entry.mark}{printed}" if entry.mark else printed

@@ -1,21 +1,66 @@
-"""How a run was made, in words."""
+"""Results in words for a reader: the names of data sets and methods, and how a run was made."""
 
 from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from fedmix import __version__
 from fedmix.revision import commit
 from fedmix.storage import write_text
+from fedmix.views.captions import in_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
 _LIBRARIES = ("snakemake", "numpy", "scipy", "scikit-learn", "numba")
+
+
+def names_of(tables: Iterable[Mapping[str, Any]], cells: pd.DataFrame) -> dict[str, str]:
+    """Return data set -> title and method -> label for everything that the pages show.
+
+    Parameters
+    ----------
+    tables : iterable of mapping
+        Items with their ``datasets``.
+    cells : DataFrame
+        The frame of cells.
+    """
+    titles = {key: name for table in tables for key, name in table["datasets"].items()}
+    named = cells[cells["method"] != ""].drop_duplicates("method")
+    return titles | dict(zip(named["method"], named["label"], strict=True))
+
+
+def translator(names: Mapping[str, str]) -> Callable[[str], str]:
+    """Return a function that replaces identifiers in a sentence by the names that readers know.
+
+    Parameters
+    ----------
+    names : mapping of str to str
+        From :func:`names_of`. A name with which its title begins (``digits``, "Digits (8x8)") is
+        an ordinary word, and stays.
+
+    Examples
+    --------
+    >>> translate = translator({"frog_a": "Frog A", "LocalEM": "Local-EM"})
+    >>> translate("yes in 1 of 1: frog_a-contaminated0, means_error of LocalEM")
+    'yes in 1 of 1: Frog A-contaminated0, means error of Local-EM'
+    """
+    known = {key: name for key, name in names.items() if not name.lower().startswith(f"{key} ")}
+    longest_first = sorted(known, key=len, reverse=True)
+    pattern = re.compile(
+        "|".join([*(rf"(?<![\w-]){re.escape(key)}(?!\w)" for key in longest_first), r"\w+_\w+"])
+    )
+
+    def translate(text: str) -> str:
+        return pattern.sub(lambda found: known.get(found[0], in_words(found[0])), text)
+
+    return translate
 
 
 def describe_run(options: Mapping[str, Any], timings: pd.DataFrame) -> dict[str, str]:
@@ -24,16 +69,16 @@ def describe_run(options: Mapping[str, Any], timings: pd.DataFrame) -> dict[str,
     Parameters
     ----------
     options : mapping
-        Preset and overrides.
+        The preset and the options that override it.
     timings : DataFrame
-        Of all studies.
+        The timings of all studies.
 
     Returns
     -------
     dict of str to str
-        In the order to be shown.
+        Name -> text, in the order to be shown.
     """
-    if timings.empty:  # nothing has been run yet, nor are there columns
+    if timings.empty:  # nothing has been run yet, so there are no columns
         timings = timings.reindex(columns=["study", "replication", "cpu_seconds"])
     replications = timings.groupby("study")["replication"].nunique()
     overrides = [f"{k}={v}" for k, v in options.items() if k != "preset" and v not in (None, False)]
@@ -50,7 +95,7 @@ def describe_run(options: Mapping[str, Any], timings: pd.DataFrame) -> dict[str,
 
 
 def write_description(path: str | os.PathLike, description: Mapping[str, str]) -> None:
-    """Write a run's description as CSV, a line a thing."""
+    """Write the description of a run as CSV, one line per fact."""
     import pandas as pd
 
     lines = pd.DataFrame({"what": list(description), "is": list(description.values())})
@@ -58,7 +103,7 @@ def write_description(path: str | os.PathLike, description: Mapping[str, str]) -
 
 
 def read_description(path: str | os.PathLike) -> dict[str, str]:
-    """Read what :func:`write_description` has written."""
+    """Read a description that :func:`write_description` wrote."""
     import pandas as pd
 
     lines = pd.read_csv(path, dtype=str, keep_default_na=False)
