@@ -107,6 +107,13 @@ def test_the_summary_is_a_line_a_study_and_says_how_to_see_more(request_of_one_m
     assert hint.endswith("python -m fedmix status a --config preset=paper")
 
 
+def test_a_block_counts_once_although_every_method_has_it(request_of_one_method, tmp_path):
+    finish(tmp_path, "0-1")
+    [cell] = read_status(request_of_one_method, tmp_path)
+    fewer = replace(cell, method="slow", blocks=1, done=0)
+    assert next(status_lines([cell, fewer], "quick")).startswith("study: 1 of 3 blocks done")
+
+
 def test_an_unknown_study_is_told_with_the_nearest(request_of_one_method, tmp_path):
     cells = read_status(request_of_one_method, tmp_path)
     with pytest.raises(ConfigurationError, match=r"no study 'studdy'\. Did you mean 'study'"):
@@ -119,7 +126,7 @@ SMOKE = ["--workflow", str(ROOT), "--config", "preset=smoke", "replications=1"]
 @pytest.mark.slow
 def test_the_commands_print_what_there_is_to_say(tmp_path, capsys):
     for command, says in {
-        "status": "0 of 6 blocks done",
+        "status": "0 of 2 blocks done",
         "forecast": "MB on disk",
     }.items():
         assert main([command, "--directory", str(tmp_path), *SMOKE]) == 0

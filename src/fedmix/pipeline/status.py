@@ -169,18 +169,26 @@ def status_lines(cells: list[CellStatus], preset: str, study: str | None = None)
 
 
 def _study_line(study: str, cells: list[CellStatus]) -> str:
-    done, blocks = sum(c.done for c in cells), sum(c.blocks for c in cells)
     used, left = sum(c.hours_used for c in cells), sum(c.hours_left for c in cells)
     return (
-        f"{study}: {done} of {blocks} blocks done{_counted(cells)}, "
-        f"{used:.2f} core-hours used, about {left:.2f} left"
+        f"{study}: {_blocks(cells, 'done')} of {_blocks(cells, 'blocks')} blocks done"
+        f"{_counted(cells)}, {used:.2f} core-hours used, about {left:.2f} left"
     )
+
+
+def _blocks(cells: list[CellStatus], kind: str) -> int:
+    """Count the blocks of some settings once, although every method of a setting has them."""
+    by_setting: dict[tuple[str, str], int] = {}
+    for cell in cells:
+        place = cell.study, cell.setting
+        by_setting[place] = max(by_setting.get(place, 0), getattr(cell, kind))
+    return sum(by_setting.values())
 
 
 def _counted(cells: list[CellStatus]) -> str:
     counts = {
-        "started": sum(c.started for c in cells),
-        "failed": sum(c.failed for c in cells),
+        "started": _blocks(cells, "started"),
+        "failed": _blocks(cells, "failed"),
         "replications failed": sum(c.replications_failed for c in cells),
     }
     return "".join(f", {count} {word}" for word, count in counts.items() if count)
