@@ -19,7 +19,7 @@ from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.evidence import PRINT, Evidence, Place
 from fedmix.cells.papers import Paper
 from fedmix.cells.predicates import Check, ask, needed, places_of
-from fedmix.cells.protocols.kept import DRAWN, NEAR
+from fedmix.cells.protocols.space import DRAWN, NEAR
 from fedmix.cells.registers import Claim, read_register
 from fedmix.cells.unreported import Share, answering_protocols, answers, share_of
 from fedmix.cells.verdicts import SAYS_NOTHING

@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.predicates import Check, ask, needed, places_of
-from fedmix.cells.protocols.kept import DRAWN, NEAR, Search
+from fedmix.cells.protocols.space import DRAWN, NEAR
 from fedmix.cells.verdicts import CHOICE_LEVEL, RARELY
 from fedmix.conditions import has_values
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fedmix.cells.evidence import Evidence, Place
+    from fedmix.cells.protocols.kept import Search
     from fedmix.cells.protocols.space import Space, Table
 
     #: Whether a claim holds in a variant, and the checks behind it.

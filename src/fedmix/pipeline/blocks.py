@@ -54,8 +54,8 @@ COLUMNS = {
         "status": "O",
         "seconds": "f",
         "cpu_seconds": "f",
-        "shared_seconds": "f",
         "memory": "f",
+        "shared_seconds": "f",
         "warm": "b",
     },
 }

@@ -22,15 +22,13 @@ from fedmix.cells.measured import Measured
 from fedmix.cells.protocols.design import without_idle
 from fedmix.cells.protocols.outcome import SHOWN
 from fedmix.cells.protocols.score import cell_identity
-from fedmix.cells.protocols.space import Space
+from fedmix.cells.protocols.space import DRAWN, NEAR, Space
 from fedmix.cells.verdicts import DIAGNOSTIC, NEAREST
 from fedmix.errors import DataError, nearest_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Kinds of protocols that a claim is put to: drawn without regard to the print, or near it.
-DRAWN, NEAR = "drawn", "near"
 _DIGITS = 6  # of an error that is kept
 _FIT = ["kind", "protocol", "table", "row", "replication"]
 

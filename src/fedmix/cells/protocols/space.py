@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: The target that all tables share one protocol for.
 COMMON = "common"
 
+#: Kinds of protocols that test a claim: drawn at random, or near the published values.
+DRAWN, NEAR = "drawn", "near"
+
 
 class Value(Declared):
     """One value of a choice: what is filled in, and how natural it is."""

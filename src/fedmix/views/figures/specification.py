@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmix.cells.protocols.kept import DRAWN
-from fedmix.cells.protocols.space import Space
+from fedmix.cells.protocols.space import DRAWN, Space
 from fedmix.cells.unreported import choices_by_weight
 from fedmix.cells.verdicts import CHOICE_LEVEL
 from fedmix.views.captions import in_words, written_by
