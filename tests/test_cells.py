@@ -286,11 +286,11 @@ def test_an_agreement_from_which_no_variant_differs_is_counted_apart():
     rows = {"as_coded": ("authors", "agrees"), "as_written": ("written", "agrees closely")}
     frame = pd.concat([_number(name, *own) for name, own in rows.items()])
     [found] = judge_numbers(frame).to_dict("records")
-    assert (found["verdict"], found["counted"]) == ("agrees", "agrees but tells nothing")
+    assert (found["verdict"], found["counted"]) == ("agrees", "agrees (not discriminating)")
     assert found["power"] == 0
     unclear = pd.concat([frame.iloc[:1], _number("as_written", "written", "undecided")])
     [found] = judge_numbers(unclear).to_dict("records")
-    assert found["counted"] == "agrees but tells nothing"
+    assert found["counted"] == "agrees (not discriminating)"
     tried = pd.concat([frame, _number("one_switch", "diagnostic", "differs")])
     [found] = judge_numbers(tried).to_dict("records")
     assert found["counted"] == "agrees"

@@ -103,7 +103,7 @@ def test_the_share_is_that_of_the_searchs_own_scores(search, printed, evaluated)
     assert 0 < lowest < 1
     remarks = " ".join(evaluated.loc["fedgrem-pendigits-lowest", "remarks"])
     assert f"it holds in {lowest:.0%} of {DRAWN} protocols (put to pen digits, n_contam" in remarks
-    assert evaluated.loc["fedgrem-pendigits-lowest", "verdict"] == "depends on an unsaid choice"
+    assert evaluated.loc["fedgrem-pendigits-lowest", "verdict"] == "depends on an unreported choice"
 
 
 def test_the_choice_that_decides_is_named_with_its_shares(evaluated):
@@ -231,7 +231,7 @@ def test_a_search_of_some_data_sets_answers_for_these_alone():
 
     with_search = ("fedgem-beats-afcl", "fedgem-beats-dpgmm", "fedgem-best-abalone-waveform")
     claims = [
-        claim | ({"unsaid": "how rows are dealt"} if claim["id"] in with_search else {})
+        claim | ({"unreported": "how rows are dealt"} if claim["id"] in with_search else {})
         for claim in read_claims(read_papers(ROOT / "config"))
         if claim["paper"] == "fedgem"
     ]
@@ -247,7 +247,7 @@ def test_a_search_of_some_data_sets_answers_for_these_alone():
 
 
 def test_without_a_search_the_column_is_empty_and_says_so():
-    claims = [c for c in read_claims(read_papers(ROOT / "config")) if "unsaid" in c]
+    claims = [c for c in read_claims(read_papers(ROOT / "config")) if "unreported" in c]
     found = evaluate_claims(claims, cells(), results_and_timings()[0])
     assert found[["nearest_yes", "nearest_no", "nearest_unclear"]].to_numpy().sum() == 0
     told = [" ".join(remarks) for remarks in found["remarks"]]

@@ -1,4 +1,4 @@
-# Which protocol printed a table? A search over all that a paper leaves unsaid: many protocols on a
+# Which protocol printed a table? A search over all that a paper does not report: many protocols on a
 # few replications, then fewer on more (successive halving).
 #
 # Of parameters Snakemake compares plain values alone: `declared` tells it that a space was changed.

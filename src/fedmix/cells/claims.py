@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from fedmix.cells.unreported import Answer
 
 HOLDS, MOSTLY, PARTLY_UNTESTED = "holds", "holds in most", "partly untested"
-DEPENDS, MIXED, REVERSED = "depends on an unsaid choice", "mixed", "reversed"
-TOO_FEW, UNTESTABLE = "too few runs", "not testable"
+DEPENDS, MIXED, REVERSED = "depends on an unreported choice", "mixed", "reversed"
+TOO_FEW, UNTESTABLE = "inconclusive", "not testable"
 #: What each verdict says, in words.
 CLAIM_RULES = {
-    HOLDS: "yes in every setting, or in as many as the paper speaks of",
-    MOSTLY: "yes in more than half of the settings that the paper speaks of",
-    PARTLY_UNTESTED: "yes wherever it was run; not all that it speaks of was",
-    DEPENDS: "the answer turns on a choice that the paper does not tell",
-    MIXED: "no in some settings, yes or unclear in others: it cannot hold as said",
-    TOO_FEW: "unclear in half of the settings or more: too few replications to bear it out",
+    HOLDS: "yes in every setting, or in as many as the claim states",
+    MOSTLY: "yes in more than half of the settings, but in fewer than the claim states",
+    PARTLY_UNTESTED: "holds wherever it was run, but part of what the claim is about was not run",
+    DEPENDS: "the answer depends on a choice that the paper does not report",
+    MIXED: "no in some settings, and yes in at most half",
+    TOO_FEW: "unclear in at least half of the settings; more replications could show that it holds",
     REVERSED: "yes in no setting, and no in more than half",
-    UNTESTABLE: "nothing that it speaks of was run, or it cannot be run here",
+    UNTESTABLE: "nothing that the claim is about was run, or it cannot be tested here",
 }
 CLAIM_VERDICTS = tuple(CLAIM_RULES)
 #: Where a claim is put to, in the order of the columns.
@@ -86,8 +86,8 @@ def evaluate_claims(
     results : DataFrame, optional
         Gives the trajectories, see :class:`fedmix.cells.evidence.Evidence`.
     searches : iterable of Search, optional
-        One a study. A claim that names an unsaid choice is put to the protocols that were drawn,
-        or without them to the variants that were run.
+        One a study. A claim that names an unreported choice is tested under every protocol that was
+        drawn or, without a search, in every variant that was run.
 
     Returns
     -------
@@ -194,8 +194,8 @@ def _chance(claim: Mapping[str, Any], shuffled: list[Evidence], source: str) -> 
 
 
 def _share(claim: Mapping[str, Any], measured: Evidence, search: Search | None) -> Share | None:
-    """Return in how many protocols, or variants, a claim on a choice unsaid holds."""
-    if "unsaid" not in claim:
+    """Return in how many protocols, or variants, a claim on an unreported choice holds."""
+    if "unreported" not in claim:
         return None
     if search:
         kind, found = answering_protocols(claim, search)
@@ -255,8 +255,8 @@ def _remarks(
             "methods' names"
         )
     if share:
-        yield f"Not said: {claim['unsaid']}; {share}"
-    if "unsaid" in claim and not nearest:
+        yield f"Not reported: {claim['unreported']}; {share}"
+    if "unreported" in claim and not nearest:
         yield "No nearest protocol: there is no search of its tables"
     if untested and "study" in claim:
         yield f"Not run: {untested}"

@@ -60,9 +60,9 @@ _NUMBERS = [
     *("printed_replications", "printed_file", "printed_line"),
 ]
 _JUDGED = [*JUDGEMENT, "is_stand_in", "role", "best"]
-_UNJUDGED = ["is_stand_in", "judged", "draws", "role", "best"]
+_UNJUDGED = ["is_stand_in", "judged", "partition_draws", "role", "best"]
 _TEXTS = [*_FIRST, "method", "label", "metric", "unit", "printed_text", "printed_file"]
-_TEXTS += ["role", "best", "verdict", "draws"]
+_TEXTS += ["role", "best", "verdict", "partition_draws"]
 _FLAGS = ["is_stand_in", "judged"]
 _COUNTS = {
     **dict.fromkeys(("n", "failed"), "int64"),
@@ -81,7 +81,7 @@ def make_cells(
 ) -> pd.DataFrame:
     """Return the cells of the settings of one study, not judged yet.
 
-    In place of the columns of a verdict they have ``judged`` and ``draws``, see
+    In place of the columns of a verdict they have ``judged`` and ``partition_draws``, see
     :func:`fedmix.cells.verdicts.judge`.
 
     Parameters
@@ -300,7 +300,7 @@ def _partner(item: Item, number: PrintedNumber | None, is_stand_in: bool = False
         "printed_line": number.line,
         "is_stand_in": is_stand_in,
         "judged": item.judged,
-        "draws": item.draws,
+        "partition_draws": item.partition_draws,
     }
 
 

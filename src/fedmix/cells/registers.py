@@ -30,7 +30,7 @@ class Claim(Declared):
     extent: Literal["all", "most", "several"] = Field(
         "all", description="Of how many settings the paper says it."
     )
-    unsaid: str = Field(
+    unreported: str = Field(
         "",
         min_length=10,
         description="A choice that the paper does not report and that may decide the claim.",
@@ -82,7 +82,7 @@ class Discrepancy(Declared):
         "slip",
         "contradiction",
         "text and code differ",
-        "not said",
+        "unreported",
         "unlike comparison",
         "disclosed",
     ] = Field(description="What it is; disclosed is what the paper says of itself.")

@@ -191,7 +191,7 @@ def deciding_margin(claim: Mapping[str, Any], checks: list[Check]) -> float:
 
 def open_claims(claims: Iterable[Mapping[str, Any]], space: Space) -> list[Mapping[str, Any]]:
     """Return the claims on an unreported choice that speak of a table of a search."""
-    own = [c for c in claims if "unsaid" in c and c.get("study") == space.study]
+    own = [c for c in claims if "unreported" in c and c.get("study") == space.study]
     return [c for c in own if any(_speaks_of(c, table) for table in space.tables.values())]
 
 

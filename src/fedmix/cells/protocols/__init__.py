@@ -1,4 +1,4 @@
-"""Which protocol printed a table? A search over all that a paper leaves unsaid.
+"""Which protocol printed a table? A search over all that a paper does not report.
 
 The idea is that of multiverse analysis (Steegen et al. 2016) and of specification curves (Simonsohn
 et al. 2020): every reasonable protocol is run, and what the printed numbers and claims depend on is

@@ -27,7 +27,7 @@ PALE = "#c9c9c9"
 #: Panels side by side, and characters of a claim in a line.
 WIDE, LINE = 3, 52
 CAPTION = (
-    "Each claim of the paper that turns on what it leaves unsaid, put to every protocol of the "
+    "Each claim of the paper that depends on what it does not report, put to every protocol of the "
     "search: how far the effect lies on the claimed side, sorted, in the effect's own unit. Bars "
     "are no intervals: they reach as far as any replication taken by itself. Below, the choice "
     "that the answer depends on most. Protocols that were drawn answer by the rows that the first "
