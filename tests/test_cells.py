@@ -320,10 +320,10 @@ def test_the_side_of_the_print_is_told_in_a_sentence():
     )
     [table] = score_tables(frame).to_dict("records")
     assert table["direction"] == (
-        "All 3 lie below the print; the median difference is -6.0 standard errors."
+        "All 3 lie below the published values; the median difference is -6.0 standard errors."
     )
     other = frame.assign(difference=[0.1, -0.2, -0.3])
-    assert score_tables(other)["direction"][0].startswith("2 of 3 lie below the print")
+    assert score_tables(other)["direction"][0].startswith("2 of 3 lie below the published values")
 
 
 def _number(variant: str, role: str, verdict: str, line: int = 2, **columns) -> pd.DataFrame:
