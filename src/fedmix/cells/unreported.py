@@ -218,7 +218,7 @@ def specification_curves(
         One row per claim and protocol, by claim and then by the margin: ``search``; the claim's
         ``id`` and ``claim`` in words; ``kind``, ``drawn`` whatever its results, or ``near``
         the published values; ``protocol``; ``replications``; the deciding ``margin`` over all of
-        them in the effect's own unit, with its range ``low`` to ``high`` over single
+        them in the effect's own unit, with the range ``low`` to ``high`` of it and of single
         replications; whether it ``holds``; whether the protocol is among those ``nearest`` to
         a table that the claim is about; and the choices of all searches, missing where another
         search has them.
