@@ -28,11 +28,11 @@ _NOT_COUNTS = {
 _PLURAL = {
     "agrees closely": "agree closely",
     "agrees": "agree",
-    "agrees but tells nothing": "agree but tell nothing",
+    "agrees (not discriminating)": "agree (not discriminating)",
     "differs": "differ",
     "holds": "hold",
     "holds in most": "hold in most settings",
-    "depends on an unsaid choice": "depend on an unsaid choice",
+    "depends on an unreported choice": "depend on an unreported choice",
 }
 _NEXT_TABLE = """\
 The next table has one row per published table. It names the variant of the experiment that is

@@ -61,7 +61,9 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 def unjudged(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Return a frame of cells that wait for their verdicts."""
     cells = frame(rows).drop(columns=list(JUDGEMENT))
-    return cells.assign(judged=True, draws=cells.get("draws", pd.Series(dtype=str)).fillna(""))
+    return cells.assign(
+        judged=True, partition_draws=cells.get("partition_draws", pd.Series(dtype=str)).fillna("")
+    )
 
 
 def laid_out(item: Item) -> dict[str, Any]:

@@ -55,12 +55,12 @@ def test_a_verdict_that_stayed_is_not_listed(script, tmp_path):
 
 def test_tables_stand_beside_what_they_came_to_first(script, tmp_path):
     names = ["item", "variant", "direction", *script.COUNTED]
-    table5 = ["fedgrem_table5", "as_coded", "All 72 lie below the print."]
+    table5 = ["fedgrem_table5", "as_coded", "All 72 lie below the published values."]
     table5 += ["72" if name == "differs" else "0" for name in script.COUNTED]
     text = script.changes(run_of(tmp_path, ["id"], [",".join(names), ",".join(table5)]))
     rows = {row[0]: row[1:] for row in rows_of(text, "Tables")}
     first, now, side = rows["fedgrem_table5"]
-    assert (now, side) == ("as_coded: 72 differs", "All 72 lie below the print.")
+    assert (now, side) == ("as_coded: 72 differs", "All 72 lie below the published values.")
     assert first == "5 reproduced, 67 close"
     assert rows["fedgem_table1"][1].startswith("not run again yet")
 

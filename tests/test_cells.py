@@ -289,11 +289,11 @@ def test_an_agreement_from_which_no_variant_differs_is_counted_apart():
     rows = {"as_coded": ("authors", "agrees"), "as_written": ("written", "agrees closely")}
     frame = pd.concat([_number(name, *own) for name, own in rows.items()])
     [found] = judge_numbers(frame).to_dict("records")
-    assert (found["verdict"], found["counted"]) == ("agrees", "agrees but tells nothing")
+    assert (found["verdict"], found["counted"]) == ("agrees", "agrees (not discriminating)")
     assert found["power"] == 0
     unclear = pd.concat([frame.iloc[:1], _number("as_written", "written", "undecided")])
     [found] = judge_numbers(unclear).to_dict("records")
-    assert found["counted"] == "agrees but tells nothing"
+    assert found["counted"] == "agrees (not discriminating)"
     tried = pd.concat([frame, _number("one_switch", "diagnostic", "differs")])
     [found] = judge_numbers(tried).to_dict("records")
     assert found["counted"] == "agrees"
@@ -323,10 +323,10 @@ def test_the_side_of_the_print_is_told_in_a_sentence():
     )
     [table] = score_tables(frame).to_dict("records")
     assert table["direction"] == (
-        "All 3 lie below the print; the median difference is -6.0 standard errors."
+        "All 3 lie below the published values; the median difference is -6.0 standard errors."
     )
     other = frame.assign(difference=[0.1, -0.2, -0.3])
-    assert score_tables(other)["direction"][0].startswith("2 of 3 lie below the print")
+    assert score_tables(other)["direction"][0].startswith("2 of 3 lie below the published values")
 
 
 def _number(variant: str, role: str, verdict: str, line: int = 2, **columns) -> pd.DataFrame:

@@ -126,13 +126,13 @@ def test_noise_is_undecided_and_neither_holds_nor_fails():
     rng = np.random.default_rng(1)
     results = frame({"A": rng.normal(0, 1, 5), "B": rng.normal(0, 1, 5)})
     parameters = {"metric": "error", "method": "A", "direction": "below", "than": ["B"]}
-    assert answer(results, "ordered", **parameters).verdict == "too few runs"
+    assert answer(results, "ordered", **parameters).verdict == "inconclusive"
 
 
 def test_one_replication_proves_nothing():
     results = frame({"A": [0.0], "B": [100.0]})
     parameters = {"metric": "error", "method": "A", "direction": "below", "than": ["B"]}
-    assert answer(results, "ordered", **parameters).verdict == "too few runs"
+    assert answer(results, "ordered", **parameters).verdict == "inconclusive"
 
 
 GOOD = {"A": [1.0, 1.1, 0.9], "B": [2.0, 2.1, 1.9]}
@@ -154,7 +154,7 @@ def places(*kinds: dict, variant: str = "v") -> pd.DataFrame:
         ([GOOD, GOOD, BAD], "holds in most"),
         ([GOOD, BAD], "mixed"),
         ([BAD, BAD, NOISE], "reversed"),
-        ([GOOD, NOISE], "too few runs"),
+        ([GOOD, NOISE], "inconclusive"),
         ([BAD, NOISE, NOISE], "mixed"),  # refuted, whatever more runs say
     ],
 )
@@ -194,11 +194,11 @@ def test_margins_are_positive_on_the_claimed_side():
     assert found.authors_low <= found.authors_smallest <= found.authors_high
 
 
-def test_an_unsaid_choice_decides_where_variants_fall_out_differently():
-    said = {"unsaid": "how clients are contaminated"}
+def test_an_unreported_choice_decides_where_variants_fall_out_differently():
+    said = {"unreported": "how clients are contaminated"}
     results = pd.concat([places(GOOD, GOOD), places(BAD, BAD, variant="trial")])
     found = answer(results, "ordered", said, **LOWEST)
-    assert found.verdict == "depends on an unsaid choice"
+    assert found.verdict == "depends on an unreported choice"
     assert "how clients are contaminated; it holds in 50%" in found.remarks[0]
     assert answer(places(GOOD, GOOD), "ordered", said, **LOWEST).verdict == "holds"
 
@@ -237,11 +237,11 @@ def test_bimodal_scores_are_told_by_the_share_of_replications():
     rng = np.random.default_rng(0)
     lower = {"A": np.r_[rng.normal(1.0, 0.01, 19), 900.0], "B": rng.normal(2.0, 0.01, 20)}
     results = frame(lower)
-    assert answer(results, "ordered", **LOWEST).verdict == "too few runs"  # one failure is enough
+    assert answer(results, "ordered", **LOWEST).verdict == "inconclusive"  # one failure is enough
     usual = {"metric": "error", "method": "A", "direction": "below", "than": "B"}
     assert answer(results, "usually", **usual).verdict == "holds"
     half = frame({"A": np.r_[np.zeros(9), 5 * np.ones(11)], "B": np.full(20, 2.0)})
-    assert answer(half, "usually", **usual).verdict == "too few runs"
+    assert answer(half, "usually", **usual).verdict == "inconclusive"
 
 
 def test_failed_replications_are_no_values():
@@ -257,7 +257,7 @@ def test_equivalence_needs_precision():
     wide = frame({"A": [0.0, 2.0, 1.0], "B": [1.0, 1.0, 1.0]})
     narrow = frame({"A": [1.0, 1.01, 0.99], "B": [1.0, 1.0, 1.0]})
     parameters = {"metric": "error", "method": "A", "to": "B", "tolerance": 0.1}
-    assert answer(wide, "similar", **parameters).verdict == "too few runs"
+    assert answer(wide, "similar", **parameters).verdict == "inconclusive"
     assert answer(narrow, "similar", **parameters).verdict == "holds"
 
 
@@ -293,7 +293,7 @@ def test_a_trend_is_told_by_its_slope(sign, verdict):
     assert found.verdict == verdict
 
 
-@pytest.mark.parametrize(("noise", "verdict"), [(0.05, "holds"), (6.0, "too few runs")])
+@pytest.mark.parametrize(("noise", "verdict"), [(0.05, "holds"), (6.0, "inconclusive")])
 def test_one_metric_moves_more_than_another_only_beyond_their_noise(noise, verdict):
     rng = np.random.default_rng(0)
     parts = [
@@ -322,7 +322,7 @@ def test_a_run_that_failed_does_not_decide_a_comparison_of_ratios():
     wanted["direction"] = "lower"
     found = answer(pd.concat(parts), "changes", relative_to="Oracle", **wanted)
     assert found.verdict == "holds"
-    assert answer(pd.concat(parts), "changes", **wanted).verdict == "too few runs"
+    assert answer(pd.concat(parts), "changes", **wanted).verdict == "inconclusive"
 
 
 def test_an_id_given_twice_is_refused(tmp_path):

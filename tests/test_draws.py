@@ -38,7 +38,7 @@ def around(mean):
 
 def frame(between, draws="draws"):
     """Return a cell that is 2 beyond its print, and partition draws that are this far apart."""
-    printed = PRINT | {"printed_file": "f", "printed_line": 2, "draws": draws}
+    printed = PRINT | {"printed_file": "f", "printed_line": 2, "partition_draws": draws}
     own = cell("table", "run", "s", around(12.0), **printed)
     others = [cell("", "draws", f"s{i}", around(10.0 + between * i)) for i in range(10)]
     return unjudged([own, *others])
@@ -100,7 +100,7 @@ def run(request: Request, work: Path, draws: bool = True) -> list[Path]:
         named |= {"metric": "misclustering", "row": setting.name, "column": "FedGrEM"}
         values = around(12.0 if shown else 10.0 + setting.values["assignment"])
         partner = {"printed_file": "fedgrem/misclustering.csv", "printed_text": "10.00 (2.00)"}
-        partner |= PRINT | {"printed_line": 1000, "draws": item.draws}
+        partner |= PRINT | {"printed_line": 1000, "partition_draws": item.partition_draws}
         own = [cell(item.name if shown else "", study.name, setting.name, values, **named)]
         write_table(work / path, unjudged([own[0] | (partner if shown else {})]))
         files.append(work / path)

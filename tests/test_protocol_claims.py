@@ -104,17 +104,19 @@ def test_the_share_is_that_of_the_searchs_own_scores(search, printed, evaluated)
     lowest = score_protocols(first, printed, Claim(method="FedGrEM"))["lowest"].mean()
     assert 0 < lowest < 1
     remarks = " ".join(evaluated.loc["fedgrem-pendigits-lowest", "remarks"])
-    assert f"it holds in {lowest:.0%} of {DRAWN} protocols (put to pen digits, n_contam" in remarks
-    assert evaluated.loc["fedgrem-pendigits-lowest", "verdict"] == "depends on an unsaid choice"
+    assert (
+        f"it holds in {lowest:.0%} of {DRAWN} protocols (tested on pen digits, n_contam" in remarks
+    )
+    assert evaluated.loc["fedgrem-pendigits-lowest", "verdict"] == "depends on an unreported choice"
 
 
 def test_the_choice_that_decides_is_named_with_its_shares(evaluated):
     [said] = [
         remark
         for remark in evaluated.loc["fedgrem-pendigits-lowest", "remarks"]
-        if remark.startswith("Not said")
+        if remark.startswith("Not reported")
     ]
-    assert "above all by scaling: none in 100%, global in 0%" in said
+    assert "depending most on scaling: none in 100%, global in 0%" in said
 
 
 def test_the_nearest_protocol_answers_a_column_of_its_own(evaluated):
@@ -127,7 +129,7 @@ def test_the_nearest_protocol_answers_a_column_of_its_own(evaluated):
 
 def test_a_claim_that_the_first_rung_cannot_answer_is_put_to_what_is_near_the_print(evaluated):
     said = " ".join(evaluated.loc["fedgrem-robust-to-contamination", "remarks"])
-    assert "it holds in 100% of 20 protocols near the print (put to pendigits" in said
+    assert "it holds in 100% of 20 protocols near the published values (tested on pendigits" in said
     said = " ".join(evaluated.loc["fedgrem-mnist-lowest-contaminated", "remarks"])
     assert "protocols" not in said  # the search has no such table
 
@@ -141,9 +143,11 @@ def test_a_curves_share_is_the_one_that_its_claim_tells(curves, evaluated):
         )
 
 
-def test_there_is_a_curve_for_each_claim_that_speaks_of_the_tables(curves, evaluated, space):
+def test_there_is_a_curve_for_each_claim_that_concerns_the_tables(curves, evaluated, space):
     told = (
-        evaluated["remarks"].map(" ".join).str.contains(r"protocols (?:near the print )?\(put to")
+        evaluated["remarks"]
+        .map(" ".join)
+        .str.contains(r"protocols (?:near the published values )?\(tested on")
     )
     assert set(curves["id"]) == set(evaluated.index[told])
     claims = read_claims(read_papers(ROOT / "config"))
@@ -233,27 +237,27 @@ def test_a_search_of_some_data_sets_answers_for_these_alone():
 
     with_search = ("fedgem-beats-afcl", "fedgem-beats-dpgmm", "fedgem-best-abalone-waveform")
     claims = [
-        claim | ({"unsaid": "how rows are dealt"} if claim["id"] in with_search else {})
+        claim | ({"unreported": "how rows are dealt"} if claim["id"] in with_search else {})
         for claim in read_claims(read_papers(ROOT / "config"))
         if claim["paper"] == "fedgem"
     ]
     both = pd.concat([cells(), beside])
     found = evaluate_claims(claims, both, results_and_timings()[0], [search])
     shares = found.set_index("id")["remarks"].map(" ".join)
-    told = shares[shares.str.contains("protocols (put to", regex=False)]
+    told = shares[shares.str.contains("protocols (tested on", regex=False)]
     holds = f"it holds in {1 - len(dealt) / len(design):.0%} of {len(design)} protocols"
     assert told.str.contains(holds, regex=False).all()
     assert set(told.index) == set(with_search)
-    assert "(put to Table 1, Abalone, n_clients 5)" in told["fedgem-best-abalone-waveform"]
+    assert "(tested on Table 1, Abalone, n_clients 5)" in told["fedgem-best-abalone-waveform"]
     assert "n_clients 5, Table 1, Frog B, n_clients 5)" in told["fedgem-beats-afcl"]
 
 
 def test_without_a_search_the_column_is_empty_and_says_so():
-    claims = [c for c in read_claims(read_papers(ROOT / "config")) if "unsaid" in c]
+    claims = [c for c in read_claims(read_papers(ROOT / "config")) if "unreported" in c]
     found = evaluate_claims(claims, cells(), results_and_timings()[0])
     assert found[["nearest_yes", "nearest_no", "nearest_unclear"]].to_numpy().sum() == 0
     told = [" ".join(remarks) for remarks in found["remarks"]]
-    assert all("there is no search" in text for text in told if "Not said" in text)
+    assert all("there is no search" in text for text in told if "Not reported" in text)
 
 
 def test_a_method_that_diverged_is_behind_all_others(space, kept):

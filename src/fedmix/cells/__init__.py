@@ -1,1 +1,1 @@
-"""One frame of cells: our numbers beside the printed ones, and what follows from them."""
+"""One frame of cells: our values beside the published ones, and the conclusions they support."""

@@ -1,9 +1,9 @@
-"""What the papers say of their experiments, put to our results, to the print and to chance.
+"""The papers' claims, tested on our results, on the published values and against chance.
 
-A claim's predicate gives an answer (yes, no, unclear) at every setting that the claim speaks of. It
-is asked of several sources (:data:`SOURCES`), each for itself. The verdict is that of the source
-that answers for the paper: the experiment as the authors ran it, or as the text has it where only
-that is known. A corrected method, or one outside a theorem's conditions, votes neither way.
+A claim's predicate gives an answer (yes, no, unclear) in every setting that the claim is
+about. It is applied separately to several sources (:data:`SOURCES`). The verdict is that of the
+source that counts for the paper: the experiment as the authors ran it, or as the text describes it
+if only that was run. A corrected method, or one outside a theorem's conditions, does not count.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fedmix.cells.papers import Paper
 from fedmix.cells.predicates import Check, ask, needed, places_of
 from fedmix.cells.protocols.space import DRAWN, NEAR
 from fedmix.cells.registers import Claim, read_register
-from fedmix.cells.unreported import Share, answering_protocols, answers, share_of
+from fedmix.cells.unreported import Share, answers, protocol_answers, share_of
 from fedmix.cells.verdicts import SAYS_NOTHING
 
 if TYPE_CHECKING:
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
     from fedmix.cells.unreported import Answer
 
 HOLDS, MOSTLY, PARTLY_UNTESTED = "holds", "holds in most", "partly untested"
-DEPENDS, MIXED, REVERSED = "depends on an unsaid choice", "mixed", "reversed"
-TOO_FEW, UNTESTABLE = "too few runs", "not testable"
-#: What each verdict says, in words.
+DEPENDS, MIXED, REVERSED = "depends on an unreported choice", "mixed", "reversed"
+TOO_FEW, UNTESTABLE = "inconclusive", "not testable"
+#: What each verdict means.
 CLAIM_RULES = {
-    HOLDS: "yes in every setting, or in as many as the paper speaks of",
-    MOSTLY: "yes in more than half of the settings that the paper speaks of",
-    PARTLY_UNTESTED: "yes wherever it was run; not all that it speaks of was",
-    DEPENDS: "the answer turns on a choice that the paper does not tell",
-    MIXED: "no in some settings, yes or unclear in others: it cannot hold as said",
-    TOO_FEW: "unclear in half of the settings or more: too few replications to bear it out",
+    HOLDS: "yes in every setting, or in as many as the claim states",
+    MOSTLY: "yes in more than half of the settings, but in fewer than the claim states",
+    PARTLY_UNTESTED: "holds wherever it was run, but part of what the claim is about was not run",
+    DEPENDS: "the answer depends on a choice that the paper does not report",
+    MIXED: "no in some settings, and yes in at most half",
+    TOO_FEW: "unclear in at least half of the settings; more replications could show that it holds",
     REVERSED: "yes in no setting, and no in more than half",
-    UNTESTABLE: "nothing that it speaks of was run, or it cannot be run here",
+    UNTESTABLE: "nothing that the claim is about was run, or it cannot be tested here",
 }
 CLAIM_VERDICTS = tuple(CLAIM_RULES)
-#: Where a claim is put to, in the order of the columns.
+#: What a claim is tested on, in the order of the columns.
 SOURCES = (PRINT, *verdicts.SOURCES)
 #: Shuffles of the methods' names behind ``chance``.
 SHUFFLES = 20
 
-_OF = {DRAWN: "protocols", NEAR: "protocols near the print"}
+_OF = {DRAWN: "protocols", NEAR: "protocols near the published values"}
 
 
 def read_claims(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
@@ -75,7 +75,7 @@ def evaluate_claims(
     results: pd.DataFrame | None = None,
     searches: Iterable[Search] = (),
 ) -> pd.DataFrame:
-    """Put every claim to every source, and to chance.
+    """Test every claim on every source, and against chance.
 
     Parameters
     ----------
@@ -86,17 +86,17 @@ def evaluate_claims(
     results : DataFrame, optional
         Gives the trajectories, see :class:`fedmix.cells.evidence.Evidence`.
     searches : iterable of Search, optional
-        One a study. A claim that names an unsaid choice is put to the protocols that were drawn,
-        or without them to the variants that were run.
+        One a study. A claim that names an unreported choice is tested under every protocol that was
+        drawn or, without a search, in every variant that was run.
 
     Returns
     -------
     DataFrame
-        One row a claim: ``id, paper, section, quote, claim, predicate`` (in words), ``study,
-        verdict, where`` (the settings by answer, or why it cannot be tested), ``source`` (whose
-        verdict it is), ``remarks`` (list of sentences), ``chance`` (the share of shuffles in which
-        it holds), ``print_fails``; for each source ``<source>_yes, _no, _unclear``, the median of
-        the margins and the smallest one with its 99 % interval; and ``details``, every
+        One row per claim: ``id, paper, section, quote, claim, predicate`` (in words), ``study,
+        verdict, where`` (the settings by answer, or why it cannot be tested), ``source`` (which
+        decides the verdict), ``remarks`` (list of sentences), ``chance`` (the share of shuffles in
+        which it holds), ``print_fails``; for each source ``<source>_yes, _no, _unclear``, the
+        median of the margins and the smallest one with its 99 % interval; and ``details``, every
         :class:`Check` as a dict with its ``source``.
 
     Examples
@@ -159,7 +159,7 @@ def _checks(claim: Mapping[str, Any], evidence: Evidence, role: str) -> list[Che
 
 
 def _verdict(claim: Mapping[str, Any], checks: list[Check]) -> str:
-    """Return what the answers of one source come to."""
+    """Return the verdict that follows from the answers of one source."""
     answers = [check.answer for check in checks]
     n, yes, no, unclear = len(answers), *map(answers.count, (YES, NO, UNCLEAR))
     if not n:
@@ -175,12 +175,12 @@ def _verdict(claim: Mapping[str, Any], checks: list[Check]) -> str:
 
 
 def _fails(claim: Mapping[str, Any], checks: list[Check]) -> bool:
-    """Return whether printed numbers contradict a claim, beyond their own noise."""
+    """Return whether the published values contradict a claim, beyond their own noise."""
     return _verdict(claim, checks) != HOLDS and any(check.answer == NO for check in checks)
 
 
 def _final(verdict: str, share: Share | None, untested: str) -> str:
-    """Return a verdict with what the paper leaves open and what was not run."""
+    """Return the verdict that also counts unreported choices and settings that were not run."""
     if verdict == UNTESTABLE:
         return verdict
     if share and share.depends:
@@ -194,11 +194,11 @@ def _chance(claim: Mapping[str, Any], shuffled: list[Evidence], source: str) -> 
 
 
 def _share(claim: Mapping[str, Any], measured: Evidence, search: Search | None) -> Share | None:
-    """Return in how many protocols, or variants, a claim on a choice unsaid holds."""
-    if "unsaid" not in claim:
+    """Return the share of protocols, or variants, in which a claim holds; None if none counts."""
+    if "unreported" not in claim:
         return None
     if search:
-        kind, found = answering_protocols(claim, search)
+        kind, found = protocol_answers(claim, search)
         if found:
             return share_of(found, _OF[kind], search.choices_of(kind) if kind == DRAWN else None)
     places = places_of(claim, measured, claim.get("where", {}))
@@ -213,7 +213,7 @@ def _decided(claim: Mapping[str, Any], measured: Evidence, places: list[Place]) 
 
 
 def _untested(claim: Mapping[str, Any], measured: Evidence) -> str:
-    """Return what the claim speaks of and no variant ran."""
+    """Return the parts of a claim that no variant ran."""
     places = places_of(claim, measured)
     parts = [claim["untested"]] if "untested" in claim else []
     for name, wanted in claim.get("where", {}).items():
@@ -248,16 +248,16 @@ def _remarks(
     if "by_construction" in claim:
         yield f"By construction: {claim['by_construction']}"
     if fails:
-        yield f"Fails on the printed numbers: {claim.get('contradiction', 'not looked into yet')}"
+        yield f"Fails on the published values: {claim.get('contradiction', 'not looked into yet')}"
     if chance is not None and chance >= SAYS_NOTHING:
         yield (
-            f"Says nothing of a method: it holds in {chance:.0%} of {SHUFFLES} shuffles of the "
+            f"Says nothing about a method: it holds in {chance:.0%} of {SHUFFLES} shuffles of the "
             "methods' names"
         )
     if share:
-        yield f"Not said: {claim['unsaid']}; {share}"
-    if "unsaid" in claim and not nearest:
-        yield "No nearest protocol: there is no search of its tables"
+        yield f"Not reported: {claim['unreported']}; {share}"
+    if "unreported" in claim and not nearest:
+        yield "No nearest protocol: its tables were not searched"
     if untested and "study" in claim:
         yield f"Not run: {untested}"
     if "note" in claim:

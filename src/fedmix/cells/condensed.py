@@ -48,18 +48,18 @@ class Saying:
     cell: Mapping[str, Any]
 
 
-def condense(cells: pd.DataFrame, told: Mapping[str, Any]) -> list[Saying]:
+def condense(cells: pd.DataFrame, option: Mapping[str, Any]) -> list[Saying]:
     """Return the places of a table in one variant, row by row.
 
     Parameters
     ----------
     cells : DataFrame
         The table's rows of the frame of cells.
-    told : mapping
+    option : mapping
         ``kind``, of :data:`KINDS`, and what its function takes.
     """
-    told = dict(told)
-    return list(KINDS[told.pop("kind")](cells.to_dict("records"), **told))
+    given = dict(option)
+    return list(KINDS[given.pop("kind")](cells.to_dict("records"), **given))
 
 
 def slopes(cells: Cells, metric: str, rows: list[Mapping[str, Any]]) -> Iterator[Saying]:
@@ -74,28 +74,28 @@ def slopes(cells: Cells, metric: str, rows: list[Mapping[str, Any]]) -> Iterator
         ``above_zero``, as of :func:`fedmix.cells.trends.scales`; ``condition``, the metric that is
         1 where the theorem's condition holds.
     """
-    for told in rows:
-        own = _where(cells, told.get("where", {}))
+    for row in rows:
+        own = _where(cells, row.get("where", {}))
         scored = [c for c in own if c["metric"] == metric]
         if not scored:
             continue
-        yield Saying(told["row"], "predicted", f"{told['exponent']:+g}", scored[0])
-        if "condition" in told:
-            named = [c for c in own if c["metric"] == told["condition"]]
+        yield Saying(row["row"], "predicted", f"{row['exponent']:+g}", scored[0])
+        if "condition" in row:
+            named = [c for c in own if c["metric"] == row["condition"]]
             held = {c["setting"]: c["mean"] == 1 for c in named}
             text = f"{sum(held.values())} of {len(held)}"
-            yield Saying(told["row"], "conditions met (constants 1)", text, scored[0])
+            yield Saying(row["row"], "conditions met (constants 1)", text, scored[0])
         for label in dict.fromkeys(c["label"] for c in scored):
             line = [c for c in scored if c["label"] == label]
-            found = _exponent(line, told["along"], told.get("above_zero", False))
+            found = _exponent(line, row["along"], row.get("above_zero", False))
             if found:
-                yield Saying(told["row"], label, found.with_interval(), line[0])
+                yield Saying(row["row"], label, found.with_interval(), line[0])
 
 
 def advice(
     cells: Cells, metric: str, alone: str, harmed: str, worth: float = WORTHWHILE
 ) -> Iterator[Saying]:
-    """Yield, for every regime (a row of the table), the method of least error, if federation pays.
+    """Yield, for every row (a regime), the method with the least error, if federation pays.
 
     It does not pay where that method's gain over the best fit without exchange, whosever that is,
     is below ``worth`` beyond noise; it does where there is a gain beyond noise; else it is

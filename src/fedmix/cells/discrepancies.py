@@ -86,7 +86,7 @@ def to_markdown(measured: pd.DataFrame, papers: Mapping[str, Paper]) -> str:
         "<!-- Generated from config/papers/*/discrepancies.yaml and the results: edit those. -->",
         "",
         "Slips, contradictions and differences between a paper's text and its code: where each one "
-        "stands, what it changes as measured by runs of both readings, and which one this "
+        "stands, what it changes, measured by runs of both readings, and which one this "
         "repository takes by default.",
         "",
     ]
@@ -114,7 +114,7 @@ def _measure(spec: Mapping[str, Any], evidence: Evidence) -> str:
     before = _values(evidence, spec, {**where, **spec["from"]})
     after = _values(evidence, spec, {**where, **spec["to"]})
     pairs = [(before[key], after[key]) for key in before.keys() & after.keys()]
-    if len(before) == len(after) == 1:  # no doubt then which belongs to which
+    if len(before) == len(after) == 1:  # then they belong together
         pairs = [(*before.values(), *after.values())]
     paired = [(a[s], b[s]) for a, b in pairs if len(s := a.index.intersection(b.index))]
     if not paired:

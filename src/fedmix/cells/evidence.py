@@ -1,4 +1,4 @@
-"""The frame of cells, asked by study, variant, setting, method and metric."""
+"""The frame of cells, looked up by study, variant, setting, method and metric."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _CELL = [*PLACE, "method", "metric"]
-#: The role of places that stand for the print.
+#: The role of places that hold published values.
 PRINT = "print"
 
 
@@ -43,7 +43,7 @@ class Place:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What tells it from other places."""
+        """What identifies it."""
         return self.study, self.variant, self.setting
 
     def has(self, where: Where) -> bool:
@@ -53,12 +53,12 @@ class Place:
 
 
 class Evidence:
-    """All that was measured, or all that is printed.
+    """Everything that was measured, or everything that is published.
 
     Parameters
     ----------
     cells : DataFrame
-        Of :mod:`fedmix.cells.frame`; rows that were not run count for nothing.
+        Of :mod:`fedmix.cells.frame`; rows that were not run are left out.
     results : DataFrame, optional
         Tidy rows, of which those with a round give the trajectories.
     """
@@ -77,10 +77,10 @@ class Evidence:
 
     @classmethod
     def of_print(cls, cells: pd.DataFrame) -> Evidence:
-        """Return the printed numbers as if they had been measured where ours were.
+        """Return the published values as if they had been measured in our settings.
 
-        Of several variants that a number is held against, the one that answers for the paper names
-        the place. Stand-ins have no printed numbers.
+        If a value is compared with several variants, the one that counts for the paper names the
+        place. Stand-ins have no published values.
         """
         judged = cells[(cells["verdict"] != "") & ~cells["is_stand_in"] & (cells["method"] != "")]
         answering = judged.groupby("study")["role"].transform(headline)
@@ -100,7 +100,7 @@ class Evidence:
         Parameters
         ----------
         draw : int
-            Another number is another shuffle; the same number always the same one.
+            Each number gives its own shuffle, which is always the same.
         """
         import numpy as np
 
@@ -121,7 +121,7 @@ class Evidence:
         return other
 
     def single_replications(self) -> list[Evidence]:
-        """Return what each replication measured, by itself, in their order."""
+        """Return the evidence of each replication alone, in their order."""
         measured = {k: s.values for k, s in self._scores.items() if isinstance(s, Replications)}
         found = []
         for replication in sorted({r for values in measured.values() for r in values.index}):

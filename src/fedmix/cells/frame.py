@@ -1,7 +1,7 @@
-"""One frame of cells: every number of ours, summarised once, beside its printed partner.
+"""One frame of cells: every value of ours, summarised once, beside the published one.
 
-All surfaces are views of this frame. A row is one metric of one method in one setting, as one item
-shows it; a metric that no item shows has a row with an empty item.
+Tables, figures, claims and the page are views of this frame. A row is one metric of one method in
+one setting, as one item shows it; a metric that no item shows has a row with an empty item.
 
 ``paper, item, row, column``
     Which table or figure, and where in it.
@@ -9,7 +9,7 @@ shows it; a metric that no item shows has a row with an empty item.
     Where it was measured. ``role`` is what the variant stands for
     (:data:`fedmix.cells.verdicts.ROLES`).
 ``method, label, method_<name>``
-    The method, its name in print, its parameters.
+    The method, its published name, its parameters.
 ``metric, mean, sd, se, median, q1, q3, n, failed, replications, values``
     In our unit, over finished replications; ``failed`` counts the others.
 ``best``
@@ -18,12 +18,13 @@ shows it; a metric that no item shows has a row with an empty item.
 ``unit, scale, digits``
     How the item shows it: number shown x scale = ours.
 ``printed_mean, printed_sd, printed_text, printed_replications, printed_file, printed_line``
-    What is printed there, in the unit shown; ``printed_text`` with the digits of the print.
+    The published value, in the unit shown; ``printed_text`` has the published digits.
 ``difference, difference_in_sd, difference_in_se, low, high, verdict, is_stand_in``
-    Ours less theirs in the unit shown with its 90 % interval, and the verdict; empty where nothing
-    is printed or the item shows another metric than the print.
+    Our mean minus theirs in the unit shown with its 90 % interval, and the verdict; empty if there
+    is no published value or the item shows another metric.
 ``sd_ratio, sd_ratio_low, sd_ratio_high, needed``
-    Our spread over the printed one with its interval, and the replications that would decide.
+    Our standard deviation over the published one with its interval, and the replications that would
+    decide.
 
 The cells of single settings (:func:`make_cells`) have no verdicts yet: a verdict may depend on
 settings of another study. :func:`complete` and :func:`judged_cells` return the frame with them.
@@ -60,9 +61,9 @@ _NUMBERS = [
     *("printed_replications", "printed_file", "printed_line"),
 ]
 _JUDGED = [*JUDGEMENT, "is_stand_in", "role", "best"]
-_UNJUDGED = ["is_stand_in", "judged", "draws", "role", "best"]
+_UNJUDGED = ["is_stand_in", "judged", "partition_draws", "role", "best"]
 _TEXTS = [*_FIRST, "method", "label", "metric", "unit", "printed_text", "printed_file"]
-_TEXTS += ["role", "best", "verdict", "draws"]
+_TEXTS += ["role", "best", "verdict", "partition_draws"]
 _FLAGS = ["is_stand_in", "judged"]
 _COUNTS = {
     **dict.fromkeys(("n", "failed"), "int64"),
@@ -81,7 +82,7 @@ def make_cells(
 ) -> pd.DataFrame:
     """Return the cells of the settings of one study, not judged yet.
 
-    In place of the columns of a verdict they have ``judged`` and ``draws``, see
+    In place of the columns of a verdict they have ``judged`` and ``partition_draws``, see
     :func:`fedmix.cells.verdicts.judge`.
 
     Parameters
@@ -144,7 +145,7 @@ def judged_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
 
 
 def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) -> pd.DataFrame:
-    """Add the printed numbers that nothing of ours was held against, and judge all cells.
+    """Add the published values that no cell of ours was compared with, and judge all cells.
 
     Parameters
     ----------
@@ -163,7 +164,7 @@ def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) 
     Raises
     ------
     DataError
-        If a printed number is held against no item, or more than one.
+        If a published value belongs to no item, or to more than one.
     """
     import pandas as pd
 
@@ -300,12 +301,12 @@ def _partner(item: Item, number: PrintedNumber | None, is_stand_in: bool = False
         "printed_line": number.line,
         "is_stand_in": is_stand_in,
         "judged": item.judged,
-        "draws": item.draws,
+        "partition_draws": item.partition_draws,
     }
 
 
 def _not_run(item: Item, number: PrintedNumber) -> dict[str, Any]:
-    """Return the cell of a printed number that nothing was held against."""
+    """Return the cell of a published value that no cell of ours was compared with."""
     metric = (item.metrics_of("") or [""])[0]
     known = dict.fromkeys(item.columns_named, "") | {"metric": metric} | dict(number.names)
     return {

@@ -49,10 +49,10 @@ class Printed(Declared):
     sd: str = Field(description="The printed column of standard deviations.")
     replications: int = Field(description="Behind a printed mean, as the paper says.")
     best: Direction
-    draws: str = Field(
+    partition_draws: str = Field(
         "",
-        description="The study that repeats it with other draws of what the paper and this study "
-        "drew once for all replications; their variance counts on both sides.",
+        description="The study that repeats it with other partition draws where the paper and this "
+        "study drew once for all replications; the variance between draws counts on both sides.",
     )
     stand_in: dict[str, dict[Any, Any]] = Field(
         {},
@@ -231,9 +231,9 @@ class Item(Declared):
     options: dict[str, Any] = Field({}, description="How it is laid out.")
 
     @property
-    def draws(self) -> str:
-        """The study that repeats it with other draws, of what print and run drew once; or none."""
-        return self.printed.get("draws", "") if self.judged else ""
+    def partition_draws(self) -> str:
+        """The study that repeats it with other partition draws; empty if there is none."""
+        return self.printed.get("partition_draws", "") if self.judged else ""
 
     @property
     def metrics(self) -> list[str]:

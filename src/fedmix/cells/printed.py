@@ -1,4 +1,4 @@
-"""The papers' printed numbers, and the one mapping from a cell of ours to its printed partner.
+"""The papers' published values, and the mapping from a cell of ours to its published value.
 
 An item's ``printed`` says where they stand and how they meet our cells:
 
@@ -12,10 +12,10 @@ An item's ``printed`` says where they stand and how they meet our cells:
 ``replications``
     Behind a printed mean, as the paper says.
 ``best``
-    ``lowest``, ``highest``, or ``none`` where no order of merit is meant.
+    ``lowest``, ``highest``, or ``none`` if no value is better than another.
 ``stand_in``
-    In a preset that runs without network: printed column -> {ours: printed}. What takes another's
-    place so is never called reproduced.
+    In a preset that runs without network: printed column -> {ours: printed}. A stand-in
+    is never compared.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class PrintedNumber:
     Parameters
     ----------
     names : mapping
-        The printed columns that tell it from the item's others.
+        The printed columns that identify it in its item.
     mean, sd : float
         In the printed unit.
     text : str
-        With the digits of the print: ``"13.30 (1.17)"``.
+        With the published digits: ``"13.30 (1.17)"``.
     replications : int
         Behind the mean.
     file : str
@@ -76,7 +76,7 @@ class PrintedTable:
     Raises
     ------
     DataError
-        If the file or one of its columns is missing, or two rows bear the same names.
+        If the file or one of its columns is missing, or two rows have the same names.
     """
 
     def __init__(self, item: Item, folder: str | Path) -> None:
@@ -108,7 +108,7 @@ class PrintedTable:
         return names, is_stand_in
 
     def number(self, names: Mapping[str, Any]) -> PrintedNumber | None:
-        """Return the number that bears these names, if one is printed."""
+        """Return the value with these names, if there is one."""
         return self._numbers.get(_key(names)) if names else None
 
     def __iter__(self) -> Iterator[PrintedNumber]:
@@ -116,7 +116,7 @@ class PrintedTable:
 
 
 def check_coverage(items: Iterable[Item], folder: str | Path) -> None:
-    """See that every printed number is held against exactly one item.
+    """Check that every published value belongs to exactly one item.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def check_coverage(items: Iterable[Item], folder: str | Path) -> None:
                 how = "no item" if times == 0 else f"{times} items"
                 raise DataError(
                     f"{name}, line {index + 2}: {how} of tables.yaml and figures.yaml has it under "
-                    "`printed`; a printed number is held against exactly one."
+                    "`printed`; a published value belongs to exactly one."
                 )
 
 

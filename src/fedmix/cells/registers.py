@@ -24,13 +24,13 @@ class Claim(Declared):
     )
     claim: str = Field(min_length=20)
     study: str = ""
-    where: dict[str, Any] = Field({}, description="The settings that it speaks of.")
+    where: dict[str, Any] = Field({}, description="The settings that it is about.")
     predicate: str = ""
     parameters: dict[str, Any] = Field({}, description="Of the predicate.")
     extent: Literal["all", "most", "several"] = Field(
-        "all", description="Of how many settings the paper says it."
+        "all", description="In how many settings the paper says that it holds."
     )
-    unsaid: str = Field(
+    unreported: str = Field(
         "",
         min_length=10,
         description="A choice that the paper does not report and that may decide the claim.",
@@ -38,7 +38,7 @@ class Claim(Declared):
     untested: str = Field(
         "",
         min_length=10,
-        description="What the sentence speaks of, besides settings, that is not run here.",
+        description="What the sentence is about, besides settings, that is not run here.",
     )
     by_construction: str = Field(
         "", min_length=20, description="Why it holds whatever the data are."
@@ -82,7 +82,7 @@ class Discrepancy(Declared):
         "slip",
         "contradiction",
         "text and code differ",
-        "not said",
+        "unreported",
         "unlike comparison",
         "disclosed",
     ] = Field(description="What it is; disclosed is what the paper says of itself.")

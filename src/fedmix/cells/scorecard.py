@@ -1,8 +1,8 @@
-"""The audit in small tables: counts of verdicts, and the methods' order beside the printed one.
+"""The audit in small tables: counts of verdicts, and the methods' order beside the published one.
 
-A table's count is that of one variant, the authors' where it was run and else the text's; never of
-the best variant number by number. An agreement where other variants ran, and none is shown to
-differ, tells nothing of any of them, and is counted apart.
+A table counts one variant: the authors' if it was run, else the text's. It never takes the best
+variant for each value. An agreement is counted apart if other variants were run and none is shown
+to differ.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def score_tables(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return one row a printed table: its headline's counts and on which side of the print we are.
+    """Return one row per published table: one variant's counts, and the side of its differences.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def score_tables(cells: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``paper, item, variant, role``, a column of :data:`COUNTED` each, ``power`` (the mean over
-        its numbers), ``below``, ``above``, ``median_in_se`` and ``direction``, a sentence. Where
-        fewer than two numbers can be held against the print it is empty.
+        ``paper, item, variant, role``, one column per :data:`COUNTED`, ``power`` (the mean over the
+        table's values), ``below``, ``above``, ``median_in_se`` and ``direction``, a sentence. It is
+        empty if fewer than two values can be compared.
     """
     import pandas as pd
 
@@ -67,7 +67,7 @@ def _direction(differences: pd.Series, in_se: pd.Series) -> dict[str, Any]:
     sentence = ""
     if n > 1:
         how_many = f"All {n}" if sides[side] == n else f"{sides[side]} of {n}"
-        sentence = f"{how_many} lie {side} the print"
+        sentence = f"{how_many} lie {side} the published values"
         if median == median:
             sentence += f"; the median difference is {median:+.1f} standard errors"
         sentence += "."
@@ -114,7 +114,7 @@ def scorecard(cells: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
 
 
 def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that have a verdict, one row each, in the unit of the print.
+    """Return the cells that have a verdict, one row each, in the published unit.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def rank_agreement(cells: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
-    """Compare the order of the methods with the printed one, setting by setting.
+    """Compare the order of the methods with the published order, setting by setting.
 
     Parameters
     ----------
@@ -145,9 +145,9 @@ def rank_agreement(cells: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFra
     -------
     DataFrame
         ``paper, item, variant, setting, n_methods, kendall_tau, best_printed, best_ours,
-        same_best``; the best ones are empty where no order of merit is meant (seconds). Stand-ins
-        and settings with fewer than two methods of ours are left out; tau is missing where one
-        side has ties only.
+        same_best``; the best ones are empty where no value is better than another (seconds).
+        Stand-ins and settings with fewer than two methods of ours are left out; tau is missing
+        where one side has ties only.
     """
     import pandas as pd
 
@@ -171,7 +171,7 @@ def _agreement(group: pd.DataFrame, best: str) -> dict[str, Any]:
         return row | {"best_printed": "", "best_ours": "", "same_best": None}
     sign = 1.0 if best == "lowest" else -1.0
     printed = sign * group["printed_mean"]
-    theirs = set(group.loc[printed == printed.min(), "label"])  # ties in print share it
+    theirs = set(group.loc[printed == printed.min(), "label"])  # published ties share it
     ours = group.loc[(sign * group["mean"]).idxmin(), "label"]
     return row | {
         "best_printed": ", ".join(sorted(theirs)),

@@ -159,7 +159,7 @@ def reached_best(measured: Measured) -> Metric:
 
 
 def observed_rate(measured: Measured) -> Metric:
-    """Return the rate at which the error of Phase 2 contracts, where it can be told."""
+    """Return the rate at which the error of Phase 2 contracts, where it can be estimated."""
     import pandas as pd
 
     from fedmix.theory import observed_rate as rate_of

@@ -1,9 +1,9 @@
-"""Claims on an unreported choice: put to many ways to run the experiment.
+"""Claims on an unreported choice, tested under many ways to run the experiment.
 
-These are the protocols of a search that were drawn without regard to the print; where these ran
-none of the claim's rows, those nearest to the print; where there is no search, the variants that
-were run. :class:`Share` tells in which share of them a claim holds, and on which choice it depends
-most.
+These are the protocols of a search that were drawn whatever their results. If these ran none of the
+claim's rows, they are the protocols nearest to the published values. Without a search they are the
+variants that were run. :class:`Share` has the share of them in which a claim holds, and the choice
+that it depends on most.
 
 A claim holds under a protocol if its deciding margin, how far the effect lies on the claimed side,
 is above zero. Protocols have as few as two replications, so that no interval is estimated:
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 CURVE = ["search", "id", "claim", "kind", "protocol", "replications"]
 CURVE += ["margin", "low", "high", "holds", "nearest"]
-#: A value of a choice is told if so many protocols have it.
+#: A value of a choice is reported if at least this many protocols have it.
 FEWEST = 10
 
 
 @dataclass(frozen=True)
 class Share:
-    """In how many ways to run its experiment a claim holds.
+    """The share of ways to run its experiment in which a claim holds.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ class Share:
     of : str
         What was tried, e.g. ``"protocols"``.
     where : str
-        Of protocols, the settings that the claim was put to.
+        Of protocols, the settings in which the claim was tested.
     choice : str
-        Of protocols, in words the open choice that it depends on most, with its values' shares.
+        Of protocols, the unreported choice that it depends on most, with its values' shares.
     """
 
     holds: float
@@ -65,21 +65,21 @@ class Share:
 
     @property
     def depends(self) -> bool:
-        """Whether it holds in some and not in others.
+        """Whether it holds in some and fails in others.
 
-        One that holds in any may be the paper's.
+        One in which it holds is enough, because the paper may have used that one.
         """
         return 0 < self.holds < 1 - RARELY
 
     def __str__(self) -> str:
         text = f"it holds in {self.holds:.0%} of {self.tried} {self.of}"
         if self.where:
-            text += f" (put to {self.where})"
+            text += f" (tested on {self.where})"
         return f"{text}, {self.choice}" if self.choice else text
 
 
 def answers(places: list[Place], ask: Callable[[list[Place]], Answer | None]) -> dict[str, Answer]:
-    """Return what a claim comes to in each variant that answers it.
+    """Return the answer to a claim in each variant that has one.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def answers(places: list[Place], ask: Callable[[list[Place]], Answer | None]) ->
         Of all variants.
     ask : callable
         From one variant's places to whether the claim holds there, with the checks behind it, or
-        None where it is not answered.
+        None if there is no answer.
     """
     by_variant: dict[str, list[Place]] = {}
     for place in places:
@@ -101,16 +101,16 @@ def share_of(
     of: str = "variants",
     choices: pd.DataFrame | None = None,
 ) -> Share | None:
-    """Return in which share of variants a claim holds; None where it was answered in none.
+    """Return the share of variants in which a claim holds; None if none has an answer.
 
     Parameters
     ----------
     answered : mapping
         Of :func:`answers`.
     of : str, default="variants"
-        What the variants stand for: of protocols it is told what they were put to.
+        What the variants stand for. If they are protocols, the settings are listed.
     choices : DataFrame, optional
-        Of protocols drawn without regard to the print, their choices by their names.
+        The choices of protocols that were drawn whatever their results.
     """
     import pandas as pd
 
@@ -124,12 +124,12 @@ def share_of(
 
 
 def choices_by_weight(flags: pd.Series, choices: pd.DataFrame) -> pd.Series:
-    """Return the open choices, the one that a claim depends on most first.
+    """Return the unreported choices, starting with the one that a claim depends on most.
 
     Parameters
     ----------
     flags : Series of bool
-        Whether the claim holds, a protocol each.
+        Whether the claim holds, one value per protocol.
     choices : DataFrame
         The same protocols' choices.
 
@@ -158,22 +158,22 @@ def _decisive(flags: pd.Series, choices: pd.DataFrame) -> str:
 
 
 def _in_words(choice: str, shares: pd.DataFrame) -> str:
-    told = shares[shares["size"] >= FEWEST].sort_values("mean", ascending=False)
-    values = ", ".join(f"{value} in {share:.0%}" for value, share in told["mean"].items())
-    return f"above all by {choice.replace('_', ' ')}: {values}"
+    reported = shares[shares["size"] >= FEWEST].sort_values("mean", ascending=False)
+    values = ", ".join(f"{value} in {share:.0%}" for value, share in reported["mean"].items())
+    return f"depending most on {choice.replace('_', ' ')}: {values}"
 
 
-def answering_protocols(claim: Mapping[str, Any], search: Search) -> tuple[str, dict[str, Answer]]:
-    """Return the kind of protocols that answer a claim, and what each of them says.
+def protocol_answers(claim: Mapping[str, Any], search: Search) -> tuple[str, dict[str, Answer]]:
+    """Return the kind of protocols that a claim is tested under, and the answer of each.
 
-    Those that were drawn do, or where they ran none of its rows those near the print.
+    These are the drawn ones or, if they ran none of its rows, those near the published values.
     """
-    drawn = put_to_protocols(claim, search.drawn)
-    return (DRAWN, drawn) if drawn else (NEAR, put_to_protocols(claim, search.near))
+    drawn = answers_by_protocol(claim, search.drawn)
+    return (DRAWN, drawn) if drawn else (NEAR, answers_by_protocol(claim, search.near))
 
 
-def put_to_protocols(claim: Mapping[str, Any], evidence: Evidence) -> dict[str, Answer]:
-    """Return what each protocol says of a claim, those that ran something that it speaks of."""
+def answers_by_protocol(claim: Mapping[str, Any], evidence: Evidence) -> dict[str, Answer]:
+    """Return the answer to a claim under each protocol that ran one of its settings."""
     places = places_of(claim, evidence, claim.get("where", {}))
     return answers(places, partial(_held, claim, evidence))
 
@@ -191,12 +191,12 @@ def deciding_margin(claim: Mapping[str, Any], checks: list[Check]) -> float:
 
 
 def open_claims(claims: Iterable[Mapping[str, Any]], space: Space) -> list[Mapping[str, Any]]:
-    """Return the claims on an unreported choice that speak of a table of a search."""
-    own = [c for c in claims if "unsaid" in c and c.get("study") == space.study]
-    return [c for c in own if any(_speaks_of(c, table) for table in space.tables.values())]
+    """Return the claims on an unreported choice that are about a table of a search."""
+    own = [c for c in claims if "unreported" in c and c.get("study") == space.study]
+    return [c for c in own if any(_concerns(c, table) for table in space.tables.values())]
 
 
-def _speaks_of(claim: Mapping[str, Any], table: Table) -> bool:
+def _concerns(claim: Mapping[str, Any], table: Table) -> bool:
     where = claim.get("where", {})
     return has_values(table.setting, {name: where[name] for name in where if name in table.setting})
 
@@ -204,7 +204,7 @@ def _speaks_of(claim: Mapping[str, Any], table: Table) -> bool:
 def specification_curves(
     claims: Iterable[Mapping[str, Any]], searches: Iterable[Search]
 ) -> pd.DataFrame:
-    """Put every claim on an unreported choice to every protocol of its search.
+    """Test every claim on an unreported choice under every protocol of its search.
 
     Parameters
     ----------
@@ -216,12 +216,13 @@ def specification_curves(
     Returns
     -------
     DataFrame
-        One row a claim and protocol, by claim and then by the margin: ``search``; the claim's
-        ``id`` and ``claim`` in words; ``kind``, ``drawn`` without regard to the print or ``near``
-        it; ``protocol``; ``replications``; the deciding ``margin`` over all of them in the effect's
-        own unit, with its range ``low`` to ``high`` when each is taken by itself as well; whether
-        it ``holds``; whether the protocol is among the ``nearest`` to the print of a table that the
-        claim speaks of; and the choices of all searches, missing where another search has them.
+        One row per claim and protocol, by claim and then by the margin: ``search``; the claim's
+        ``id`` and ``claim`` in words; ``kind``, ``drawn`` whatever its results, or ``near``
+        the published values; ``protocol``; ``replications``; the deciding ``margin`` over all of
+        them in the effect's own unit, with the range ``low`` to ``high`` of it and of single
+        replications; whether it ``holds``; whether the protocol is among those ``nearest`` to
+        a table that the claim is about; and the choices of all searches, missing where another
+        search has them.
     """
     import pandas as pd
 
@@ -250,7 +251,7 @@ def _curves(claims: list[Mapping[str, Any]], search: Search) -> Iterator[pd.Data
         NEAR: search.near.single_replications(),
     }
     for claim in claims:
-        kind, found = answering_protocols(claim, search)
+        kind, found = protocol_answers(claim, search)
         if found:
             yield _curve(claim, search, kind, found, single[kind])
 
@@ -265,9 +266,9 @@ def _curve(
     import pandas as pd
 
     margins = _margins(claim, found)
-    by_replication = [_margins(claim, put_to_protocols(claim, evidence)) for evidence in single]
+    by_replication = [_margins(claim, answers_by_protocol(claim, evidence)) for evidence in single]
     ranges = pd.concat([margins, *by_replication], axis="columns")
-    near = put_to_protocols(claim, search.near)
+    near = answers_by_protocol(claim, search.near)
     curve = pd.DataFrame(
         {
             "search": search.space.name,
@@ -275,7 +276,7 @@ def _curve(
             "claim": claim["claim"],
             "kind": kind,
             "protocol": margins.index,
-            "replications": ranges.count(axis="columns") - 1,  # beside all of them together
+            "replications": ranges.count(axis="columns") - 1,  # apart from all of them together
             "margin": margins,
             "low": ranges.min(axis="columns"),
             "high": ranges.max(axis="columns"),

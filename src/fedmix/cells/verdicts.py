@@ -1,13 +1,14 @@
-"""Everything that decides the verdict on a printed number.
+"""Everything that decides the verdict on a published value.
 
-Agreement is equivalence: the absence of a proven difference is no agreement. The 90 % interval of
-the difference of the means decides whether ours agrees closely, agrees, differs or is undecided
-(:data:`RULES`). It is Welch's interval. It counts the replications of both sides, the rounding in
-print, and the partition draws that each side made only once. Where half the printed standard
-deviation is less than a unit of the last digit, that unit takes its place.
+Agreement means equivalence: a difference that nobody has shown is not agreement. The 90 % interval
+of the difference of the means decides whether our mean agrees closely, agrees, differs or is
+undecided (:data:`RULES`). It is Welch's interval. It counts the replications of both sides, the
+rounding of the published value, and the partition draws that each side made only once. The margin
+is half of the published standard deviation, or one unit of the last published digit if that is
+larger. Close agreement needs half of the margin.
 
-A study may have several variants. The variant that answers for the paper is the authors', or the
-text's where the authors' was not run. It decides what a printed number counts as
+A study may have several variants. The variant that counts for the paper is the authors', or the
+text's where the authors' was not run. It decides what a published value counts as
 (:func:`judge_numbers`).
 """
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 # one false alarm among many comparisons would decide; of an estimate that is only shown.
 PRINT_CONFIDENCE, CLAIM_CONFIDENCE, SHOWN_CONFIDENCE = 0.90, 0.99, 0.95
 SHOWN_QUANTILES = 0.025, 0.975
-# Margins of equivalence with a printed mean, in printed standard deviations.
+# Margins of equivalence with a published mean, in published standard deviations.
 NARROW, WIDE = 0.25, 0.5
 # The least gain that is worth an exchange.
 WORTHWHILE = 0.01
@@ -46,26 +47,33 @@ UNDECIDED, DIFFERS = "undecided", "differs"
 STAND_IN, NOT_JUDGED, NOT_RUN = "stand-in", "not judged", "not run"
 #: What each verdict says, in words.
 RULES = {
-    AGREES_CLOSELY: "the 90 % interval of the difference lies within a quarter of the printed sd",
-    AGREES: "the 90 % interval of the difference lies within half a printed sd",
-    UNDECIDED: "the interval reaches over the edge of half a printed sd: too few runs, or draws",
-    DIFFERS: "the interval lies outside of half a printed sd",
-    STAND_IN: "another data set took the paper's place: nothing can be reproduced",
-    NOT_JUDGED: "seconds of another machine and language; operations and floats can be compared",
-    NOT_RUN: "no finished replication of ours",
+    AGREES_CLOSELY: "the 90 % interval of the difference lies within half of the margin",
+    AGREES: (
+        "the interval lies within the margin: half of the published sd, or one unit of the last "
+        "published digit if that is larger"
+    ),
+    UNDECIDED: (
+        "the interval crosses an edge of the margin: too few replications or partition draws"
+    ),
+    DIFFERS: "the interval lies outside of the margin",
+    STAND_IN: "another data set replaces the paper's, so that nothing can be compared",
+    NOT_JUDGED: (
+        "run times depend on the machine and the language; operations and floats can be compared"
+    ),
+    NOT_RUN: "no replication of ours has finished",
 }
-#: From what says most for the paper to what says least; a reader's order.
+#: From the best verdict for a paper to the worst.
 VERDICTS = tuple(RULES)
 AGREEING = frozenset({AGREES_CLOSELY, AGREES})
-#: An agreement that tells no variant from another.
-NONE_DIFFERS = "agrees but tells nothing"
-#: What a printed number counts as, in a reader's order.
+#: An agreement that does not distinguish between variants.
+NONE_DIFFERS = "agrees (not discriminating)"
+#: What a published value counts as, in the order of :data:`VERDICTS`.
 COUNTED = tuple(
     name
     for verdict in VERDICTS
     for name in ((verdict, NONE_DIFFERS) if verdict == AGREES else (verdict,))
 )
-#: What names a printed number of an item, whatever a variant calls its row and column.
+#: What identifies a published value of an item, whatever a variant calls its row and column.
 NUMBER = ["paper", "item", "printed_file", "printed_line"]
 
 AUTHORS, WRITTEN, NEAREST, FAIR, DIAGNOSTIC = "authors", "written", "nearest", "fair", "diagnostic"
@@ -73,35 +81,36 @@ AUTHORS, WRITTEN, NEAREST, FAIR, DIAGNOSTIC = "authors", "written", "nearest", "
 SOURCES = {
     AUTHORS: "as the authors ran it: their program, or what is inferred of it",
     WRITTEN: "what the text says",
-    NEAREST: "the protocol of the search that comes nearest to the print",
-    FAIR: "slips mended, and strong baselines",
+    NEAREST: "the protocol of the search that comes nearest to the published values",
+    FAIR: "errors corrected, and strong baselines",
 }
-#: Any number of variants can besides show what one switch does.
+#: Besides these, any number of variants can show what one switch does.
 ROLES = (*SOURCES, DIAGNOSTIC)
 
-#: No variance between partition draws, of no number of them.
+#: No variance between partition draws, with the smallest number of draws that has a variance.
 NO_DRAWS = (0.0, 2)
-# What a number is of that the study of other partition draws has as well.
+# What a cell shares with its repetitions under other partition draws.
 _DRAWN = ["setting_dataset", "method", "metric"]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Ours held against a printed number, in the printed unit.
+    """Our replications compared with a published value, in the published unit.
 
     Parameters
     ----------
     difference, difference_in_sd, difference_in_se : float
-        Ours minus theirs, also in printed standard deviations and in its own standard errors.
+        Our mean minus theirs, also in published standard deviations and in standard errors of the
+        difference.
     low, high : float
         The 90 % interval of the difference.
     sd_ratio, sd_ratio_low, sd_ratio_high : float
         Our standard deviation over theirs, and its 90 % interval (as of normal samples).
     needed : float
         Replications of ours with which the interval would decide, if the difference stays as it is;
-        infinite where the print's own error is too large for any number.
+        infinite where the published value's own error is too large for any number.
     verdict : str
-        By the rule of this module.
+        One of :data:`RULES`.
     """
 
     difference: float = nan
@@ -128,19 +137,19 @@ def compare(
     digits: int,
     draws: tuple[float, int] = NO_DRAWS,
 ) -> Comparison:
-    """Hold our replications against a printed mean, both in the printed unit.
+    """Compare our replications with a published mean, both in the published unit.
 
     Parameters
     ----------
     values : array-like of shape (n,)
-        Ours, one a finished replication.
+        One value per finished replication of ours.
     printed_mean, printed_sd, printed_replications : float, float, int
         Theirs.
     digits : int
-        Decimals in print: rounding adds a uniform error of variance ``10**(-2 digits) / 12``.
-    draws : tuple of float and int
-        Variance between the partition draws of which each side made one for all its replications,
-        and the number of draws behind this variance. None by default.
+        Published decimals: rounding adds a uniform error of variance ``10**(-2 digits) / 12``.
+    draws : tuple of float and int, default=NO_DRAWS
+        Variance between partition draws, where each side made one draw for all its replications,
+        and the number of draws behind this variance.
 
     Returns
     -------
@@ -221,25 +230,25 @@ def judge(cells: pd.DataFrame) -> pd.DataFrame:
     ----------
     cells : DataFrame
         Cells beside their published values, see :func:`fedmix.cells.frame.make_cells`. ``judged``
-        is false where an item shows a published value of another metric. ``draws`` names the study
-        that repeats an item with other partition draws, one setting a draw. Where that study has
-        no cells, the verdict does not count the variance between draws.
+        is false where an item shows a published value of another metric. ``partition_draws`` names
+        the study that repeats an item with other partition draws, one setting per draw. Where that
+        study has no cells, the verdict does not count the variance between draws.
 
     Returns
     -------
     DataFrame
-        The cells with the columns :data:`JUDGEMENT` in place of ``judged`` and ``draws``.
+        The cells with the columns :data:`JUDGEMENT` in place of ``judged`` and ``partition_draws``.
     """
     import pandas as pd
 
-    repeating = set(cells["draws"]) & set(cells["study"])
+    repeating = set(cells["partition_draws"]) & set(cells["study"])
     variances = {study: _between_draws(cells[cells["study"] == study]) for study in repeating}
     printed = cells[cells["printed_file"] != ""].astype({"digits": float})
     found = [_judged(cell, variances) for cell in printed.to_dict("records")]
     decided = pd.DataFrame(found, printed.index, JUDGEMENT).reindex(cells.index)
     numbers = decided.drop(columns="verdict").astype(float)
     verdicts = decided["verdict"].astype(object).fillna("").astype(str)
-    return cells.drop(columns=["judged", "draws"]).assign(**numbers, verdict=verdicts)
+    return cells.drop(columns=["judged", "partition_draws"]).assign(**numbers, verdict=verdicts)
 
 
 def _judged(
@@ -247,7 +256,7 @@ def _judged(
 ) -> dict[str, Any]:
     """Return how far a cell is from its published value, and the verdict."""
     excused = STAND_IN if cell["is_stand_in"] else NOT_JUDGED if cell["metric"] == SECONDS else ""
-    drawn = variances.get(cell["draws"], {})
+    drawn = variances.get(cell["partition_draws"], {})
     variance, n_draws = drawn.get(tuple(cell.get(name) for name in _DRAWN), NO_DRAWS)
     scale, digits = cell["scale"], cell["digits"]
     found = compare(
@@ -277,9 +286,9 @@ def _between_draws(cells: pd.DataFrame) -> dict[tuple, tuple[float, int]]:
 
 
 def headline(roles: Iterable[str]) -> str:
-    """Return the role that answers for a paper: the authors', else the text's.
+    """Return the role that counts for a paper: the authors', else the text's.
 
-    Where neither was run, nothing answers: the empty string.
+    It is the empty string if neither was run.
     """
     present = set(roles)
     return next((role for role in (AUTHORS, WRITTEN) if role in present), "")
@@ -295,18 +304,18 @@ def repeated(roles: Iterable[str]) -> Iterator[str]:
 
 
 def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that have a verdict: a printed number and a variant each."""
+    """Return the cells that have a verdict: those with a published value."""
     return cells[cells["verdict"] != ""]
 
 
 def headline_roles(cells: pd.DataFrame) -> dict[str, str]:
-    """Return, for every item, the role of the variant that answers for it."""
+    """Return, for every item, the role of the variant that its table counts."""
     judged = printed_cells(cells)
     return {item: headline(roles) for item, roles in judged.groupby("item", sort=False)["role"]}
 
 
 def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return one row a printed number: what the headline's variant makes of it, and all others.
+    """Return one row per published value: its verdict in the headline's variant and in all others.
 
     Parameters
     ----------

@@ -147,10 +147,10 @@ class Explainer:
 
     def _pending(self, item: str) -> Iterator[str]:
         """Yield a note that the verdict is not final while partition draws are missing."""
-        draws = self.request.items[item].draws
-        behind = [path for path in self._cells_behind(item) if path.parts[-3] == draws]
+        study = self.request.items[item].partition_draws
+        behind = [path for path in self._cells_behind(item) if path.parts[-3] == study]
         if not all(path.is_file() for path in behind):
-            yield f"The verdict is not final: it waits for the partition draws of {draws}."
+            yield f"The verdict is not final: it waits for the partition draws of {study}."
 
 
 def _setting(study: Study, cell: Cell) -> Setting:

@@ -122,9 +122,13 @@ class Request:
 
         They are its own, and those of the study with other partition draws if that is run.
         """
-        other = self.studies[item.draws].settings.values() if item.draws in self.studies else ()
+        other = (
+            self.studies[item.partition_draws].settings.values()
+            if item.partition_draws in self.studies
+            else ()
+        )
         own = [(item.study, setting) for setting in self.settings_of(item)]
-        behind = [*own, *((item.draws, setting) for setting in other)]
+        behind = [*own, *((item.partition_draws, setting) for setting in other)]
         return [f"results/{study}/{setting.folder}/cells.parquet" for study, setting in behind]
 
     def unavailable(self, study: str, where: Mapping[str, Any]) -> dict[str, str]:

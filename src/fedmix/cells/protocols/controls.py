@@ -1,4 +1,4 @@
-"""How near is near: what the same search finds in cells it did not see, and in nonsense."""
+"""Controls of a search: its distance on cells that it did not see, and on permuted tables."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def held_out(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.Data
 def permuted(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Search for tables whose methods' columns, and whose rows, are permuted.
 
-    It is the first rung's search, whose protocols were not chosen by the print: all of them, on
-    the rows that all of them ran.
+    It is the first rung's search, whose protocols do not depend on the published values: all
+    of them, on the rows that all of them ran.
 
     Parameters
     ----------

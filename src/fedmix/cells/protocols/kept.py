@@ -3,7 +3,7 @@
 Two files hold all that claims and tables ask of it: ``protocols.csv``, a row a protocol with its
 choices, and ``runs.csv``, a row a replication with a column a method, empty where it failed. Their
 ``kind`` is ``drawn``, a protocol of the first rung on the rows that all of that rung ran; ``near``,
-one of the twenty nearest to the print of its ``table``, on all rows; or ``nearest``, the first of
+one of the twenty nearest to its ``table``, on all rows; or ``nearest``, the first of
 these.
 """
 
@@ -106,7 +106,7 @@ class Search:
 
     @cached_property
     def near(self) -> Evidence:
-        """The protocols nearest to the print of a table, on all its rows; else as ``drawn``."""
+        """The protocols nearest to a table, on all its rows; else as ``drawn``."""
         return self._protocols(NEAR)
 
     def fits(self, kind: str) -> pd.DataFrame:
@@ -124,7 +124,7 @@ class Search:
         return Evidence(cells_of(self._measured(runs), [], self.published, self.space.paper, roles))
 
     def nearest_cells(self) -> pd.DataFrame:
-        """Return the cells of the nearest protocols, one a table, beside the print."""
+        """Return the cells of the nearest protocols, one per table, beside the published values."""
         runs = self.fits(NEAREST).assign(variant=NEAREST)
         items = dict.fromkeys(table.item for table in self.space.tables.values())
         shown = [_in_any_variant(self.items[item]) for item in items]

@@ -76,7 +76,7 @@ def drawn_nearest(ranked: pd.DataFrame) -> pd.DataFrame:
 def nearest_cells(
     ranked: pd.DataFrame, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """Return every replication of the nearest protocols beside the print.
+    """Return every replication of the nearest protocols beside the published values.
 
     Replications are kept apart because their outcomes can have two modes, which a mean hides.
 

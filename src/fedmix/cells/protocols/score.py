@@ -1,4 +1,4 @@
-"""How near a protocol comes to a printed table, and whether the paper's method leads under it."""
+"""How near a protocol comes to a published table, and whether the paper's method leads under it."""
 
 from __future__ import annotations
 
@@ -124,10 +124,10 @@ def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> 
         square over cells of (our mean - printed mean) / printed sd, infinite where a fit diverged;
         ``sd_distance``, that of log(our sd / printed sd); ``rank_correlation`` of the methods, the
         mean over rows; ``effect``, the method's value less that of the best that it is held
-        against, the mean over rows, and ``printed_effect``, the same of the print; ``rows_lowest``,
-        in how many rows it is below all of them (above them, if that is the claim), and ``lowest``,
-        whether in all. Columns ``_low`` and
-        ``_high`` bound 95 % of a bootstrap over replications.
+        against, the mean over rows, and ``printed_effect``, the same of the published values;
+        ``rows_lowest``, in how many rows it is below all of them (above them, if that is the
+        claim), and ``lowest``, whether in all. Columns ``_low`` and ``_high`` bound 95 % of a
+        bootstrap over replications.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""What a search found, in plain words written from its numbers."""
+"""What a search found, in sentences written from its numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fedmix.cells.protocols.space import Space
 if TYPE_CHECKING:
     import pandas as pd
 
-#: A value's share of leads is told if so many protocols at least have it.
+#: A value's share of leads is reported if at least this many protocols have it.
 FEWEST = 10
 
 
@@ -84,8 +84,8 @@ def _lead(
         yield (
             f"On {_rows(space.rungs[0].rows)} of {space.tables[str(table)].title}, "
             f"{space.claim.method} is {_lead_of(space)} in {_percent(own['lowest'].mean())} of "
-            f"{len(own)} protocols; among the {len(near)} of them nearest to the print it is so in "
-            f"all rows that they ran in {int(near['lowest'].sum())}."
+            f"{len(own)} protocols; among the {len(near)} of them nearest to the published "
+            f"values it is so in all rows that they ran in {int(near['lowest'].sum())}."
         )
         main = shares[
             (shares["table"] == table) & (shares["outcome"] == "lowest") & (shares["other"] == "")
@@ -95,10 +95,10 @@ def _lead(
             by_value = by_value[by_value["size"] >= FEWEST].sort_values("mean")
             if len(by_value) < 2:
                 continue
-            told = ", ".join(f"{v} in {_percent(m)}" for v, m in by_value["mean"][::-1].items())
+            reported = ", ".join(f"{v} in {_percent(m)}" for v, m in by_value["mean"][::-1].items())
             yield (
                 f"Its lead depends on {choice.replace('_', ' ')} "
-                f"({_percent(share)} of the variance): it is {_lead_of(space)} with {told}."
+                f"({_percent(share)} of the variance): it is {_lead_of(space)} with {reported}."
             )
 
 
@@ -118,11 +118,12 @@ def _nearest(space: Space, target: str, ranked: pd.DataFrame) -> Iterator[str]:
             f"{score['distance_low']:.2f} to {score['distance_high']:.2f}); methods' ranks "
             f"correlate by {score['rank_correlation']:.2f}; {space.claim.method} is "
             f"{_lead_of(space)} in {score['rows_lowest']} of {score['rows']} rows, "
-            f"with {score['effect'] / score['printed_effect']:.2f} of the printed lead on average"
+            f"with {score['effect'] / score['printed_effect']:.2f} of the published lead on average"
             f"{' (it is behind)' if score['effect'] * space.claim.sign > 0 else ''}."
         )
     if len(best) > 1:
-        yield f"Over all tables it is {first['joint_distance']:.2f} printed sd from the print."
+        distance = f"{first['joint_distance']:.2f} published sd"
+        yield f"Over all tables it is {distance} from the published values."
     yield f"Its choices: {choices}."
 
 

@@ -78,8 +78,10 @@ def item_errors(
     yield from _shown_errors(document, study)
     if item.printed and item.judged:
         yield from _printed_errors(document.part("printed"), item.paper, study, files)
-        if item.draws:
-            yield from unknown(document.place("printed", "draws"), "study", item.draws, studies)
+        if item.partition_draws:
+            yield from unknown(
+                document.place("printed", "partition_draws"), "study", item.partition_draws, studies
+            )
     known = {*study.cell_columns, *item.printed.get("columns", ())}
     for key, template in (("row", item.row), ("column", item.column)):
         for _, name, _, _ in Formatter().parse(template):
