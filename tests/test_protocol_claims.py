@@ -257,7 +257,7 @@ def test_without_a_search_the_column_is_empty_and_says_so():
     found = evaluate_claims(claims, cells(), results_and_timings()[0])
     assert found[["nearest_yes", "nearest_no", "nearest_unclear"]].to_numpy().sum() == 0
     told = [" ".join(remarks) for remarks in found["remarks"]]
-    assert all("there is no search" in text for text in told if "Not reported" in text)
+    assert all("its tables were not searched" in text for text in told if "Not reported" in text)
 
 
 def test_a_method_that_diverged_is_behind_all_others(space, kept):
