@@ -11,7 +11,14 @@ from pipeline import SETTING
 
 pytestmark = pytest.mark.workflow
 
-BROKEN = '\n    def fit(self, *_, **__):\n        raise RuntimeError("broken on purpose")\n'
+BROKEN = """
+
+def _broken(*_, **__):
+    raise RuntimeError("broken on purpose")
+
+
+FedGrEM.fit = _broken
+"""
 
 
 def test_a_run_ends_with_what_it_made(pipeline):
