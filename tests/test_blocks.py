@@ -11,7 +11,8 @@ import pytest
 from fedmix.errors import DataError
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, run_block
-from fedmix.pipeline.blocks import KeptFits, key_of, pack, read_blocks, write_block
+from fedmix.pipeline.blocks import KeptFits, pack, read_blocks, write_block
+from fedmix.pipeline.provenance import key_of
 from fedmix.storage import read_table, write_table
 
 METHODS = [Method("a", "Toy"), Method("b", "Toy")]
@@ -134,9 +135,23 @@ def test_a_run_of_fewer_methods_loses_nothing_of_the_others(scenario, tmp_path):
     run(scenario, folder, "0-1")
     changed = {"a": key_of("a, changed")}
     assert run(scenario, folder, "0-1", changed, METHODS[:1]) == [("a", 0), ("a", 1)]
-    assert set(read_blocks([folder / "0-1.parquet"], {"a": 2})["method"]) == {"a"}
-    assert run(scenario, folder, "0-1", {**changed, "b": KEYS["b"]}) == []
-    assert set(read_blocks([folder / "0-1.parquet"], {"a": 2, "b": 2})["method"]) == {"a", "b"}
+    results, timings = read_blocks([folder / "0-1.parquet"], {"a": 2}, changed)
+    assert set(results["method"]) == set(timings["method"]) == {"a"}
+    both = {**changed, "b": KEYS["b"]}
+    assert run(scenario, folder, "0-1", both) == []
+    results, _ = read_blocks([folder / "0-1.parquet"], {"a": 2, "b": 2}, both)
+    assert set(results["method"]) == {"a", "b"}
+
+
+def test_what_other_code_has_made_is_not_collected(scenario, tmp_path):
+    folder = tmp_path / "results/study/h0"
+    run(scenario, folder, "0-1")
+    changed = {**KEYS, "b": key_of("b, changed")}
+    block, n = [folder / "0-1.parquet"], {"a": 2, "b": 2}
+    with pytest.raises(DataError, match=r"0-1\.parquet: other code .* results of b, and the job"):
+        read_blocks(block, n, changed)
+    for rows in read_blocks(block, n, changed, partial=True):
+        assert set(rows["method"]) == {"a"}
 
 
 def test_collected_rows_do_not_depend_on_the_size_of_the_blocks(scenario, tmp_path):
@@ -144,10 +159,12 @@ def test_collected_rows_do_not_depend_on_the_size_of_the_blocks(scenario, tmp_pa
     run(scenario, one, "0-5")
     run(scenario, two, "0-2")
     run(scenario, two, "3-5")
-    whole = read_blocks([one / "0-5.parquet"], {"a": 6, "b": 6})
-    parts = read_blocks([two / "0-2.parquet", two / "3-5.parquet"], {"a": 6, "b": 6})
+    n = {"a": 6, "b": 6}
+    whole, timings = read_blocks([one / "0-5.parquet"], n, KEYS)
+    parts, _ = read_blocks([two / "0-2.parquet", two / "3-5.parquet"], n, KEYS)
     pd.testing.assert_frame_equal(whole, parts)
     assert list(whole["method"].unique()) == ["a", "b"]
+    assert len(timings) == 12
 
 
 def test_a_run_goes_on_elsewhere_with_what_was_packed(scenario, tmp_path):

@@ -1,10 +1,14 @@
 """Whatever becomes of Numba's cache, kernels give the same numbers, and it is said once."""
 
 import os
+import stat
 import subprocess
 import sys
 
 import pytest
+
+from fedmix.errors import DataError
+from fedmix.pipeline.jobs import _kernel_cache
 
 pytestmark = pytest.mark.slow
 
@@ -69,3 +73,18 @@ def test_a_full_disk_under_the_cache_is_told_once(cache, tmp_path):
     assert means == cache[1]
     assert told.startswith("1 ")
     assert "No space left on device" in told
+
+
+def test_the_folder_of_compiled_code_belongs_to_the_kernels_and_to_its_owner(tmp_path):
+    base = tmp_path / "numba"
+    folder = _kernel_cache(str(base))
+    assert folder.parent == base
+    assert folder.name == _kernel_cache(None).name  # the hash of the kernels' code
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert _kernel_cache(str(folder)) == folder
+
+
+def test_a_folder_of_compiled_code_that_others_may_write_to_is_refused(tmp_path):
+    tmp_path.chmod(0o777)
+    with pytest.raises(DataError, match=f"other users own {tmp_path} or may write to it"):
+        _kernel_cache(str(tmp_path))

@@ -16,6 +16,7 @@ from fedmix.pipeline.plan import finished_blocks
 from fedmix.storage import write_table
 
 FOLDER = "results/study/small.h0"
+KEYS = {"FedEM": "key"}
 
 
 @pytest.fixture
@@ -43,14 +44,16 @@ def frames(monkeypatch):
 @pytest.fixture
 def block(frames, tmp_path):
     path = tmp_path / FOLDER / "0-1.parquet"
+    frames["results"].attrs = {"keys": KEYS}
     write_table(path, frames["results"])
     write_table(path.with_suffix(".timings.parquet"), frames["timings"])
     return path
 
 
 def test_what_the_pipeline_writes_is_read_back(frames, block, tmp_path):
-    pd.testing.assert_frame_equal(read_blocks([block], {"FedEM": 2}), frames["results"])
-    assert len(read_blocks([block.with_suffix(".timings.parquet")], {"FedEM": 2})) == 2
+    results, timings = read_blocks([block], {"FedEM": 2}, KEYS)
+    assert results.equals(frames["results"])
+    assert len(timings) == 2
     for kind, frame in frames.items():
         assert set(COLUMNS[kind]) <= set(frame)
         path = tmp_path / FOLDER / f"{kind}.parquet"
@@ -80,7 +83,7 @@ def test_what_the_pipeline_writes_is_read_back(frames, block, tmp_path):
 def test_a_block_with_other_content_is_named_with_what_it_holds(block, frames, change, says):
     write_table(block, change(frames["results"]))
     with pytest.raises(DataError, match=rf"0-1\.parquet: {says}"):
-        read_blocks([block], {"FedEM": 2})
+        read_blocks([block], {"FedEM": 2}, KEYS)
 
 
 def test_blocks_of_any_size_are_found_without_overlap_as_far_as_they_are_wanted(tmp_path):
@@ -93,18 +96,19 @@ def test_blocks_of_any_size_are_found_without_overlap_as_far_as_they_are_wanted(
 
 
 def test_a_larger_block_gives_the_replications_that_are_wanted(block):
-    assert set(read_blocks([block], {"FedEM": 2})["replication"]) == {0, 1}
-    assert set(read_blocks([block], {"FedEM": 1})["replication"]) == {0}
+    for n in (1, 2):
+        for rows in read_blocks([block], {"FedEM": n}, KEYS):
+            assert set(rows["replication"]) == set(range(n))
 
 
 def test_a_folder_or_an_empty_file_in_a_blocks_place_is_named(block):
     block.write_bytes(b"")
     with pytest.raises(DataError, match=r"0-1\.parquet is damaged or truncated"):
-        read_blocks([block], {"FedEM": 2})
+        read_blocks([block], {"FedEM": 2}, KEYS)
     block.unlink()
     block.mkdir()
     with pytest.raises(DataError, match=r"0-1\.parquet is a folder; expected a parquet file"):
-        read_blocks([block], {"FedEM": 2})
+        read_blocks([block], {"FedEM": 2}, KEYS)
 
 
 def test_a_collected_setting_lacks_replications_only_where_this_is_asked_for(frames, tmp_path):

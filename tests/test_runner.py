@@ -29,6 +29,7 @@ def scenario(monkeypatch):
             "exhaust": lambda: _raise(MemoryError()),
             "load": lambda: _raise(OSError("Could not find/load shared object file")),
             "sleep": lambda: time.sleep(30),
+            "leave": lambda: sys.exit(0),
         }
         if streams.replication == 1:
             behaviour.get(method.name, lambda: None)()
@@ -136,6 +137,7 @@ def test_what_is_finished_is_not_run_again(scenario):
     [
         ("diverge", "diverged", "DivergenceError: client 3 in round 7"),
         ("fail", "error", "RuntimeError: first line"),
+        ("leave", "error", "SystemExit: 0"),
         ("sleep", "timeout", "ReplicationTimeout: took longer than replication_timeout = 0.2 s"),
     ],
 )

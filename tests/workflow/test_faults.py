@@ -81,6 +81,46 @@ def test_a_second_run_of_the_same_results_is_refused(pipeline):
     assert "Directory cannot be locked" in second.stdout
 
 
+ENDS_THE_PROCESS = """
+
+def _ends(*_, **__):
+    import os
+
+    os._exit(0)
+
+
+FedGrEM.fit = _ends
+"""
+LEAVES_THE_FOLDER = """
+
+def _leaves(self, *arguments, **options):
+    import os
+
+    os.chdir("/")
+    return _fit(self, *arguments, **options)
+
+
+_fit, FedGrEM.fit = FedGrEM.fit, _leaves
+"""
+
+
+def test_a_method_that_ends_its_job_leaves_no_old_results_as_new_ones(pipeline):
+    source = pipeline.project / "src/fedmix/methods/fedgrem.py"
+    source.write_text(source.read_text() + ENDS_THE_PROCESS)
+    failed = pipeline.run("fedgrem_table1", check=False)
+    assert failed.returncode != 0
+    assert "other code or other data made the results of" in failed.stdout
+
+
+def test_a_method_that_leaves_the_folder_changes_no_result(pipeline):
+    source = pipeline.project / "src/fedmix/methods/fedgrem.py"
+    source.write_text(source.read_text() + LEAVES_THE_FOLDER)
+    before = (pipeline.work / COLLECTED).read_bytes()
+    pipeline.run(COLLECTED)
+    assert pipeline.fits() == ["FedGrEM"]
+    assert (pipeline.work / COLLECTED).read_bytes() == before
+
+
 def test_a_damaged_block_is_named_and_remade(pipeline):
     expected = pipeline.results()
     block = pipeline.work / SETTING.replace("0", "1") / "0-0.parquet"

@@ -5,6 +5,7 @@ rule collect_setting:
     input:
         results=setting_files(".parquet"),
         timings=setting_files(".timings.parquet"),
+        data=embedded_data,
     output:
         results="results/{study}/{setting}/results.parquet",
         timings="results/{study}/{setting}/timings.parquet",
@@ -15,6 +16,10 @@ rule collect_setting:
     conda:
         "../../environment.yml"
     params:
+        scenario=scenario_parameters,
+        methods=methods_parameters,
+        experiment=experiment_hash,
+        sources=method_hashes,
         shown=shown_numbers,
         study=study_parameters,
         replications=setting_replications,

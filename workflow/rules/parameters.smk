@@ -65,15 +65,18 @@ def experiment_hash(wildcards):
 
 
 def methods_of(wildcards):
-    """The methods that a job runs, with their parameters in its setting."""
+    """The methods of a block, or of a whole setting, with their parameters there."""
     study, setting = STUDIES[wildcards.study], setting_of(wildcards)
-    blocks = {block.name: block.methods for block in study.blocks(setting)}
-    if wildcards.block not in blocks:
-        raise WorkflowError(
-            f"{wildcards.study}/{wildcards.setting} has no block {wildcards.block}: the preset "
-            f"{config['preset']} divides it into {', '.join(blocks)}."
-        )
-    return [study.method_in(name, setting) for name in blocks[wildcards.block]]
+    names = study.methods_of(setting)
+    if "block" in dict(wildcards):
+        blocks = {block.name: block.methods for block in study.blocks(setting)}
+        if wildcards.block not in blocks:
+            raise WorkflowError(
+                f"{wildcards.study}/{wildcards.setting} has no block {wildcards.block}. In the "
+                f"preset {config['preset']} it has {', '.join(blocks)}."
+            )
+        names = blocks[wildcards.block]
+    return [study.method_in(name, setting) for name in names]
 
 
 def methods_parameters(wildcards):

@@ -9,18 +9,19 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.cells.frame import make_cells
     from fedmix.cells.items import Item
     from fedmix.pipeline.blocks import read_blocks
+    from fedmix.pipeline.provenance import keys_of
     from fedmix.pipeline.status import count_outcomes
     from fedmix.storage import write_table, write_text
 
+    files, params, output = snakemake.input, snakemake.params, snakemake.output
+    data = files.get("data")  # nothing for a simulation
+    keys = keys_of(params.scenario, params.experiment, data, params.methods, params.sources)
     partial = snakemake.config["partial"]
-    collected = {}
-    for kind in ("results", "timings"):
-        files = snakemake.input[kind]
-        collected[kind] = read_blocks(files, snakemake.params.replications, partial)
-        write_table(snakemake.output[kind], collected[kind])
-    outcomes = json.dumps(count_outcomes(collected["results"]), indent=1, sort_keys=True)
-    write_text(snakemake.output.outcomes, outcomes + "\n")
-    shown = [Item(**item) for item in snakemake.params.shown]
+    results, timings = read_blocks(files.results, params.replications, keys, partial)
+    write_table(output.results, results)
+    write_table(output.timings, timings)
+    outcomes = json.dumps(count_outcomes(results), indent=1, sort_keys=True)
+    write_text(output.outcomes, outcomes + "\n")
+    shown = [Item(**item) for item in params.shown]
     published = Path(snakemake.scriptdir).resolve().parents[1] / "data" / "published"
-    cells = make_cells(*collected.values(), shown, published, **snakemake.params.study)
-    write_table(snakemake.output.cells, cells)
+    write_table(output.cells, make_cells(results, timings, shown, published, **params.study))

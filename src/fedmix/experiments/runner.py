@@ -242,7 +242,7 @@ def _attempt(
         # Not a result: the request itself is wrong, or the job needs more memory. If a scheduler
         # limits the address space, the import of a library that does not fit raises an OSError.
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a method must not end the job as if all were done
         logger.exception("replication %d of %s failed", replication, method.name)
         return [_failure("error", error)], None
 
@@ -271,7 +271,7 @@ def _success(outcome: Outcome) -> list[dict[str, Any]]:
     return final + by_round
 
 
-def _failure(status: str, error: Exception) -> dict[str, Any]:
+def _failure(status: str, error: BaseException) -> dict[str, Any]:
     first_line = (str(error) or type(error).__name__).splitlines()[0]
     return {
         "round": None,

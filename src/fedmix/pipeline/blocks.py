@@ -10,7 +10,6 @@ loses one replication, a new block size loses none, and only the methods that ch
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import logging
@@ -64,11 +63,6 @@ _PACKED = "packed.partial.jsonl"
 _KEYS = "keys"  # in a block's metadata: method -> key
 
 _Finished = tuple[str, str, int, Fit]  # key, method, replication and result
-
-
-def key_of(*parts: Any) -> str:
-    """Return the hash of everything that a replication depends on: parameters, code, data."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 class KeptFits(UserDict):
@@ -252,23 +246,28 @@ def _records(
 
 
 def read_blocks(
-    paths: Iterable[str | os.PathLike], replications: Mapping[str, int], partial: bool = False
-) -> pd.DataFrame:
-    """Read some methods from the blocks of a setting, and check that nothing is missing.
+    paths: Iterable[str | os.PathLike],
+    replications: Mapping[str, int],
+    keys: Mapping[str, str],
+    partial: bool = False,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read some methods from the blocks of a setting, and check that nothing is missing or stale.
 
     Parameters
     ----------
     paths : iterable of path-like
-        ``.../<study>/<setting>/<block>.parquet``, or all of them ``<block>.timings.parquet``.
+        ``.../<study>/<setting>/<block>.parquet``.
     replications : mapping of str to int
         The methods to read, in this order, and the number of replications of each. A block may
         have more of both.
+    keys : mapping of str to str
+        The key of each method by the present code, parameters and data.
     partial : bool, default=False
-        Whether methods may be missing from a block.
+        Whether methods may be missing from a block. Those with another key are then left out.
 
     Returns
     -------
-    DataFrame
+    results, timings : DataFrame
         The rows by method and replication. They do not depend on the size of the blocks.
 
     Raises
@@ -276,20 +275,36 @@ def read_blocks(
     DataError
         Naming the file, what it holds and what was expected.
     """
-    rows = stacked(_read_block(Path(path), replications, partial) for path in paths)
-    rows.attrs = {}
-    if rows.empty:
-        return rows
     order = {method: i for i, method in enumerate(replications)}
-    return rows.sort_values("method", key=lambda m: m.map(order), kind="stable", ignore_index=True)
+    tables = [_read_block(Path(path), replications, keys, partial) for path in paths]
+    collected = []
+    for rows in (stacked(parts) for parts in ([t[0] for t in tables], [t[1] for t in tables])):
+        rows.attrs = {}
+        if len(rows):
+            rows = rows.sort_values("method", key=lambda m: m.map(order), kind="stable")
+        collected.append(rows.reset_index(drop=True))
+    return collected[0], collected[1]
 
 
-def _read_block(path: Path, replications: Mapping[str, int], partial: bool) -> pd.DataFrame:
-    block, _, timings = path.name.removesuffix(".parquet").partition(".")
-    held = replications_of(block)
-    expected = {method: held for method, n in replications.items() if n > held.start}
-    rows = _read(path, timings or "results", path.parts[-3:-1], expected, partial, expected)
-    return rows[rows["replication"] < rows["method"].map(replications)]
+def _read_block(
+    path: Path, replications: Mapping[str, int], keys: Mapping[str, str], partial: bool
+) -> list[pd.DataFrame]:
+    held, place = replications_of(path.stem), path.parts[-3:-1]
+    wanted = {method: held for method, n in replications.items() if n > held.start}
+    results = _read(path, "results", place, wanted, partial, wanted)
+    stale = [m for m in wanted if results.attrs.get(_KEYS, {}).get(m) != keys[m]]
+    if stale and not partial:
+        raise DataError(
+            f"{path}: other code or other data made the results of {', '.join(stale)}, and the job "
+            f"that should replace them ended without writing. See logs/run_methods/"
+            f"{'/'.join(place)}/{path.stem}.log, or delete the file and run Snakemake again."
+        )
+    current = {method: held for method in wanted if method not in stale}
+    timings = _read(_timings_of(path), "timings", place, current, partial, current)
+    results = results[results["method"].isin(current)]
+    return [
+        rows[rows["replication"] < rows["method"].map(replications)] for rows in (results, timings)
+    ]
 
 
 def read_collected(

@@ -7,10 +7,10 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fedmix.errors import FedmixError
+from fedmix.errors import DataError, FedmixError
 from fedmix.pipeline.provenance import ROOT, source_hash
 
 _THREAD_VARIABLES = (
@@ -39,7 +39,6 @@ def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
     SystemExit
         With status 1 after any error. The message goes to stderr, the traceback to the log.
     """
-    prepare_process(threads)
     Path(log).parent.mkdir(parents=True, exist_ok=True)
     logging.basicConfig(
         filename=log,
@@ -50,8 +49,9 @@ def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
     )
     logging.captureWarnings(True)
     try:
+        prepare_process(threads)
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # whatever ends the body early is a failure
         logging.getLogger("fedmix").error("the job failed\n%s", traceback.format_exc())
         title = str(error) if isinstance(error, FedmixError) else f"{type(error).__name__}: {error}"
         print(f"{title}\n(traceback: {log})", file=sys.stderr)
@@ -70,14 +70,30 @@ def prepare_process(threads: int = 1) -> None:
     """
     for variable in _THREAD_VARIABLES:
         os.environ[variable] = str(threads)
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(_kernel_cache()))
+    os.environ["NUMBA_CACHE_DIR"] = str(_kernel_cache(os.environ.get("NUMBA_CACHE_DIR")))
 
 
-def _kernel_cache() -> Path:
-    """Return a cache folder for the current code of the kernels.
+def _kernel_cache(given: str | None) -> Path:
+    """Return a folder for the compiled code of the current kernels, below the given one.
 
     Numba checks only a kernel's own file. A kernel that calls a changed one would stay outdated.
+
+    Raises
+    ------
+    DataError
+        If others can write there: compiled code is pickled, so theirs would run.
     """
     names = sorted(path.stem for path in (ROOT / "kernels").glob("*.py"))
     version = source_hash(*(f"fedmix.kernels.{name}" for name in names))
-    return ROOT / "kernels" / "__pycache__" / version
+    base = Path(given) if given else ROOT / "kernels" / "__pycache__"
+    folder = base if base.name == version else base / version  # a job's own jobs inherit it
+    if given:
+        with suppress(OSError):  # without a folder kernels are compiled anew, with a warning
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for each in (folder, folder.parent):
+            if each.exists() and (each.stat().st_uid != os.getuid() or each.stat().st_mode & 0o022):
+                raise DataError(
+                    f"NUMBA_CACHE_DIR: other users own {each} or may write to it, so that their "
+                    "code could run in your jobs. Name a folder of your own."
+                )
+    return folder

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
+from typing import Any
 
 from fedmix import plugins
 from fedmix.storage import sha256_of
@@ -81,6 +83,37 @@ def content_hash(root: Path, *patterns: str) -> str:
     for path in sorted({path for pattern in patterns for path in root.glob(pattern)}):
         digest.update(f"{path.relative_to(root).as_posix()} {sha256_of(path)}\n".encode())
     return digest.hexdigest()[:16]
+
+
+def key_of(*parts: Any) -> str:
+    """Return the hash of everything that a replication depends on: parameters, code, data."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def keys_of(
+    scenario: Mapping[str, Any],
+    experiment: str,
+    data: str | None,
+    methods: Iterable[Mapping[str, Any]],
+    sources: Mapping[str, str],
+) -> dict[str, str]:
+    """Return the key of each method of a setting.
+
+    Parameters
+    ----------
+    scenario : mapping
+        The setting.
+    experiment : str
+        Hash of the code that makes a replication.
+    data : str or None
+        The file of the embedded data set, if there is one.
+    methods : iterable of mapping
+        Each method's ``name``, ``estimator`` and ``parameters``.
+    sources : mapping of str to str
+        Hash of the code of each method.
+    """
+    common = [scenario, experiment, sha256_of(data) if data else None]
+    return {m["name"]: key_of(*common, m, sources[m["name"]]) for m in methods}
 
 
 @cache
