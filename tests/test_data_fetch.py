@@ -119,6 +119,23 @@ def test_what_is_already_there_is_not_read_again(tmp_path):
     assert fetch(entry(), tmp_path / "raw").exists()
 
 
+def test_other_sources_replace_what_is_there_once_they_have_passed_all_checks(tmp_path):
+    raw, text = tmp_path / "raw", CSV.replace("2.5", "9.5")
+    path = fetch(entry(), raw, place(tmp_path / "mirror"))
+    before = path.read_bytes()
+    with pytest.raises(DownloadError):
+        fetch(entry(text), raw, tmp_path, replace=True)
+    assert path.read_bytes() == before
+    fetch(entry(text), raw, place(tmp_path / "other", text), replace=True)
+    assert load(entry(text), raw).features[0, 1] == 9.5
+
+
+def test_data_whose_content_has_the_registrys_hash_stay(tmp_path):
+    raw = tmp_path / "raw"
+    known = content_sha256(load_dataset(fetch(entry(), raw, place(tmp_path / "mirror")), "tiny"))
+    fetch(entry(content_sha256=known), raw, tmp_path, replace=True)  # no source is asked
+
+
 def test_truncated_npz_is_an_error_on_loading_and_replaced_on_fetching(tmp_path):
     mirror = place(tmp_path / "mirror")
     path = fetch(entry(), tmp_path / "raw", mirror=mirror)

@@ -82,3 +82,17 @@ def test_an_input_of_other_content_remakes_what_follows_from_it(done):
     arrays = read_arrays(embedded)
     write_arrays(embedded, {**arrays, "features": arrays["features"][::-1]})
     assert done.planned(*TARGETS)["run_methods"] == 2
+
+
+def test_what_is_said_about_a_data_set_fetches_nothing(done):
+    done.edit("config/datasets.yaml", "title: Digits", "title: Handwritten digits")
+    assert not {"fetch_data", "embed_features", "run_methods"} & set(done.planned(*TARGETS))
+
+
+def test_raw_data_stay_where_other_sources_deliver_nothing(done):
+    raw = done.work / "data/raw/digits.npz"
+    before = raw.read_bytes()
+    done.edit("config/datasets.yaml", "n_points: 1797", "n_points: 1798")
+    failed = done.run("data/raw/digits.npz", check=False)
+    assert failed.returncode != 0
+    assert raw.read_bytes() == before

@@ -7,7 +7,7 @@ localrules:
 
 rule fetch_data:
     output:
-        "data/raw/{dataset}.npz",
+        update("data/raw/{dataset}.npz"),  # stays until other data have passed all checks
     log:
         "logs/fetch_data/{dataset}.log",
     conda:

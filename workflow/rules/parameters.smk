@@ -12,9 +12,10 @@ def script_hash(name):
 
 
 def dataset_sources(wildcards):
-    """A data set's registry entry without its embeddings, which do not change the raw data."""
-    entry = REQUEST.datasets[wildcards.dataset]
-    return {key: value for key, value in sorted(entry.items()) if key != "embeddings"}
+    """The part of a data set's registry entry that determines its raw data."""
+    texts = {"embeddings", "licence", "citation", "homepage", "note"}
+    entry = {**REQUEST.datasets[wildcards.dataset], "title": wildcards.dataset}
+    return {key: value for key, value in sorted(entry.items()) if key not in texts}
 
 
 def embedding_parameters(wildcards):

@@ -13,4 +13,5 @@ with job(snakemake.log[0], snakemake.threads):
         Path(snakemake.output[0]).parent,
         mirror=snakemake.config["mirror"],
         timeout=snakemake.config["download_timeout"],
+        replace=True,
     )

@@ -35,6 +35,7 @@ def fetch(
     mirror: str | os.PathLike | None = None,
     timeout: float = 30.0,
     log: Callable[[str], None] = _logger.info,
+    replace: bool = False,
 ) -> Path:
     """Obtain a data set, check it and store it as ``<raw_folder>/<name>.npz``.
 
@@ -56,6 +57,10 @@ def fetch(
         Longest time in seconds without data from a server.
     log : callable, optional
         Takes one line of progress at a time; by default the module's logger.
+    replace : bool, default=False
+        Whether to read the sources again if the npz exists, because their options have changed. An
+        npz whose content has the registry's hash stays. The old npz stays until the new data have
+        passed all checks.
 
     Returns
     -------
@@ -74,7 +79,7 @@ def fetch(
     """
     raw_folder = Path(raw_folder)
     target = raw_folder / f"{entry.name}.npz"
-    if target.exists():
+    if target.exists() and (entry.content_sha256 or not replace):
         try:
             load(entry, raw_folder)
         except DataError as error:
