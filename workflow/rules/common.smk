@@ -80,5 +80,15 @@ wildcard_constraints:
 
 
 # Targets that people request by name, besides papers, tables and figures.
-TARGETS = ["all", "fetch", "embed", "audit", "page", "protocols", "archive", "reproduction"]
+TARGETS = [
+    "all",
+    "fetch",
+    "embed",
+    "audit",
+    "page",
+    "protocols",
+    "archive",
+    "reproduction",
+    "report_from_archive",
+]
 ITEM_SUFFIXES = {"table": ["csv", "md", "tex", "html"], "figure": ["pdf", "svg", "png", "md"]}

@@ -7,7 +7,7 @@ one setting, as one item shows it; a metric that no item shows has a row with an
     Which table or figure, and where in it.
 ``study, variant, setting, setting_<name>``
     Where it was measured. ``role`` is what the variant stands for
-    (:data:`fedmix.cells.verdicts.ROLES`).
+    (:data:`fedmix.cells.verdicts.SOURCES`).
 ``method, label, method_<name>``
     The method, its published name, its parameters.
 ``metric, mean, sd, se, median, q1, q3, n, failed, replications, values``
@@ -98,7 +98,7 @@ def make_cells(
     labels : mapping of str to str
         Method -> its name in tables.
     roles : mapping of str to str
-        Variant -> what it stands for, of :data:`fedmix.cells.verdicts.ROLES`.
+        Variant -> what it stands for, of :data:`fedmix.cells.verdicts.SOURCES`.
 
     Raises
     ------

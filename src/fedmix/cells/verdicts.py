@@ -77,15 +77,14 @@ COUNTED = tuple(
 NUMBER = ["paper", "item", "printed_file", "printed_line"]
 
 AUTHORS, WRITTEN, NEAREST, FAIR, DIAGNOSTIC = "authors", "written", "nearest", "fair", "diagnostic"
-#: What the role of a variant means, for the roles that one variant of a study can have.
+#: What each role means that at most one variant of a study has. All other variants are diagnostic:
+#: they show what one switch does.
 SOURCES = {
     AUTHORS: "as the authors ran it: their program, or what is inferred of it",
     WRITTEN: "what the text says",
     NEAREST: "the protocol of the search that comes nearest to the published values",
     FAIR: "errors corrected, and strong baselines",
 }
-#: Besides these, any number of variants can show what one switch does.
-ROLES = (*SOURCES, DIAGNOSTIC)
 
 #: No variance between partition draws, with the smallest number of draws that has a variance.
 NO_DRAWS = (0.0, 2)

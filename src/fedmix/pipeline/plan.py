@@ -118,7 +118,7 @@ class Study:
 
     @property
     def roles(self) -> dict[str, str]:
-        """The role of each variant, from :data:`fedmix.cells.verdicts.ROLES`."""
+        """The role of each variant, from :data:`fedmix.cells.verdicts.SOURCES`."""
         return {name: change.get("role", DIAGNOSTIC) for name, change in self.variants.items()}
 
     def replications_of(self, name: str, setting: Setting) -> int:
