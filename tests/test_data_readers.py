@@ -180,7 +180,7 @@ def test_word_without_a_code_is_an_error(tmp_path):
 def test_a_damaged_original_is_never_said_to_be_remade(tmp_path, reader, name):
     (tmp_path / name).write_bytes(b"half")
     options = {"label": "y"} if reader == "table" else {}
-    with pytest.raises(DataError, match="put a good copy in its place") as caught:
+    with pytest.raises(DataError, match="replace it by a good copy") as caught:
         read(reader, [tmp_path / name], options)
     assert "remade" not in str(caught.value)
 

@@ -125,7 +125,7 @@ def test_below_stand_variants_and_marks():
 
 def test_seconds_that_are_not_judged_say_why():
     said = " ".join(notes(item(), frame([{**PRINTED, "verdict": "not judged"}])))
-    assert "Not judged: seconds of another machine and language" in said
+    assert "Not judged: run times depend on the machine and the language" in said
     assert "Marks" not in said
 
 
