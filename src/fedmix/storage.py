@@ -193,6 +193,6 @@ def _damaged(path: str | os.PathLike, error: Exception, remade: bool = True) -> 
     advice = (
         "Delete it and run Snakemake again: it will be remade."
         if remade
-        else "It is an original, which cannot be remade here: replace it by a good copy."
+        else "It is an original, which fedmix cannot make again: replace it by a good copy."
     )
     return f"{path} is damaged or truncated ({type(error).__name__}: {error}). {advice}"

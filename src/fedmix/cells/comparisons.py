@@ -60,26 +60,26 @@ def ordered(
     evidence, places
         All results; the settings to look at.
     metric, method : str
-        The score and the method it is claimed of.
+        The score, and the method that the claim is about.
     direction : {"below", "above"}
-        On which side of the others it is said to be.
+        The claimed side of the others.
     than : str, list of str or "all"
-        The others; those that were not run are passed over.
+        The others. Methods that were not run are ignored.
     than_metric : str, optional
-        The others' metric if it is not the same.
+        The others' metric; ``metric`` by default.
     factor, margin : float
-        The bound is ``factor`` times the others' score, eased by ``margin``: "below half" is
-        factor .5, "not more than .05 above" is below with margin .05.
+        The bound is ``factor`` times the others' score, eased by ``margin``. "Below half" is factor
+        0.5; "not more than 0.05 above" is "below" with margin 0.05.
     need : {"all", "any"}
-        Whether it must hold against all others or against any one.
+        Whether the claim must hold against all others or against one of them.
     at_round : int, optional
-        Compare at this round of the trajectories rather than at the end.
+        Compare the scores in this round of the trajectories, not the final scores.
     rounds_to : float, optional
-        Compare the rounds until the score is this many times its final value, in its place.
+        Instead of the score, compare the rounds until it is this many times its final value.
     targets : dict, optional
-        The truth for each value of the setting's column ``by``: compare the distance to it.
+        Value of the setting's column ``by`` -> the truth. Compare the distances to the truth.
     by : str, default="dataset"
-        Other values of this column than those of ``targets`` are passed over.
+        Settings with a value of this column that is not in ``targets`` are ignored.
     """
     claimed = Finding.below if direction == "below" else Finding.above
     find = partial(claimed, bound=margin if direction == "below" else -margin)
@@ -120,16 +120,16 @@ def usually(
 ) -> Iterator[Check]:
     """Check that a method's score is below, or above, another's in most replications.
 
-    Shares say more than means where a score has two modes, such as a start that arrives or not.
+    Shares say more than means if a score has two modes, as when a start either succeeds or fails.
 
     Parameters
     ----------
     evidence, places, metric, method, direction, factor, at_round
-        As of :func:`ordered`.
+        As in :func:`ordered`.
     than : str
         The other method.
-    share : float
-        More of the replications than this, half of them by default.
+    share : float, default=0.5
+        The claim must hold in more than this share of the replications.
     """
     for place in places:
         ours = _score(evidence, place, method, metric, at_round)
@@ -164,13 +164,14 @@ def similar(
     metric : str
         The score.
     method : str, list of str or "all"
-        Methods to compare with the reference.
+        The methods to compare with the reference.
     to : str
         The reference.
     tolerance : float
-        Share of the reference's mean, or a difference if ``absolute``.
-    absolute : bool
-        False by default: scores differ in scale.
+        The largest difference: as a share of the reference's mean, or itself if ``absolute``.
+    absolute : bool, default=False
+        Whether ``tolerance`` is a difference. By default it is a share, because scores differ in
+        scale.
     """
     for place in places:
         reference = evidence.score(place, to, metric)
@@ -200,8 +201,8 @@ def between(
 ) -> Iterator[Check]:
     """Check that a method's mean score lies between two bounds.
 
-    With ``targets`` the bounds are shares of the truth at each value of the column ``by``:
-    ``low=1.5`` says "at least half as many again as there are".
+    With ``targets``, the bounds are multiples of the truth for each value of the column ``by``:
+    ``low=1.5`` means "at least 1.5 times the truth".
     """
     for place in places:
         score = evidence.score(place, method, metric)
@@ -240,20 +241,20 @@ def predicted(
 ) -> Iterator[Check]:
     """Check that a score equals its condition in more than a share of the replications.
 
-    Score and condition are 0 or 1. Settings in which the condition never has the value asked about
-    are passed over: nothing is predicted there.
+    Score and condition are 0 or 1. Only the replications in which the condition equals ``holds``
+    count. A setting without such replications is ignored, because nothing is predicted there.
 
     Parameters
     ----------
     evidence, places, metric, method
-        As of :func:`ordered`.
+        As in :func:`ordered`.
     condition : str
         The metric that is 1 where a theorem's condition holds.
     share : float
-        More of the replications than this.
+        The score must equal the condition in more than this share of these replications.
     holds : bool, default=True
-        Look where the condition holds. False looks where it does not, to check that it is not far
-        from needed.
+        Whether to look at replications in which the condition holds. False looks at the others: if
+        the score is 0 there, the condition is close to necessary.
     """
     for place in places:
         held = evidence.values(place, method, condition)
@@ -278,8 +279,8 @@ def falls_then_levels(
 ) -> Iterator[Check]:
     """Check that a score falls from the first method to the middle one, then stays level.
 
-    The methods are one method at three values of a parameter. ``tolerance`` is the share of the
-    middle mean that the rest of the way may differ by.
+    The three are one method at three values of a parameter. The last mean may differ from the
+    middle mean by the share ``tolerance`` of the middle mean.
     """
     for place in places:
         start, turn, end = (evidence.score(place, n, metric) for n in (first, middle, last))
@@ -344,7 +345,7 @@ def _checked(
     said: str,
     decide: Callable[[list[Finding]], Finding] = all_of,
 ) -> Iterator[Check]:
-    """Yield the check of a place from the effects by method; none if no effect is known."""
+    """Yield a place's check from the effects by method; no check if no effect is known."""
     known = {name: effect for name, effect in effects.items() if effect}
     if known:
         listed = "; ".join(f"{name}: {effect}" for name, effect in known.items())
@@ -361,9 +362,9 @@ def _score(
     rounds_to: float | None = None,
     target: float | None = None,
 ) -> Score | None:
-    """Return what is compared: the final score, or what :func:`ordered` takes in its place.
+    """Return what is compared: the final score, or what :func:`ordered` compares instead.
 
-    A trajectory that ends before a round stays at its last score.
+    A trajectory that ends before ``at_round`` keeps its last score.
     """
     score: Score | None
     if rounds_to is not None:
@@ -380,9 +381,9 @@ def _score(
 def _log_paths(
     evidence: Evidence, places: list[Place], metric: str, method: str, until: int
 ) -> Iterator[tuple[Place, pd.DataFrame]]:
-    """Yield the logarithms of a score by round where a round was reached.
+    """Yield the logarithm of a score by round, for each place with the round ``until``.
 
-    They are missing where an error is 0, as the oracle's first one.
+    The logarithm is missing where the score is 0, as the oracle's first error is.
     """
     import numpy as np
 

@@ -1,9 +1,9 @@
-"""Conclusions of a whole table: advice, slopes, mean ranks, and the differences it can show.
+"""Conclusions from a whole table: slopes, advice, mean ranks and the differences it can show.
 
-A table asks for advice or slopes by its option ``condensed``; each is a function here that takes
-the table's cells and that option (:data:`KINDS`).
+A table shows slopes or advice instead of its cells if its option ``condensed`` asks for them. Each
+kind is a function of the table's cells and of that option (:data:`KINDS`).
 
-A difference is visible where a two-sided t-test at 5 % finds it in four of five repetitions.
+A difference is called visible if a two-sided t-test at level 5 % has a power of 80 % to find it.
 Methods that saw the same data are compared replication by replication (paired).
 """
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     Cells = list[Mapping[str, Any]]
 
 _RESAMPLES = 2000
-_MANY = 10_000  # replications, from which on t is normal
+_MANY = 10_000  # replications with which t is practically normal
 
 
 @dataclass(frozen=True)
 class Saying:
-    """One place of such a table.
+    """The text in one place of a condensed table.
 
     Parameters
     ----------
     row, column, text : str
     cell : mapping
-        One of the cells behind it.
+        One of the cells that it is made of.
     """
 
     row: str
@@ -49,30 +49,31 @@ class Saying:
 
 
 def condense(cells: pd.DataFrame, option: Mapping[str, Any]) -> list[Saying]:
-    """Return the places of a table in one variant, row by row.
+    """Return the places of a condensed table in one variant, row by row.
 
     Parameters
     ----------
     cells : DataFrame
         The table's rows of the frame of cells.
     option : mapping
-        ``kind``, of :data:`KINDS`, and what its function takes.
+        ``kind``, a name in :data:`KINDS`, and the parameters of that function.
     """
     given = dict(option)
     return list(KINDS[given.pop("kind")](cells.to_dict("records"), **given))
 
 
 def slopes(cells: Cells, metric: str, rows: list[Mapping[str, Any]]) -> Iterator[Saying]:
-    """Yield slopes of log means with 95 % intervals, and what theory predicts.
+    """Yield the slopes of log means with 95 % intervals, beside the predicted slopes.
 
     Parameters
     ----------
     cells : list of mapping
     metric : str
     rows : list of mapping
-        ``row``, its name; ``where``; ``along``, a setting; ``exponent``, the predicted one;
-        ``above_zero``, as of :func:`fedmix.cells.trends.scales`; ``condition``, the metric that is
-        1 where the theorem's condition holds.
+        For each row: ``row``, its name; ``where``, the values that its cells have; ``along``, the
+        setting on the x axis; ``exponent``, the predicted slope; ``above_zero``, as in
+        :func:`fedmix.cells.trends.scales`; ``condition``, the metric that is 1 where the theorem's
+        condition holds.
     """
     for row in rows:
         own = _where(cells, row.get("where", {}))
@@ -95,22 +96,27 @@ def slopes(cells: Cells, metric: str, rows: list[Mapping[str, Any]]) -> Iterator
 def advice(
     cells: Cells, metric: str, alone: str, harmed: str, worth: float = WORTHWHILE
 ) -> Iterator[Saying]:
-    """Yield, for every row (a regime), the method with the least error, if federation pays.
+    """Yield, for every row, the method with the least error if federation pays.
 
-    It does not pay where that method's gain over the best fit without exchange, whosever that is,
-    is below ``worth`` beyond noise; it does where there is a gain beyond noise; else it is
-    undecided. Named beside it are those not told apart from it on the same data, in as many
-    replications.
+    Each row is a regime. The gain is the difference between the best error without exchange, of any
+    method, and the least error in the federation. Its 99 % interval decides:
+
+    - federation does not pay if the whole interval is below ``worth``;
+    - otherwise it pays if the whole interval is above 0;
+    - otherwise the answer is undecided.
+
+    If federation pays, the row also names the methods that the paired test cannot distinguish from
+    the best one. They must have at least as many replications as the best one.
 
     Parameters
     ----------
     cells : list of mapping
     metric, alone : str
-        The error in the federation, and that of the same method's fit without exchange.
+        The error in the federation, and the error of the same method's fit without exchange.
     harmed : str
-        The share of clients that lose.
+        The metric that is the share of clients that lose by federation.
     worth : float, default=0.01
-        The least gain worth an exchange, one percentage point.
+        The least gain that is worth an exchange: one percentage point.
     """
     for row in dict.fromkeys(c["row"] for c in cells):
         own = [c for c in cells if c["row"] == row and c["n"] > 1]
@@ -165,22 +171,22 @@ def _exponent(line: Cells, along: str, above_zero: bool) -> Effect | None:
     return exponent(xs, effects, base)
 
 
-#: Kinds of such tables by name.
+#: The kinds of condensed tables, by name.
 KINDS: dict[str, Callable[..., Iterator[Saying]]] = {"slopes": slopes, "advice": advice}
 
 
 def data_of(cells: pd.DataFrame, same: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return, for every setting, the data set that it is made of.
+    """Return the data set of every setting.
 
-    Settings of one data set, clean and contaminated, are not independent; neither are two
-    labellings of the same points.
+    Clean and contaminated settings of one data set are not independent. Two labellings of the same
+    points are not independent either, so ``same`` can count them as one data set.
 
     Parameters
     ----------
     cells : DataFrame
-        With ``setting`` and ``setting_dataset``.
+        With the columns ``setting`` and ``setting_dataset``.
     same : mapping of str to str, optional
-        Data set -> the one whose points it shares.
+        Data set -> the data set whose points it shares.
     """
     names = zip(cells["setting"], cells["setting_dataset"], strict=True)
     return {setting: (same or {}).get(name, name) for setting, name in names}
@@ -189,22 +195,22 @@ def data_of(cells: pd.DataFrame, same: Mapping[str, str] | None = None) -> dict[
 def mean_ranks(
     cells: pd.DataFrame, metric: str, same: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
-    """Average the methods' ranks over replications, then settings of one data set, then data sets.
+    """Average the methods' ranks over replications, then settings of a data set, then data sets.
 
     Parameters
     ----------
     cells : DataFrame
-        Of one item that shows the ranks, see :func:`fedmix.cells.summary.rank`.
+        The cells of one item that shows ranks, see :func:`fedmix.cells.summary.rank`.
     metric : str
-        Such as ``"rank: ari_pooled"``.
+        The rank to average, such as ``"rank: ari_pooled"``.
     same : mapping of str to str, optional
         See :func:`data_of`.
 
     Returns
     -------
     DataFrame
-        A row a method, best first: ``method, label, mean_rank, low, high``; the last two are a
-        95 % bootstrap interval over replications, drawn within each setting.
+        One row per method, best first: ``method, label, mean_rank, low, high``. The last two are
+        the ends of a 95 % bootstrap interval. The bootstrap draws replications within each setting.
     """
     import pandas as pd
 
@@ -236,11 +242,11 @@ def critical_difference(n_methods: int, n_data: int, level: float = TEST_LEVEL) 
     Parameters
     ----------
     n_methods : int
-        Methods compared.
+        Number of methods.
     n_data : int
-        Independent data sets that they are compared on.
+        Number of independent data sets.
     level : float, default=0.05
-        Level of the test of all pairs together.
+        Level of the test, for all pairs of methods together.
 
     References
     ----------
@@ -254,16 +260,16 @@ def critical_difference(n_methods: int, n_data: int, level: float = TEST_LEVEL) 
 
 @dataclass(frozen=True)
 class Contrast:
-    """The difference of two methods in one setting, in the unit shown.
+    """The difference between two methods in one setting, in the unit shown.
 
     Parameters
     ----------
     sd : float
-        Standard deviation of a replication's difference.
+        Standard deviation of the differences over replications.
     n : int
-        Replications.
+        Number of replications.
     printed : float, optional
-        The printed difference.
+        The published difference.
     """
 
     sd: float
@@ -272,12 +278,12 @@ class Contrast:
 
     @property
     def visible(self) -> float:
-        """The smallest difference that so many replications show."""
+        """The smallest difference that is visible with ``n`` replications."""
         return _visible_in_se(self.n) * self.sd / sqrt(self.n)
 
     @property
     def needed(self) -> float:
-        """Replications that would show the printed difference; infinite where there is none."""
+        """Replications that make the published difference visible; infinite if there is none."""
         if not self.printed:
             return inf
         in_sd = self.printed / self.sd if self.sd else inf
@@ -288,14 +294,14 @@ class Contrast:
 
 
 def contrasts(cells: pd.DataFrame, direction: str) -> list[Contrast]:
-    """Return, for each setting of a table, how the printed best method compares with the next.
+    """Return the contrast of the two methods that are best in print, for each setting of a table.
 
     Parameters
     ----------
     cells : DataFrame
         The table's rows of the frame of cells.
     direction : {"lowest", "highest", "none"}
-        Which printed number is the best one; without such there is nothing to compare.
+        Which published value is the best. With "none" there is nothing to compare.
     """
     if direction == "none":
         return []
@@ -332,7 +338,7 @@ def _best_against_next(cells: list[Mapping[str, Any]], direction: str) -> Contra
 
 @cache
 def _visible_in_se(n: int) -> float:
-    """Return the visible difference of so many replications in standard errors, 2.8 for many."""
+    """Return the visible difference with n replications, in standard errors; 2.8 if n is large."""
     from scipy.optimize import brentq
     from scipy.stats import nct, t
 

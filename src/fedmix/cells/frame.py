@@ -1,30 +1,30 @@
 """One frame of cells: every value of ours, summarised once, beside the published one.
 
 Tables, figures, claims and the page are views of this frame. A row is one metric of one method in
-one setting, as one item shows it; a metric that no item shows has a row with an empty item.
+one setting, as one item shows it. A metric that no item shows has a row with an empty item.
 
 ``paper, item, row, column``
-    Which table or figure, and where in it.
+    The table or figure, and the place in it.
 ``study, variant, setting, setting_<name>``
-    Where it was measured. ``role`` is what the variant stands for
+    Where it was measured. ``role`` is the role of the variant
     (:data:`fedmix.cells.verdicts.SOURCES`).
 ``method, label, method_<name>``
     The method, its published name, its parameters.
 ``metric, mean, sd, se, median, q1, q3, n, failed, replications, values``
-    In our unit, over finished replications; ``failed`` counts the others.
+    In our unit, over finished replications. ``failed`` counts the other replications.
 ``best``
-    ``"best"`` or ``"tied"`` where the method is among the best of the item's at its place
+    ``"best"`` or ``"tied"`` if the method is among the best of the item's methods in this setting
     (:func:`standings`).
 ``unit, scale, digits``
-    How the item shows it: number shown x scale = ours.
+    How the item shows it: number shown x scale = our number.
 ``printed_mean, printed_sd, printed_text, printed_replications, printed_file, printed_line``
     The published value, in the unit shown; ``printed_text`` has the published digits.
 ``difference, difference_in_sd, difference_in_se, low, high, verdict, is_stand_in``
-    Our mean minus theirs in the unit shown with its 90 % interval, and the verdict; empty if there
-    is no published value or the item shows another metric.
+    Our mean minus the published one, in the unit shown, with its 90 % interval, and the verdict.
+    They are empty if there is no published value, or if the item shows another metric.
 ``sd_ratio, sd_ratio_low, sd_ratio_high, needed``
-    Our standard deviation over the published one with its interval, and the replications that would
-    decide.
+    Our standard deviation divided by the published one, with its interval, and the number of
+    replications that would decide the verdict.
 
 The cells of single settings (:func:`make_cells`) have no verdicts yet: a verdict may depend on
 settings of another study. :func:`complete` and :func:`judged_cells` return the frame with them.
@@ -80,30 +80,30 @@ def make_cells(
     labels: Mapping[str, str],
     roles: Mapping[str, str],
 ) -> pd.DataFrame:
-    """Return the cells of the settings of one study, not judged yet.
+    """Return the cells of one study's settings, without verdicts.
 
-    In place of the columns of a verdict they have ``judged`` and ``partition_draws``, see
-    :func:`fedmix.cells.verdicts.judge`.
+    The cells do not have the columns of a verdict yet. They have the columns ``judged`` and
+    ``partition_draws``, from which :func:`fedmix.cells.verdicts.judge` decides the verdict.
 
     Parameters
     ----------
     results, timings : DataFrame
-        Of whole settings, for methods are ranked and timed against one another.
+        The rows of whole settings, because the methods of a setting are ranked together.
     items : iterable of Item
-        What shows the study.
+        The items that show the study.
     published : path-like
         ``data/published``.
     paper : str
-        The folder that the study belongs to.
+        The key of the paper that the study belongs to.
     labels : mapping of str to str
         Method -> its name in tables.
     roles : mapping of str to str
-        Variant -> what it stands for, of :data:`fedmix.cells.verdicts.SOURCES`.
+        Variant -> its role, one of :data:`fedmix.cells.verdicts.SOURCES`.
 
     Raises
     ------
     DataError
-        If a replication of a cell occurs twice, or a printed file is not as an item says.
+        If a replication of a cell occurs twice, or a published file does not match an item.
     """
     settings = []
     for key, own in results.groupby(PLACE, sort=False) if len(results) else ():
@@ -119,7 +119,7 @@ def cells_of(
     paper: str,
     roles: Mapping[str, str],
 ) -> pd.DataFrame:
-    """Return the cells of what was measured in some settings, see :func:`make_cells`."""
+    """Return the cells of measured settings, see :func:`make_cells`."""
     tables = [(item, PrintedTable(item, published)) for item in items]
     rows = [
         cell | {"paper": paper, "role": roles[cell["variant"]]}
@@ -130,30 +130,30 @@ def cells_of(
 
 
 def read_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """Read frames of cells, either of settings or of judged ones, as one frame."""
+    """Read frames of cells as one frame; either none of them has verdicts, or all have."""
     frame = concatenate(paths)
     last = _JUDGED if "verdict" in frame else _UNJUDGED
     return _typed(frame.to_dict("records"), last)
 
 
 def judged_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """Read the cells of some settings and judge them: what a table, a figure, or explain shows.
+    """Read the cells of some settings and judge them, for a table, a figure or ``explain``.
 
-    Verdicts are those of :func:`complete` where the cells of other partition draws are among them.
+    The verdicts equal those of :func:`complete` if the cells of other partition draws are included.
     """
     return _ordered(judge(read_cells(paths)), _JUDGED)
 
 
 def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) -> pd.DataFrame:
-    """Add the published values that no cell of ours was compared with, and judge all cells.
+    """Add the published values that have no cell of ours, and judge all cells.
 
     Parameters
     ----------
     frame : DataFrame
-        Cells of all settings, of :func:`make_cells`.
+        The cells of all settings, from :func:`make_cells`.
     items : iterable of Item
-        All items; those that are judged and have printed numbers are completed, once in every
-        variant that the item was run in, or with an empty variant.
+        All items. Those that are judged and have published values are completed in every variant
+        that was run; an item that was not run gets an empty variant.
     published : path-like
         ``data/published``.
 
@@ -212,7 +212,7 @@ def _cells_of_setting(
                     shown.add((method, name))
     for method, identity in measured.methods.items():
         own = [metric for m, metric in measured.values if m == method]
-        for name in own or RUN_METRICS:  # a method that never finished has a row as well
+        for name in own or RUN_METRICS:  # so that a method that never finished has rows too
             if (method, name) not in shown:
                 unit = {"unit": SECONDS if name == SECONDS else ""}
                 values = measured.values.get((method, name))
@@ -220,7 +220,7 @@ def _cells_of_setting(
 
 
 def standings(scores: Metric, direction: str) -> dict[str, str]:
-    """Return which methods are best by a metric in one setting.
+    """Return the methods that are best by a metric in one setting.
 
     Methods that saw the same data are compared replication by replication.
 
@@ -229,13 +229,13 @@ def standings(scores: Metric, direction: str) -> dict[str, str]:
     scores : mapping of str to Series
         Method -> values of its finished replications, indexed by replication.
     direction : str
-        ``"highest"`` or ``"lowest"`` is best; with anything else nothing is.
+        ``"highest"`` or ``"lowest"`` value is best; with any other text no method is.
 
     Returns
     -------
     dict of str to str
-        ``"best"`` for the method with the best mean, ``"tied"`` for those that the paired test
-        cannot tell from it. Nothing where fewer than two methods have a value.
+        ``"best"`` for the method with the best mean, ``"tied"`` for the methods that the paired
+        test does not find worse. Empty if fewer than two methods have a value.
     """
     finished = {method: values for method, values in scores.items() if len(values)}
     if direction not in (HIGHEST, LOWEST) or len(finished) < 2:
@@ -252,18 +252,18 @@ def standings(scores: Metric, direction: str) -> dict[str, str]:
 
 
 def _shown(item: Item, metric: str, scores: Metric) -> Metric:
-    """Return the scores of the methods of which an item shows a metric."""
+    """Return the scores of the methods whose metric an item shows."""
     return {method: s for method, s in scores.items() if metric in item.metrics_of(method)}
 
 
 def _setting_values(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a setting's values under their own names, its variant and id among them."""
+    """Return a setting's values under their own names, with its variant and its id."""
     values = {k.removeprefix("setting_"): v for k, v in identity.items() if k != "setting"}
     return values | {"setting": identity["setting"]}
 
 
 def _place(item: Item, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return where and how an item shows a cell; nothing if the cell lacks what the item names."""
+    """Return where and how an item shows a cell; empty if the cell lacks a column of the item."""
     if any(name not in known for name in item.columns_named):
         return {}
     return {
@@ -289,7 +289,7 @@ def _numbers(
 
 
 def _partner(item: Item, number: PrintedNumber | None, is_stand_in: bool = False) -> dict[str, Any]:
-    """Return a cell's published value, and what a verdict on it depends on."""
+    """Return a cell's published value, and the columns that its verdict depends on."""
     if number is None:
         return {}
     return {
@@ -306,7 +306,7 @@ def _partner(item: Item, number: PrintedNumber | None, is_stand_in: bool = False
 
 
 def _not_run(item: Item, number: PrintedNumber) -> dict[str, Any]:
-    """Return the cell of a published value that no cell of ours was compared with."""
+    """Return a cell for a published value that has no cell of ours."""
     metric = (item.metrics_of("") or [""])[0]
     known = dict.fromkeys(item.columns_named, "") | {"metric": metric} | dict(number.names)
     return {
@@ -320,7 +320,7 @@ def _not_run(item: Item, number: PrintedNumber) -> dict[str, Any]:
 
 
 def _typed(rows: list[dict[str, Any]], last: list[str] = _UNJUDGED) -> pd.DataFrame:
-    """Return rows as a frame with all columns, in order and of their types."""
+    """Return rows as a frame with all columns, in their order and with their types."""
     import pandas as pd
 
     frame = _ordered(pd.DataFrame(rows), last)
@@ -338,7 +338,7 @@ def _typed(rows: list[dict[str, Any]], last: list[str] = _UNJUDGED) -> pd.DataFr
 
 
 def _ordered(frame: pd.DataFrame, last: list[str]) -> pd.DataFrame:
-    """Return the frame's columns in their order, missing ones added, others left out."""
+    """Return the frame's columns in order; missing ones are added, unknown ones left out."""
     settings = sorted(c for c in frame if c.startswith("setting_"))
     parameters = sorted(c for c in frame if c.startswith("method_"))
     names = [*_FIRST, *settings, "method", "label", *parameters, *_NUMBERS, *last]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PLACE = ["study", "variant", "setting"]
 SECONDS = "seconds"
-# What every run has, whatever its experiment measures.
+# Metrics that every run has, in any experiment.
 RUN_METRICS = ("rounds", "floats_up", "floats_down")
 
 
@@ -26,15 +26,15 @@ class Measured:
     Parameters
     ----------
     methods : mapping of str to mapping
-        Every method that ran, with its plain parameters.
+        Method -> the columns that identify it in the frame of cells.
     values : dict of (str, str) to Series
-        Method and metric -> values of the finished replications, indexed by replication.
+        (Method, metric) -> values of the finished replications, indexed by replication.
     runs : mapping of str to list of int
-        Method -> replications that ran, failed ones included.
+        Method -> the replications that ran, with those that failed.
     failed : mapping of str to int
         Method -> how many of them failed.
     trajectories : DataFrame
-        Rows of the results that have a round.
+        The rows of the results that have a round.
     """
 
     methods: Mapping[str, Mapping[str, Any]]
@@ -48,7 +48,7 @@ class Measured:
         return {m: self.values[m, name] for m in self.methods if (m, name) in self.values}
 
     def paths(self, metric: str) -> Mapping[str, pd.DataFrame]:
-        """Return a metric by round of every method: one row a replication, one column a round."""
+        """Return every method's metric by round: one row per replication, one column per round."""
         rows = self.trajectories[self.trajectories["metric"] == metric]
         return {
             str(method): own.pivot(index="replication", columns="round", values="value")
@@ -59,7 +59,7 @@ class Measured:
 def measure(
     results: pd.DataFrame, timings: pd.DataFrame, labels: Mapping[str, str] | None = None
 ) -> Measured:
-    """Return what was measured in one setting; see :func:`make_cells`."""
+    """Return what was measured in one setting; see :func:`fedmix.cells.frame.make_cells`."""
     finals = final_values(results, timings)
     twice = finals.duplicated(["method", "metric", "replication"])
     if twice.any():
@@ -84,12 +84,13 @@ def measure(
 
 
 def final_values(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
-    """Return one row a finished replication and metric: ``method, metric, replication, value``.
+    """Return ``method, metric, replication, value``, one row per finished replication and metric.
 
     Parameters
     ----------
     results, timings : DataFrame
-        Of one setting. Rounds and floats sent become metrics, and so do the steady seconds.
+        The rows of one setting. The rounds, the floats sent and the steady seconds (:func:`steady`)
+        become metrics.
     """
     import pandas as pd
 
@@ -107,7 +108,7 @@ def final_values(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
 def steady(timings: pd.DataFrame) -> pd.DataFrame:
     """Return timings without the first replication of every process, which loads compiled code.
 
-    A method that ran no other replication in its setting keeps them.
+    A method that has no other timings in its setting keeps these.
     """
     warm = timings["warm"].astype(bool)
     keys = [*PLACE, "method"]
@@ -116,7 +117,7 @@ def steady(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def _identities(results: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield what names each method of a setting: the columns of its results that have a value."""
+    """Yield what identifies each method of a setting: the columns of its results with a value."""
     columns = [c for c in results if c in PLACE or c.startswith(("setting_", "method"))]
     for record in results[columns].drop_duplicates("method").to_dict("records"):
         present = {k: v for k, v in record.items() if v is not None and v == v}
@@ -125,13 +126,13 @@ def _identities(results: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[di
 
 
 def identity_of(setting: Mapping[str, Any], method: str, label: str) -> dict[str, Any]:
-    """Return what names a method in a setting, as the cells' columns do."""
+    """Return what identifies a method in a setting, under the names of the cells' columns."""
     present = {f"setting_{name}": value for name, value in setting.items()}
     return present | _contaminated_percent(present) | {"method": method, "label": label}
 
 
 def _contaminated_percent(identity: Mapping[str, Any]) -> dict[str, float]:
-    """Return what the papers' tables go by: the share of contaminated clients, in percent."""
+    """Return the share of contaminated clients in percent, which the papers' tables use."""
     bad, clients = identity.get("setting_n_contaminated"), identity.get("setting_n_clients")
     if bad is None or not clients:
         return {}

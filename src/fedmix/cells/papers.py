@@ -1,7 +1,8 @@
-"""Papers, and what lies beyond them: a folder of configuration each.
+"""Papers, and comparisons beyond them; each has a folder of configuration.
 
-``config/papers/<key>`` holds what concerns one paper, ``config/beyond/<key>`` what concerns none
-or all of them. Adding such a folder adds its studies, tables, figures, claims and targets.
+``config/papers/<key>`` is about one paper. ``config/beyond/<key>`` is a comparison of our own, which
+is about no paper or about all of them. A new folder adds its studies, tables, figures, claims and
+targets.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ class Look(Declared):
     """How a method, or a variant, is drawn."""
 
     color: Color = Field(
-        description="Of a palette that is safe for the common kinds of colour blindness."
+        description="A colour of a palette that is safe for the common kinds of colour blindness."
     )
     marker: Literal["o", "s", "^", "D", "v", "<", ">", "P", "X", "h", "p", "*"]
     line: Literal["-", "--", "-.", ":"]
 
 
 class Paper(Declared):
-    """What concerns a paper, or a comparison of our own, as a whole."""
+    """A paper, or a comparison of our own, as a whole."""
 
-    #: The folder's name, which targets, results and printed numbers have too.
+    #: The folder's name, which its targets, results and published values use too.
     key: SkipJsonSchema[str]
-    #: The folder's own folder; ``"beyond"`` is for comparisons of our own.
+    #: The parent folder; ``"beyond"`` is for comparisons of our own.
     kind: SkipJsonSchema[Literal["papers", "beyond"]]
-    #: Holds ``studies``, ``tables.yaml``, ``figures.yaml``, ``claims.yaml`` and the like.
+    #: Has ``studies``, ``tables.yaml``, ``figures.yaml``, ``claims.yaml`` and so on.
     folder: SkipJsonSchema[Path]
-    title: str = Field(description="With authors and year, as the page shows it.")
-    name: str = Field(description="In a word or two.")
-    about: str = Field(description="What it is about, in half a sentence.")
-    year: int = Field(9999, description="Papers are shown by year.")
+    title: str = Field(description="Title with authors and year, as the page shows it.")
+    name: str = Field(description="Name in a word or two.")
+    about: str = Field(description="Subject, in half a sentence.")
+    year: int = Field(9999, description="Year, by which papers are sorted.")
     citation: str = ""
     variants: dict[str, str] = Field(
         {}, description="Variant of its studies -> what it is, in half a sentence."
@@ -53,7 +54,7 @@ class Paper(Declared):
 
     @property
     def is_paper(self) -> bool:
-        """Whether printed numbers and claims can be held against it."""
+        """Whether it is a paper, which has published values and claims."""
         return self.kind == "papers"
 
 
@@ -63,7 +64,7 @@ def read_papers(config: str | Path = "config") -> dict[str, Paper]:
     Raises
     ------
     ConfigurationError
-        Naming the file and what is wrong in it.
+        Names the file and the error in it.
     """
     config = Path(config)
     found = []
@@ -77,7 +78,7 @@ def read_papers(config: str | Path = "config") -> dict[str, Paper]:
 
 
 def part_document(paper: Paper, name: str, kind: Any) -> Document | None:
-    """Return one file of a paper's folder, checked; None if there is none.
+    """Return one file of a paper's folder, checked; None if the file is missing.
 
     Parameters
     ----------
@@ -85,12 +86,12 @@ def part_document(paper: Paper, name: str, kind: Any) -> Document | None:
     name : str
         The file's name without its suffix, such as ``"claims"``.
     kind : type
-        What it declares, see :func:`fedmix.configuration.validate`.
+        The type of what it declares, see :func:`fedmix.configuration.validate`.
 
     Raises
     ------
     ConfigurationError
-        Listing all that is wrong in the file.
+        Lists all errors in the file.
     """
     path = paper.folder / f"{name}.yaml"
     if not path.exists():

@@ -1,6 +1,6 @@
-"""Predicates by name: what a claim comes down to on our results.
+"""Predicates by name: each checks one kind of claim on our results.
 
-A predicate is called once for each variant, with the places (settings) that the claim is about. It
+A predicate is called once per variant, with the places (settings) that the claim is about. It
 yields a check for each place, or for each group of places that it compares.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _MODULES = ("comparisons", "trends")
 _REGISTRY: dict[str, Predicate] = {}
-_SOME = 2  # "in various data sets" is said of this many, or more
+_SOME = 2  # "several" data sets are at least this many
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class Check:
     Parameters
     ----------
     variant, place : str
-        Where; ``place`` is a setting's id or names a group of settings.
+        Where it looked. ``place`` is the id of a setting or the name of a group of settings.
     answer : {"yes", "no", "unclear"}
-        Whether the claim is borne out there, beyond Monte-Carlo noise.
+        Whether the claim holds there, beyond Monte-Carlo noise.
     detail : str
         The numbers behind it.
     margin, low, high : float
-        How far the effect lies on the claimed side of its bound, in the effect's own unit, with its
-        99 % interval; of several effects the one that decides.
+        How far the effect lies on the claimed side of its bound, in the effect's own unit, and the
+        ends of its 99 % interval. Of several effects, the one that decides.
     """
 
     variant: str
@@ -63,12 +63,12 @@ class Check:
 
 
 def check(at: Place, place: str, finding: Finding, detail: str) -> Check:
-    """Return a check from what was found.
+    """Return the check of a finding.
 
     Parameters
     ----------
     at : Place
-        Gives the variant.
+        A place of the variant.
     place : str
         The setting's id, or the name of a group of settings.
     finding : Finding
@@ -79,7 +79,7 @@ def check(at: Place, place: str, finding: Finding, detail: str) -> Check:
 
 
 def in_words(name: str, parameters: Mapping[str, Any]) -> str:
-    """Return what a predicate checks with these parameters, from its own documentation."""
+    """Return a predicate's summary line and its parameters, as a text."""
     summary = (get(name).__doc__ or "").strip().splitlines()[0].replace("``", "")
     given = ", ".join(f"{key} {_listed(value)}" for key, value in parameters.items())
     return f"{summary} With {given}."
@@ -119,10 +119,10 @@ def get(name: str) -> Predicate:
 
 @cache
 def parameters_of(name: str) -> type[BaseModel]:
-    """Return the declaration of a predicate's parameters, read off its signature.
+    """Return the model of a predicate's parameters, made from its signature.
 
-    Validated in a context, it sees to it that methods, metrics and settings' names are among
-    ``context["method"]``, ``["metric"]`` and ``["setting"]``.
+    Validation needs a context with the keys ``method``, ``metric`` and ``setting``. Each has the
+    known names of its kind, and the model rejects any other name.
     """
     function = get(name)
     hints = get_type_hints(function, localns={"Evidence": Any, "Place": Any}, include_extras=True)
@@ -145,7 +145,7 @@ def _known(kind: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-#: What a predicate's parameters may name: a method, several or "all"; a metric; a setting's name.
+#: Types of parameters: a method; several, or "all"; a metric; a column of the setting.
 MethodName = Annotated[str, _known("method")]
 MethodNames = Annotated[str | list[str], _known("method")]
 MetricName = Annotated[str, _known("metric")]
@@ -155,7 +155,7 @@ Round = Annotated[int, Field(ge=0)]
 
 
 def methods_at(evidence: Evidence, place: Place, chosen: str | list[str]) -> list[str]:
-    """Return the chosen methods that were run at a place; ``"all"`` means every one."""
+    """Return the chosen methods that were run at a place; ``"all"`` chooses every method."""
     present = evidence.methods(place)
     if chosen == "all":
         return present
@@ -167,7 +167,7 @@ def rounds_until(
 ) -> Replications | None:
     """Return the first round at or below ``level`` times the last score; None without trajectories.
 
-    A trajectory that ends early stays at its last score.
+    A trajectory that ends early keeps its last score.
     """
     filled = evidence.path(place, method, metric).ffill(axis=1)
     if filled.empty:
@@ -179,19 +179,19 @@ def rounds_until(
 def places_of(
     claim: Mapping[str, Any], evidence: Evidence, where: Mapping[str, Any] | None = None
 ) -> list[Place]:
-    """Return the places of a claim's study that have the given values."""
+    """Return the places of a claim's study that have the values in ``where``."""
     return evidence.places(claim["study"], where) if "study" in claim else []
 
 
 def ask(claim: Mapping[str, Any], evidence: Evidence, places: list[Place]) -> list[Check]:
-    """Return what a claim's predicate finds at the places of one variant."""
+    """Return the checks of a claim's predicate at the places of one variant."""
     if not places:
         return []
     return list(get(claim["predicate"])(evidence, places, **claim.get("parameters", {})))
 
 
 def needed(claim: Mapping[str, Any], n: int) -> int:
-    """Return in how many of so many settings a claim says that it holds."""
+    """Return in how many of ``n`` settings a claim must hold, by its extent."""
     return {"all": n, "most": n // 2 + 1, "several": min(n, _SOME)}[claim.get("extent", "all")]
 
 

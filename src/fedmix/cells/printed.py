@@ -1,21 +1,24 @@
 """The papers' published values, and the mapping from a cell of ours to its published value.
 
-An item's ``printed`` says where they stand and how they meet our cells:
+An item's ``printed`` says where its published values are and which of our cells they belong to:
 
 ``file``, ``where``
-    Rows of ``data/published/<paper>/<file>``.
+    The rows of ``data/published/<paper>/<file>``.
 ``columns``
     Printed column -> our column (``setting_<name>``, ``method``, ``label``, ``method_<name>``),
-    or ``{column: ..., names: {ours: printed}}`` where the two name a value differently.
+    or ``{column: ..., names: {ours: printed}}`` if the paper has another name for a value.
 ``mean``, ``sd``
-    The columns of the numbers.
+    The printed columns of the means and the standard deviations.
 ``replications``
-    Behind a printed mean, as the paper says.
+    The number of replications behind a published mean, as the paper reports it.
 ``best``
     ``lowest``, ``highest``, or ``none`` if no value is better than another.
+``partition_draws``
+    The study that repeats the item with other partition draws, if the paper and the item's study
+    used one draw for all replications. Its variance between draws counts for both sides.
 ``stand_in``
-    In a preset that runs without network: printed column -> {ours: printed}. A stand-in
-    is never compared.
+    In a preset that runs without network: printed column -> {ours: printed}. A stand-in is never
+    compared with a published value.
 """
 
 from __future__ import annotations
@@ -37,22 +40,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PrintedNumber:
-    """A printed number.
+    """One published value.
 
     Parameters
     ----------
     names : mapping
-        The printed columns that identify it in its item.
+        Printed column -> value; together they identify the published value in its item.
     mean, sd : float
-        In the printed unit.
+        The mean and the standard deviation, in the printed unit.
     text : str
-        With the published digits: ``"13.30 (1.17)"``.
+        Both with the published digits: ``"13.30 (1.17)"``.
     replications : int
-        Behind the mean.
+        Number of replications behind the mean.
     file : str
-        Under ``data/published``.
+        Path of the file in ``data/published``.
     line : int
-        Of the file, its header being the first.
+        Line in the file; the header is line 1.
     """
 
     names: Mapping[str, Any]
@@ -65,13 +68,13 @@ class PrintedNumber:
 
 
 class PrintedTable:
-    """The printed numbers of one item; of an item without any it is empty.
+    """The published values of one item; empty if the item has none.
 
     Parameters
     ----------
     item : Item
     folder : path-like
-        Holds a folder of printed numbers a paper.
+        ``data/published``, which has one folder per paper.
 
     Raises
     ------
@@ -91,9 +94,9 @@ class PrintedTable:
                 )
 
     def names_of(self, cell: Mapping[str, Any]) -> tuple[dict[str, Any] | None, bool]:
-        """Return a cell's values under the printed columns, and whether it is a stand-in.
+        """Return a cell's values in the printed columns, and whether it is a stand-in.
 
-        A cell without one of the columns has no names: None.
+        The values are None if the cell lacks one of the columns.
         """
         names, is_stand_in = {}, False
         for printed, ours in self._columns.items():
@@ -108,7 +111,7 @@ class PrintedTable:
         return names, is_stand_in
 
     def number(self, names: Mapping[str, Any]) -> PrintedNumber | None:
-        """Return the value with these names, if there is one."""
+        """Return the published value with these values in the printed columns, if there is one."""
         return self._numbers.get(_key(names)) if names else None
 
     def __iter__(self) -> Iterator[PrintedNumber]:
@@ -121,7 +124,7 @@ def check_coverage(items: Iterable[Item], folder: str | Path) -> None:
     Raises
     ------
     DataError
-        Naming the first line that no item's ``printed`` covers, or more than one.
+        Names the first line that no item has under ``printed``, or more than one item.
     """
     folder = Path(folder)
     covered = Counter(
@@ -168,7 +171,7 @@ def _read(item: Item, folder: Path) -> Iterator[PrintedNumber]:
 
 @cache
 def _read_file(folder: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return a file's texts as they stand, and its values."""
+    """Return a file's cells as text, and as values."""
     import pandas as pd
 
     if not (folder / name).is_file():
@@ -178,14 +181,14 @@ def _read_file(folder: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _as_printed(text: str, digits: int | None) -> str:
-    """Return a number with the zeros at its end that a file of numbers does not keep."""
+    """Return a number with the final zeros that the paper prints and the file leaves out."""
     whole, _, decimals = text.partition(".")
     decimals = decimals.ljust(digits or 0, "0")
     return f"{whole}.{decimals}" if decimals else whole
 
 
 def _key(names: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return names in an order and a form in which 1 is 1.0."""
+    """Return values sorted by column, as text in which 1 equals 1.0."""
     numbers = (int, float)
     plain = {k: v.item() if hasattr(v, "item") else v for k, v in names.items()}
     return tuple(f"{v:.9g}" if isinstance(v, numbers) else str(v) for _, v in sorted(plain.items()))

@@ -1,8 +1,8 @@
 """The audit in small tables: counts of verdicts, and the methods' order beside the published one.
 
 A table counts one variant: the authors' if it was run, else the text's. It never takes the best
-variant for each value. An agreement is counted apart if other variants were run and none is shown
-to differ.
+variant for each value. An agreement counts separately if other variants were run and none of them
+differs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def score_tables(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per published table: one variant's counts, and the side of its differences.
+    """Return one row per published table: the counts of its variant, and where differences lie.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def score_tables(cells: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         ``paper, item, variant, role``, one column per :data:`COUNTED`, ``power`` (the mean over the
-        table's values), ``below``, ``above``, ``median_in_se`` and ``direction``, a sentence. It is
-        empty if fewer than two values can be compared.
+        table's values), ``below``, ``above``, ``median_in_se`` and ``direction``. The direction is
+        a sentence, or empty if fewer than two values can be compared.
     """
     import pandas as pd
 
@@ -75,7 +75,7 @@ def _direction(differences: pd.Series, in_se: pd.Series) -> dict[str, Any]:
 
 
 def counts(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return how many printed numbers of each paper count as what, by their headline's variant.
+    """Count the published values of each paper by what they count as in the headline's variant.
 
     Returns
     -------
@@ -88,14 +88,15 @@ def counts(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def scorecard(cells: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
-    """Return, for each paper, how many printed numbers and claims have which verdict.
+    """Count each paper's published values and claims by verdict.
 
     Parameters
     ----------
     cells : DataFrame
-        Of :func:`fedmix.cells.frame.complete`; a printed number counts by its headline's variant.
+        From :func:`fedmix.cells.frame.complete`. A published value counts by the verdict in the
+        headline's variant.
     claims : DataFrame
-        Of :func:`fedmix.cells.claims.evaluate_claims`.
+        From :func:`fedmix.cells.claims.evaluate_claims`.
 
     Returns
     -------
@@ -139,15 +140,15 @@ def rank_agreement(cells: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFra
     cells : DataFrame
         Of :func:`fedmix.cells.frame.complete`.
     items : mapping of str to Item
-        They say whether the lowest or the highest is best.
+        They say whether the lowest or the highest value is best.
 
     Returns
     -------
     DataFrame
         ``paper, item, variant, setting, n_methods, kendall_tau, best_printed, best_ours,
-        same_best``; the best ones are empty where no value is better than another (seconds).
-        Stand-ins and settings with fewer than two methods of ours are left out; tau is missing
-        where one side has ties only.
+        same_best``. The best ones are empty if no value is better than another, as for seconds.
+        Stand-ins are left out, and so are settings in which we ran fewer than two methods. Tau is
+        missing if all values of one side are equal.
     """
     import pandas as pd
 
@@ -171,7 +172,9 @@ def _agreement(group: pd.DataFrame, best: str) -> dict[str, Any]:
         return row | {"best_printed": "", "best_ours": "", "same_best": None}
     sign = 1.0 if best == "lowest" else -1.0
     printed = sign * group["printed_mean"]
-    theirs = set(group.loc[printed == printed.min(), "label"])  # published ties share it
+    theirs = set(
+        group.loc[printed == printed.min(), "label"]
+    )  # all that share the best published value
     ours = group.loc[(sign * group["mean"]).idxmin(), "label"]
     return row | {
         "best_printed": ", ".join(sorted(theirs)),

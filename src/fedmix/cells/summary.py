@@ -1,8 +1,12 @@
-"""Numbers made of what was measured: summaries over replications, and derived metrics.
+"""Numbers computed from measurements: summaries over replications, and derived metrics.
 
-This is the only place where a number is summarised. A derived metric is made of other metrics,
-replication by replication, or of trajectories. An item asks for one by its name:
-``rounds_to_oracle``, or ``"rank: ari_pooled"`` where the name takes a metric.
+A cell's summary and a figure's quartiles by round are made here. Other modules compute means and
+errors for their own purpose: :mod:`fedmix.cells.effects` those behind claims, and
+:mod:`fedmix.cells.verdicts` the variance between partition draws.
+
+A derived metric is computed from other metrics, replication by replication, or from trajectories.
+An item asks for it by name: ``rounds_to_oracle``, or ``"rank: ari_pooled"`` if the name takes a
+metric.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ _PHASE1_ROUNDS = 5  # of the two-phase methods, unless they are given another nu
 def summarise(values: ArrayLike) -> dict[str, float]:
     """Return mean, sd (ddof=1), se (of the mean), median, q1, q3 and n of replications.
 
-    What too few replications leave undefined is NaN.
+    A number that needs more replications is NaN.
     """
     import numpy as np
 
@@ -48,12 +52,12 @@ def summarise(values: ArrayLike) -> dict[str, float]:
 
 
 def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return the quartiles over replications of a score in every round.
+    """Return a score's quartiles over replications, in every round.
 
     Parameters
     ----------
     results : DataFrame
-        Tidy result rows.
+        The tidy rows of the results.
     metric : str
         The score. Values of zero or less are left out, because trajectories are shown on a log
         scale (the first error of an oracle is 0).
@@ -61,7 +65,7 @@ def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``study, variant, setting, method, round, q1, median, q3``, by round.
+        ``study, variant, setting, method, round, q1, median, q3``, sorted by round.
     """
     keys = ["study", "variant", "setting", "method", "round"]
     paths = results[results["round"].notna() & (results["metric"] == metric)]
@@ -77,7 +81,7 @@ def metric_of(measured: Measured, name: str) -> Metric:
     Raises
     ------
     ConfigurationError
-        If no metric of another one bears the first part of a name of two parts.
+        If the name has two parts and the first part is not in :data:`OF_METRICS`.
     """
     if found := measured.metric(name):
         return found
@@ -92,7 +96,7 @@ def metric_of(measured: Measured, name: str) -> Metric:
 
 
 def rank(measured: Measured, scores: Metric) -> Metric:
-    """Rank the methods within every replication, the highest score first.
+    """Rank the methods in every replication, the highest score first.
 
     A failed replication and an undefined score rank last; ties share their mean rank.
     """
@@ -106,7 +110,7 @@ def rank(measured: Measured, scores: Metric) -> Metric:
 
 
 def ratio_to_one_step(measured: Measured, scores: Metric) -> Metric:
-    """Divide, within every replication, by the two-phase method's score with one local step."""
+    """Divide scores by that of the two-phase method with one local step, in every replication."""
     if ONE_STEP not in scores:
         return {}
     return {method: (own / scores[ONE_STEP]).dropna() for method, own in scores.items()}
@@ -131,19 +135,20 @@ def floats(measured: Measured) -> Metric:
 
 
 def rounds_to_oracle(measured: Measured) -> Metric:
-    """Return the first round within 1.1 of the oracle's final error; only where it is reached."""
+    """Return the first round with at most 1.1 times the oracle's final error, where there is one."""
     return {method: first.dropna() for method, first in _first_rounds(measured).items()}
 
 
 def reached_oracle(measured: Measured) -> Metric:
-    """Return 1 where the error comes within 1.1 of the oracle's final error, 0 elsewhere."""
+    """Return 1 if the error falls to 1.1 times the oracle's final error or less, 0 if not."""
     return {method: first.notna() * 1.0 for method, first in _first_rounds(measured).items()}
 
 
 def floats_to_best(measured: Measured) -> Metric:
-    """Return the floats sent until the means are within 5 % of the best final error of any method.
+    """Return the floats sent until the means' error is within 5 % of the best method's final one.
 
-    Only where they come so near; the lowest error is each replication's own.
+    The best method is that of the same replication. A replication that never comes so near has
+    no value.
     """
     sent = measured.paths("floats")
     return {
@@ -153,13 +158,13 @@ def floats_to_best(measured: Measured) -> Metric:
 
 
 def reached_best(measured: Measured) -> Metric:
-    """Return 1 where a method's means come within 5 % of the best final error, 0 elsewhere."""
+    """Return 1 if the means' error comes within 5 % of the best method's final one, 0 if not."""
     found = _first_rounds_near_best(measured)
     return {method: first.notna() * 1.0 for method, first in found.items()}
 
 
 def observed_rate(measured: Measured) -> Metric:
-    """Return the rate at which the error of Phase 2 contracts, where it can be estimated."""
+    """Return the rate at which the error contracts in Phase 2, where it can be estimated."""
     import pandas as pd
 
     from fedmix.theory import observed_rate as rate_of
@@ -181,7 +186,7 @@ def _with_failures(scores: pd.Series | None, runs: list[int]) -> pd.Series:
 
 
 def _first_rounds(measured: Measured) -> Metric:
-    """Return the first round near the oracle, NaN where there is none."""
+    """Return the first round near the oracle's final error; NaN if there is none."""
     oracle = measured.values.get((ORACLE, "model_error"))
     if oracle is None:
         return {}
@@ -189,7 +194,7 @@ def _first_rounds(measured: Measured) -> Metric:
 
 
 def _first_rounds_near_best(measured: Measured) -> Metric:
-    """Return the first round near the lowest final error of any method, NaN where there is none."""
+    """Return the first round near the lowest final error of any method; NaN if there is none."""
     import pandas as pd
 
     lowest = pd.DataFrame(measured.metric("means_error")).min(axis=1)
@@ -197,7 +202,7 @@ def _first_rounds_near_best(measured: Measured) -> Metric:
 
 
 def _first_below(measured: Measured, metric: str, marks: pd.Series) -> Metric:
-    """Return the first round at or below a replication's mark, NaN where there is none."""
+    """Return the first round at or below each replication's mark; NaN if there is none."""
     found = {}
     for method, paths in measured.paths(metric).items():
         below = paths.astype(float).le(marks.reindex(paths.index), axis=0)
@@ -206,7 +211,7 @@ def _first_below(measured: Measured, metric: str, marks: pd.Series) -> Metric:
 
 
 def _at(paths: pd.DataFrame, rounds: pd.Series) -> pd.Series:
-    """Return the value of each replication at its round."""
+    """Return the value of each replication in its round."""
     import pandas as pd
 
     values = [float(paths.at[replication, t]) for replication, t in rounds.items()]

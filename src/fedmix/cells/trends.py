@@ -54,7 +54,7 @@ def trend(
 ) -> Iterator[Check]:
     """Check that a score rises, falls or stays level along a setting's value.
 
-    It is the slope of the means that rises or falls.
+    A score rises or falls if the slope of its means is positive or negative.
 
     Parameters
     ----------
@@ -63,15 +63,16 @@ def trend(
     metric : str
         The score.
     method : str, list of str or "all"
-        Each method is checked for itself.
+        The methods. Each is checked separately.
     along : str
         The setting's column on the x axis.
     direction : {"rising", "falling", "level"}
         What is claimed.
     tolerance : float
-        A level score changes by no more than this share of its mean, over all values.
+        A level score changes, from the smallest to the largest value, by no more than this share
+        of its mean.
     per : str, optional
-        Another column of the setting; one trend for each of its values.
+        Another column of the setting. Each of its values has a trend of its own.
     """
     for place, label, name, xs, effects in _series(evidence, places, metric, method, along, per):
         steep = slope(xs, effects)
@@ -104,16 +105,17 @@ def scales(
     Parameters
     ----------
     evidence, places, metric, method, along, per
-        As of :func:`trend`.
+        As in :func:`trend`.
     exponent : float
-        The power that theory has.
-    tolerance : float
-        By how much the slope may differ; a tenth by default, because logarithms that a rate leaves
-        out bend it by about as much.
-    at_most : bool
+        The power that theory predicts.
+    tolerance : float, default=0.1
+        By how much the slope may differ from ``exponent``. Rates leave out logarithms, which change
+        the slope by about a tenth.
+    at_most : bool, default=False
         Whether theory bounds the power from above: an error may fall faster, or grow more slowly.
-    above_zero : bool
-        Whether it is what adds, in squares, to the mean score where the setting's value is 0.
+    above_zero : bool, default=False
+        Whether to look at the part of the score that comes on top of the mean score where the
+        setting's value is 0: the root of the difference of their squares.
     """
     for place, label, name, xs, effects in _series(evidence, places, metric, method, along, per):
         if above_zero and xs[0] != 0:
@@ -140,7 +142,8 @@ def grows_less(
 ) -> Iterator[Check]:
     """Check that a score grows, first value to last, by a smaller factor than others'.
 
-    Parameters are those of :func:`trend`; the growth may be up to ``factor`` times the other's.
+    The parameters are those of :func:`trend`. The growth may be up to ``factor`` times that of the
+    methods in ``than``.
     """
     for label, group in _groups(places, along, per):
         growth = _log_growth(evidence, group, method, metric, along)
@@ -173,25 +176,26 @@ def changes(
 ) -> Iterator[Check]:
     """Check that a score is lower, higher or the same at one value of a setting than at another.
 
-    The two settings have different data (unpaired).
+    The two settings have different data, so the comparison is unpaired.
 
     Parameters
     ----------
     evidence, places, metric, per
-        As of :func:`trend`.
+        As in :func:`trend`.
     method : str
-        The method that it is claimed of.
+        The method that the claim is about.
     column, at, than
         The setting's column and its two values.
     direction : {"lower", "higher", "same"}
-        What is claimed of the score ``at`` the first value.
+        What the claim says of the score at the value ``at``.
     tolerance : float
-        The same scores differ by no more than this.
+        Scores that differ by no more than this are the same.
     relative_to : str, optional
-        Compare the logarithm of the score over that method's: settings of different difficulty can
-        then be compared, and a few runs that failed do not decide alone.
+        Compare the logarithm of the ratio of the score to this method's score. Settings of
+        different difficulty can then be compared, and a few runs with a large error do not decide
+        alone.
     rounds_to : float, optional
-        Compare the rounds until the score is this many times its final value, in its place.
+        Instead of the score, compare the rounds until it is this many times its final value.
     """
     for label, group in _groups(places, column, per):
         ends = [
@@ -229,20 +233,21 @@ def knee_moves(
 ) -> Iterator[Check]:
     """Check by what ratio the knee of a rising score moves between two values of a setting.
 
-    The knee is where the score has done half of its way along ``along``.
+    The knee is the value of ``along`` at which the score is halfway between its first and its last
+    mean.
 
     Parameters
     ----------
     evidence, places, metric, method
-        As of :func:`trend`.
+        As in :func:`trend`.
     along : str
         The setting's column on the x axis.
     column, at, than
         The other column and its two values.
     ratio : float
-        The knee at the first over that at the second, as theory has it.
+        The knee at ``at`` divided by the knee at ``than``, as theory predicts it.
     factor : float
-        By how much the ratio may be off, up or down.
+        The ratio may be larger or smaller than predicted by up to this factor.
     """
     knees = []
     for value in (at, than):
@@ -275,7 +280,8 @@ def moves_more(
 ) -> Iterator[Check]:
     """Check that one metric's means span a larger share of their average than another's.
 
-    The error is a bootstrap's over replications, in which the two metrics stay together.
+    The error comes from a bootstrap over replications, which keeps the two metrics of a replication
+    together.
     """
     for label, group in _groups(places, along, per):
         found = [_both(evidence, place, method, metric, than_metric) for place in group]
@@ -294,7 +300,7 @@ def _series(
     along: str,
     per: str | None,
 ) -> Iterator[tuple[Place, str, str, list[float], list[Effect]]]:
-    """Yield each group's first place and label, each method, its x values and means."""
+    """Yield first place, label, method, x values and means, for each group and method."""
     for label, group in _groups(places, along, per):
         for name in _methods(evidence, group, method):
             xs, effects = _means(evidence, group, name, metric, along)
@@ -303,7 +309,7 @@ def _series(
 
 
 def _groups(places: list[Place], along: str, per: str | None) -> list[tuple[str, list[Place]]]:
-    """Split places by the column ``per``; places without ``along`` are left out."""
+    """Group places by the column ``per``, and leave out places without ``along``."""
     groups: dict[str, list[Place]] = {}
     for place in places:
         if along in place.values:
@@ -313,14 +319,14 @@ def _groups(places: list[Place], along: str, per: str | None) -> list[tuple[str,
 
 
 def _methods(evidence: Evidence, group: list[Place], chosen: str | list[str]) -> list[str]:
-    """Return the chosen methods that were run at any of some places."""
+    """Return the chosen methods that were run at some place of a group."""
     return list(dict.fromkeys(m for p in group for m in methods_at(evidence, p, chosen)))
 
 
 def _means(
     evidence: Evidence, group: list[Place], method: str, metric: str, along: str
 ) -> tuple[list[float], list[Effect]]:
-    """Return the values on the x axis, ascending, and the mean score at each."""
+    """Return the x values in ascending order, and the mean score at each."""
     found = [
         (float(place.values[along]), score.effect)
         for place in group
@@ -333,7 +339,7 @@ def _means(
 def _log_growth(
     evidence: Evidence, group: list[Place], method: str, metric: str, along: str
 ) -> Effect | None:
-    """Return the logarithm of the last mean over the first one."""
+    """Return the logarithm of the last mean divided by the first."""
     _, effects = _means(evidence, group, method, metric, along)
     return effects[-1].log_over(effects[0]) if len(effects) > 1 else None
 
@@ -347,7 +353,7 @@ def _at(
     relative_to: str | None,
     rounds_to: float | None,
 ) -> Score | None:
-    """Return what :func:`changes` compares at one value of a setting; None if it was not run."""
+    """Return the score that :func:`changes` compares at one value; None if it was not run."""
     place = next((p for p in group if p.has(where)), None)
     if place is None:
         return None
@@ -364,7 +370,7 @@ def _at(
 def _both(
     evidence: Evidence, place: Place, method: str, metric: str, other: str
 ) -> NDArray[np.float64]:
-    """Return two metrics of the replications that have both, (n, 2)."""
+    """Return two metrics, shape (n, 2), of the n replications that have both."""
     import pandas as pd
 
     values = [evidence.values(place, method, name) for name in (metric, other)]
@@ -372,7 +378,10 @@ def _both(
 
 
 def _difference_of_spans(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how far means (..., settings, 2) reach by their average, the first less the second."""
+    """Return the first metric's span minus the second's; ``means`` has shape (..., settings, 2).
+
+    A span is the largest mean minus the smallest, divided by the average over settings.
+    """
     reach = means.max(axis=-2) - means.min(axis=-2)
     spans = reach / abs(means.mean(axis=-2))
     return spans[..., 0] - spans[..., 1]

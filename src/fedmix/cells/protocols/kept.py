@@ -1,10 +1,17 @@
-"""What is kept of a search, and as cells: each protocol is a variant of the study, like any other.
+"""The kept results of a search, as files and as cells.
 
-Two files hold all that claims and tables ask of it: ``protocols.csv``, a row a protocol with its
-choices, and ``runs.csv``, a row a replication with a column a method, empty where it failed. Their
-``kind`` is ``drawn``, a protocol of the first rung on the rows that all of that rung ran; ``near``,
-one of the twenty nearest to its ``table``, on all rows; or ``nearest``, the first of
-these.
+Two files hold all that claims and tables need. ``protocols.csv`` has one row per protocol, with its
+choices. ``runs.csv`` has one row per replication, with one column per method, which is empty where
+the method failed. In both files ``kind`` says which protocols a row belongs to:
+
+``drawn``
+    The protocols of the first rung, on the rows of the tables that this rung ran.
+``near``
+    The twenty protocols nearest to ``table``, on all of its rows.
+``nearest``
+    The first of these twenty.
+
+As cells, each protocol is a variant of the study, like any other variant.
 """
 
 from __future__ import annotations
@@ -29,7 +36,7 @@ from fedmix.errors import DataError, nearest_names
 if TYPE_CHECKING:
     import pandas as pd
 
-_DIGITS = 6  # of an error that is kept
+_DIGITS = 6  # of a kept error
 _FIT = ["kind", "protocol", "table", "row", "replication"]
 
 
@@ -40,7 +47,7 @@ def keep(
     scores: Mapping[str, pd.DataFrame],
     nearest: Mapping[str, pd.DataFrame],
 ) -> dict[str, pd.DataFrame]:
-    """Return what is kept of a search: ``protocols`` and ``runs``.
+    """Return the two tables that are kept of a search, ``protocols`` and ``runs``.
 
     Parameters
     ----------
@@ -48,7 +55,8 @@ def keep(
     design, first : DataFrame
         The first rung's protocols and runs.
     scores, nearest : mapping of str to DataFrame
-        By table, of :func:`fedmix.cells.protocols.outcome.rank_protocols` and ``nearest_cells``.
+        For each table, the result of :func:`fedmix.cells.protocols.outcome.rank_protocols` and of
+        :func:`fedmix.cells.protocols.outcome.nearest_cells`.
     """
     import pandas as pd
 
@@ -63,7 +71,7 @@ def keep(
 
 
 def _of_kinds(ranked: pd.DataFrame) -> pd.DataFrame:
-    """Return what is near the print of a table, and what is nearest again under that kind."""
+    """Return a table's nearest protocols as kind ``near``, then the first as kind ``nearest``."""
     import pandas as pd
 
     near, nearest = ranked[ranked["rank"] <= SHOWN], ranked[ranked["rank"] == 1]
@@ -72,13 +80,13 @@ def _of_kinds(ranked: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Search:
-    """A search that was kept.
+    """The kept results of a search.
 
     Parameters
     ----------
     space : Space
     protocols, runs : DataFrame
-        The files' content, see :func:`keep`.
+        The content of the two files, see :func:`keep`.
     items : mapping of str to Item
         The tables' items.
     published : path-like
@@ -92,25 +100,25 @@ class Search:
     published: str | Path
 
     def choices_of(self, kind: str) -> pd.DataFrame:
-        """Return the choices of the protocols of one kind, by the protocol's name."""
+        """Return the choices of all protocols of one kind, indexed by the protocol's name."""
         own = self.protocols[self.protocols["kind"] == kind].drop_duplicates("protocol")
         return own.set_index("protocol")[list(self.space.choices)]
 
     @cached_property
     def drawn(self) -> Evidence:
-        """The first rung, each protocol under its own name.
+        """The protocols of the first rung; the name of each is its variant.
 
-        As in the search's scores, a method that diverged is behind all others.
+        As in the search's scores, a method that diverged counts as the worst of its row.
         """
         return self._protocols(DRAWN)
 
     @cached_property
     def near(self) -> Evidence:
-        """The protocols nearest to a table, on all its rows; else as ``drawn``."""
+        """The protocols nearest to each table, on all its rows; otherwise like ``drawn``."""
         return self._protocols(NEAR)
 
     def fits(self, kind: str) -> pd.DataFrame:
-        """Return a row a fit of the protocols of one kind."""
+        """Return the fits of all protocols of one kind, one row per fit."""
         own = self.runs[self.runs["kind"] == kind]
         return own.melt(_FIT, list(self.space.methods), var_name="method")
 
@@ -124,7 +132,7 @@ class Search:
         return Evidence(cells_of(self._measured(runs), [], self.published, self.space.paper, roles))
 
     def nearest_cells(self) -> pd.DataFrame:
-        """Return the cells of the nearest protocols, one per table, beside the published values."""
+        """Return the cells of each table's nearest protocol, beside the published values."""
         runs = self.fits(NEAREST).assign(variant=NEAREST)
         items = dict.fromkeys(table.item for table in self.space.tables.values())
         shown = [_in_any_variant(self.items[item]) for item in items]
@@ -167,12 +175,12 @@ def read_search(
     items: Mapping[str, Item],
     published: str | Path,
 ) -> Search:
-    """Read what was kept of a search; parameters as of :class:`Search`.
+    """Read the kept results of a search; for the parameters see :class:`Search`.
 
     Raises
     ------
     DataError
-        If it has a table, or lacks a choice, that the space has not, or has.
+        If a file has a table that is not in the space, or lacks a choice that is.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""What a search for one target comes to: every protocol's score, and the nearest in full."""
+"""The outcome of a search for one target: all protocols ranked, and the runs of the nearest."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ SHOWN = 20
 
 
 def told_apart(rows: pd.DataFrame, found_for: str, target: str) -> pd.DataFrame:
-    """Return rows whose variations were found for some target, for use by another.
+    """Return the protocols that were found for one target, named for use with another target.
 
-    Two targets' variations can share a name, so they get that of their target beside it.
+    Variations of two targets can have the same name. So a variation from another target gets that
+    target's name in brackets.
     """
     if found_for == target:
         return rows
@@ -33,25 +34,25 @@ def rank_protocols(
     printed: Mapping[str, pd.DataFrame],
     chosen: Sequence[pd.DataFrame],
 ) -> pd.DataFrame:
-    """Score all protocols with all that was run, nearest first.
+    """Score all protocols on all their runs, and rank them, nearest first.
 
     Parameters
     ----------
     space : Space
     runs : DataFrame
-        Of all rungs.
-    printed : mapping
-        Of :func:`fedmix.cells.protocols.score.printed_cells`.
+        The runs of all rungs.
+    printed : mapping of str to DataFrame
+        The published values, see :func:`fedmix.cells.protocols.score.printed_cells`.
     chosen : sequence of DataFrame
         Each rung's protocols, with their choices.
 
     Returns
     -------
     DataFrame
-        One row a protocol and table: ``rank``, ``rung`` (the last that it reached; those that got
-        further come first), ``protocol, table``, the columns of
-        :func:`fedmix.cells.protocols.score.score_protocols`, ``joint_distance`` over all tables,
-        ``entered``, the rung that it was first run in, and the choices.
+        One row per protocol and table: ``rank``; ``rung``, the last rung that the protocol reached
+        (protocols that reached a later rung come first); ``protocol, table``; the columns of
+        :func:`fedmix.cells.protocols.score.score_protocols`; ``joint_distance`` from all tables;
+        ``entered``, the rung in which the protocol was first run; and the choices.
     """
     import pandas as pd
 
@@ -69,7 +70,7 @@ def rank_protocols(
 
 
 def drawn_nearest(ranked: pd.DataFrame) -> pd.DataFrame:
-    """Return the nearest of the protocols that were drawn, which their variations are not."""
+    """Return the nearest of the protocols that the first rung drew; variations are left out."""
     return ranked[ranked["entered"].astype(str) == "0"].nsmallest(SHOWN, "rank")
 
 

@@ -1,4 +1,4 @@
-"""How near a protocol comes to a published table, and whether the paper's method leads under it."""
+"""How near a protocol is to a published table, and whether the paper's method leads under it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INTERVAL = (0.025, 0.975)
 def printed_cells(
     space: Space, items: Mapping[str, Item], published: str | os.PathLike
 ) -> dict[str, pd.DataFrame]:
-    """Return every table's printed cells in our unit.
+    """Return the published values of every table, in our unit.
 
     Parameters
     ----------
@@ -41,13 +41,14 @@ def printed_cells(
     Returns
     -------
     dict of str to DataFrame
-        Table -> the row's value under the row's name, ``method, mean, sd``, a row of the table
-        after the other.
+        Table -> its published values, row by row. The first column has the name of the setting
+        that varies by row; the others are ``method, mean, sd``.
 
     Raises
     ------
     DataError
-        If a row and method that is run has no printed cell, or no standard deviation.
+        If there is no published mean, or no positive standard deviation, for a row and a method
+        that is run.
     """
     import pandas as pd
 
@@ -72,8 +73,8 @@ def printed_cells(
 
 
 def cell_identity(space: Space, table: Table, value: Any, method: Column) -> dict[str, Any]:
-    """Return what names a method in a row, as the cells' columns do."""
-    plain = (str, int, float, bool)  # none in units of the data
+    """Return what identifies a method in a row, under the names of the cells' columns."""
+    plain = (str, int, float, bool)  # leaves out values in units of the data
     parameters = {
         f"method_{name}": given
         for name, given in method.parameters.items()
@@ -84,15 +85,15 @@ def cell_identity(space: Space, table: Table, value: Any, method: Column) -> dic
 
 
 def cell_names(printed: pd.DataFrame) -> list[str]:
-    """Return the two columns that tell printed cells apart: the row's name, and the method."""
+    """Return the two columns that identify a published value: the row's setting and the method."""
     return list(printed.columns[:2])
 
 
 def errors_of(runs: pd.DataFrame, printed: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return each protocol's errors: a row a replication, a column a printed cell that it ran.
+    """Return each protocol's errors: one row per replication, one column per cell that it ran.
 
-    Columns are pairs (row, method) in the printed order. Replications that were not run
-    for all rows are left out, so that all cells of a protocol have the same.
+    The columns are pairs (row, method) in the published order. A replication that was not run for
+    all rows is left out, so that all cells of a protocol have the same replications.
     """
     cell = cell_names(printed)
     index = ["protocol", "replication"]
@@ -112,22 +113,31 @@ def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> 
     Parameters
     ----------
     runs : DataFrame
-        Of :meth:`fedmix.protocols.Bench.run`.
+        The result of :meth:`fedmix.protocols.Bench.run`.
     printed : DataFrame
-        One table's of :func:`printed_cells`.
+        The table's published values, see :func:`printed_cells`.
     claim : Claim
+        Names the method, and the methods that it is compared with.
 
     Returns
     -------
     DataFrame
-        One row a protocol: ``protocol, rows, cells, replications``; ``distance``, the root mean
-        square over cells of (our mean - printed mean) / printed sd, infinite where a fit diverged;
-        ``sd_distance``, that of log(our sd / printed sd); ``rank_correlation`` of the methods, the
-        mean over rows; ``effect``, the method's value less that of the best that it is held
-        against, the mean over rows, and ``printed_effect``, the same of the published values;
-        ``rows_lowest``, in how many rows it is below all of them (above them, if that is the
-        claim), and ``lowest``, whether in all. Columns ``_low`` and ``_high`` bound 95 % of a
-        bootstrap over replications.
+        One row per protocol, with the columns
+
+        - ``protocol, rows, cells, replications``;
+        - ``distance``: the root mean square over cells of (our mean - published mean) / published
+          sd; infinite where a fit diverged;
+        - ``sd_distance``: the root mean square over cells of log(our sd / published sd);
+        - ``rank_correlation`` of the methods, ours with the published: the mean over rows;
+        - ``effect``: the method's value minus that of the best method that it is compared with, the
+          mean over rows; see :func:`leads`;
+        - ``printed_effect``: the same for the published values;
+        - ``rows_lowest``: the number of rows in which the method is below all the others (above
+          them, if the claim says so);
+        - ``lowest``: whether that is so in all rows.
+
+        Columns that end in ``_low`` and ``_high`` are the ends of a 95 % bootstrap interval over
+        replications.
     """
     import pandas as pd
 
@@ -200,10 +210,11 @@ def _score(errors: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> dict[st
 
 
 def leads(means: FloatArray, methods: Sequence[str], claim: Claim) -> FloatArray:
-    """Return a method's value less that of the best it is held against, of (..., rows, methods).
+    """Return the claim's method minus the best method that it is compared with, for each row.
 
-    A method that diverged is behind all others, see :func:`_behind`. Of equal errors the means
-    differ in their last digits: what is below a trillionth is no lead.
+    ``means`` has the shape (..., rows, methods), the result (..., rows). A method that diverged
+    counts as the worst of its row, see :func:`_behind`. Differences are rounded to 12 decimals,
+    because the means of equal errors can differ in their last digits.
     """
     values = _behind(claim.sign * means)
     others = [m in claim.than if claim.than else m != claim.method for m in methods]
@@ -212,7 +223,7 @@ def leads(means: FloatArray, methods: Sequence[str], claim: Claim) -> FloatArray
 
 
 def _behind(values: FloatArray) -> FloatArray:
-    """Return values of which low ones are good; a missing one counts as the row's worst, or 1."""
+    """Replace a missing value by the worst of its row, at least 1; low values are good."""
     worst = np.fmax.reduce(values, axis=-1, initial=1.0, keepdims=True)
     return np.where(np.isnan(values), worst, values)
 
@@ -224,7 +235,7 @@ def _sd_distance(values: FloatArray, printed_sd: FloatArray) -> float:
 
 
 def _rank_correlation(ours: FloatArray, theirs: FloatArray) -> float:
-    """Return the mean over rows; missing where all methods err alike in one."""
+    """Return the mean over rows; missing if all methods have the same value in some row."""
     from scipy.stats import spearmanr
 
     if (np.ptp(ours, axis=1) == 0).any():

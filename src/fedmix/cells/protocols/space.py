@@ -1,4 +1,4 @@
-"""What a paper leaves open, as the files of its folder ``protocols`` declare it, one a search."""
+"""What a paper leaves open; each file in the paper's folder ``protocols`` declares one search."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fedmix.methods import index as registered_methods
 if TYPE_CHECKING:
     from fedmix.protocols import Protocol
 
-#: The target that all tables share one protocol for.
+#: The target for which all tables share one protocol.
 COMMON = "common"
 
 #: Kinds of protocols that test a claim: drawn at random, or near the published values.
@@ -26,37 +26,38 @@ DRAWN, NEAR = "drawn", "near"
 
 
 class Value(Declared):
-    """One value of a choice: what is filled in, and how natural it is."""
+    """One value of a choice, with a weight that says how natural it is."""
 
     name: SkipJsonSchema[str]
-    given: Any = Field(None, alias="value", description="What is filled in; the name by default.")
+    given: Any = Field(None, alias="value", description="The value itself; the name by default.")
     units: list[str] = Field(
         [],
         min_length=1,
-        description="What a number is multiplied by, of the experiment's own units.",
+        description="Units of the experiment that multiply the number.",
     )
     weight: float = Field(gt=0, description="How natural the value is.")
 
     @property
     def value(self) -> Any:
-        """What is filled in: a plain value, the name, or a number with its units."""
+        """The value itself: what the file gives, else the name; with its units if it has any."""
         value = self.given if "given" in self.model_fields_set else self.name
         return {"value": value, "units": self.units} if self.units else value
 
 
 class Choice(Declared):
-    """One thing that the paper leaves open: a value of the setting, or parameters of methods."""
+    """One choice that the paper leaves open: a value of the setting, or parameters of methods."""
 
     name: SkipJsonSchema[str]
     silent: str = Field(description="Where the paper is silent or vague.")
     by_name: Annotated[dict[str, Value], Named] = Field(alias="values", min_length=1)
-    setting: str = Field("", description="The setting's value that the choice fills.")
+    setting: str = Field("", description="The value of the setting that the choice fills in.")
     methods: dict[str, str] = Field(
         {},
-        description="Method, or the entry that methods vary -> the parameter that it fills.",
+        description="Method, or the entry that methods vary -> the parameter that the choice fills "
+        "in.",
     )
     tables: list[str] | None = Field(
-        None, description="The tables that the choice concerns; all by default."
+        None, description="The tables that depend on the choice; all by default."
     )
 
     @model_validator(mode="after")
@@ -67,30 +68,30 @@ class Choice(Declared):
 
     @property
     def values(self) -> list[Value]:
-        """Its values, in the order of the file."""
+        """The values, in the order of the file."""
         return list(self.by_name.values())
 
     def concerns(self, table: str) -> bool:
-        """Return whether a table depends on it."""
+        """Return whether a table depends on the choice."""
         return self.tables is None or table in self.tables
 
     def value(self, name: str) -> Any:
-        """Return what a value's name fills in."""
+        """Return the value of this name."""
         return self.by_name[name].value
 
 
 class Table(Declared):
-    """A printed table or a part of one, such as one data set's: how it was run, as far as said."""
+    """A published table, or its part on one data set, and how it was run as far as is reported."""
 
     name: SkipJsonSchema[str]
     title: str
     item: str = Field(
         default_factory=lambda table: table["name"],
-        description="The entry of tables.yaml that shows it; by default the one of its name.",
+        description="The entry of tables.yaml that shows it; by default the entry of this name.",
     )
-    setting: dict[str, Any] = Field(description="Our setting's values.")
+    setting: dict[str, Any] = Field(description="The values of our setting.")
     rows: Annotated[list[Any], Unique] = Field(
-        min_length=1, description="The values of `row`, in the order of the print."
+        min_length=1, description="The values of `row`, in the published order."
     )
 
 
@@ -105,21 +106,21 @@ class Column(Declared):
 
     @property
     def source(self) -> str:
-        """The entry of ``config/methods.yaml`` that it is, or varies."""
+        """The entry of ``config/methods.yaml`` that it uses, as it is or varied."""
         return self.method or self.name
 
 
 class Claim(Declared):
-    """What the tables show of a method in every row: that it lies below the others, or above."""
+    """What the tables show in every row: a method lies below the others, or above them."""
 
     method: str
     direction: Literal["below", "above"] = Field(
-        "below", description="Whether low values are good, or high ones."
+        "below", description="`below` if low values are good, `above` if high values are."
     )
     than: list[str] = Field(
         [],
         min_length=1,
-        description="The methods that it is held against; by default all others.",
+        description="The methods that it is compared with; all others by default.",
     )
 
     @property
@@ -131,32 +132,34 @@ class Claim(Declared):
 class Rung(Declared):
     """One stage of successive halving."""
 
-    protocols: int = Field(ge=2, description="How many the rung keeps; the first draws them.")
+    protocols: int = Field(
+        ge=2, description="Number of protocols that the rung keeps; the first rung draws them."
+    )
     replications: int = Field(ge=2)
-    block: int = Field(ge=1, description="Protocols a job.")
+    block: int = Field(ge=1, description="Number of protocols per job.")
     variations: int = Field(
         0,
         ge=0,
-        description="Variations of the nearest protocols that the rung runs as well.",
+        description="Number of variations of the nearest protocols that the rung adds.",
     )
     rows: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="Only so many first rows of each table; all by default."
+        None, description="Number of rows to run of each table, from its first row; all by default."
     )
 
     def blocks(self) -> list[str]:
-        """Return the jobs' ranges of protocols, such as ``"0-63"``, last one included."""
+        """Return each job's range of protocols, such as ``"0-63"``, with the last one included."""
         n = self.protocols + self.variations
         return [f"{a}-{min(a + self.block, n) - 1}" for a in range(0, n, self.block)]
 
 
 class Space(Declared):
-    """What a paper leaves open, as choices with values, and how far the space is searched."""
+    """What a paper leaves open, as choices with values, and how it is searched."""
 
     name: SkipJsonSchema[str]
     paper: SkipJsonSchema[str]
     experiment: SkipJsonSchema[str] = ""
     study: str = Field(
-        description="The paper's study that the tables show; its experiment runs every protocol."
+        description="The paper's study that the tables show. Its experiment runs every protocol."
     )
     row: str = Field(
         description="The setting whose values are the rows of the tables; their columns are "
@@ -168,38 +171,38 @@ class Space(Declared):
     )
     tables: Annotated[dict[str, Table], Named] = Field(
         min_length=1,
-        description="A printed table, or a part of one -> how it was run, as far as the paper "
-        "says.",
+        description="A published table, or a part of one -> how it was run, as far as the paper "
+        "reports it.",
     )
     only_tables: list[str] = Field(
-        [], min_length=1, description="The tables that are searched for; all by default."
+        [], min_length=1, description="The tables to search for; all by default."
     )
     methods: Annotated[dict[str, Column], Named] = Field(
         min_length=2, description="The tables' columns."
     )
     choices: Annotated[dict[str, Choice], Named] = Field(
-        min_length=1, description="What the paper leaves open."
+        min_length=1, description="The choices that the paper leaves open."
     )
     rungs: list[Rung] = Field(
         min_length=2,
         description="Successive halving: fewer and fewer protocols on more and more replications.",
     )
     in_all: bool = Field(
-        description="Whether `all` runs the search and the page shows it; else only `protocols` "
+        description="Whether `all` runs the search and the page shows it; if not, only `protocols` "
         "runs it."
     )
     presets: dict[str, dict[str, Any]] = Field(
-        description="Preset -> what it changes; a preset that is not listed has no search."
+        description="Preset -> what it changes. A preset that is not listed has no search."
     )
 
     @property
     def targets(self) -> dict[str, list[str]]:
-        """What is searched for: each table by itself, then all with one common protocol."""
+        """The tables of each target: each table alone, then all with one common protocol."""
         alone = {name: [name] for name in self.tables}
         return alone | ({COMMON: list(self.tables)} if len(alone) > 1 else {})
 
     def sources(self, target: str) -> list[str]:
-        """Return the targets whose runs a target is judged by: a table's, also the common ones."""
+        """Return the targets whose runs count for a target: itself, and the common one."""
         return [target, *({COMMON} & {*self.targets} - {target})]
 
     def choices_of(self, table: str) -> list[Choice]:
@@ -207,7 +210,7 @@ class Space(Declared):
         return [choice for choice in self.choices.values() if choice.concerns(table)]
 
     def data(self, table: str) -> list[tuple[str, str]]:
-        """Return the data sets that a table's protocols work on, each with each embedding."""
+        """Return the pairs of a data set and an embedding that a table's protocols need."""
         values = {name: [value] for name, value in self.tables[table].setting.items()}
         for choice in self.choices_of(table):
             if choice.setting:
@@ -215,7 +218,7 @@ class Space(Declared):
         return list(product(values.get("dataset", ()), values.get("embedding", ())))
 
     def filled_by(self, choice: Choice) -> dict[str, str]:
-        """Return the methods that a choice concerns, with the parameter that it fills."""
+        """Return the methods that a choice changes, with the parameter that it fills in."""
         found = {}
         for name, method in self.methods.items():
             for key in (method.source, name):
@@ -224,17 +227,17 @@ class Space(Declared):
         return found
 
     def cells(self, table: str, rung: int) -> list[tuple[Any, int]]:
-        """Return the pairs of a row's value and a replication that a rung is the first to run."""
+        """Return the pairs of row and replication that a rung runs and no earlier rung has run."""
         done = {cell for earlier in range(rung) for cell in self.grid(table, earlier)}
         return [cell for cell in self.grid(table, rung) if cell not in done]
 
     def grid(self, table: str, rung: int) -> list[tuple[Any, int]]:
-        """Return all pairs of a row's value and a replication of a rung."""
+        """Return all pairs of row and replication of a rung."""
         rows = self.tables[table].rows[: self.rungs[rung].rows]
         return [(n, r) for r in range(self.rungs[rung].replications) for n in rows]
 
     def for_running(self, table: str) -> Space:
-        """Return only what a table's runs depend on: a change of the rest reruns none of them."""
+        """Return the part that a table's runs depend on; a change elsewhere reruns none of them."""
         choices = {choice.name: _for_running(choice) for choice in self.choices_of(table)}
         own = self.tables[table].model_copy(update={"title": "", "rows": []})
         rest = {"claim": Claim(method=""), "rungs": [], "in_all": False}
@@ -248,9 +251,9 @@ class Space(Declared):
         ----------
         table : str
         chosen : mapping
-            A row of the design: ``protocol``, its name, and the name of each choice's value.
+            A row of the design: the name under ``protocol``, and a value's name under each choice.
         """
-        from fedmix.experiments.base import Method  # compiled code, which a plan needs not
+        from fedmix.experiments.base import Method  # compiled code that a plan does not need
         from fedmix.protocols import Protocol
 
         setting: dict[str, Any] = {}
@@ -273,12 +276,12 @@ def _for_running(choice: Choice) -> Choice:
 
 
 def read_searches(papers: Mapping[str, Paper], preset: str) -> dict[str, Space]:
-    """Return what papers leave open, by the search's name: those that a preset runs.
+    """Return the searches that a preset runs, by name.
 
     Raises
     ------
     ConfigurationError
-        Listing all that is wrong in a file, or if two files have one name.
+        If a file is wrong (the message lists all errors), or two files have the same name.
     """
     found: dict[str, Space] = {}
     for paper in papers.values():
@@ -293,7 +296,7 @@ def read_searches(papers: Mapping[str, Paper], preset: str) -> dict[str, Space]:
 
 
 def search_documents(paper: Paper) -> dict[str, Document]:
-    """Return the files of a paper's searches by name, checked as they are without a preset."""
+    """Return the files of a paper's searches by name, checked without a preset's changes."""
     paths = sorted((paper.folder / "protocols").glob("*.yaml"))
     documents = {path.stem: read_document(path, empty={}) for path in paths}
     for name, document in documents.items():
@@ -302,12 +305,12 @@ def search_documents(paper: Paper) -> dict[str, Document]:
 
 
 def in_preset(whole: Document, preset: str) -> Document:
-    """Return a search's document with what one of its presets changes."""
+    """Return a search's document with the changes of one of its presets."""
     return whole.under(whole.part("presets", preset))
 
 
 def space_of(name: str, paper: Paper, document: Document) -> Space:
-    """Return the space that a search's document declares for a preset; see `read_searches`."""
+    """Return the space that a search's document declares; see :func:`read_searches`."""
     space: Space = validate(document, Space, name=name, paper=paper.key)
     entries = read_document(paper.folder.parents[1] / "methods.yaml").content
     known = {name: {"estimator": name, "label": name} for name in registered_methods()} | entries
@@ -336,7 +339,7 @@ def _column(column: Column, known: Mapping[str, Any]) -> Column:
 def _errors(
     space: Space, document: Document, known: Mapping[str, Any], studies: Iterable[str]
 ) -> Iterator[str]:
-    """Yield what the parts of a space name that there is not."""
+    """Yield an error for each unknown name in a space, and for rungs that grow."""
     if space.study not in studies:
         hint = nearest_names(space.study, studies)
         yield f"{document.place('study')}: the paper has no study {space.study!r}. {hint}"
