@@ -1,11 +1,11 @@
 """Effects: estimates with their Monte-Carlo error, and the conclusions they support.
 
-Intervals are two-sided 99 % Student intervals: many comparisons stand behind one claim, and a
-single false alarm among them would decide it. Methods that saw the same data are compared
-replication by replication (paired).
+Intervals are two-sided 99 % Student intervals. The level is high because one claim needs many
+comparisons, and a single false alarm among them would decide it. Methods that saw the same data are
+compared replication by replication (paired).
 
-Predicates compare scores, which are replications of ours (:class:`Replications`) or a mean in print
-(:class:`PrintedMean`). Both give the difference from another score as an effect.
+Predicates compare scores. A score is replications of ours (:class:`Replications`) or a published
+mean (:class:`PrintedMean`). Both return the difference from another score as an effect.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _RESAMPLES = 1000
 class Effect:
     """An estimated mean and its Monte-Carlo standard error.
 
-    Effects are added and subtracted as estimates from different data: their errors add in squares.
-    A number has no error.
+    Sums and differences assume effects of different data: the squares of their errors add up. A
+    plain number has no error.
 
     Parameters
     ----------
     mean, se : float
-        ``se`` is infinite where one replication only leaves it unknown.
+        ``se`` is infinite if there is only one replication.
     n : int
-        Replications behind it. Of two effects it is the smaller number, so that the degrees of
-        freedom err on the safe side.
+        Number of replications. A sum has the smaller ``n`` of its two effects, so that the degrees
+        of freedom are not too large.
     """
 
     mean: float
@@ -65,11 +65,11 @@ class Effect:
 
     @property
     def half_width(self) -> float:
-        """Half the width of the interval."""
+        """Half the width of the 99 % interval."""
         return self.half_width_at(CLAIM_CONFIDENCE)
 
     def half_width_at(self, confidence: float) -> float:
-        """Return half the width of an interval of another confidence, such as 0.95."""
+        """Return half the width of the interval of a given confidence, such as 0.95."""
         from scipy.special import stdtrit
 
         if self.se in (0.0, inf):
@@ -77,7 +77,7 @@ class Effect:
         return float(stdtrit(self.n - 1, (1 + confidence) / 2)) * self.se
 
     def log(self) -> Effect | None:
-        """Return the logarithm, its error by the delta method; None unless the mean is positive."""
+        """Return the log, with its error by the delta method; None if the mean is not positive."""
         return Effect(log(self.mean), self.se / self.mean, self.n) if self.mean > 0 else None
 
     def log_over(self, other: Effect) -> Effect | None:
@@ -117,13 +117,13 @@ class Effect:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is found of one difference.
+    """What one difference shows.
 
     Parameters
     ----------
     answer : {"yes", "no", "unclear"}
     margin : Effect
-        How far it lies on the claimed side of the bound; below zero on the other side.
+        How far the effect lies on the claimed side of the bound; negative on the other side.
     """
 
     answer: str
@@ -146,14 +146,14 @@ class Finding:
 
 
 def all_of(findings: list[Finding]) -> Finding:
-    """Return yes if every answer is yes, no if any is no, unclear otherwise; the least margin."""
+    """Return yes if all answers are yes, no if any is no, else unclear; with the least margin."""
     answers = [finding.answer for finding in findings]
     answer = NO if NO in answers else UNCLEAR if UNCLEAR in answers else YES
     return Finding(answer, min((f.margin for f in findings), key=lambda margin: margin.mean))
 
 
 def any_of(findings: list[Finding]) -> Finding:
-    """Return yes if any answer is yes, no if every one is no, unclear otherwise; the best one."""
+    """Return yes if any answer is yes, no if all are no, else unclear; with the largest margin."""
     answers = [finding.answer for finding in findings]
     answer = YES if YES in answers else UNCLEAR if UNCLEAR in answers else NO
     return Finding(answer, max((f.margin for f in findings), key=lambda margin: margin.mean))
@@ -170,7 +170,7 @@ def mean_effect(values: pd.Series | np.ndarray) -> Effect:
 
 
 def paired_effect(a: pd.Series, b: pd.Series) -> Effect | None:
-    """Return the mean of ``a - b`` over the replications both have; None if they share none."""
+    """Return the mean of ``a - b`` over the replications that both have; None if there are none."""
     import numpy as np
 
     shared, of_a, of_b = np.intersect1d(a.index, b.index, return_indices=True)
@@ -178,14 +178,14 @@ def paired_effect(a: pd.Series, b: pd.Series) -> Effect | None:
 
 
 def unpaired_effect(a: pd.Series, b: pd.Series) -> Effect | None:
-    """Return the difference of two means of different data; None if one has no replication."""
+    """Return the difference of means on different data; None if a side has no replication."""
     return mean_effect(a) - mean_effect(b) if len(a) and len(b) else None
 
 
 def share_effect(flags: np.ndarray, share: float) -> Effect:
     """Return how far the share of true flags lies above ``share``.
 
-    The interval is Agresti and Coull's, which stays honest where all flags are the same.
+    The interval is Agresti and Coull's, which has a positive width even if all flags are equal.
     """
     import numpy as np
 
@@ -195,14 +195,14 @@ def share_effect(flags: np.ndarray, share: float) -> Effect:
 
 
 def bootstrap_effect(samples: Sequence[np.ndarray], statistic: Statistic) -> Effect:
-    """Return a statistic of several samples' means, with its error by a bootstrap.
+    """Return a statistic of the means of several samples, with its error by the bootstrap.
 
     Parameters
     ----------
     samples : sequence of arrays of shape (n_i, ...)
-        Replications in rows, each sample drawn for itself; what stands in a row stays together.
+        One replication per row. Each sample is resampled separately, by whole rows.
     statistic : callable
-        From means (..., samples, ...) to a number for each of the first axes.
+        Maps means of shape (..., samples, ...) to an array of the shape of the leading axes.
     """
     import numpy as np
 
@@ -214,7 +214,7 @@ def bootstrap_effect(samples: Sequence[np.ndarray], statistic: Statistic) -> Eff
 
 
 def weighted_effect(weights: ArrayLike, effects: Sequence[Effect]) -> Effect:
-    """Return a weighted sum of effects of different data."""
+    """Return a weighted sum of effects on different data."""
     import numpy as np
 
     weights = np.asarray(weights)
@@ -225,12 +225,12 @@ def weighted_effect(weights: ArrayLike, effects: Sequence[Effect]) -> Effect:
 
 
 def slope(xs: Sequence[float], effects: Sequence[Effect]) -> Effect:
-    """Return the least-squares slope of means of different data.
+    """Return the least-squares slope of means on different data.
 
     Parameters
     ----------
     xs : sequence of float
-        Two different ones at least.
+        At least two different values.
     effects : sequence of Effect
         The mean at each.
     """
@@ -243,22 +243,22 @@ def slope(xs: Sequence[float], effects: Sequence[Effect]) -> Effect:
 def exponent(
     xs: Sequence[float], effects: Sequence[Effect], above: Effect | None = None
 ) -> Effect | None:
-    """Return the slope of the log of a score in the log of x: b of ``x^b``.
+    """Return the slope of the log of a score in the log of x: the exponent b of ``x^b``.
 
     Parameters
     ----------
     xs : sequence of float
-        Those that are not positive have no logarithm and are left out.
+        Values that are not positive have no logarithm and are left out.
     effects : sequence of Effect
         The mean score at each.
     above : Effect, optional
-        What the score is taken above, such as its mean where x is 0: what adds to it in squares, as
-        a bias does to noise. Means that do not exceed it are left out.
+        A base, such as the mean score where x is 0. The slope is then that of
+        ``sqrt(score^2 - base^2)``. Means that do not exceed the base are left out.
 
     Returns
     -------
     Effect or None
-        None where fewer than two means are left.
+        None if fewer than two means are left.
     """
     if above is not None:
         effects = [_added(e, above) for e in effects]
@@ -270,7 +270,7 @@ def exponent(
 
 
 def _added(score: Effect, base: Effect) -> Effect:
-    """Return what adds to ``base`` in squares to make ``score``; 0 where nothing does."""
+    """Return ``sqrt(score^2 - base^2)``, with its error; 0 if ``score`` is below ``base``."""
     added = sqrt(max(score.mean**2 - base.mean**2, 0.0))
     if added == 0.0:
         return Effect(0.0, 0.0, min(score.n, base.n))
@@ -279,16 +279,15 @@ def _added(score: Effect, base: Effect) -> Effect:
 
 
 def knee(xs: Sequence[float], effects: Sequence[Effect]) -> Effect | None:
-    """Return the log of the x at which a score has done half of its way, first mean to last.
+    """Return the log of the x at which a score is halfway between its first and its last mean.
 
-    Between two values the score is taken to be linear in x. The error is that of the score there
-    over its slope.
+    The score is interpolated linearly between two values of x. The error of x is the error of the
+    score there, divided by the slope of the score.
 
     Returns
     -------
     Effect or None
-        None where the score does not rise, or comes past half of its way before the first positive
-        x.
+        None if the score does not rise, or if that x is not positive.
     """
     half = (effects[0].mean + effects[-1].mean) / 2
     if effects[-1].mean <= effects[0].mean:
@@ -306,12 +305,12 @@ def knee(xs: Sequence[float], effects: Sequence[Effect]) -> Effect | None:
 
 @dataclass(frozen=True)
 class Replications:
-    """Replications of a score.
+    """A score as replications of ours.
 
     Parameters
     ----------
     values : Series
-        Indexed by replication.
+        The values, indexed by replication.
     """
 
     values: pd.Series
@@ -336,28 +335,28 @@ class Replications:
         return Replications(np.log(self.values))
 
     def over(self, other: Any) -> Replications | None:
-        """Return the ratio in the replications that both have; None if they share none."""
+        """Return the ratio in the replications that both have; None if there are none."""
         ratio = (self.values / other.values).dropna()
         return Replications(ratio) if len(ratio) else None
 
     def minus(self, other: Any) -> Effect | None:
-        """Return the difference on the same data; None if they share no replication."""
+        """Return the paired difference, on the same data; None if they share no replication."""
         return paired_effect(self.values, other.values)
 
     def apart_from(self, other: Any) -> Effect | None:
-        """Return the difference of means of different data."""
+        """Return the difference of means on different data."""
         return unpaired_effect(self.values, other.values)
 
 
 @dataclass(frozen=True)
 class PrintedMean:
-    """A printed mean, in our unit.
+    """A score as a published mean, in our unit.
 
     Parameters
     ----------
     mean, sd : float
     n : int
-        Replications behind it.
+        Number of replications.
     """
 
     mean: float
@@ -374,23 +373,23 @@ class PrintedMean:
         return PrintedMean(factor * self.mean, factor * self.sd, self.n)
 
     def distance_to(self, target: float) -> PrintedMean:
-        """Return the mean's absolute distance to a number; the spread is the mean's own."""
+        """Return the mean's absolute distance to a number, with the same standard deviation."""
         return replace(self, mean=abs(self.mean - target))
 
     def log(self) -> PrintedMean:
-        """Return the logarithm, its spread by the delta method."""
+        """Return the logarithm, with its standard deviation by the delta method."""
         import numpy as np
 
         return PrintedMean(float(np.log(self.mean)), self.sd / self.mean, self.n)
 
     def over(self, other: Any) -> PrintedMean | None:
-        """Return the ratio of two means, its spread by the delta method."""
+        """Return the ratio of two means, with its standard deviation by the delta method."""
         ratio = self.mean / other.mean
         spread = sqrt((self.sd / self.mean) ** 2 + (other.sd / other.mean) ** 2)
         return PrintedMean(ratio, abs(ratio) * spread, min(self.n, other.n))
 
     def minus(self, other: Any) -> Effect | None:
-        """Return the difference of two means; nothing is known of what pairs them."""
+        """Return the difference of two means, unpaired: their replications are unknown."""
         return self.effect - other.effect
 
     apart_from = minus

@@ -1,4 +1,4 @@
-"""Tables and figures that a person asks for by name, and the numbers that they show."""
+"""Tables and figures, which a person asks for by name, and the numbers that they show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fedmix.errors import ConfigurationError, nearest_names
 
 
 class ByMethod(Declared):
-    """A metric by method, and that of all others."""
+    """Metrics by method; ``default`` is the metric of all other methods."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, str]
@@ -30,34 +30,35 @@ Direction = Literal["highest", "lowest", "none"]
 
 
 class PrintedColumn(Declared):
-    """A printed column that has other names for our values."""
+    """A column of ours for which the paper has other names for the values."""
 
     column: str
-    names: dict[Any, Any] = Field(description="Our value -> the printed one.")
+    names: dict[Any, Any] = Field(description="Our value -> the printed value.")
 
 
 class Printed(Declared):
-    """Where a paper's numbers stand, see :mod:`fedmix.cells.printed`."""
+    """Where a paper's published values are, see :mod:`fedmix.cells.printed`."""
 
-    file: str = Field(description="Of the paper's folder in data/published.")
-    where: dict[str, Any] = Field({}, description="Values that a row must have, by printed column.")
+    file: str = Field(description="File in the paper's folder of data/published.")
+    where: dict[str, Any] = Field({}, description="Printed column -> the value a row must have.")
     columns: dict[str, str | PrintedColumn] = Field(
-        description="Printed column -> our column, with other names for our values where they "
+        description="Printed column -> our column, with the published names of our values if they "
         "differ."
     )
     mean: str = Field(description="The printed column of means.")
     sd: str = Field(description="The printed column of standard deviations.")
-    replications: int = Field(description="Behind a printed mean, as the paper says.")
+    replications: int = Field(description="Replications per published mean, as reported.")
     best: Direction
     partition_draws: str = Field(
         "",
-        description="The study that repeats it with other partition draws where the paper and this "
-        "study drew once for all replications; the variance between draws counts on both sides.",
+        description="The study that repeats the item with other partition draws. It is for an item "
+        "whose paper and study both used one partition draw for all replications: the variance "
+        "between draws then counts for both sides.",
     )
     stand_in: dict[str, dict[Any, Any]] = Field(
         {},
-        description="In a preset without the paper's data: printed column -> our value -> the "
-        "printed one whose place it takes. What stands in is never called reproduced.",
+        description="For a preset without the paper's data: printed column -> our value -> the "
+        "printed value that it stands in for. A stand-in never counts as reproduced.",
     )
 
 
@@ -65,7 +66,7 @@ class CondensedRow(Declared):
     """A row of a condensed table."""
 
     row: str
-    where: dict[str, Any] = Field({}, description="The cells that it is made of.")
+    where: dict[str, Any] = Field({}, description="Values that its cells must have.")
     along: str
     exponent: float
     above_zero: bool = False
@@ -73,59 +74,59 @@ class CondensedRow(Declared):
 
 
 class Condensed(Declared):
-    """What a table says of many cells together, see :mod:`fedmix.cells.condensed`."""
+    """What a table concludes from many cells, see :mod:`fedmix.cells.condensed`."""
 
     kind: Literal["slopes", "advice"]
     metric: str
-    alone: str = Field("", description="Metric of the same method's fit without exchange.")
-    harmed: str = Field("", description="Metric of the share of clients that lose.")
-    rows: list[CondensedRow] = Field([], description="Of slopes.")
+    alone: str = Field("", description="Metric: the error of the same method without exchange.")
+    harmed: str = Field("", description="Metric: the share of clients that lose.")
+    rows: list[CondensedRow] = Field([], description="Rows of a table of slopes.")
 
 
 class TableOptions(Declared):
     """How a table is laid out."""
 
-    rows: str = Field("", description="What the rows are, as the table's corner says it.")
+    rows: str = Field("", description="What the rows are; the table's corner shows it.")
     names: dict[Any, str] = Field(
-        {}, description="A row or column as its template gives it -> its name for people."
+        {}, description="Row or column, as its template makes it -> the name that is shown."
     )
     show: dict[str, Literal["mean", "median", "quartiles"]] = Field(
         {}, description="Metric -> what is shown of it instead of mean and standard deviation."
     )
     condensed: Condensed | None = Field(
-        None, description="What the table says of many cells together."
+        None, description="What the table concludes from many cells."
     )
     metrics: dict[str, str] = Field(
-        {}, description="Metric -> its name for people, where a table shows several."
+        {}, description="Metric -> the name that is shown, for a table with several metrics."
     )
     difference: str = Field(
         "",
-        description="A metric of the table that is itself a paired difference, such as a gain; the "
-        "table then says the smallest one that it could have seen.",
+        description="A metric of the table that is itself a paired difference, such as a gain. The "
+        "table then reports the smallest difference that is visible.",
     )
     left_out: bool = Field(
         False,
-        description="Whether methods that cannot run on such data are named, with the reason.",
+        description="Whether to name the methods that cannot run on such data, with the reason.",
     )
 
 
 class FigureOptions(Declared):
-    """How a whole figure, a row or a column of its panels is drawn."""
+    """How a figure is drawn, or a row or a column of its panels."""
 
     rows: str | Annotated[list[FigureOptions], Field(min_length=1)] = Field(
         "",
-        description="What sets these panels apart, or a column of the frame whose values take one "
-        "each.",
+        description="The options of each row of panels, or a column of the frame with one row of "
+        "panels per value.",
     )
     columns: str | Annotated[list[FigureOptions], Field(min_length=1)] = Field(
-        "", description="As rows."
+        "", description="Like `rows`, for columns of panels."
     )
     where: dict[str, Any] = Field(
-        {}, description="Values that a cell must have, by the frame's columns."
+        {}, description="Column of the frame -> the value that a cell must have."
     )
-    methods: list[str] = Field([], description="The methods to draw; all of the study by default.")
-    series: str = Field("method", description="The column whose values take a line each.")
-    metric: Metric = Field("", description="A metric, or `default` and the methods with another.")
+    methods: list[str] = Field([], description="Methods to draw; all of the study by default.")
+    series: str = Field("method", description="The column that has one line per value.")
+    metric: Metric = Field("", description="A metric, or metrics by method with a `default`.")
     statistic: Literal["mean", "share", "median"] = Field(
         "mean",
         description="Means with standard deviations, shares with standard errors, or medians with "
@@ -136,25 +137,22 @@ class FigureOptions(Declared):
     )
     same_data: dict[str, str] = Field(
         {},
-        description="Of ranks; data set -> the one whose points it shares, so that both count "
-        "once.",
+        description="For ranks: data set -> the data set with the same points; they count once.",
     )
     rank: str = Field(
-        "", description="Of ranks; the metric that ranks the methods by the panel's metric."
+        "", description="For ranks: the metric that is the rank by the panel's metric."
     )
     left_out: bool = Field(
-        False, description="Of ranks; whether methods that did not run are named, with the reason."
+        False, description="For ranks: whether to name methods that did not run, with the reason."
     )
-    even: bool = Field(False, description="Whether the values of x are drawn evenly spaced.")
-    along: str = Field("", description="The column whose values are the names beside the points.")
+    even: bool = Field(False, description="Whether to space the values of x evenly.")
+    along: str = Field("", description="The column whose values name the points.")
     level: str | float = Field(
-        "", description="A column whose value a dotted line marks on the y axis, or a number."
+        "", description="A number, or a column with one, that a dotted line marks on the y axis."
     )
-    mark: float = Field(
-        0, description="A round, or another value on the x axis, that a dotted line marks."
-    )
-    exponent: float = Field(0, description="Of a power of x that is drawn for comparison.")
-    names: dict[Any, str] = Field({}, description="Value of the frame -> its name for people.")
+    mark: float = Field(0, description="A round, or another x value, that a dotted line marks.")
+    exponent: float = Field(0, description="Exponent of a power of x to draw for comparison.")
+    names: dict[Any, str] = Field({}, description="Value of the frame -> the name that is shown.")
     title: str = ""
     xlabel: str = ""
     ylabel: str = ""
@@ -163,7 +161,7 @@ class FigureOptions(Declared):
 
 
 def _own_or_borrowed(value: Any, validate: Callable[[Any], Any], info: ValidationInfo) -> Any:
-    """Return an item's printed numbers, its own or those of the item that it names."""
+    """Return where an item's published values are: its own, or those of the item that it names."""
     if isinstance(value, str):
         known = (info.context or {}).get("printed", {})
         if value not in known:
@@ -176,8 +174,8 @@ def _own_or_borrowed(value: Any, validate: Callable[[Any], Any], info: Validatio
 class Item(Declared):
     """A table or a figure.
 
-    ``name`` and ``paper`` say what it is and which folder has it. ``judged`` is False for an item
-    that shows another item's printed numbers beside another metric.
+    ``paper`` is the key of the folder that declares it. ``judged`` is False for an item that shows
+    another item's published values beside a metric of its own.
     """
 
     name: SkipJsonSchema[str]
@@ -186,32 +184,32 @@ class Item(Declared):
     judged: SkipJsonSchema[bool] = True
     title: str
     caption: str = Field(
-        description="What is shown, what the paper says of it, and what bands or bars are."
+        description="What is shown, what the paper says about it, and what bands or bars mean."
     )
     study: str = Field(description="The study whose results it shows.")
     where: dict[str, Any] = Field(
         {},
-        description="Values that a setting must have to take part (a list means any of them).",
+        description="Name -> the value that a setting must have, or a list of such values.",
     )
     metric: Annotated[Any, Like(Metric | list[Metric])] = Field(
-        description="What it shows: a metric, or one by method with a `default`, or a list of "
-        "these. seconds, rounds, floats_up and floats_down are metrics, and so are those that "
-        "src/fedmix/cells/summary.py makes."
+        description="What it shows: a metric, metrics by method with a `default`, or a list of "
+        "these. Metrics are those of the experiment, seconds, rounds, floats_up, floats_down, and "
+        "those that src/fedmix/cells/summary.py derives."
     )
-    methods: list[str] = Field([], description="The methods shown; all of the study by default.")
+    methods: list[str] = Field([], description="Methods to show; all of the study by default.")
     row: Template = Field(
         "",
-        description="Where a number stands: the frame's columns, and printed ones, may be named in "
-        "braces.",
+        description="The row of a number. Braces hold columns of the frame of cells, or printed "
+        "columns.",
     )
-    column: Template = Field("", description="As row.")
-    unit: str = Field("", description="Of the numbers shown.")
+    column: Template = Field("", description="The column of a number, like `row`.")
+    unit: str = Field("", description="Unit of the numbers shown.")
     scale: float = Field(1.0, gt=0, description="Number shown x scale = number measured.")
     digits: int | None = Field(
         None,
         ge=0,
         le=15,
-        description="Decimals shown; in print they bound the rounding error.",
+        description="Decimals to show. Those of published values bound their rounding error.",
     )
     printed: Annotated[
         dict[str, Any],
@@ -219,30 +217,29 @@ class Item(Declared):
         WrapValidator(_own_or_borrowed, json_schema_input_type=str | Printed),
     ] = Field(
         {},
-        description="The paper's numbers, or the item whose printed numbers stand beside this "
-        "one's.",
+        description="Where the published values are, or the item whose published values this item "
+        "shows beside its own.",
     )
     best: Direction = Field(
         "none",
-        description="What is best of its metrics and stands in bold; printed numbers say it "
-        "themselves.",
+        description="Which value is best and shown in bold; `printed` says it if there is one.",
     )
     builder: str = ""
     options: dict[str, Any] = Field({}, description="How it is laid out.")
 
     @property
     def partition_draws(self) -> str:
-        """The study that repeats it with other partition draws; empty if there is none."""
+        """The study that repeats the item with other partition draws; empty if there is none."""
         return self.printed.get("partition_draws", "") if self.judged else ""
 
     @property
     def metrics(self) -> list[str]:
-        """Every metric that it shows of some method."""
+        """Every metric that the item shows of at least one method."""
         named = (m.values() if isinstance(m, Mapping) else [m] for m in _as_list(self.metric))
         return list(dict.fromkeys(name for names in named for name in names))
 
     def metrics_of(self, method: str) -> list[str]:
-        """Return the metrics that it shows of a method; none if it leaves the method out."""
+        """Return the metrics that the item shows of a method; none if it leaves the method out."""
         if self.methods and method not in self.methods:
             return []
         chosen = (
@@ -253,26 +250,26 @@ class Item(Declared):
 
     @property
     def direction(self) -> str:
-        """What is best: ``"highest"``, ``"lowest"`` or ``"none"``."""
+        """Which value is best: ``"highest"``, ``"lowest"`` or ``"none"``."""
         return self.printed.get("best", self.best)
 
     @property
     def columns_named(self) -> list[str]:
-        """The columns that its templates name, which a cell must have to be shown."""
+        """The columns in its templates; the item shows only cells that have them all."""
         template = self.row + self.column
         return [name for _, name, _, _ in Formatter().parse(template) if name]
 
 
 class Table(Item):
-    """A table: where its numbers stand, and how they are shown."""
+    """A table: the place of its numbers, and how they are shown."""
 
     kind: SkipJsonSchema[Literal["table"]] = "table"
     builder: SkipJsonSchema[str] = ""
     row: Template = Field(
-        description="Where a number stands; columns of the frame of cells, and printed ones, may "
-        "be named in braces."
+        description="The row of a number. Braces hold columns of the frame of cells, or printed "
+        "columns."
     )
-    column: Template = Field(description="As row.")
+    column: Template = Field(description="The column of a number, like `row`.")
     options: Annotated[dict[str, Any], Like(TableOptions)] = Field(
         {}, description="How it is laid out."
     )
@@ -285,7 +282,7 @@ class Table(Item):
 
 
 class Figure(Item):
-    """A figure: what it draws of the frame of cells, and how."""
+    """A figure: what it draws from the frame of cells, and how."""
 
     kind: SkipJsonSchema[Literal["figure"]] = "figure"
     digits: SkipJsonSchema[None] = None
@@ -302,7 +299,7 @@ KINDS: dict[str, type[Item]] = {"tables": Table, "figures": Figure}
 
 @dataclass(frozen=True)
 class ItemEntry:
-    """What the configuration says of an item, with a preset's changes.
+    """The configuration of an item, with a preset's changes.
 
     Parameters
     ----------
@@ -310,7 +307,7 @@ class ItemEntry:
     kind : type of Item
         One of :data:`KINDS`.
     document : Document
-        What the paper's file, and a preset, says of it.
+        The item's entry in the paper's file, with the preset's changes.
     """
 
     paper: Paper
@@ -321,19 +318,19 @@ class ItemEntry:
 def item_entries(
     papers: Mapping[str, Paper], changes: Mapping[str, Document] | None = None
 ) -> dict[str, ItemEntry]:
-    """Return what is said of every paper's tables and figures, by name.
+    """Return the entries of every paper's tables and figures, by name.
 
     Parameters
     ----------
     papers : mapping of str to Paper
-        Of :func:`fedmix.cells.papers.read_papers`.
+        From :func:`fedmix.cells.papers.read_papers`.
     changes : mapping, optional
-        What a preset changes, by the item's name.
+        Name of an item -> what a preset changes in it.
 
     Raises
     ------
     ConfigurationError
-        If a file is no mapping, two items share a name, or an unknown item is changed.
+        If a file is not a mapping, two items have one name, or a changed item does not exist.
     """
     entries: dict[str, ItemEntry] = {}
     for paper in papers.values():
@@ -355,26 +352,26 @@ def item_entries(
 def read_items(
     papers: Mapping[str, Paper], changes: Mapping[str, Document] | None = None
 ) -> dict[str, Item]:
-    """Return every paper's tables and figures by name; parameters as of :func:`item_entries`."""
+    """Return every paper's tables and figures by name; see :func:`item_entries`."""
     return items_of(item_entries(papers, changes))
 
 
 def items_of(
     entries: Mapping[str, ItemEntry], names: Iterable[str] | None = None
 ) -> dict[str, Item]:
-    """Return the items that entries declare.
+    """Return the items that the entries declare.
 
     Parameters
     ----------
     entries : mapping of str to ItemEntry
-        Of :func:`item_entries`.
+        From :func:`item_entries`.
     names : iterable of str, optional
-        The items that are wanted; all by default.
+        The items to return; all by default.
 
     Raises
     ------
     ConfigurationError
-        Listing all that is wrong in them.
+        Lists all errors in them.
     """
     said = {name: entry.document.content.get("printed") for name, entry in entries.items()}
     context = {"printed": {name: own for name, own in said.items() if isinstance(own, Mapping)}}

@@ -1,7 +1,7 @@
 """Papers, and comparisons beyond them; each has a folder of configuration.
 
-``config/papers/<key>`` is about one paper. ``config/beyond/<key>`` is a comparison of our own, which
-is about no paper or about all of them. A new folder adds its studies, tables, figures, claims and
+``config/papers/<key>`` is about one paper. ``config/beyond/<key>`` is a comparison of our own,
+about no paper or about all of them. A new folder adds its studies, tables, figures, claims and
 targets.
 """
 

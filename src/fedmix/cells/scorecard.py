@@ -172,9 +172,7 @@ def _agreement(group: pd.DataFrame, best: str) -> dict[str, Any]:
         return row | {"best_printed": "", "best_ours": "", "same_best": None}
     sign = 1.0 if best == "lowest" else -1.0
     printed = sign * group["printed_mean"]
-    theirs = set(
-        group.loc[printed == printed.min(), "label"]
-    )  # all that share the best published value
+    theirs = set(group.loc[printed == printed.min(), "label"])  # more than one if tied
     ours = group.loc[(sign * group["mean"]).idxmin(), "label"]
     return row | {
         "best_printed": ", ".join(sorted(theirs)),

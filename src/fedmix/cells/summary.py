@@ -135,7 +135,7 @@ def floats(measured: Measured) -> Metric:
 
 
 def rounds_to_oracle(measured: Measured) -> Metric:
-    """Return the first round with at most 1.1 times the oracle's final error, where there is one."""
+    """Return the first round with at most 1.1 times the oracle's final error, if any."""
     return {method: first.dropna() for method, first in _first_rounds(measured).items()}
 
 

@@ -1,15 +1,18 @@
-"""Everything that decides the verdict on a published value.
+"""Everything that decides the verdict on a published value, and the levels of other conclusions.
 
-Agreement means equivalence: a difference that nobody has shown is not agreement. The 90 % interval
-of the difference of the means decides whether our mean agrees closely, agrees, differs or is
-undecided (:data:`RULES`). It is Welch's interval. It counts the replications of both sides, the
-rounding of the published value, and the partition draws that each side made only once. The margin
-is half of the published standard deviation, or one unit of the last published digit if that is
-larger. Close agreement needs half of the margin.
+Agreement means equivalence: it is not enough that no difference was shown. The 90 % interval of the
+difference of the means decides whether our mean agrees closely, agrees, differs or is undecided
+(:data:`RULES`). It is Welch's interval. It counts the replications of both sides, the rounding of
+the published value, and the partition draws that each side made only once. The margin is half of
+the published standard deviation, or one unit of the last published digit if that is larger. Close
+agreement needs half of the margin.
 
 A study may have several variants. The variant that counts for the paper is the authors', or the
 text's where the authors' was not run. It decides what a published value counts as
 (:func:`judge_numbers`).
+
+The table of constants also has the levels for claims, for advice and for the power of a table, so
+that all levels stand together.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Controls of a search: its distance on cells that it did not see, and on permuted tables."""
+"""Controls of a search: the distance on cells that it did not see, and from permuted tables."""
 
 from __future__ import annotations
 
@@ -24,17 +24,24 @@ def held_out(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.Data
     Parameters
     ----------
     runs : DataFrame
-        Of protocols that ran all rows of all tables; others are left out.
+        The runs. Protocols that did not run all rows of all tables are left out.
     printed : mapping of str to DataFrame
         Of :func:`fedmix.cells.protocols.score.printed_cells`.
 
     Returns
     -------
     DataFrame
-        One row a split: ``control`` ("rows" or "tables"), ``table`` (for rows), ``searched``,
-        ``judged``, ``tried`` protocols, the ``nearest`` one where searched, its distance there
-        (``distance``) and where judged (``elsewhere``), and the median distance of all tried where
-        judged (``typical``). No row where a table of one row is searched for by itself.
+        One row per split:
+
+        - ``control``: "rows" or "tables";
+        - ``table``, for a split of rows;
+        - ``searched`` and ``judged``: the two parts of the split;
+        - ``tried``: the number of protocols;
+        - ``nearest``: the protocol nearest to the part searched;
+        - ``distance`` and ``elsewhere``: its distance from the part searched and the part judged;
+        - ``typical``: the median distance of all protocols from the part judged.
+
+        There is no row if the search is for one table of one row.
     """
     import pandas as pd
 
@@ -55,24 +62,28 @@ def held_out(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.Data
 
 
 def permuted(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Search for tables whose methods' columns, and whose rows, are permuted.
+    """Search for tables with permuted columns (methods) and permuted rows.
 
-    It is the first rung's search, whose protocols do not depend on the published values: all
-    of them, on the rows that all of them ran.
+    This repeats the search of the first rung, because its protocols do not depend on the published
+    values. It takes all protocols, on the rows that all of them ran.
 
     Parameters
     ----------
     runs : DataFrame
-        Of the first rung.
+        The runs of the first rung.
     printed : mapping of str to DataFrame
         Of :func:`fedmix.cells.protocols.score.printed_cells`.
 
     Returns
     -------
     DataFrame
-        One row a table: ``table, tried, permutations, distance`` of the nearest protocol from the
-        print, ``permuted_median`` and ``permuted_lowest`` of the nearest protocols from permuted
-        prints, and ``share`` of permutations with a protocol as near as the print's nearest.
+        One row per table:
+
+        - ``table``, ``tried`` (number of protocols) and ``permutations`` (their number);
+        - ``distance``: that of the nearest protocol from the published table;
+        - ``permuted_median``, ``permuted_lowest``: the median and the least, over permuted tables,
+          of the distance of the nearest protocol;
+        - ``share`` of the permuted tables that have a protocol at most as far as ``distance``.
     """
     import pandas as pd
 
@@ -103,7 +114,7 @@ def permuted(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.Data
 
 
 def _orders(places: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield a table's places (rows, methods), then with columns and rows in random orders."""
+    """Yield a table's places (rows, methods) in order, then with columns and rows permuted."""
     yield places.ravel()
     rng = np.random.default_rng(0)
     n_rows, n_methods = places.shape
@@ -117,11 +128,11 @@ def _orders(places: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _means(runs: pd.DataFrame, table: str, cells: pd.DataFrame) -> pd.DataFrame:
-    """Return means over replications: a row a protocol, a column a cell that all have run."""
+    """Return means over replications: one row per protocol, one column per cell that all ran."""
     import pandas as pd
 
     errors = errors_of(runs[runs["table"] == table], cells)
-    # a mean with a fit that diverged is missing
+    # a mean is missing if one of its fits diverged
     means = {protocol: own.mean(skipna=False) for protocol, own in errors.items()}
     widest = max(len(own) for own in means.values())
     return pd.DataFrame({name: own for name, own in means.items() if len(own) == widest}).T
@@ -150,7 +161,7 @@ def _length(deviations: pd.DataFrame) -> FloatArray:
 
 
 def _halves(rows: list[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Yield all ways to search on half of the rows and to judge on the others."""
+    """Yield all splits of the rows into half to search on, and the others to judge on."""
     for seen in combinations(rows, len(rows) // 2):
         if seen:
             yield list(seen), [row for row in rows if row not in seen]

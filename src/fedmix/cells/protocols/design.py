@@ -1,4 +1,4 @@
-"""Draw protocols that fill the space evenly, halve them, and vary the nearest."""
+"""Draw protocols that fill the space evenly, keep the nearest, and vary them."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ if TYPE_CHECKING:
 def draw_protocols(space: Space) -> pd.DataFrame:
     """Return the first rung's protocols: a Latin hypercube over the choices.
 
-    Each choice takes its values in proportion to their weights. Protocols are sorted by what takes
-    longest to make, so that those of one job share it.
+    Each choice takes its values in proportion to their weights. The protocols are sorted by the
+    choices that fill the setting, so that the protocols of a job share data, which take longest to
+    make.
 
     Returns
     -------
     DataFrame
-        ``protocol``, a name, ``entered``, the rung that it entered, and a column a choice with the
-        names of its values.
+        ``protocol``, its name; ``entered``, the rung in which it entered; and one column per choice
+        with the names of its values.
 
     Raises
     ------
     ConfigurationError
-        If a choice fills a parameter that its method has not, gives a setting that there is not, or
-        has units that the experiment does not know.
+        If a choice fills in a parameter that its method does not have, gives a setting that the
+        experiment rejects, or has units that the experiment does not know.
     """
     import pandas as pd
     from scipy.stats import qmc
@@ -62,23 +63,25 @@ def draw_protocols(space: Space) -> pd.DataFrame:
 def vary(space: Space, nearest: pd.DataFrame, rung: int, tables: Sequence[str]) -> pd.DataFrame:
     """Return a rung's variations: protocols near the nearest ones.
 
-    The first rung sees some rows only, and a space is too large to be filled; so what a near
-    protocol lacks may be one or two other choices away.
+    The first rung runs only some rows, and it cannot fill a space this large. A better protocol may
+    differ from a near one in only one or two choices.
 
     Parameters
     ----------
     space : Space
     nearest : DataFrame
-        Rows of the design, nearest first; the nearest are varied, in turn if there are too few.
+        Rows of the design, nearest first. They are varied in this order, and again from the first
+        if there are more variations than rows.
     rung : int
+        The rung that runs the variations.
     tables : sequence of str
-        Only choices that concern one of them are varied.
+        Only choices that one of these tables depends on are varied.
 
     Returns
     -------
     DataFrame
-        As of :func:`draw_protocols`. Two choices are drawn anew on average, and one at least is
-        another than its parent's.
+        As in :func:`draw_protocols`. On average two choices are drawn anew. At least one choice
+        differs from that of the protocol that is varied.
     """
     import pandas as pd
 
@@ -124,7 +127,7 @@ def _unknown_units(space: Space) -> Iterator[str]:
 
 
 def _wrong_settings(space: Space) -> Iterator[str]:
-    """Yield values that the experiment does not take; each is put into an otherwise plain one."""
+    """Yield an error for each value that the experiment rejects; each is tried by itself."""
     from pydantic import ValidationError
 
     for table in space.tables.values():
@@ -141,20 +144,20 @@ def _wrong_settings(space: Space) -> Iterator[str]:
 
 
 def take(choice: Choice, shares: NDArray[np.float64]) -> list[str]:
-    """Return the values' names at shares (n,) of their summed weights, each in [0, 1)."""
+    """Return the names of the values at shares (n,), each in [0, 1), of their summed weights."""
     weights = np.array([value.weight for value in choice.values])
     edges = np.cumsum(weights)[:-1] / weights.sum()
     return [choice.values[i].name for i in np.searchsorted(edges, shares, side="right")]
 
 
 def without_idle(space: Space, protocols: pd.DataFrame, tables: Iterable[str]) -> pd.DataFrame:
-    """Return protocols with nothing under the choices that concern none of the tables."""
+    """Return protocols with empty choices where none of the tables depends on the choice."""
     idle = [c.name for c in space.choices.values() if not any(map(c.concerns, tables))]
     return protocols.assign(**dict.fromkeys(idle, ""))
 
 
 def read_design(path: str | os.PathLike) -> pd.DataFrame:
-    """Read protocols that were written as CSV; all columns are names."""
+    """Read protocols from CSV, with all columns as text."""
     import pandas as pd
 
     return pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -166,8 +169,9 @@ def survivors(scores: pd.DataFrame, n_protocols: int) -> list[str]:
     Parameters
     ----------
     scores : DataFrame
-        Of :func:`fedmix.cells.protocols.score.score_tables`; the distance from all its tables
-        counts.
+        From :func:`fedmix.cells.protocols.score.score_tables`. The joint distance from all its
+        tables counts.
     n_protocols : int
+        Number of protocols to return.
     """
     return list(joint_distance(scores).sort_values(kind="stable").index[:n_protocols])

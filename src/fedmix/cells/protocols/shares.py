@@ -1,10 +1,11 @@
 """Which choices an outcome depends on: shares of variance, by functional ANOVA.
 
-The variance is that over protocols drawn by the choices' weights, as a random forest predicts them
-from the first rung (Hutter, Hoos and Leyton-Brown 2014). Choices are independent, so that a main
-effect is the variance of the mean prediction given a choice's value, and a pair's what the two
-explain together beyond their main effects. SALib's estimators want numbers and a design of their
-own; our choices are names, and the runs are there already.
+A random forest, fitted to the first rung, predicts the outcome of protocols that are drawn by the
+choices' weights (Hutter, Hoos and Leyton-Brown 2014). The variance of these predictions is divided
+among the choices, which are independent. The main effect of a choice is the variance of the mean
+prediction given its value. The effect of a pair is what the two choices explain together beyond
+their main effects. SALib's estimators need numbers and a design of their own, but our choices are
+names and the runs exist already.
 """
 
 from __future__ import annotations
@@ -26,36 +27,36 @@ if TYPE_CHECKING:
 
 TREES = 200
 DRAWS = 256
-#: What is explained: the distance's logarithm, for a few protocols lie very far, and the claim.
+#: What is explained: the log of the distance, because a few are very large, and the claim.
 OUTCOMES: dict[str, Callable[[pd.Series], pd.Series]] = {
     "distance": np.log,
     "lowest": lambda lowest: lowest.astype(float),
 }
-PAIRED = 5  # pairs are looked at among this many choices of the largest main effects
+PAIRED = 5  # only pairs of this many choices, those with the largest main effects
 
 
 def variance_shares(space: Space, table: str, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return how much of each of :data:`OUTCOMES` choices explain, and pairs of them.
+    """Return how much of each of :data:`OUTCOMES` the choices explain, and pairs of choices.
 
     Parameters
     ----------
     space : Space
     table : str
     scores : DataFrame
-        Of the first rung, with the choices' columns; infinite distances are left out.
+        The scores of the first rung, with the choices' columns. Infinite distances are left out.
 
     Returns
     -------
     DataFrame
-        ``table, outcome, choice, other`` (empty for a main effect), ``share``, and
-        ``explained``, the forest's R^2 on protocols that a tree did not see.
+        ``table, outcome, choice, other`` (empty for a main effect), ``share``, and ``explained``,
+        the out-of-bag R^2 of the forest.
     """
     import pandas as pd
     from scipy.stats import qmc
     from sklearn.ensemble import RandomForestRegressor
 
     choices = space.choices_of(table)
-    # each choice's values as often as they weigh, else a main effect could exceed the whole
+    # values in proportion to their weights; otherwise a main effect could exceed the total
     points = qmc.LatinHypercube(len(choices), rng=np.random.default_rng(0)).random(DRAWS)
     drawn = np.column_stack([_codes(c, take(c, points[:, j])) for j, c in enumerate(choices)])
     rows: list[dict[str, Any]] = []
@@ -91,7 +92,7 @@ def _shares(choices: list[Choice], drawn: NDArray, predict: _Prediction) -> list
 def _variance(
     choices: list[Choice], drawn: NDArray, predict: _Prediction, which: tuple[int, ...]
 ) -> float:
-    """Return the variance of the mean prediction given the values of some choices."""
+    """Return the variance of the mean prediction, given the values of some choices."""
     cases = list(product(*(range(len(choices[j].values)) for j in which)))
     fixed = np.tile(drawn, (len(cases), 1))
     fixed[:, which] = np.repeat(cases, len(drawn), axis=0)

@@ -1,4 +1,4 @@
-"""What a search found, in sentences written from its numbers."""
+"""Sentences about what a search found, written from its numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fedmix.cells.protocols.space import Space
 if TYPE_CHECKING:
     import pandas as pd
 
-#: A value's share of leads is reported if at least this many protocols have it.
+#: The share of leads under a value is reported if at least this many protocols have the value.
 FEWEST = 10
 
 
@@ -26,7 +26,7 @@ def in_words(
     permuted: pd.DataFrame,
     shares: pd.DataFrame,
 ) -> list[str]:
-    """Return sentences on what was tried, how near it came, and what depends on what.
+    """Return sentences about what was tried, how near it came, and which choices matter.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def in_words(
     target : str
         A table, or "common".
     first : DataFrame
-        Scores of the first rung, with the choices' columns.
+        The scores of the first rung, with the choices' columns.
     ranked, held_out, permuted, shares : DataFrame
-        Of the modules ``outcome``, ``controls`` and ``shares``.
+        The results of the modules ``outcome``, ``controls`` and ``shares``.
     """
     return [
         _tried(space, target),
@@ -47,7 +47,7 @@ def in_words(
 
 
 def _lead_of(space: Space) -> str:
-    """Say what the method is where the claim holds."""
+    """Return what the method is if the claim holds, such as "the lowest of 5 methods"."""
     claim = space.claim
     if claim.than:
         return f"{claim.direction} {' and '.join(claim.than)}"
@@ -78,7 +78,7 @@ def _tried(space: Space, target: str) -> str:
 def _lead(
     space: Space, first: pd.DataFrame, ranked: pd.DataFrame, shares: pd.DataFrame
 ) -> Iterator[str]:
-    """Say where the method leads on the first rows, which every protocol ran."""
+    """Yield under which choices the method leads, on the first rows, which every protocol ran."""
     for table, own in first.groupby("table", sort=False):
         near = drawn_nearest(ranked[ranked["table"] == table])
         yield (
