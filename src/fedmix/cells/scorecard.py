@@ -32,7 +32,7 @@ def score_tables(cells: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     cells : DataFrame
-        Of :func:`fedmix.cells.frame.complete`.
+        All cells, from :func:`fedmix.cells.frame.complete`.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     cells : DataFrame
-        Of :func:`fedmix.cells.frame.complete`.
+        All cells, from :func:`fedmix.cells.frame.complete`.
     """
     judged = printed_cells(cells)
     shown = judged[["mean", "sd"]].div(judged["scale"], axis=0)
@@ -138,7 +138,7 @@ def rank_agreement(cells: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFra
     Parameters
     ----------
     cells : DataFrame
-        Of :func:`fedmix.cells.frame.complete`.
+        All cells, from :func:`fedmix.cells.frame.complete`.
     items : mapping of str to Item
         They say whether the lowest or the highest value is best.
 

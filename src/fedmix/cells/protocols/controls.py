@@ -26,7 +26,7 @@ def held_out(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.Data
     runs : DataFrame
         The runs. Protocols that did not run all rows of all tables are left out.
     printed : mapping of str to DataFrame
-        Of :func:`fedmix.cells.protocols.score.printed_cells`.
+        The published values, from :func:`fedmix.cells.protocols.score.printed_cells`.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def permuted(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.Data
     runs : DataFrame
         The runs of the first rung.
     printed : mapping of str to DataFrame
-        Of :func:`fedmix.cells.protocols.score.printed_cells`.
+        The published values, from :func:`fedmix.cells.protocols.score.printed_cells`.
 
     Returns
     -------

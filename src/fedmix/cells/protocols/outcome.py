@@ -79,13 +79,13 @@ def nearest_cells(
 ) -> pd.DataFrame:
     """Return every replication of the nearest protocols beside the published values.
 
-    Replications are kept apart because their outcomes can have two modes, which a mean hides.
+    Each replication has a row, because outcomes can have two modes, which a mean hides.
 
     Returns
     -------
     DataFrame
-        ``rank, protocol, table``, the row's value under the row's name, ``method, replication,
-        value, printed_mean, printed_sd``.
+        ``rank, protocol, table``; the setting that varies by row, under its own name; ``method,
+        replication, value, printed_mean, printed_sd``.
     """
     import pandas as pd
 
