@@ -36,21 +36,13 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/embed.smk"
 
 
-# Finished results need no method: an archive, or with partial=true the blocks that exist.
-if config["archive"]:
-
-    include: "workflow/rules/unpack.smk"
-
-else:
-
-    include: "workflow/rules/collect.smk"
-
-
-if not (config["archive"] or config["partial"]):
+# With partial=true no method runs: tables and figures show what is finished.
+if not config["partial"]:
 
     include: "workflow/rules/run.smk"
 
 
+include: "workflow/rules/collect.smk"
 include: "workflow/rules/cells.smk"
 include: "workflow/rules/protocol_files.smk"
 include: "workflow/rules/protocols.smk"

@@ -22,12 +22,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; return its exit status."""
     options = _parser().parse_args(arguments)
     try:
-        if options.command == "pack":
-            print("\n".join(_packed(options)))
-            return 0
         request = _request(options)
         if options.command != "rerun":
-            print("\n".join(_report(request, options)))
+            for line in _report(request, options):
+                print(line)
             return 0
         prepared = _prepared(request, options)
     except FedmixError as error:
@@ -64,13 +62,12 @@ def _parser() -> argparse.ArgumentParser:
         "costs", parents=[shared], help="print config/costs.csv with the costs of a finished run"
     )
     costs.add_argument("results", type=Path, help="the folder `results` of the run")
-    pack = commands.add_parser(
-        "pack", help="write all finished replications to one file, to continue the run elsewhere"
+    evidence = commands.add_parser(
+        "evidence", parents=[shared], help="the kept replications: what they hold, add new ones"
     )
-    pack.add_argument("file", type=Path, help="e.g. run.tar.xz; `tar xf` unpacks it")
-    pack.add_argument("studies", nargs="*", metavar="STUDY", help="only these (default: all)")
-    pack.add_argument(
-        "--directory", type=Path, default=Path("."), help="where Snakemake works (default: here)"
+    evidence.add_argument("action", choices=["status", "add"], help="add: all finished results")
+    evidence.add_argument(
+        "files", nargs="*", type=Path, help="add these archives or files of evidence instead"
     )
     again = commands.add_parser(
         "rerun", parents=[shared], help="run one method on one replication, and show its errors"
@@ -105,6 +102,8 @@ def _request(options: argparse.Namespace) -> Request:
 
 
 def _report(request: Request, options: argparse.Namespace) -> Iterable[str]:
+    if options.command == "evidence":
+        return _evidence(request, options)
     if options.command == "explain":
         return _explanations(request, options)
     if options.command in ("forecast", "costs"):
@@ -137,12 +136,12 @@ def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
     return forecast_lines(forecast(request.in_all(), options.directory, unit))
 
 
-def _packed(options: argparse.Namespace) -> Iterable[str]:
-    from fedmix.pipeline.blocks import pack
+def _evidence(request: Request, options: argparse.Namespace) -> Iterable[str]:
+    from fedmix.pipeline.keep import add, evidence_lines
 
-    count = pack(options.directory, options.file, options.studies)
-    size = options.file.stat().st_size / 1e6
-    yield f"{options.file}: {count} replications of methods, {size:.1f} MB"
+    if options.action == "add":
+        return add(request, options.directory, options.files)
+    return evidence_lines(request)
 
 
 def _explanations(request: Request, options: argparse.Namespace) -> Iterable[str]:

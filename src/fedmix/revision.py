@@ -1,10 +1,18 @@
-"""The commit of the installed source code."""
+"""What makes a result: the commit of the source code, versions of libraries, the processor."""
 
 from __future__ import annotations
 
+import json
+import platform
 import subprocess
+from datetime import UTC, datetime
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
+
+#: The libraries that a result may depend on.
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+_CPU = Path("/proc/cpuinfo")
 
 
 @cache
@@ -25,3 +33,27 @@ def commit() -> str:
     except (OSError, subprocess.SubprocessError):
         return "unknown"
     return found.stdout.strip()
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that a result may depend on."""
+    return {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}}
+
+
+@cache
+def origin() -> str:
+    """Return the date, the commit, versions and the processor of this process's results, as JSON."""
+    about = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit(),
+        **versions(),
+        "processor": _processor(),
+    }
+    return json.dumps(about)
+
+
+def _processor() -> str:
+    """Return the name of the processor, because rounding errors differ between families."""
+    lines = _CPU.read_text(encoding="utf-8").splitlines() if _CPU.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from fedmix.errors import DataError
 
@@ -116,10 +116,20 @@ def read_arrays(path: str | os.PathLike, remade: bool = True) -> dict[str, np.nd
         raise DataError(_damaged(path, error, remade)) from error
 
 
-def write_table(path: str | os.PathLike, table: pd.DataFrame) -> None:
-    """Write a data frame to parquet atomically, with checksums; equal frames give equal bytes."""
+def write_table(path: str | os.PathLike, table: pd.DataFrame, **options: Any) -> None:
+    """Write a data frame to parquet atomically, with checksums; equal frames give equal bytes.
+
+    Parameters
+    ----------
+    path : path-like
+    table : DataFrame
+    **options
+        Options of ``pyarrow.parquet.write_table``, such as encodings.
+    """
     with atomic_path(path) as temporary:
-        table.to_parquet(temporary, index=False, compression="zstd", write_page_checksum=True)
+        table.to_parquet(
+            temporary, index=False, compression="zstd", write_page_checksum=True, **options
+        )
 
 
 def write_records(path: str | os.PathLike, frames: Mapping[str, pd.DataFrame]) -> None:
@@ -145,12 +155,17 @@ def read_records(path: str | os.PathLike) -> dict[str, pd.DataFrame]:
     return {name: pd.DataFrame(r["data"], columns=r["columns"]) for name, r in records.items()}
 
 
-def read_table(path: str | os.PathLike, remade: bool = True) -> pd.DataFrame:
-    """Read a parquet file; parameters and errors are as in :func:`read_arrays`."""
+def read_table(
+    path: str | os.PathLike | IO[bytes], remade: bool = True, filters: list[tuple] | None = None
+) -> pd.DataFrame:
+    """Read a parquet file; parameters and errors are as in :func:`read_arrays`.
+
+    ``filters`` chooses rows, as in ``pandas.read_parquet``.
+    """
     import pandas as pd
 
     try:
-        return pd.read_parquet(path, page_checksum_verification=True)
+        return pd.read_parquet(path, page_checksum_verification=True, filters=filters)
     except FileNotFoundError:
         raise
     except Exception as error:
@@ -189,7 +204,7 @@ def stacked(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
     return stack
 
 
-def _damaged(path: str | os.PathLike, error: Exception, remade: bool = True) -> str:
+def _damaged(path: object, error: Exception, remade: bool = True) -> str:
     advice = (
         "Delete it and run Snakemake again: it will be remade."
         if remade

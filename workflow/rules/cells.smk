@@ -6,9 +6,9 @@ AUDIT_PARTS = ["cells", "scores", "ranks", "claims", "discrepancies"]
 
 rule judge_results:
     input:
-        cells=all_settings("cells"),
-        results=all_settings("results"),
-        timings=all_settings("timings"),
+        cells=all_collected("cells"),
+        results=all_collected("results"),
+        timings=all_collected("timings"),
         searches=lambda wildcards: searches_made(wildcards),
     output:
         **{part: f"{SHOWN}/audit/{part}.csv" for part in AUDIT_PARTS},

@@ -1,30 +1,29 @@
-# Collect the blocks of a setting, and summarize them in cells beside the published values.
+# Collect the settings of the same tables and figures, and summarize them in cells beside the published
+# values. Replications come from blocks and from the evidence.
 
 
-rule collect_setting:
+rule collect_results:
     input:
-        results=setting_files(".parquet"),
-        timings=setting_files(".timings.parquet"),
-        data=embedded_data,
+        results=part_blocks,
+        timings=part_timings,
+        data=part_data,
     output:
-        results="results/{study}/{setting}/results.parquet",
-        timings="results/{study}/{setting}/timings.parquet",
-        outcomes="results/{study}/{setting}/outcomes.json",
-        cells="results/{study}/{setting}/cells.parquet",
+        results=f"{SHOWN}/collected/{{study}}/{{part}}/results.parquet",
+        timings=f"{SHOWN}/collected/{{study}}/{{part}}/timings.parquet",
+        outcomes=f"{SHOWN}/collected/{{study}}/{{part}}/outcomes.json",
+        cells=f"{SHOWN}/collected/{{study}}/{{part}}/cells.parquet",
     log:
-        "logs/collect_setting/{study}/{setting}.log",
+        "logs/collect_results/{study}/{part}.log",
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=more_memory(2000),
     params:
-        scenario=scenario_parameters,
-        methods=methods_parameters,
-        experiment=experiment_hash,
-        sources=method_hashes,
+        settings=part_settings,
         shown=shown_numbers,
         study=study_parameters,
-        replications=setting_replications,
         printed=PRINTED_HASH,
-        source=source_hash("fedmix.cells.frame"),
-        script=script_hash("collect_setting"),
+        source=source_hash("fedmix.cells.frame", "fedmix.pipeline.collect"),
+        script=script_hash("collect_results"),
     script:
-        "../scripts/collect_setting.py"
+        "../scripts/collect_results.py"

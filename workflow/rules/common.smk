@@ -27,10 +27,17 @@ from fedmix import methods as method_registry
 from fedmix.configuration import read_yaml
 from fedmix.data.registry import DatasetEntry, mirror_folder
 from fedmix.errors import ConfigurationError, FedmixError, nearest_names
-from fedmix.pipeline.archive import RUN_OPTIONS, read_options
+from fedmix.pipeline.keys import (
+    embedding_hash,
+    experiment_hash,
+    method_hashes,
+    methods_in,
+    raw_parameters,
+    scenario_of,
+)
 from fedmix.pipeline.plan import RUNTIME, finished_blocks
 from fedmix.pipeline.provenance import content_hash, source_hash
-from fedmix.pipeline.request import embedded_path, left_out, read_request
+from fedmix.pipeline.request import left_out, read_request
 from fedmix.views.figures.build import BY_ROUND
 
 BASE = Path(workflow.basedir)
@@ -40,22 +47,10 @@ WORDS = {"true": True, "false": False, "null": None}
 config.update({k: WORDS[v] for k, v in config.items() if isinstance(v, str) and v in WORDS})
 
 
-def options_of_archive():
-    """The options of an archive's run. It is an error if the command line has other ones."""
-    carried = read_options(config["archive"])
-    default = read_yaml(BASE / "config" / "config.yaml")
-    for key in RUN_OPTIONS:
-        if config[key] not in (default.get(key), carried.get(key)):
-            raise ConfigurationError(
-                f"{config['archive']} holds a run with {key}={carried.get(key)}, not "
-                f"{config[key]}: leave {key} out, or run the methods."
-            )
-    return carried
-
+# The options that determine what is run.
+RUN_OPTIONS = ("preset", "replications", "block", "methods")
 
 try:
-    if config.get("archive"):
-        config.update(options_of_archive())
     mirror_folder(config.get("mirror"))
     REQUEST = read_request(BASE / "config", config)
     config.update(REQUEST.options)  # text from the command line as values
@@ -73,6 +68,7 @@ SHOWN = f"results/{config['preset']}"
 wildcard_constraints:
     study="|".join(STUDIES) or "none",
     setting="[^/]+",
+    part="[^/]+",
     block=r"\d+-\d+",
     dataset="[a-z0-9_]+",
     embedding="[a-z0-9_]+",
@@ -89,6 +85,5 @@ TARGETS = [
     "protocols",
     "archive",
     "reproduction",
-    "report_from_archive",
 ]
 ITEM_SUFFIXES = {"table": ["csv", "md", "tex", "html"], "figure": ["pdf", "svg", "png", "md"]}

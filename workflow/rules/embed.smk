@@ -16,7 +16,7 @@ rule embed_features:
         mem_mb=more_memory(4000),
     params:
         spec=embedding_parameters,
-        source=embedding_hash,
+        source=embedding_source,
         script=script_hash("embed_features"),
     script:
         "../scripts/embed_features.py"

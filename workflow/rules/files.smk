@@ -7,32 +7,55 @@ def setting_of(wildcards):
 
 def embedded_data(wildcards):
     """The embedded data set of a setting, if any."""
-    values = setting_of(wildcards).values
-    return embedded_path(values) if "dataset" in values else []
+    return setting_of(wildcards).embedded or []
 
 
-def setting_files(suffix):
-    """All blocks of a setting; with partial=true the existing blocks of any size."""
-
-    def files(wildcards):
-        study, setting = STUDIES[wildcards.study], setting_of(wildcards)
-        folder = f"results/{study.name}/{setting.folder}"
-        if config["partial"]:
-            blocks = finished_blocks(folder, max(study.replications_in(setting).values()))
-        else:
-            blocks = [block.name for block in study.blocks(setting)]
-        return [f"{folder}/{block}{suffix}" for block in blocks]
-
-    return files
+def block_names(study, setting):
+    """The blocks to read: those that the evidence lacks; with partial=true those that exist."""
+    if config["partial"]:
+        most = max(study.replications_in(setting).values())
+        return finished_blocks(f"results/{study.name}/{setting.folder}", most)
+    return [block.name for block in REQUEST.coverage.missing(study, setting)]
 
 
-def all_settings(name):
-    """The collected results, timings or cells of every setting in `all`."""
-    return [
-        f"results/{study.name}/{setting.folder}/{name}.parquet"
-        for study in WHOLE.studies.values()
-        for setting in study.settings.values()
-    ]
+def block_paths(study, setting):
+    folder = f"results/{study.name}/{setting.folder}"
+    return [f"{folder}/{name}.parquet" for name in block_names(study, setting)]
+
+
+def data_of(study, setting):
+    """The embedded data set behind a setting's blocks; none if its hash is known without it."""
+    needed = setting.embedded and block_names(study, setting)
+    if not needed or (config["partial"] and not Path(setting.embedded).is_file()):
+        return None
+    return setting.embedded
+
+
+def part_of(wildcards):
+    return REQUEST.parts[wildcards.study, wildcards.part]
+
+
+def part_blocks(wildcards):
+    part = part_of(wildcards)
+    return [path for setting in part.settings for path in block_paths(part.study, setting)]
+
+
+def part_timings(wildcards):
+    return [f"{path.removesuffix('.parquet')}.timings.parquet" for path in part_blocks(wildcards)]
+
+
+def part_data(wildcards):
+    part = part_of(wildcards)
+    return sorted({data_of(part.study, setting) for setting in part.settings} - {None})
+
+
+def collected(parts, name):
+    """The collected results, timings or cells of some parts."""
+    return [f"{REQUEST.folder_of(part)}/{name}.parquet" for part in parts]
+
+
+def all_collected(name):
+    return collected(WHOLE.parts.values(), name)
 
 
 def all_data():
@@ -42,31 +65,13 @@ def all_data():
 
 def item_cells(wildcards):
     """The cells behind an item and its verdicts."""
-    return REQUEST.cells_behind(ITEMS[wildcards.item])
-
-
-def archived_items():
-    """Every table and figure, with the collected results behind it."""
-    return {
-        name: {
-            "title": f"{REQUEST.papers[item.paper].title}: {item.title or name}",
-            "files": [
-                f"results/{item.study}/{setting.folder}/results.parquet"
-                for setting in REQUEST.settings_of(item)
-            ],
-        }
-        for name, item in WHOLE.items.items()
-    }
+    return collected(REQUEST.parts_behind(ITEMS[wildcards.item]), "cells")
 
 
 def trajectories(wildcards):
     """The results of a figure that is drawn round by round."""
     item = ITEMS[wildcards.item]
-    return [
-        f"results/{item.study}/{setting.folder}/results.parquet"
-        for setting in REQUEST.settings_of(item)
-        if item.builder in BY_ROUND
-    ]
+    return collected(REQUEST.parts_of(item), "results") if item.builder in BY_ROUND else []
 
 
 def item_files(items):
@@ -79,11 +84,19 @@ def item_files(items):
 
 
 def embedding_figures():
-    """A figure of every t-SNE embedding that some setting needs."""
+    """A figure of every t-SNE embedding that this run has or makes."""
+    needed = {
+        setting.embedded
+        for study in WHOLE.studies.values()
+        for setting in study.settings.values()
+        if setting.embedded
+        and (Path(setting.embedded).is_file() or block_names(study, setting))
+        and REQUEST.datasets[setting.dataset]["embeddings"][setting.values["embedding"]]["kind"]
+        == "tsne"
+    }
     return [
-        f"results/embeddings/{dataset}/{embedding}.svg"
-        for dataset, embedding in WHOLE.embeddings()
-        if REQUEST.datasets[dataset]["embeddings"][embedding]["kind"] == "tsne"
+        f"results/embeddings/{Path(path).parent.name}/{Path(path).stem}.svg"
+        for path in sorted(needed)
     ]
 
 

@@ -17,11 +17,11 @@ onstart:
 
 onsuccess:
     print(*summary_lines(SHOWN, STARTED), sep="\n", file=sys.stderr)
-    failures = failed_throughout(STUDIES.values())
+    failures = failed_throughout(REQUEST, SHOWN)
     if failures:
         raise WorkflowError("\n".join(failures))
 
 
 onerror:
-    lines = [*summary_lines(SHOWN, STARTED), *failed_throughout(STUDIES.values())]
+    lines = [*summary_lines(SHOWN, STARTED), *failed_throughout(REQUEST, SHOWN)]
     print(*lines, sep="\n", file=sys.stderr)

@@ -12,20 +12,15 @@ def script_hash(name):
 
 
 def dataset_sources(wildcards):
-    """The part of a data set's registry entry that determines its raw data."""
-    texts = {"embeddings", "licence", "citation", "homepage", "note"}
-    entry = {**REQUEST.datasets[wildcards.dataset], "title": wildcards.dataset}
-    return {key: value for key, value in sorted(entry.items()) if key not in texts}
+    return raw_parameters(wildcards.dataset, REQUEST.datasets[wildcards.dataset])
 
 
 def embedding_parameters(wildcards):
     return REQUEST.datasets[wildcards.dataset]["embeddings"][wildcards.embedding]
 
 
-def embedding_hash(wildcards):
-    """Hash of the embedding's code. t-SNE has its own hash, because it takes the longest."""
-    kind = embedding_parameters(wildcards)["kind"]
-    return source_hash("fedmix.embed.tsne" if kind == "tsne" else "fedmix.embed")
+def embedding_source(wildcards):
+    return embedding_hash(embedding_parameters(wildcards))
 
 
 def embedded_shape(wildcards):
@@ -37,64 +32,50 @@ def embedded_shape(wildcards):
     return entry.embedded_shape(values["embedding"])
 
 
-def replications_by_setting():
-    """The number of replications of each method, by the setting's folder."""
-    return {
-        f"results/{study.name}/{setting.folder}": study.replications_in(setting)
-        for study in STUDIES.values()
-        for setting in study.settings.values()
-    }
-
-
 def scenario_parameters(wildcards):
-    """The part of the configuration that a job needs for its setting, sorted."""
-    setting, study = setting_of(wildcards), STUDIES[wildcards.study]
-    return {
-        "study": study.name,
-        "variant": setting.variant,
-        "setting": setting.name,
-        "experiment": study.experiment,
-        "values": dict(sorted(setting.values.items())),
-    }
+    return scenario_of(STUDIES[wildcards.study], setting_of(wildcards))
 
 
-def experiment_hash(wildcards):
-    """Hash of the code that creates and starts a replication."""
-    return source_hash(
-        f"fedmix.experiments.{STUDIES[wildcards.study].experiment}", "fedmix.experiments.runner"
-    )
-
-
-def methods_of(wildcards):
-    """The methods of a block, or of a whole setting, with their parameters there."""
-    study, setting = STUDIES[wildcards.study], setting_of(wildcards)
-    names = study.methods_of(setting)
-    if "block" in dict(wildcards):
-        blocks = {block.name: block.methods for block in study.blocks(setting)}
-        if wildcards.block not in blocks:
-            raise WorkflowError(
-                f"{wildcards.study}/{wildcards.setting} has no block {wildcards.block}. In the "
-                f"preset {config['preset']} it has {', '.join(blocks)}."
-            )
-        names = blocks[wildcards.block]
-    return [study.method_in(name, setting) for name in names]
+def experiment_source(wildcards):
+    return experiment_hash(STUDIES[wildcards.study])
 
 
 def methods_parameters(wildcards):
-    return [
-        {
-            "name": method.name,
-            "estimator": method.estimator,
-            "parameters": dict(sorted(method.parameters.items())),
-        }
-        for method in methods_of(wildcards)
-    ]
+    """The methods of a block with their parameters."""
+    study, setting = STUDIES[wildcards.study], setting_of(wildcards)
+    blocks = {block.name: block.methods for block in study.blocks(setting)}
+    if wildcards.block not in blocks:
+        raise WorkflowError(
+            f"{wildcards.study}/{wildcards.setting} has no block {wildcards.block}. In the "
+            f"preset {config['preset']} it has {', '.join(blocks)}."
+        )
+    return methods_in(study, setting, blocks[wildcards.block])
 
 
-def method_hashes(wildcards):
-    """Hash of the code behind each method, so that a change reruns only this method."""
-    index = method_registry.index()
-    return {method.name: source_hash(index[method.estimator]) for method in methods_of(wildcards)}
+def method_sources(wildcards):
+    return method_hashes(methods_parameters(wildcards))
+
+
+def part_settings(wildcards):
+    """What a job needs to collect each setting of a part."""
+    part = part_of(wildcards)
+    return [setting_parameters(part.study, setting) for setting in part.settings]
+
+
+def setting_parameters(study, setting):
+    methods, data = methods_in(study, setting), data_of(study, setting)
+    return {
+        "folder": setting.folder,
+        "scenario": scenario_of(study, setting),
+        "experiment": experiment_hash(study),
+        "methods": methods,
+        "sources": method_hashes(methods),
+        "replications": study.replications_in(setting),
+        "blocks": block_paths(study, setting),
+        "data": data,
+        "data_hash": None if data else REQUEST.coverage.data_hash(study, setting),
+        "held": {m: len(n) for m, n in REQUEST.coverage.held(study, setting).items()},
+    }
 
 
 def more_memory(base_mb):
@@ -110,11 +91,6 @@ def shown_numbers(wildcards):
         for item in ITEMS.values()
         if item.study == wildcards.study
     ]
-
-
-def setting_replications(wildcards):
-    """The number of replications of each method of a setting."""
-    return STUDIES[wildcards.study].replications_in(setting_of(wildcards))
 
 
 def study_parameters(wildcards):

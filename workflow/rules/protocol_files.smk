@@ -160,10 +160,7 @@ SEARCHABLE = {
     for search, space in SEARCHES.items()
     if all(table.item in ITEMS for table in space.tables.values())
 }
-# An archive has no searches, and no method is run to make one.
-IN_ALL = {
-    search: space for search, space in SEARCHABLE.items() if space.in_all and not config["archive"]
-}
+IN_ALL = {search: space for search, space in SEARCHABLE.items() if space.in_all}
 # A search that takes hours is kept in the repository, where later runs find it.
 IN_REPOSITORY = "docs/reproduction/protocols"
 EXPORTED = [f"{IN_REPOSITORY}/{search}" for search, space in SEARCHABLE.items() if not space.in_all]

@@ -19,7 +19,7 @@ rule explain_cells:
 
 rule build_page:
     input:
-        results=all_settings("results"),
+        results=all_collected("results"),
         cells=rules.judge_results.output.frame,
         audit=rules.judge_results.output.whole,
         run=rules.judge_results.output.run,
@@ -45,8 +45,8 @@ rule build_page:
 
 rule build_archive:
     input:
-        results=all_settings("results"),
-        timings=all_settings("timings"),
+        results=all_collected("results"),
+        timings=all_collected("timings"),
     output:
         f"{SHOWN}/archive.zip",
     log:
@@ -55,7 +55,6 @@ rule build_archive:
         "../../environment.yml"
     params:
         options={key: config[key] for key in RUN_OPTIONS},
-        shown=archived_items(),
         datasets={name: REQUEST.datasets[name] for name, _ in WHOLE.embeddings()},
         script=script_hash("build_archive"),
     script:
@@ -65,7 +64,7 @@ rule build_archive:
 rule export_reproduction:
     input:
         **rules.build_page.input,
-        timings=all_settings("timings"),
+        timings=all_collected("timings"),
         data=all_data(),
         tables=[f for f in item_files(WHOLE.items) if f.endswith(".md") and "/tables/" in f],
     output:

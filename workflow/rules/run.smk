@@ -1,7 +1,7 @@
 # Run all methods of a setting on one block of replications. They share clients and initial values.
 #
-# Finished replications of the same code and data are reused, so that only changed methods run again
-# and a killed job continues. Snakemake must therefore keep the block's file: `update`.
+# Finished replications of the same code and data are reused, also those of the evidence, so that only
+# changed methods run again and a killed job continues. Snakemake must therefore keep the block's file: `update`.
 
 
 rule run_methods:
@@ -22,8 +22,8 @@ rule run_methods:
         scenario=scenario_parameters,
         shape=embedded_shape,
         methods=methods_parameters,
-        experiment=experiment_hash,
-        sources=method_hashes,
+        experiment=experiment_source,
+        sources=method_sources,
         script=script_hash("run_methods"),
     script:
         "../scripts/run_methods.py"

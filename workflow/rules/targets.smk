@@ -7,7 +7,6 @@ localrules:
     audit,
     page,
     archive,
-    report_from_archive,
     reproduction,
 
 
@@ -34,12 +33,6 @@ rule page:
 rule archive:
     input:
         rules.build_archive.output,
-
-
-rule report_from_archive:
-    input:
-        item_files(WHOLE.items),
-        rules.build_page.output,
 
 
 rule reproduction:

@@ -41,15 +41,15 @@ def describe_crate(
     Parameters
     ----------
     results : sequence of str
-        Names of the collected results in the archive.
+        Names of the evidence in the archive.
     items : mapping of str to mapping
-        Table or figure -> its ``title``, and ``files``, the results that it is made from.
+        Table or figure -> its ``title``, and ``files``, the evidence that it is made from.
     datasets : mapping of str to mapping
         Entries of ``config/datasets.yaml`` for the data of the run.
     run : mapping of str to str
         The description of the run.
     ended : str
-        The time of its last result, ISO 8601.
+        The day of its last result, ISO 8601.
     """
     from rocrate.rocrate import ROCrate  # takes over a second, which a plan does not need
 

@@ -6,7 +6,7 @@ the same text for every cell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.pipeline.plan import PlannedMethod, Setting, Study
 from fedmix.pipeline.provenance import ROOT, source_files
-from fedmix.pipeline.request import Request, embedded_path
+from fedmix.pipeline.request import Part, Request
 from fedmix.storage import sha256_of
 
 if TYPE_CHECKING:
@@ -98,16 +98,17 @@ class Explainer:
             raise ConfigurationError(
                 f"There is no item {item!r}. {nearest_names(item, self.request.items)}"
             )
-        found = [path for path in self._cells_behind(item) if path.is_file()]
-        if not any(path.parts[-3] == self.request.items[item].study for path in found):
+        shown = self.request.items[item]
+        found = [path for path in self._cells(self.request.parts_behind(shown)) if path.is_file()]
+        if not set(found) & set(self._cells(self.request.parts_of(shown))):
             raise ConfigurationError(
                 f"Nothing of {item} has been run here; `snakemake --cores 2 {item} "
                 f"{_preset(self.request)}` runs it."
             )
         return found
 
-    def _cells_behind(self, item: str) -> list[Path]:
-        return [self.workdir / path for path in self.request.cells_behind(self.request.items[item])]
+    def _cells(self, parts: Iterable[Part]) -> list[Path]:
+        return [self.workdir / self.request.folder_of(part) / "cells.parquet" for part in parts]
 
     def lines(self, cell: Cell) -> list[str]:
         """Return the explanation of a cell as lines of text."""
@@ -147,9 +148,9 @@ class Explainer:
 
     def _pending(self, item: str) -> Iterator[str]:
         """Yield a note that the verdict is not final while partition draws are missing."""
-        study = self.request.items[item].partition_draws
-        behind = [path for path in self._cells_behind(item) if path.parts[-3] == study]
+        behind = self._cells(self.request.parts_behind(self.request.items[item]))
         if not all(path.is_file() for path in behind):
+            study = self.request.items[item].partition_draws
             yield f"The verdict is not final: it waits for the partition draws of {study}."
 
 
@@ -175,7 +176,7 @@ def _data(request: Request, setting: Setting, workdir: Path) -> Iterator[Section
             lines.append(f"{file['name']}: sha256 {file.get('sha256', 'not recorded')}")
     yield Section("Raw data", (*lines, _with_checksum(raw, workdir)))
     spec = ", ".join(f"{k}={v}" for k, v in entry["embeddings"][embedding].items())
-    path = workdir / embedded_path(setting.values)
+    path = workdir / setting.embedded
     yield Section("Embedding", (f"{embedding}: {spec}", _with_checksum(path, workdir)))
 
 
@@ -211,9 +212,15 @@ def _results(
     request: Request, study: Study, setting: Setting, method: PlannedMethod, cell: Cell
 ) -> Iterator[str]:
     folder = f"results/{study.name}/{setting.folder}"
+    held = request.coverage.held(study, setting).get(method.name)
+    if held:
+        yield f"data/evidence/{study.name}.parquet: {len(held)} replications"
+    needed = {block.name for block in request.coverage.missing(study, setting)}
     for block in study.blocks_of(method.name, setting):
-        yield f"{folder}/{block}.parquet"
-    yield f"{folder}/cells.parquet: metric {cell['metric']}"
+        if block in needed:
+            yield f"{folder}/{block}.parquet"
+    part = next(p for p in request.parts.values() if p.study is study and setting in p.settings)
+    yield f"{request.folder_of(part)}/cells.parquet: metric {cell['metric']}"
     yield (
         f"mean {cell['mean']:.6g}, sd {cell['sd']:.4g}, standard error {cell['se']:.3g}, median "
         f"{cell['median']:.6g}; {cell['n']} replications, {cell['failed']} failed"
@@ -279,7 +286,7 @@ def _rules(setting: Setting) -> Iterator[str]:
     """Yield the rules that made a cell, in the order of the data."""
     if "dataset" in setting.values:
         yield from ("fetch_data", "embed_features")
-    yield from ("run_methods", "collect_setting")
+    yield from ("run_methods", "collect_results")
 
 
 def _files(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fedmix.errors import DataError
 from fedmix.pipeline.costs import EMBEDDINGS, SHARED
 from fedmix.pipeline.plan import RUNTIME, Setting, Study, replications_of
-from fedmix.pipeline.request import Request, embedded_path
+from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
 
 if TYPE_CHECKING:
@@ -86,9 +86,7 @@ def forecast(request: Request, workdir: str | Path = ".", unit: float | None = N
     missing = {
         f"{dataset}, {embedding}": _embedding_hours(request, dataset, embedding, unit)
         for dataset, embedding in request.embeddings()
-        if not (
-            Path(workdir) / embedded_path({"dataset": dataset, "embedding": embedding})
-        ).is_file()
+        if not Path(workdir, "data/embedded", dataset, f"{embedding}.npz").is_file()
     }
     return Forecast(studies, missing, views=len(request.items) + 2 * len(missing))
 
@@ -178,28 +176,31 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
     """
     import pandas as pd
 
-    parts = [
-        _of_setting(study, setting, results / study.name / setting.folder)
-        for study in request.studies.values()
-        for setting in study.settings.values()
-        if (results / study.name / setting.folder / "timings.parquet").is_file()
-    ]
+    folder = results / request.options["preset"] / "collected"
+    paths = [folder / study / part / "timings.parquet" for study, part in request.parts]
+    parts = [_costs_in(request, read_table(path)) for path in paths if path.is_file()]
     if not parts:
         raise DataError(
-            f"{results} holds no finished setting of this preset (<study>/<setting>/"
-            "timings.parquet): expected the folder `results` of a run, and its preset by --config."
+            f"{folder} holds no finished results (<study>/<part>/timings.parquet): expected the "
+            "folder `results` of a run, and its preset by --config."
         )
     return pd.concat(parts, ignore_index=True)
 
 
-def _of_setting(study: Study, setting: Setting, folder: Path) -> pd.DataFrame:
+def _costs_in(request: Request, timings: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
-    timings = read_table(folder / "timings.parquet")
-    fits = timings[["method", "cpu_seconds"]].rename(columns={"cpu_seconds": "seconds"})
-    shared = timings.groupby("replication")["shared_seconds"].max().rename("seconds")
-    rows = pd.concat([fits, shared.to_frame().assign(method=SHARED)], ignore_index=True)
-    return rows.assign(study=study.name, dataset=setting.dataset, memory=timings["memory"].max())
+    study = request.studies[timings["study"].iloc[0]]
+    datasets = {(s.variant, s.name): s.dataset for s in study.settings.values()}
+    places = zip(timings["variant"], timings["setting"], strict=True)
+    timings = timings.assign(dataset=[datasets[place] for place in places])
+    place = ["study", "dataset", "variant", "setting"]
+    fits = timings[[*place, "method", "cpu_seconds"]].rename(columns={"cpu_seconds": "seconds"})
+    shared = timings.groupby([*place, "replication"])["shared_seconds"].max().rename("seconds")
+    rows = pd.concat([fits, shared.reset_index().assign(method=SHARED)], ignore_index=True)
+    memory = timings.groupby(place)["memory"].max().rename("memory").reset_index()
+    rows = rows.merge(memory, on=place)
+    return rows[["study", "dataset", "method", "seconds", "memory"]]
 
 
 def against_lines(request: Request, actual: pd.DataFrame, unit: float) -> Iterator[str]:

@@ -54,6 +54,13 @@ class Setting:
         """The data set of the setting; empty for a simulation."""
         return self.values.get("dataset", "")
 
+    @property
+    def embedded(self) -> str:
+        """The path of the embedded data set; empty for a simulation."""
+        return (
+            f"data/embedded/{self.dataset}/{self.values['embedding']}.npz" if self.dataset else ""
+        )
+
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that a condition can test: the values, the variant, the setting's name."""

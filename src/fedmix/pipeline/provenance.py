@@ -87,7 +87,7 @@ def content_hash(root: Path, *patterns: str) -> str:
 
 def key_of(*parts: Any) -> str:
     """Return the hash of everything that a replication depends on: parameters, code, data."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
 
 
 def keys_of(
@@ -106,13 +106,13 @@ def keys_of(
     experiment : str
         Hash of the code that makes a replication.
     data : str or None
-        The file of the embedded data set, if there is one.
+        The sha256 of the embedded data set, if there is one.
     methods : iterable of mapping
         Each method's ``name``, ``estimator`` and ``parameters``.
     sources : mapping of str to str
         Hash of the code of each method.
     """
-    common = [scenario, experiment, sha256_of(data) if data else None]
+    common = [scenario, experiment, data]
     return {m["name"]: key_of(*common, m, sources[m["name"]]) for m in methods}
 
 

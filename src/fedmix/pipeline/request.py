@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import yaml
 from pydantic import Field, field_validator
@@ -18,6 +19,8 @@ from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods import index, use_plugins
 from fedmix.methods.capabilities import obstacles
 from fedmix.pipeline.configured import read_configuration
+from fedmix.pipeline.coverage import Coverage
+from fedmix.pipeline.evidence import Evidence
 from fedmix.pipeline.plan import RUNTIME, Setting, Study
 
 _NOT_CHOSEN = "not chosen"
@@ -62,8 +65,9 @@ class Options(Declared):
     partial: bool = Field(
         description="Make tables and figures from finished blocks, with n in every cell."
     )
-    archive: str | None = Field(
-        description="An archive of results, from which all is made without running a method."
+    evidence: str | Literal[False] = Field(
+        description="The folder of kept replications, relative to the repository. They are used "
+        "instead of running them again; false runs everything."
     )
 
     @field_validator("replication_timeout")
@@ -76,6 +80,15 @@ class Options(Declared):
                 "job that ran out of time are kept."
             )
         return timeout
+
+
+@dataclass(frozen=True)
+class Part:
+    """Settings of a study that one job collects."""
+
+    study: Study
+    name: str
+    settings: tuple[Setting, ...]
 
 
 @dataclass(frozen=True)
@@ -96,6 +109,8 @@ class Request:
         Study -> its optional settings whose embedding is missing.
     on_request : frozenset of str
         Papers that the preset runs only if a target names them.
+    coverage : Coverage
+        The finished replications that the evidence holds.
     """
 
     options: Mapping[str, Any]
@@ -105,6 +120,7 @@ class Request:
     papers: Mapping[str, Paper]
     left_out: Mapping[str, tuple[Setting, ...]] = field(default_factory=dict)
     on_request: frozenset[str] = frozenset()
+    coverage: Coverage = field(default_factory=lambda: Coverage(Evidence(), {}))
 
     def in_all(self) -> Request:
         """Return the part of the target ``all``, which is also that of the audit and the pages."""
@@ -117,24 +133,50 @@ class Request:
         """Return the settings that an item shows."""
         return [s for s in self.studies[item.study].settings.values() if s.matches(item.where)]
 
-    def cells_behind(self, item: Item) -> list[str]:
-        """Return the files of the cells behind an item and its verdicts.
+    @cached_property
+    def parts(self) -> dict[tuple[str, str], Part]:
+        """The settings that are collected together, by study and name: those of the same items.
+
+        A part bears the name of the first of its items, so a single item needs no other settings.
+        """
+        found: dict[tuple[str, str], Part] = {}
+        for study in self.studies.values():
+            items = [item for item in self.items.values() if item.study == study.name]
+            groups: dict[tuple[str, ...], list[Setting]] = {}
+            for setting in study.settings.values():
+                names = tuple(item.name for item in items if setting.matches(item.where))
+                groups.setdefault(names, []).append(setting)
+            for names, settings in groups.items():
+                name = next((n for n in names if (study.name, n) not in found), "_".join(names))
+                part = Part(study, name or "rest", tuple(settings))
+                found[study.name, part.name] = part
+        return found
+
+    def folder_of(self, part: Part) -> str:
+        """Return the folder with the collected results of a part."""
+        return f"results/{self.options['preset']}/collected/{part.study.name}/{part.name}"
+
+    def parts_of(self, item: Item) -> list[Part]:
+        """Return the parts with the settings that an item shows."""
+        shown = {setting.folder for setting in self.settings_of(item)}
+        return [
+            part
+            for (study, _), part in self.parts.items()
+            if study == item.study and shown & {setting.folder for setting in part.settings}
+        ]
+
+    def parts_behind(self, item: Item) -> list[Part]:
+        """Return the parts behind an item and its verdicts.
 
         They are its own, and those of the study with other partition draws if that is run.
         """
-        other = (
-            self.studies[item.partition_draws].settings.values()
-            if item.partition_draws in self.studies
-            else ()
-        )
-        own = [(item.study, setting) for setting in self.settings_of(item)]
-        behind = [*own, *((item.partition_draws, setting) for setting in other)]
-        return [f"results/{study}/{setting.folder}/cells.parquet" for study, setting in behind]
+        other = [p for (study, _), p in self.parts.items() if study == item.partition_draws]
+        return [*self.parts_of(item), *other]
 
     def unavailable(self, study: str, where: Mapping[str, Any]) -> dict[str, str]:
         """Return the missing embeddings of a study's settings, by the titles of their data."""
         return {
-            self.datasets[setting.values["dataset"]]["title"]: embedded_path(setting.values)
+            self.datasets[setting.dataset]["title"]: setting.embedded
             for setting in self.left_out.get(study, ())
             if setting.matches(where)
         }
@@ -179,10 +221,12 @@ def read_request(
     studies = {name: replace(study, **limits) for name, study in known[preset].items()}
     compared = [name for name, study in studies.items() if study.experiment == "matrix"]
     studies = with_methods(studies, compared, options["methods"])
-    present = {name: _without_missing(study, Path(workdir)) for name, study in studies.items()}
+    kept = Evidence(folder.parent / options["evidence"] if options["evidence"] else None)
+    coverage = Coverage(kept, configuration.datasets, Path(workdir))
+    present = {name: _without_missing(study, coverage) for name, study in studies.items()}
     left_out = _left_out(studies, present)
-    if options["partial"] and not options["archive"]:
-        present = {name: _started(study, Path(workdir)) for name, study in present.items()}
+    if options["partial"]:
+        present = {name: _started(study, coverage) for name, study in present.items()}
     items = read_items(configuration.papers, configuration.changes[preset].items)
     planned = {name: item for name, item in items.items() if item.study in studies}
     planned = with_metrics(planned, compared, options["metrics"])
@@ -194,6 +238,7 @@ def read_request(
         papers=configuration.papers,
         left_out=left_out,
         on_request=frozenset(configuration.changes[preset].on_request),
+        coverage=coverage,
     )
     shown = {name: item for name, item in planned.items() if _has_something_to_show(item, request)}
     return replace(request, items=shown)
@@ -250,37 +295,31 @@ def plain(value: Any) -> Any:
         return value
 
 
-def embedded_path(values: Mapping[str, Any]) -> str:
-    """Return the path of a setting's embedded data set."""
-    return f"data/embedded/{values['dataset']}/{values['embedding']}.npz"
-
-
-def _without_missing(study: Study, workdir: Path) -> Study:
-    """Leave out optional settings whose embedding does not exist yet."""
+def _without_missing(study: Study, coverage: Coverage) -> Study:
+    """Leave out optional settings without an embedding, unless the evidence holds them."""
     settings = {
         folder: setting
         for folder, setting in study.settings.items()
-        if not setting.values.get("optional") or _at_hand(setting, workdir)
+        if not setting.values.get("optional") or coverage.data_hash(study, setting)
     }
     return replace(study, settings=settings)
 
 
-def _started(study: Study, workdir: Path) -> Study:
-    """Leave out settings without finished blocks, for tables of the others.
+def _started(study: Study, coverage: Coverage) -> Study:
+    """Leave out settings without finished replications, for tables of the others.
 
     If a setting's embedding is missing, results under its name belong to another preset.
     """
     settings = {
         folder: setting
         for folder, setting in study.settings.items()
-        if any((workdir / "results" / study.name / folder).glob("*-*.parquet"))
-        and ("dataset" not in setting.values or _at_hand(setting, workdir))
+        if any(coverage.held(study, setting).values())
+        or (
+            any((coverage.workdir / "results" / study.name / folder).glob("*-*.parquet"))
+            and (not setting.embedded or coverage.data_hash(study, setting))
+        )
     }
     return replace(study, settings=settings)
-
-
-def _at_hand(setting: Setting, workdir: Path) -> bool:
-    return (workdir / embedded_path(setting.values)).is_file()
 
 
 def _left_out(

@@ -10,7 +10,7 @@ from typing import Any
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, read_scenario, run_replication, start_of
-from fedmix.pipeline.request import Request, embedded_path
+from fedmix.pipeline.request import Request
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ def prepare_rerun(
     if replication < 0:
         raise ConfigurationError(f"There is no replication {replication}: the first is 0.")
     values = dict(planned_setting.values)
-    data = Path(workdir, embedded_path(values)) if "dataset" in values else None
+    data = Path(workdir, planned_setting.embedded) if planned_setting.embedded else None
     if data and not data.is_file():
         raise ConfigurationError(
-            f"{data} does not exist: `snakemake --cores 1 {embedded_path(values)}` makes it."
+            f"{data} does not exist: `snakemake --cores 1 {planned_setting.embedded}` makes it."
         )
     scenario = read_scenario(
         {

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -227,7 +227,7 @@ def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:
     return outcomes
 
 
-def failed_throughout(studies: Iterable[Study], workdir: str | os.PathLike = ".") -> list[str]:
+def failed_throughout(request: Request, shown: str | os.PathLike) -> list[str]:
     """Return the methods that raised an error in every replication of a study's variant.
 
     A method that diverges or takes too long has a result. A method that only raises errors has not
@@ -235,10 +235,10 @@ def failed_throughout(studies: Iterable[Study], workdir: str | os.PathLike = "."
 
     Parameters
     ----------
-    studies : iterable of Study
-        The studies to check. Settings that are not collected are ignored.
-    workdir : path-like, default="."
-        Where Snakemake works.
+    request : Request
+        Settings that are not collected are ignored.
+    shown : path-like
+        ``results/<preset>``.
 
     Returns
     -------
@@ -247,12 +247,12 @@ def failed_throughout(studies: Iterable[Study], workdir: str | os.PathLike = "."
     """
     counts: dict[tuple[str, str, str], Counter[str]] = {}
     errors: dict[tuple[str, str, str], str] = {}
-    for study in studies:
-        for setting in study.settings.values():
-            path = Path(workdir, "results", study.name, setting.folder, "outcomes.json")
-            outcomes = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-            for method, outcome in outcomes.items():
-                key = (study.name, setting.variant, method)
+    for study, part in request.parts:
+        path = Path(shown, "collected", study, part, "outcomes.json")
+        settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        for setting in settings:
+            for method, outcome in setting["methods"].items():
+                key = (study, setting["variant"], method)
                 counts.setdefault(key, Counter()).update(outcome["replications"])
                 errors[key] = errors.get(key) or outcome["error"]
     return [

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
-import platform
 import re
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from fedmix import __version__
-from fedmix.revision import commit
+from fedmix.revision import LIBRARIES
 from fedmix.storage import write_text
 from fedmix.views.captions import in_words
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-_LIBRARIES = ("snakemake", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def names_of(tables: Iterable[Mapping[str, Any]], cells: pd.DataFrame) -> dict[str, str]:
@@ -79,7 +75,7 @@ def describe_run(options: Mapping[str, Any], timings: pd.DataFrame) -> dict[str,
         Name -> text, in the order to be shown.
     """
     if timings.empty:  # nothing has been run yet, so there are no columns
-        timings = timings.reindex(columns=["study", "replication", "cpu_seconds"])
+        timings = timings.reindex(columns=["study", "replication", "cpu_seconds", "made"])
     replications = timings.groupby("study")["replication"].nunique()
     overrides = [f"{k}={v}" for k, v in options.items() if k != "preset" and v not in (None, False)]
     return {
@@ -87,10 +83,25 @@ def describe_run(options: Mapping[str, Any], timings: pd.DataFrame) -> dict[str,
         "Replications, at most": ", ".join(f"{study} {n}" for study, n in replications.items()),
         "Runs": f"{len(timings)} (one method on one replication of one setting)",
         "Core-hours of the methods": f"{timings['cpu_seconds'].sum() / 3600:.2f}",
-        "fedmix": f"{__version__}, commit {commit()}",
-        "Libraries": ", ".join(f"{name} {version(name)}" for name in _LIBRARIES),
-        "Python": platform.python_version(),
-        "Machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        **_origins(timings),
+    }
+
+
+def _origins(timings: pd.DataFrame) -> dict[str, str]:
+    """Return by what the results were made, as they say themselves."""
+    made = [json.loads(text) for text in timings["made"].unique()]
+    dates = sorted(origin["date"] for origin in made)
+
+    def listed(*names: str) -> str:
+        found = {", ".join(f"{name} {origin[name]}".strip() for name in names) for origin in made}
+        return "; ".join(sorted(found))
+
+    return {
+        "Made": f"{dates[0]} to {dates[-1]}" if dates else "",
+        "fedmix": f"{__version__}, {listed('commit')}",
+        "Libraries": listed(*LIBRARIES),
+        "Python": listed("python"),
+        "Processor": listed("processor"),
     }
 
 

@@ -1,0 +1,251 @@
+"""Collect the replications of a setting from its blocks and from the evidence.
+
+Every file is checked: nothing is missing, and nothing was made by other code or from other data.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedmix.errors import DataError
+from fedmix.experiments.base import Method
+from fedmix.experiments.runner import Scenario, identity_of
+from fedmix.experiments.settings import declared
+from fedmix.pipeline.blocks import COLUMNS, IDENTITY, KEYS, timings_of
+from fedmix.pipeline.evidence import Evidence, checked, empty
+from fedmix.pipeline.plan import replications_of
+from fedmix.pipeline.provenance import keys_of
+from fedmix.storage import read_table, sha256_of, stacked
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+logger = logging.getLogger(__name__)
+
+Tables = tuple["pd.DataFrame", "pd.DataFrame"]
+
+
+def collect_settings(
+    settings: Sequence[Mapping[str, Any]], evidence: Path | None, partial: bool
+) -> list[Tables]:
+    """Return the results and timings of settings, each by method and replication.
+
+    Parameters
+    ----------
+    settings : sequence of mapping
+        Settings of one study: ``folder``; ``scenario``, ``experiment``, ``methods`` and ``sources``
+        as for :func:`fedmix.pipeline.provenance.keys_of`; ``replications`` of each method; the
+        paths of ``blocks``; ``data``, the path of the embedded data set, or its sha256 as
+        ``data_hash``; ``held``, what the evidence holds of each method.
+    evidence : path or None
+        The folder of evidence, of which the rows with the planned keys are taken.
+    partial : bool
+        Whether replications may be missing.
+
+    Returns
+    -------
+    list of (DataFrame, DataFrame)
+
+    Raises
+    ------
+    DataError
+        Naming the file or the method, what there is and what was expected.
+    """
+    held = [setting["folder"] for setting in settings if any(setting["held"].values())]
+    rows = empty()
+    if held:
+        study, experiment = (settings[0]["scenario"][name] for name in ("study", "experiment"))
+        found = Evidence(evidence).rows(study, held)
+        rows, problems = checked(found, declared(experiment)[1], f"{evidence}/{study}.parquet")
+        for problem in problems:
+            logger.warning(problem)
+    return [_collect(s, rows[rows["setting"] == s["folder"]], partial) for s in settings]
+
+
+def _collect(setting: Mapping[str, Any], evidence: pd.DataFrame, partial: bool) -> Tables:
+    data = sha256_of(setting["data"]) if setting["data"] else setting["data_hash"]
+    parts = (setting[name] for name in ("methods", "sources"))
+    keys = keys_of(setting["scenario"], setting["experiment"], data, *parts)
+    replications = setting["replications"]
+    own = read_blocks(setting["blocks"], replications, keys, partial)
+    scenario = Scenario(**setting["scenario"])
+    methods = [Method(**method) for method in setting["methods"]]
+    kept = _from_evidence(evidence, scenario, methods, keys, replications)
+    tables = [_joined(blocks, rows, replications) for blocks, rows in zip(own, kept, strict=True)]
+    if not partial:
+        _check_complete(tables[0], scenario, replications)
+    return tables[0], tables[1]
+
+
+def _from_evidence(
+    rows: pd.DataFrame,
+    scenario: Scenario,
+    methods: Iterable[Method],
+    keys: Mapping[str, str],
+    replications: Mapping[str, int],
+) -> Tables:
+    """Return the rows of evidence with the planned keys, with the columns of a block."""
+    tables: dict[str, list[pd.DataFrame]] = {kind: [] for kind in COLUMNS}
+    for method in methods:
+        name = method.name
+        own = rows[(rows["key"] == keys[name]) & (rows["replication"] < replications[name])]
+        own = own[own["method"] == name]
+        each = {"results": own, "timings": own.drop_duplicates("replication")}
+        for kind, columns in COLUMNS.items():
+            plain = each[kind][["replication", *(n for n in columns if n not in IDENTITY)]]
+            identity = identity_of(scenario, method)
+            tables[kind].append(plain.assign(**identity)[[*identity, *plain.columns]])
+    return stacked(tables["results"]), stacked(tables["timings"])
+
+
+def _joined(
+    blocks: pd.DataFrame, kept: pd.DataFrame, replications: Mapping[str, int]
+) -> pd.DataFrame:
+    """Return rows of blocks, and those of the evidence that no block has, in order."""
+    if len(blocks) and len(kept):
+        fits = ["method", "replication"]
+        has = kept.set_index(fits).index.isin(blocks.set_index(fits).index)
+        kept = kept[~has]
+    rows = stacked([blocks, kept])
+    if rows.empty:
+        return rows
+    order = {method: i for i, method in enumerate(replications)}
+    by_method = rows["method"].map(order)
+    rows.attrs = {}
+    rows = rows.assign(order=by_method).sort_values(["order", "replication"], kind="stable")
+    return rows.drop(columns="order").reset_index(drop=True)
+
+
+def _check_complete(
+    results: pd.DataFrame, scenario: Scenario, replications: Mapping[str, int]
+) -> None:
+    held = results.groupby("method")["replication"].unique() if len(results) else {}
+    for method, n in replications.items():
+        lost = set(range(n)) - set(held.get(method, ()))
+        if lost:
+            raise DataError(
+                f"{scenario.study}, {scenario.variant}, {scenario.setting}: {method} lacks "
+                f"replications {_listed(lost)} of {n}. Run Snakemake again."
+            )
+
+
+def read_blocks(
+    paths: Iterable[str | os.PathLike],
+    replications: Mapping[str, int],
+    keys: Mapping[str, str],
+    partial: bool = False,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read some methods from the blocks of a setting, and check that nothing is missing or stale.
+
+    Parameters
+    ----------
+    paths : iterable of path-like
+        ``.../<study>/<setting>/<block>.parquet``.
+    replications : mapping of str to int
+        The methods to read, in this order, and the number of replications of each. A block may
+        have more of both.
+    keys : mapping of str to str
+        The key of each method by the present code, parameters and data.
+    partial : bool, default=False
+        Whether methods may be missing from a block. Those with another key are then left out.
+
+    Returns
+    -------
+    results, timings : DataFrame
+        The rows as they lie in the blocks.
+
+    Raises
+    ------
+    DataError
+        Naming the file, what it holds and what was expected.
+    """
+    tables = [_read_block(Path(path), replications, keys, partial) for path in paths]
+    return stacked(t[0] for t in tables), stacked(t[1] for t in tables)
+
+
+def _read_block(
+    path: Path, replications: Mapping[str, int], keys: Mapping[str, str], partial: bool
+) -> list[pd.DataFrame]:
+    held, place = replications_of(path.stem), path.parts[-3:-1]
+    wanted = {method: held for method, n in replications.items() if n > held.start}
+    results = _read(path, "results", place, wanted, partial)
+    stale = [m for m in wanted if results.attrs.get(KEYS, {}).get(m) != keys[m]]
+    if stale and not partial:
+        raise DataError(
+            f"{path}: other code or other data made the results of {', '.join(stale)}, and the job "
+            f"that should replace them ended without writing. See logs/run_methods/"
+            f"{'/'.join(place)}/{path.stem}.log, or delete the file and run Snakemake again."
+        )
+    current = {method: held for method in wanted if method not in stale}
+    timings = _read(timings_of(path), "timings", place, current, partial)
+    results = results[results["method"].isin(current)]
+    return [
+        rows[rows["replication"] < rows["method"].map(replications)] for rows in (results, timings)
+    ]
+
+
+def _read(
+    path: Path,
+    kind: str,
+    place: tuple[str, ...],
+    expected: Mapping[str, Collection[int]],
+    partial: bool,
+) -> pd.DataFrame:
+    """Read the expected methods from a file, and check them."""
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; expected a parquet file. Move it away.")
+    rows = read_table(path)
+    if partial and rows.empty:
+        return rows
+    if "method" in rows:
+        rows = rows[rows["method"].isin(expected)]
+    problem = next(_problems(rows, kind, place, expected, partial), None)
+    if problem:
+        raise DataError(
+            f"{path}: {problem}. This is not the file that the pipeline wrote. Delete it and run "
+            "Snakemake again to remake it."
+        )
+    return rows
+
+
+def _problems(
+    rows: pd.DataFrame,
+    kind: str,
+    place: tuple[str, ...],
+    expected: Mapping[str, Collection[int]],
+    partial: bool,
+) -> Iterator[str]:
+    missing = [name for name in COLUMNS[kind] if name not in rows]
+    if missing:
+        yield f"the columns {', '.join(missing)} are missing; it has {', '.join(rows) or 'none'}"
+        return
+    for name, kinds in COLUMNS[kind].items():
+        if rows[name].dtype.kind not in kinds:
+            yield f"column {name} is of type {rows[name].dtype}"
+    prefix = rows["variant"].where(rows["variant"] != "default", "")
+    places = rows["study"] + "/" + (prefix + "." + rows["setting"]).str.removeprefix(".")
+    strange = sorted(set(places) - {"/".join(place)})
+    if strange:
+        yield f"it holds rows of {strange[0]}"
+    held = {name: set(numbers) for name, numbers in rows.groupby("method")["replication"]}
+    for method, numbers in held.items():
+        if not numbers <= set(expected.get(method, ())):
+            yield f"it holds {method}, replications {_listed(numbers)}, which were not requested"
+    for method, wanted in expected.items():
+        lost = set(wanted) - held.get(method, set())
+        if lost and not partial:
+            yield f"{method} lacks replications {_listed(lost)} of {len(wanted)}"
+    key = ["method", "replication", *(["metric", "round"] if kind == "results" else [])]
+    if rows.duplicated(key).any():
+        first = rows[rows.duplicated(key)].iloc[0]
+        yield f"it holds {first['method']}, replication {first['replication']} twice"
+
+
+def _listed(numbers: Collection[int]) -> str:
+    """Return numbers as text, only the first few of many."""
+    found = sorted(numbers)
+    return ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")

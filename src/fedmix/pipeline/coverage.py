@@ -1,0 +1,107 @@
+"""Which planned replications the evidence holds, so that no job needs to run them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fedmix.pipeline.evidence import Evidence
+from fedmix.pipeline.keys import embedding_key, planned_keys
+from fedmix.pipeline.plan import Block, Setting, Study, replications_of
+from fedmix.storage import sha256_of
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The evidence beside the planned keys.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    datasets : mapping of str to mapping
+        Entries of ``config/datasets.yaml``.
+    workdir : path
+        Where Snakemake works. The keys depend on the embedded data there. Where there are none,
+        they depend on the data that the evidence used, if the present code makes the same.
+    """
+
+    evidence: Evidence
+    datasets: Mapping[str, Any]
+    workdir: Path = Path()
+    _data: dict[tuple[str, str], str | None] = field(default_factory=dict, repr=False)
+    _keys: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict, repr=False)
+
+    def data_hash(self, study: Study, setting: Setting) -> str | None:
+        """Return the sha256 of a setting's embedded data; None if unknown, or without data."""
+        path = setting.embedded
+        if not path:
+            return None
+        if (study.name, path) not in self._data:
+            there = self.workdir / path
+            self._data[study.name, path] = (
+                sha256_of(there)
+                if there.is_file()
+                else self.evidence.data_hash(study.name, path, self._made_by(setting))
+            )
+        return self._data[study.name, path]
+
+    def keys(self, study: Study, setting: Setting) -> dict[str, str]:
+        """Return the planned key of each method; none while the data are unknown."""
+        place = study.name, setting.folder
+        if place not in self._keys:
+            data = self.data_hash(study, setting)
+            known = data is not None or not setting.embedded
+            self._keys[place] = planned_keys(study, setting, data) if known else {}
+        return self._keys[place]
+
+    def held(self, study: Study, setting: Setting) -> dict[str, frozenset[int]]:
+        """Return the replications of each method that the evidence holds with the planned key."""
+        if not self.evidence.index(study.name).fits.get(setting.folder):
+            return {}
+        keys = self.keys(study, setting)
+        return {
+            method: self.evidence.replications(study.name, setting.folder, method, keys.get(method))
+            for method in study.methods_of(setting)
+        }
+
+    def missing(self, study: Study, setting: Setting) -> list[Block]:
+        """Return the blocks of a setting with a replication that the evidence does not hold."""
+        blocks, held = list(study.blocks(setting)), self.held(study, setting)
+        return [
+            block
+            for block in blocks
+            if any(
+                not held.get(m, frozenset()) >= set(replications_of(block.name))
+                for m in block.methods
+            )
+        ]
+
+    def data_used(self, study: Study) -> dict[str, dict[str, str]]:
+        """Return the embedded data of a study that are at hand: their sha256 and key by path."""
+        return {
+            setting.embedded: {"sha256": found, "key": self._made_by(setting)}
+            for setting in study.settings.values()
+            if setting.embedded and (found := self.data_hash(study, setting))
+        }
+
+    def accept(self, study: Study, data: Mapping[str, Mapping[str, str]]) -> None:
+        """Use the embedded data of evidence from outside, where there are no others.
+
+        Parameters
+        ----------
+        study : Study
+        data : mapping of str to mapping
+            See :class:`fedmix.pipeline.evidence.Index`. Data that other code made are ignored.
+        """
+        for setting in study.settings.values():
+            given = data.get(setting.embedded, {})
+            unknown = setting.embedded and self.data_hash(study, setting) is None
+            if unknown and given.get("key") == self._made_by(setting):
+                self._data[study.name, setting.embedded] = str(given.get("sha256"))
+        self._keys.clear()
+
+    def _made_by(self, setting: Setting) -> str:
+        dataset = setting.dataset
+        return embedding_key(dataset, setting.values["embedding"], self.datasets[dataset])

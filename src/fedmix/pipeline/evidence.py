@@ -1,0 +1,312 @@
+"""Evidence: finished replications that outlive the code and the machine that made them.
+
+``data/evidence/<study>.parquet`` has one row per method, setting, replication and metric. Each row
+has the key of its replication: a run takes over what has the planned key (:mod:`.keys`), as if it
+had just finished. ``<study>.json`` is an index of this file, so that a plan need not read numbers.
+
+Evidence may come from anyone. Every row is checked before it is used (:func:`checked`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from fedmix.errors import DataError
+from fedmix.storage import read_table, sha256_of, write_table, write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FIT = ["setting", "method", "replication"]
+# The columns of a file, and the kinds of NumPy type that they may have.
+COLUMNS = {
+    "setting": "O",
+    "method": "O",
+    "replication": "i",
+    "round": "iuf",
+    "metric": "O",
+    "value": "f",
+    "status": "O",
+    "message": "O",
+    "rounds": "i",
+    "converged": "b",
+    "floats_up": "i",
+    "floats_down": "i",
+    "seconds": "f",
+    "cpu_seconds": "f",
+    "memory": "f",
+    "shared_seconds": "f",
+    "warm": "b",
+    "made": "O",
+    "key": "O",
+}
+_MEASURED = ["seconds", "cpu_seconds", "memory", "shared_seconds"]
+_STATUSES = {"ok", "diverged", "timeout", "error"}
+_MOST_ROWS = 5_000_000  # of a study; the largest of the paper preset has a tenth
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the evidence holds of a method in a setting: replications with the same key."""
+
+    key: str
+    replications: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Index:
+    """What the evidence of a study holds.
+
+    Parameters
+    ----------
+    fits : mapping of str to mapping of str to Held
+        Setting -> method -> what is held.
+    data : mapping of str to mapping
+        The path of an embedded data set -> its ``sha256``, and the ``key`` of what made it.
+    adoptions : list of mapping
+        The checks after changes of the code, see :mod:`fedmix.pipeline.adoption`.
+    """
+
+    fits: Mapping[str, Mapping[str, Held]] = field(default_factory=dict)
+    data: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    adoptions: list[Mapping[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The evidence in a folder.
+
+    Parameters
+    ----------
+    folder : path or None
+        ``data/evidence``; None for no evidence.
+    """
+
+    folder: Path | None = None
+    _indices: dict[str, Index] = field(default_factory=dict, repr=False)
+
+    def index(self, study: str) -> Index:
+        """Return what is held of a study.
+
+        Raises
+        ------
+        DataError
+            If the index does not belong to the file of results.
+        """
+        if study not in self._indices:
+            self._indices[study] = _read_index(self.folder, study) if self.folder else Index()
+        return self._indices[study]
+
+    def replications(self, study: str, setting: str, method: str, key: str | None) -> frozenset:
+        """Return the replications of a method in a setting that have a key."""
+        held = self.index(study).fits.get(setting, {}).get(method)
+        return held.replications if held and held.key == key else frozenset()
+
+    def data_hash(self, study: str, path: str, key: str) -> str | None:
+        """Return the sha256 of an embedded data set, if the evidence used one with this key."""
+        held = self.index(study).data.get(path, {})
+        return held.get("sha256") if held.get("key") == key else None
+
+    def rows(self, study: str, settings: Collection[str] | None = None) -> pd.DataFrame:
+        """Return the rows of a study, or of some of its settings."""
+        path = _file(self.folder, study) if self.folder else None
+        if path is None or not path.is_file():
+            return empty()
+        filters = None if settings is None else [("setting", "in", sorted(settings))]
+        return read_table(path, remade=False, filters=filters)
+
+
+def empty() -> pd.DataFrame:
+    """Return rows of evidence without any."""
+    import pandas as pd
+
+    return pd.DataFrame(columns=list(COLUMNS))
+
+
+def write_evidence(
+    folder: Path,
+    study: str,
+    rows: pd.DataFrame,
+    data: Mapping[str, Mapping[str, str]],
+    adoptions: Iterable[Mapping[str, Any]] = (),
+) -> None:
+    """Write the evidence of a study and its index; the same content gives the same bytes.
+
+    Parameters
+    ----------
+    folder : path
+    study : str
+    rows : DataFrame
+        With :data:`COLUMNS`. Times are rounded to three digits.
+    data, adoptions
+        See :class:`Index`.
+    """
+    rows = rows[list(COLUMNS)].sort_values(FIT, kind="stable", ignore_index=True)
+    rows[_MEASURED] = rows[_MEASURED].map(lambda number: float(f"{number:.3g}"))
+    rows = rows.astype({"round": "Int64", "converged": bool, "warm": bool})
+    rows.attrs = {"data": dict(sorted(data.items())), "adoptions": list(adoptions)}
+    write_table(
+        _file(folder, study),
+        rows,
+        compression_level=19,
+        use_dictionary=[name for name in COLUMNS if name != "value"],
+        column_encoding={"value": "BYTE_STREAM_SPLIT"},
+    )
+    write_index(folder, study, rows)
+
+
+def write_index(folder: Path, study: str, rows: pd.DataFrame) -> None:
+    """Write the index of a study's file; a killed :func:`write_evidence` may have left it out."""
+    fits: dict[str, dict[str, list[str]]] = {}
+    for (setting, method, key), own in rows.groupby(["setting", "method", "key"])["replication"]:
+        fits.setdefault(setting, {})[method] = [key, _ranges(own.unique())]
+    content = {"sha256": sha256_of(_file(folder, study)), **rows.attrs, "fits": fits}
+    write_text(folder / f"{study}.json", json.dumps(content, indent=0, sort_keys=True) + "\n")
+
+
+def index_matches(folder: Path, study: str) -> bool:
+    """Return whether a study's index belongs to its file."""
+    try:
+        _read_index(folder, study)
+    except DataError:
+        return False
+    return True
+
+
+def studies_in(folder: Path) -> list[str]:
+    """Return the names of the studies in a folder of evidence."""
+    return sorted(path.stem for path in folder.glob("*.parquet"))
+
+
+def read_foreign(path: str | os.PathLike | IO[bytes]) -> pd.DataFrame:
+    """Read a file of evidence from outside after checking its size and columns.
+
+    Raises
+    ------
+    DataError
+        If it is damaged, too large, or has other columns.
+    """
+    from pyarrow import ArrowException
+    from pyarrow.parquet import read_metadata
+
+    try:
+        found = read_metadata(path)
+    except (ArrowException, OSError) as error:
+        raise DataError(f"{path} is not a parquet file: {error}") from None
+    if found.num_rows > _MOST_ROWS:
+        raise DataError(f"{path} has {found.num_rows} rows; at most {_MOST_ROWS} are expected.")
+    names = set(found.schema.to_arrow_schema().names)
+    if names != set(COLUMNS):
+        wrong = ", ".join(sorted(names ^ set(COLUMNS)))
+        raise DataError(
+            f"{path} is not evidence: it lacks these columns or has them in excess: {wrong}."
+        )
+    rows = read_table(path, remade=False)
+    for name, kinds in COLUMNS.items():
+        if rows[name].dtype.kind not in kinds:
+            raise DataError(f"{path}: column {name} is of type {rows[name].dtype}.")
+    return rows
+
+
+def checked(
+    rows: pd.DataFrame, metrics: Collection[str], source: str
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows of sound replications, and a sentence for each reason to leave some out.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        With :data:`COLUMNS`.
+    metrics : collection of str
+        The metrics that the study's experiment may report.
+    source : str
+        The file, for messages.
+    """
+    ok = rows["status"] == "ok"
+    texts = [name for name, kinds in COLUMNS.items() if kinds == "O"]
+    faults = {
+        "a text is missing": rows[texts].isna().any(axis=1),
+        "the status is unknown": ~rows["status"].isin(_STATUSES),
+        "the metric is unknown": ok & ~rows["metric"].isin(metrics),
+        "a finished replication has a value that is not finite": ok & ~_finite(rows["value"]),
+        "a failed replication has a value": ~ok & (rows["value"].notna() | (rows["metric"] != "")),
+        "a count is negative": (
+            rows[["replication", "rounds", "floats_up", "floats_down"]] < 0
+        ).any(axis=1),
+        "a time is negative or not finite": ~(
+            _finite(rows[_MEASURED]) & (rows[_MEASURED] >= 0)
+        ).all(axis=1),
+        "a value occurs twice": rows.duplicated([*FIT, "metric", "round"], keep=False),
+        "its rows disagree": _disagreeing(rows),
+    }
+    messages = []
+    bad = ok & False
+    for reason, mask in faults.items():
+        if mask.any():
+            fits = rows.loc[mask, FIT].drop_duplicates()
+            first = "/".join(map(str, fits.iloc[0]))
+            messages.append(
+                f"{source}: {len(fits)} replications left out, because {reason}: first {first}."
+            )
+            bad |= mask
+    if not bad.any():
+        return rows, []
+    keys = rows.set_index(FIT).index
+    return rows[~keys.isin(keys[bad])], messages
+
+
+def _finite(numbers: pd.DataFrame | pd.Series) -> Any:
+    return numbers.notna() & (numbers.abs() != float("inf"))
+
+
+def _disagreeing(rows: pd.DataFrame) -> pd.Series:
+    """Return the rows of replications that differ in what a whole replication shares."""
+    shared = [name for name in COLUMNS if name not in {*FIT, "round", "metric", "value"}]
+    whole = rows.drop_duplicates([*FIT, *shared])
+    twice = whole[whole.duplicated(FIT, keep=False)].set_index(FIT).index
+    return rows.set_index(FIT).index.isin(twice) & rows["status"].notna()
+
+
+def _file(folder: Path, study: str) -> Path:
+    return folder / f"{study}.parquet"
+
+
+def _read_index(folder: Path, study: str) -> Index:
+    path, file = folder / f"{study}.json", _file(folder, study)
+    if not (path.is_file() or file.is_file()):
+        return Index()
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["sha256"] != sha256_of(file):
+            raise ValueError("it belongs to another file")
+        fits = {
+            setting: {method: Held(key, _numbers(text)) for method, (key, text) in held.items()}
+            for setting, held in content["fits"].items()
+        }
+        return Index(fits, content["data"], content["adoptions"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{path} is not the index of {file.name} ({error}). An interrupted `evidence add` may "
+            "have left it so: `python -m fedmix evidence add` makes it again."
+        ) from None
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """Return numbers as text: 0, 1, 2, 5 as ``"0-2,5-5"``."""
+    parts: list[list[int]] = []
+    for number in sorted(map(int, numbers)):
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ",".join(f"{first}-{last}" for first, last in parts)
+
+
+def _numbers(text: str) -> frozenset[int]:
+    pairs = (part.split("-") for part in text.split(","))
+    return frozenset(n for first, last in pairs for n in range(int(first), int(last) + 1))

@@ -1,0 +1,202 @@
+"""Add finished replications to the evidence, and say what it holds of a request."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedmix.errors import DataError
+from fedmix.experiments.settings import declared
+from fedmix.pipeline.blocks import finished
+from fedmix.pipeline.evidence import (
+    COLUMNS,
+    FIT,
+    checked,
+    empty,
+    index_matches,
+    read_foreign,
+    studies_in,
+    write_evidence,
+    write_index,
+)
+from fedmix.pipeline.plan import Study
+from fedmix.pipeline.request import Request
+from fedmix.storage import stacked
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SAME = 1e-9  # relative: the largest difference of two equal values, on two processors
+_LARGEST = 1 << 28  # bytes of a study in an archive
+
+
+def add(request: Request, workdir: Path, files: Sequence[Path] = ()) -> Iterator[str]:
+    """Add finished replications with the planned keys to the evidence.
+
+    Parameters
+    ----------
+    request : Request
+        Replications beyond it are added too, if a setting and a method of it made them.
+    workdir : path
+        Where Snakemake works: all that is finished below its ``results`` is added.
+    files : sequence of path, optional
+        Add these instead: files of evidence, or archives of ``snakemake archive``.
+
+    Yields
+    ------
+    str
+        What was added to each study, and what was left out and why.
+
+    Raises
+    ------
+    DataError
+        If there is nowhere to add to, or a file is damaged or not evidence.
+    """
+    coverage = request.coverage
+    folder = coverage.evidence.folder
+    if folder is None:
+        raise DataError("evidence is false, so there is no folder to add to.")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in studies_in(folder):
+        if not index_matches(folder, name):  # an earlier call was interrupted
+            write_index(folder, name, coverage.evidence.rows(name))
+    given = _read_files(files)
+    for study in request.studies.values():
+        sources = (
+            {
+                str(path): tables[study.name]
+                for path, tables in given.items()
+                if study.name in tables
+            }
+            if files
+            else {f"results/{study.name}": _from_results(study, workdir)}
+        )
+        for source, rows in sources.items():
+            if len(rows):
+                yield from _add_study(request, study, source, rows)
+
+
+def _add_study(request: Request, study: Study, source: str, rows: pd.DataFrame) -> Iterator[str]:
+    coverage = request.coverage
+    coverage.accept(study, rows.attrs.get("data", {}))
+    rows, problems = checked(rows, declared(study.experiment)[1], source)
+    yield from problems
+    planned = {
+        (setting.folder, method, key)
+        for setting in study.settings.values()
+        for method, key in coverage.keys(study, setting).items()
+    }
+    current = _among(rows, ["setting", "method", "key"], planned)
+    stale = rows[~current].drop_duplicates(FIT)
+    rows = rows[current]
+    old = coverage.evidence.rows(study.name)
+    kept = old[~(_replaced(old, rows))]
+    new = rows[~_among(rows, FIT, _fits(kept))]
+    count = len(new.drop_duplicates(FIT))
+    differing = _differing(kept, rows)
+    if differing:
+        yield (
+            f"{source}: {len(differing)} replications differ from the kept ones, which stay: first "
+            f"{differing[0]}."
+        )
+    if count:
+        data = {**coverage.evidence.index(study.name).data, **coverage.data_used(study)}
+        adoptions = coverage.evidence.index(study.name).adoptions
+        folder = coverage.evidence.folder
+        write_evidence(folder, study.name, stacked([kept, new]), data, adoptions)
+    others = f", {len(stale)} of other code, data or settings left out" if len(stale) else ""
+    yield f"{study.name}: {count} replications added{others}"
+
+
+def evidence_lines(request: Request) -> Iterator[str]:
+    """Yield what the evidence holds of each study, and the core-hours of what it lacks."""
+    for study in request.studies.values():
+        wanted = current = stale = 0
+        seconds = 0.0
+        for setting in study.settings.values():
+            held = request.coverage.held(study, setting)
+            index = request.coverage.evidence.index(study.name).fits.get(setting.folder, {})
+            for method, n in study.replications_in(setting).items():
+                have = len([r for r in held.get(method, ()) if r < n])
+                wanted, current = wanted + n, current + have
+                stale += len(index[method].replications) if method in index and not have else 0
+                cost = study.costs.seconds(study.name, setting.dataset, method)
+                seconds += (n - have) * cost
+        others = f", {stale} stale" if stale else ""
+        yield (
+            f"{study.name}: {current} of {wanted} replications current{others}; about "
+            f"{seconds / 3600:.2f} core-hours are missing"
+        )
+
+
+def _from_results(study: Study, workdir: Path) -> pd.DataFrame:
+    """Return all finished replications of a study's settings as rows of evidence."""
+    import pandas as pd
+
+    rows = [
+        {"setting": setting.folder, "method": method, "replication": replication}
+        | {**fit.timing, **row, "key": key}
+        for setting in study.settings.values()
+        for key, method, replication, fit in finished(
+            workdir / "results" / study.name / setting.folder
+        )
+        for row in fit.rows
+    ]
+    if not rows:
+        return empty()
+    table = pd.DataFrame(rows)[list(COLUMNS)].astype({"round": "Int64", "value": "float64"})
+    return table.drop_duplicates([*FIT, "key", "metric", "round"], ignore_index=True)
+
+
+def _read_files(files: Sequence[Path]) -> dict[Path, dict[str, pd.DataFrame]]:
+    """Return the rows of evidence in files, by file and study."""
+    return {
+        path: dict(
+            _read_archive(path) if zipfile.is_zipfile(path) else [(path.stem, read_foreign(path))]
+        )
+        for path in files
+    }
+
+
+def _read_archive(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the evidence in an archive. Nothing is written: its members are read into memory."""
+    import io
+
+    with zipfile.ZipFile(path) as bundle:
+        for entry in bundle.infolist():
+            folder, _, name = entry.filename.partition("/")
+            if folder == "evidence" and name.endswith(".parquet"):
+                if entry.file_size > _LARGEST:
+                    raise DataError(f"{path}: {entry.filename} is larger than {_LARGEST} bytes.")
+                yield name.removesuffix(".parquet"), read_foreign(io.BytesIO(bundle.read(entry)))
+
+
+def _fits(rows: pd.DataFrame) -> set[tuple]:
+    return set(rows[FIT].drop_duplicates().itertuples(index=False, name=None))
+
+
+def _among(rows: pd.DataFrame, names: list[str], wanted: set[tuple]) -> pd.Series:
+    """Return which rows have one of the wanted combinations of values."""
+    import pandas as pd
+
+    places = rows[names].itertuples(index=False, name=None)
+    return pd.Series([place in wanted for place in places], index=rows.index, dtype=bool)
+
+
+def _replaced(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
+    """Return which old rows are of other code than new ones of the same method and setting."""
+    places = ["setting", "method"]
+    methods = set(new[places].itertuples(index=False, name=None))
+    keys = set(new[[*places, "key"]].itertuples(index=False, name=None))
+    return _among(old, places, methods) & ~_among(old, [*places, "key"], keys)
+
+
+def _differing(kept: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
+    """Return the replications with other values than the kept ones."""
+    place = [*FIT, "metric", "round"]
+    both = kept[[*place, "value", "status"]].merge(rows[[*place, "value", "status"]], on=place)
+    gap = (both["value_x"] - both["value_y"]).abs()
+    wrong = (gap > _SAME * both["value_x"].abs()) | (both["status_x"] != both["status_y"])
+    return ["/".join(map(str, fit)) for fit in sorted(_fits(both[wrong]))]
