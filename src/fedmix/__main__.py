@@ -65,7 +65,11 @@ def _parser() -> argparse.ArgumentParser:
     evidence = commands.add_parser(
         "evidence", parents=[shared], help="the kept replications: what they hold, add new ones"
     )
-    evidence.add_argument("action", choices=["status", "add"], help="add: all finished results")
+    evidence.add_argument(
+        "action",
+        choices=["status", "add", "adopt"],
+        help="add: all finished results; adopt: check it by a sample after a change of the code",
+    )
     evidence.add_argument(
         "files", nargs="*", type=Path, help="add these archives or files of evidence instead"
     )
@@ -137,8 +141,14 @@ def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
 
 
 def _evidence(request: Request, options: argparse.Namespace) -> Iterable[str]:
+    from fedmix.pipeline.jobs import prepare_process
+
+    prepare_process()
+    from fedmix.pipeline.adoption import adopt
     from fedmix.pipeline.keep import add, evidence_lines
 
+    if options.action == "adopt":
+        return adopt(request, options.directory)
     if options.action == "add":
         return add(request, options.directory, options.files)
     return evidence_lines(request)

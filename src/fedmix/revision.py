@@ -42,7 +42,7 @@ def versions() -> dict[str, str]:
 
 @cache
 def origin() -> str:
-    """Return the date, the commit, versions and the processor of this process's results, as JSON."""
+    """Return the date, commit, versions and processor of this process's results, as JSON."""
     about = {
         "date": datetime.now(UTC).date().isoformat(),
         "commit": commit(),

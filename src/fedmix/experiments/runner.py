@@ -17,7 +17,6 @@ import numpy as np
 
 from fedmix.errors import ConfigurationError, DataError, DivergenceError
 from fedmix.experiments.base import Arrays, Method, Outcome
-from fedmix.revision import origin
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ def run_block(
         shared = time.process_time() - started
         for method in missing:
             fit = _run_fit(scenario, method, r, _copied(problem), _copied(initial), timeout)
-            fit.timing.update(shared_seconds=shared, warm=method.name in warm, made=origin())
+            fit.timing.update(shared_seconds=shared, warm=method.name in warm)
             fits[method.name, r] = fit
             warm.add(method.name)
     return fits
@@ -172,9 +171,8 @@ def tables_of(
     timings : DataFrame
         One row per replication with the same identifying columns. These values differ between
         runs: ``seconds`` of the fit alone, ``cpu_seconds`` including scoring, ``shared_seconds`` of
-        the work that the methods share, ``memory`` (the process's peak so far in MB), ``warm``,
-        false for the method's first replication in the process, which also loads compiled code,
-        and ``made``, when and by what (:func:`fedmix.revision.origin`).
+        the work that the methods share, ``memory`` (the process's peak so far in MB), and ``warm``,
+        false for the method's first replication in the process, which also loads compiled code.
     """
     import pandas as pd
 

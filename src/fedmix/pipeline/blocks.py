@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import DataError
-from fedmix.experiments.runner import Fit, Fits, tables_of
+from fedmix.experiments.runner import Fit, tables_of
 from fedmix.pipeline.plan import block_paths, replications_of
+from fedmix.revision import origin
 from fedmix.storage import read_table, stacked, write_table
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class KeptFits(UserDict):
             logger.info("%d replications of methods are finished already", len(self.data))
 
     def __setitem__(self, cell: tuple[str, int], fit: Fit) -> None:
+        fit.timing["made"] = origin()
         super().__setitem__(cell, fit)
         method, replication = cell
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +118,7 @@ def write_block(
     path: Path,
     scenario: Scenario,
     methods: Sequence[Method],
-    fits: Fits,
+    fits: KeptFits,
     keys: Mapping[str, str],
 ) -> None:
     """Write a block: its timings first, then its results with the key of each method.
@@ -129,8 +131,8 @@ def write_block(
         ``<block>.parquet``; the timings go to ``<block>.timings.parquet``.
     scenario : Scenario
     methods : sequence of Method
-    fits : mapping of tuple to Fit
-        All replications of the block, by method and replication.
+    fits : KeptFits
+        All replications of the block.
     keys : mapping of str to str
         Each method's key.
     """

@@ -1,0 +1,184 @@
+"""Check whether evidence holds after a change of the code, by computing a sample of it again.
+
+A changed file changes the key of every replication that depends on it, most often without a change
+of any number. A seeded sample of the replications is run again. If all numbers are equal, the
+evidence gets the new keys, and a record of the check; otherwise it stays stale and runs again.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedmix.experiments.base import Method
+from fedmix.experiments.runner import read_scenario, run_block
+from fedmix.pipeline.evidence import FIT, write_evidence
+from fedmix.pipeline.keys import methods_in, scenario_of
+from fedmix.pipeline.plan import Setting, Study
+from fedmix.pipeline.request import Request
+from fedmix.revision import commit
+from fedmix.streams import Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Replications of a method that are run again in the cheapest and in the dearest setting.
+SAMPLE = 3
+#: The largest relative difference of equal numbers, on processors of one family.
+TOLERANCE = 1e-9
+_COUNTS = ["metric", "status", "rounds", "converged", "floats_up", "floats_down"]
+
+
+@dataclass(frozen=True)
+class _Family:
+    """The replications of a method in the settings of a variant, made by other code."""
+
+    variant: str
+    method: str
+    settings: tuple[str, ...]  # their folders
+
+
+def adopt(request: Request, workdir: Path) -> Iterator[str]:
+    """Check the evidence whose keys have changed, and give it the new ones where it holds.
+
+    Parameters
+    ----------
+    request : Request
+    workdir : path
+        Where Snakemake works. The evidence of real data needs the embedded data there.
+
+    Yields
+    ------
+    str
+        For every method of every variant with changed keys: adopted, or stale and why.
+    """
+    for study in request.studies.values():
+        missing = {
+            setting.embedded
+            for setting in _changed(request, study)
+            if setting.embedded and not (workdir / setting.embedded).is_file()
+        }
+        for path in sorted(missing):
+            yield f"{study.name}: not checked on {path}, which `snakemake --cores 2 {path}` makes"
+        families = list(_families(request, study, missing))
+        if families:
+            yield from _adopt_study(request, study, workdir, families)
+
+
+def _changed(request: Request, study: Study) -> list[Setting]:
+    """Return the settings with evidence that other code, parameters or data made."""
+    held = request.coverage.evidence.index(study.name).fits
+    return [
+        setting
+        for folder, setting in study.settings.items()
+        if any(
+            kept.key != request.coverage.keys(study, setting).get(method)
+            for method, kept in held.get(folder, {}).items()
+            if method in study.methods_of(setting)
+        )
+    ]
+
+
+def _families(request: Request, study: Study, missing: set[str]) -> Iterator[_Family]:
+    held = request.coverage.evidence.index(study.name).fits
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for setting in _changed(request, study):
+        if setting.embedded in missing:
+            continue
+        keys = request.coverage.keys(study, setting)
+        for method in study.methods_of(setting):
+            kept = held[setting.folder].get(method)
+            if kept and kept.key != keys[method]:
+                found[setting.variant, method].append(setting.folder)
+    for (variant, method), settings in found.items():
+        yield _Family(variant, method, tuple(settings))
+
+
+def _adopt_study(
+    request: Request, study: Study, workdir: Path, families: list[_Family]
+) -> Iterator[str]:
+    evidence = request.coverage.evidence
+    rows = evidence.rows(study.name)
+    drawn = {family: _sample(study, family, rows) for family in families}
+    again = _run(study, workdir, drawn)
+    index = evidence.index(study.name)
+    adoptions = list(index.adoptions)
+    for family, cells in drawn.items():
+        worst = max((_difference(rows, cell, again[cell]) for cell in cells), default=0.0)
+        name = f"{study.name}, {family.variant}: {family.method}"
+        if worst > TOLERANCE:
+            yield f"{name} is stale: of {len(cells)} run again, one differs by {worst:.2g}"
+            continue
+        own = (rows["method"] == family.method) & rows["setting"].isin(family.settings)
+        settings = {folder: study.settings[folder] for folder in family.settings}
+        keys = {f: request.coverage.keys(study, s)[family.method] for f, s in settings.items()}
+        rows.loc[own, "key"] = rows.loc[own, "setting"].map(keys)
+        count = len(rows[own].drop_duplicates(FIT))
+        adoptions.append(
+            {
+                "date": datetime.now(UTC).date().isoformat(),
+                "commit": commit(),
+                "variant": family.variant,
+                "method": family.method,
+                "replications": count,
+                "run_again": len(cells),
+                "largest_difference": worst,
+            }
+        )
+        yield f"{name} is adopted: {len(cells)} of {count} replications run again, equal"
+    data = {**index.data, **request.coverage.data_used(study)}
+    write_evidence(evidence.folder, study.name, rows, data, adoptions)
+
+
+def _sample(study: Study, family: _Family, rows: pd.DataFrame) -> list[tuple[str, str, int]]:
+    """Draw replications from the cheapest and the dearest setting of a family."""
+    own = rows[(rows["method"] == family.method)].drop_duplicates(FIT)
+    own = own[own["setting"].isin(family.settings)]
+    cost = own.groupby("setting")["cpu_seconds"].mean().sort_values(kind="stable")
+    rng = Streams(study.name, family.variant, 0).generator(f"adoption {family.method}")
+    cells = []
+    for setting in dict.fromkeys([cost.index[0], cost.index[-1]]):
+        held = sorted(own.loc[own["setting"] == setting, "replication"])
+        drawn = rng.choice(held, min(SAMPLE, len(held)), replace=False)
+        cells += [(setting, family.method, int(r)) for r in sorted(drawn)]
+    return cells
+
+
+def _run(
+    study: Study, workdir: Path, drawn: Mapping[_Family, list[tuple[str, str, int]]]
+) -> dict[tuple[str, str, int], list[dict[str, Any]]]:
+    """Run the drawn replications again; methods share what they share in a run."""
+    wanted: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for cells in drawn.values():
+        for place, method, replication in cells:
+            wanted[place, replication].append(method)
+    found: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+    for (folder, replication), names in wanted.items():
+        setting = study.settings[folder]
+        data = str(workdir / setting.embedded) if setting.embedded else None
+        scenario = read_scenario(scenario_of(study, setting), data)
+        methods = [Method(**method) for method in methods_in(study, setting, names)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were logged when the replication was made
+            fits = run_block(scenario, methods, [replication])
+        found |= {(folder, name, replication): fits[name, replication].rows for name in names}
+    return found
+
+
+def _difference(
+    rows: pd.DataFrame, cell: tuple[str, str, int], again: list[dict[str, Any]]
+) -> float:
+    """Return the largest relative difference of a replication; infinite if counts differ."""
+    import pandas as pd
+
+    own = rows[(rows[FIT] == cell).all(axis=1)].reset_index(drop=True)
+    new = pd.DataFrame(again)
+    if len(own) != len(new) or not own[_COUNTS].equals(new[_COUNTS]):
+        return float("inf")
+    gap = (own["value"] - new["value"]).abs() / new["value"].abs().clip(lower=1e-300)
+    return float(gap.where(own["value"] != new["value"], 0.0).fillna(0.0).max())

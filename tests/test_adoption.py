@@ -1,0 +1,115 @@
+"""Evidence outlives changes of the code that change no number, and no others."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fedmix.configuration import read_yaml
+from fedmix.experiments.base import Method
+from fedmix.experiments.runner import Scenario, run_block
+from fedmix.pipeline.adoption import adopt
+from fedmix.pipeline.blocks import KeptFits
+from fedmix.pipeline.evidence import write_evidence
+from fedmix.pipeline.keep import add
+from fedmix.pipeline.keys import methods_in, scenario_of
+from fedmix.pipeline.request import Request, read_request
+
+ROOT = Path(__file__).parents[1]
+STUDY, METHODS = "fedgrem_simulation", ["LocalEM", "FedEM"]
+CONSTANT, CHANGED = "- 0.5 * row[i]", "- 0.500001 * row[i]"
+
+
+def request_in(work: Path) -> Request:
+    config = read_yaml(ROOT / "config" / "config.yaml")
+    return read_request(
+        ROOT / "config", config | {"preset": "smoke", "evidence": str(work / "evidence")}, work
+    )
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory) -> Path:
+    """Return a folder with the evidence of two replications of two methods in one setting."""
+    work = tmp_path_factory.mktemp("run")
+    request = request_in(work)
+    study = request.studies[STUDY]
+    setting = next(iter(study.settings.values()))
+    keys = request.coverage.keys(study, setting)
+    fits = KeptFits(work / "results" / STUDY / setting.folder, "0-1", keys)
+    methods = [Method(**method) for method in methods_in(study, setting, METHODS)]
+    run_block(Scenario(**scenario_of(study, setting)), methods, range(2), None, fits)
+    assert list(add(request, work)) == [f"{STUDY}: 4 replications added"]
+    return work
+
+
+def changed(work: Path, tmp_path: Path, method: str, factor: float) -> Path:
+    """Return a copy of the evidence whose keys are old, and one method's values multiplied."""
+    copy = shutil.copytree(work, tmp_path / "copy")
+    evidence = request_in(copy).coverage.evidence
+    rows = evidence.rows(STUDY)
+    rows["key"] = "made by other code"
+    rows.loc[rows["method"] == method, "value"] *= factor
+    write_evidence(evidence.folder, STUDY, rows, evidence.index(STUDY).data)
+    return copy
+
+
+def current(work: Path) -> dict[str, int]:
+    """Return how many replications of each method have the planned key."""
+    request = request_in(work)
+    study = request.studies[STUDY]
+    held = request.coverage.held(study, next(iter(study.settings.values())))
+    return {method: len(held[method]) for method in METHODS}
+
+
+def test_current_evidence_needs_no_check(work):
+    assert list(adopt(request_in(work), work)) == []
+
+
+def test_equal_numbers_get_the_new_keys_and_a_record(work, tmp_path):
+    copy = changed(work, tmp_path, "FedEM", 1.0)
+    assert current(copy) == {"LocalEM": 0, "FedEM": 0}
+
+    lines = list(adopt(request_in(copy), copy))
+
+    assert [line.partition(": ")[2] for line in lines] == [
+        f"{method} is adopted: 2 of 2 replications run again, equal" for method in METHODS
+    ]
+    assert current(copy) == {"LocalEM": 2, "FedEM": 2}
+    records = request_in(copy).coverage.evidence.index(STUDY).adoptions
+    assert [(r["method"], r["run_again"], r["largest_difference"]) for r in records] == [
+        ("LocalEM", 2, 0.0),
+        ("FedEM", 2, 0.0),
+    ]
+
+
+def test_a_method_with_another_number_stays_stale_and_the_others_are_adopted(work, tmp_path):
+    copy = changed(work, tmp_path, "FedEM", 1 + 1e-6)
+    lines = list(adopt(request_in(copy), copy))
+    assert re.search("LocalEM is adopted", lines[0])
+    assert re.search("FedEM is stale: of 2 run again, one differs by 1e-06", lines[1])
+    assert current(copy) == {"LocalEM": 2, "FedEM": 0}
+
+
+@pytest.mark.slow
+def test_a_changed_constant_of_a_kernel_is_refused(work, tmp_path):
+    copy = shutil.copytree(work, tmp_path / "copy")
+    source = shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.nb*"))
+    kernel = source / "fedmix" / "kernels" / "responsibilities.py"
+    text = kernel.read_text()
+    assert CONSTANT in text
+    kernel.write_text(text.replace(CONSTANT, CHANGED))
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "fedmix", "evidence", "adopt", "--workflow", ROOT),
+            *("--directory", copy, "--config", "preset=smoke", f"evidence={copy / 'evidence'}"),
+        ],
+        env=os.environ | {"PYTHONPATH": str(source)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.count("is stale") == len(METHODS), done.stdout + done.stderr
