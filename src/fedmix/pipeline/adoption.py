@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedmix.conditions import rows_with
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import read_scenario, run_block
 from fedmix.pipeline.evidence import FIT, write_evidence
@@ -176,7 +177,7 @@ def _difference(
     """Return the largest relative difference of a replication; infinite if counts differ."""
     import pandas as pd
 
-    own = rows[(rows[FIT] == cell).all(axis=1)].reset_index(drop=True)
+    own = rows_with(rows, dict(zip(FIT, cell, strict=True))).reset_index(drop=True)
     new = pd.DataFrame(again)
     if len(own) != len(new) or not own[_COUNTS].equals(new[_COUNTS]):
         return float("inf")
