@@ -1,1 +1,1 @@
-"""The pipeline around the library: plan, costs, jobs, status, forecast, archive and provenance."""
+"""The pipeline around the library: plan, costs, jobs, evidence, status, forecast and provenance."""
