@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from fedmix.conditions import rows_with
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import read_scenario, run_block
-from fedmix.pipeline.evidence import FIT, write_evidence
+from fedmix.pipeline.evidence import BITS, FIT, write_evidence
 from fedmix.pipeline.keys import methods_in, scenario_of
 from fedmix.pipeline.plan import Setting, Study
 from fedmix.pipeline.request import Request
@@ -182,4 +182,5 @@ def _difference(
     if len(own) != len(new) or not own[_COUNTS].equals(new[_COUNTS]):
         return float("inf")
     gap = (own["value"] - new["value"]).abs() / new["value"].abs().clip(lower=1e-300)
-    return float(gap.where(own["value"] != new["value"], 0.0).fillna(0.0).max())
+    rounded = own["round"].notna() & (gap <= 2.0**-BITS)
+    return float(gap.where((own["value"] != new["value"]) & ~rounded, 0.0).fillna(0.0).max())

@@ -47,6 +47,8 @@ COLUMNS = {
 }
 _MEASURED = ["seconds", "cpu_seconds", "memory", "shared_seconds"]
 _STATUSES = {"ok", "diverged", "timeout", "error"}
+#: Binary digits that are kept of values by round.
+BITS = 20
 _MOST_ROWS = 5_000_000  # of a study; the largest of the paper preset has a tenth
 
 
@@ -142,13 +144,16 @@ def write_evidence(
     folder : path
     study : str
     rows : DataFrame
-        With :data:`COLUMNS`. Times are rounded to three digits.
+        With :data:`COLUMNS`. Times are rounded to three digits, values by round to
+        :data:`BITS` binary digits, because figures need no more.
     data, adoptions
         See :class:`Index`.
     """
     rows = rows[list(COLUMNS)].sort_values(FIT, kind="stable", ignore_index=True)
     rows[_MEASURED] = rows[_MEASURED].map(lambda number: float(f"{number:.3g}"))
     rows = rows.astype({"round": "Int64", "converged": bool, "warm": bool})
+    by_round = rows["round"].notna()
+    rows.loc[by_round, "value"] = _rounded(rows.loc[by_round, "value"])
     rows.attrs = {"data": dict(sorted(data.items())), "adoptions": list(adoptions)}
     write_table(
         _file(folder, study),
@@ -270,6 +275,13 @@ def _disagreeing(rows: pd.DataFrame) -> pd.Series:
     whole = rows.drop_duplicates([*FIT, *shared])
     twice = whole[whole.duplicated(FIT, keep=False)].set_index(FIT).index
     return rows.set_index(FIT).index.isin(twice) & rows["status"].notna()
+
+
+def _rounded(values: pd.Series) -> pd.Series:
+    import numpy as np
+
+    mantissas, exponents = np.frexp(values)
+    return np.ldexp(np.round(mantissas * 2.0**BITS) / 2.0**BITS, exponents)
 
 
 def _file(folder: Path, study: str) -> Path:
