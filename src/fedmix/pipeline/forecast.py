@@ -76,13 +76,13 @@ def forecast(request: Request, workdir: str | Path = ".", unit: float | None = N
     Parameters
     ----------
     request : Request
-        The request.
+        The request. Blocks that the evidence holds cost nothing.
     workdir : path-like, default="."
         Where Snakemake works. Embeddings that exist there cost nothing.
     unit : float, optional
         Seconds that the benchmark takes here. By default it is the machine of the known costs.
     """
-    studies = [_forecast_study(study, unit) for study in request.studies.values()]
+    studies = [_forecast_study(request, study, unit) for study in request.studies.values()]
     missing = {
         f"{dataset}, {embedding}": _embedding_hours(request, dataset, embedding, unit)
         for dataset, embedding in request.embeddings()
@@ -96,14 +96,15 @@ def _embedding_hours(request: Request, dataset: str, embedding: str, unit: float
     return known.seconds(EMBEDDINGS, dataset, embedding, unit) / 3600 if known else 0.0
 
 
-def _forecast_study(study: Study, unit: float | None) -> StudyForecast:
+def _forecast_study(request: Request, study: Study, unit: float | None) -> StudyForecast:
     seconds: list[float] = []
     fits = 0
     for setting in study.settings.values():
-        for block in study.blocks(setting):
+        for block in request.coverage.missing(study, setting):
             seconds.append(job_seconds(study, setting, block.methods, block.name, unit))
             fits += len(block.methods) * len(replications_of(block.name))
-    jobs = len(seconds) + len(study.settings)  # one job per setting collects its results
+    collected = sum(name == study.name for name, _ in request.parts)
+    jobs = len(seconds) + collected
     return StudyForecast(
         study=study.name,
         jobs=jobs,

@@ -32,8 +32,10 @@ class CellStatus:
     study, setting, method : str
         ``setting`` is the folder's name, variant included.
     blocks, done, started, failed : int
-        The number of requested blocks, and how many of them are finished, have started but not
-        ended (they run, or were killed), and failed with an error.
+        The number of blocks to run, and how many of them are finished, have started but not ended
+        (they run, or were killed), and failed with an error.
+    held : int
+        Replications in the evidence, whose blocks need not be run.
     replications_failed : int
         Replications in finished blocks that diverged, timed out or raised an error.
     message : str
@@ -47,6 +49,7 @@ class CellStatus:
     method: str
     blocks: int
     done: int
+    held: int
     started: int
     failed: int
     replications_failed: int
@@ -74,15 +77,17 @@ def read_status(request: Request, workdir: str | Path = ".") -> list[CellStatus]
         cell
         for study in request.studies.values()
         for setting in study.settings.values()
-        for cell in _setting_status(Path(workdir), study, setting)
+        for cell in _setting_status(request, Path(workdir), study, setting)
     ]
 
 
-def _setting_status(workdir: Path, study: Study, setting: Setting) -> Iterator[CellStatus]:
+def _setting_status(
+    request: Request, workdir: Path, study: Study, setting: Setting
+) -> Iterator[CellStatus]:
     """Yield the status of each method of a setting."""
     place = f"{study.name}/{setting.folder}"
     folder, logs = workdir / "results" / place, workdir / "logs" / "run_methods" / place
-    blocks = list(study.blocks(setting))
+    blocks, held = request.coverage.missing(study, setting), request.coverage.held(study, setting)
     done = {b.name: _timings(folder / b.name) for b in blocks if _is_done(folder, b)}
     begun = [b for b in blocks if b.name not in done and (logs / f"{b.name}.log").exists()]
     errors = {b.name: _error_in(logs / f"{b.name}.log") for b in begun}
@@ -100,6 +105,7 @@ def _setting_status(workdir: Path, study: Study, setting: Setting) -> Iterator[C
             method=method,
             blocks=len(mine),
             done=len(timings),
+            held=len(held.get(method, ())),
             started=sum(n in errors for n in mine) - len(failed),
             failed=len(failed),
             replications_failed=sum(bad.values()),
@@ -170,9 +176,11 @@ def status_lines(cells: list[CellStatus], preset: str, study: str | None = None)
 
 def _study_line(study: str, cells: list[CellStatus]) -> str:
     used, left = sum(c.hours_used for c in cells), sum(c.hours_left for c in cells)
+    held = sum(cell.held for cell in cells)
+    kept = f", {held} replications in the evidence" if held else ""
     return (
         f"{study}: {_blocks(cells, 'done')} of {_blocks(cells, 'blocks')} blocks done"
-        f"{_counted(cells)}, {used:.2f} core-hours used, about {left:.2f} left"
+        f"{_counted(cells)}{kept}, {used:.2f} core-hours used, about {left:.2f} left"
     )
 
 
