@@ -9,40 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from fedmix.configuration import read_yaml
-from fedmix.experiments.base import Method
-from fedmix.experiments.runner import Scenario, run_block
 from fedmix.pipeline.adoption import adopt
-from fedmix.pipeline.blocks import KeptFits
 from fedmix.pipeline.evidence import write_evidence
 from fedmix.pipeline.keep import add
-from fedmix.pipeline.keys import methods_in, scenario_of
-from fedmix.pipeline.request import Request, read_request
+from small_run import METHODS, ROOT, STUDY, current, finish, request_in
 
-ROOT = Path(__file__).parents[1]
-STUDY, METHODS = "fedgrem_simulation", ["LocalEM", "FedEM"]
 CONSTANT, CHANGED = "- 0.5 * row[i]", "- 0.500001 * row[i]"
-
-
-def request_in(work: Path) -> Request:
-    config = read_yaml(ROOT / "config" / "config.yaml")
-    return read_request(
-        ROOT / "config", config | {"preset": "quick", "evidence": str(work / "evidence")}, work
-    )
 
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory) -> Path:
     """Return a folder with the evidence of two replications of two methods in one setting."""
     work = tmp_path_factory.mktemp("run")
-    request = request_in(work)
-    study = request.studies[STUDY]
-    setting = next(iter(study.settings.values()))
-    keys = request.coverage.keys(study, setting)
-    fits = KeptFits(work / "results" / STUDY / setting.folder, "0-1", keys)
-    methods = [Method(**method) for method in methods_in(study, setting, METHODS)]
-    run_block(Scenario(**scenario_of(study, setting)), methods, range(2), None, fits)
-    assert list(add(request, work)) == [f"{STUDY}: 4 replications added"]
+    finish(work, range(2))
+    assert list(add(request_in(work), work)) == [f"{STUDY}: 4 replications added"]
     return work
 
 
@@ -55,14 +35,6 @@ def changed(work: Path, tmp_path: Path, method: str, factor: float) -> Path:
     rows.loc[rows["method"] == method, "value"] *= factor
     write_evidence(evidence.folder, STUDY, rows, evidence.index(STUDY).data)
     return copy
-
-
-def current(work: Path) -> dict[str, int]:
-    """Return how many replications of each method have the planned key."""
-    request = request_in(work)
-    study = request.studies[STUDY]
-    held = request.coverage.held(study, next(iter(study.settings.values())))
-    return {method: len(held[method]) for method in METHODS}
 
 
 def test_current_evidence_needs_no_check(work):

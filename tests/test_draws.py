@@ -85,25 +85,23 @@ def request_in(work: Path) -> Request:
 def run(request: Request, work: Path, draws: bool = True) -> list[Path]:
     """Write the cells behind a table: the numbers of :func:`frame` in its settings' own columns."""
     item, files = request.items["fedgrem_table2"], []
-    settings = {
-        f"results/{study.name}/{setting.folder}/cells.parquet": (study, setting)
-        for study in request.studies.values()
-        for setting in study.settings.values()
-    }
-    for path in request.cells_behind(item):
-        study, setting = settings[path]
-        shown = study.name == item.study
+    for part in request.parts_behind(item):
+        shown = part.study.name == item.study
         if not (shown or draws):
             continue
-        named = {f"setting_{key}": value for key, value in setting.values.items()}
-        named |= {"paper": "fedgrem", "variant": setting.variant, "method": "FedGrEM"}
-        named |= {"metric": "misclustering", "row": setting.name, "column": "FedGrEM"}
-        values = around(12.0 if shown else 10.0 + setting.values["assignment"])
         partner = {"printed_file": "fedgrem/misclustering.csv", "printed_text": "10.00 (2.00)"}
         partner |= PRINT | {"printed_line": 1000, "partition_draws": item.partition_draws}
-        own = [cell(item.name if shown else "", study.name, setting.name, values, **named)]
-        write_table(work / path, unjudged([own[0] | (partner if shown else {})]))
-        files.append(work / path)
+        rows = []
+        for setting in part.settings:
+            named = {f"setting_{key}": value for key, value in setting.values.items()}
+            named |= {"paper": "fedgrem", "variant": setting.variant, "method": "FedGrEM"}
+            named |= {"metric": "misclustering", "row": setting.name, "column": "FedGrEM"}
+            values = around(12.0 if shown else 10.0 + setting.values["assignment"])
+            place = item.name if shown else "", part.study.name, setting.name
+            rows.append(cell(*place, values, **named) | (partner if shown else {}))
+        path = work / request.folder_of(part) / "cells.parquet"
+        write_table(path, unjudged(rows))
+        files.append(path)
     return files
 
 

@@ -37,24 +37,25 @@ def request_of_two_methods(block=10, costs=KNOWN):
     }
     methods = {name: {"estimator": name, "label": name} for name in ("FedEM", "TGMM")}
     place = Document(document, (lambda keys: "study.yaml",))
-    return Request({}, {"study": plan_study("study", "p", place, methods, costs)}, {}, {}, {})
+    return Request({"preset": "p"}, {"study": plan_study("study", "p", place, methods, costs)}, {}, {}, {})
 
 
 def run(results, seconds):
-    """Two replications of one setting, whose methods take a second and the given ones."""
-    for setting, memory in (("h0", 512.0), ("h1", 64.0)):
-        shared = {"shared_seconds": 0.5, "memory": memory}
-        rows = [
-            {"method": name, "replication": r, "cpu_seconds": s, **shared}
-            for name, s in (("FedEM", 1.0), ("TGMM", seconds))
-            for r in range(2)
-        ]
-        write_table(results / "study" / setting / "timings.parquet", pd.DataFrame(rows))
+    """Two replications of two settings, whose methods take a second and the given ones."""
+    place = {"study": "study", "variant": "default", "shared_seconds": 0.5}
+    rows = [
+        {"setting": setting, "memory": memory, "method": name, "replication": r, "cpu_seconds": s}
+        for setting, memory in (("h0", 512.0), ("h1", 64.0))
+        for name, s in (("FedEM", 1.0), ("TGMM", seconds))
+        for r in range(2)
+    ]
+    path = results / "p" / "collected" / "study" / "rest" / "timings.parquet"
+    write_table(path, pd.DataFrame(rows).assign(**place))
 
 
 def test_a_forecast_counts_methods_what_they_share_and_the_starts_of_jobs():
     [study] = forecast(request_of_two_methods()).studies
-    assert study.jobs == 2 * 4 + 2
+    assert study.jobs == 2 * 4 + 1
     assert study.hours == pytest.approx(2 * 40 * (2.0 + 8.0 + 1.0) / 3600)
     assert study.starts == pytest.approx(study.jobs * STARTUP / 3600)
     assert study.memory == 512.0
@@ -119,7 +120,7 @@ def test_a_run_gives_the_costs_that_foretell_it(tmp_path):
 
 
 def test_a_folder_without_a_run_gives_no_costs(tmp_path):
-    with pytest.raises(DataError, match="holds no finished setting of this preset"):
+    with pytest.raises(DataError, match="holds no finished results"):
         read_actual(request_of_two_methods(), tmp_path)
 
 

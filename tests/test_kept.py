@@ -1,22 +1,35 @@
 """Finished replications are taken over, and only by what they were made from."""
 
 import sys
-import tarfile
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from fedmix.errors import DataError
+from fedmix.experiments import settings
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, run_block
-from fedmix.pipeline.blocks import KeptFits, pack, read_blocks, write_block
-from fedmix.pipeline.provenance import key_of
+from fedmix.pipeline.blocks import KeptFits, finished, write_block
+from fedmix.pipeline.collect import collect_settings, read_blocks
+from fedmix.pipeline.evidence import Evidence, write_evidence
+from fedmix.pipeline.provenance import key_of, keys_of
 from fedmix.storage import read_table, write_table
 
 METHODS = [Method("a", "Toy"), Method("b", "Toy")]
-KEYS = {"a": key_of("a"), "b": key_of("b")}
+PLANNED = {
+    "scenario": {
+        "study": "study",
+        "variant": "default",
+        "setting": "h0",
+        "experiment": "toy",
+        "values": {"h": 0.0},
+    },
+    "experiment": "hash of the experiment",
+    "methods": [{"name": m.name, "estimator": "Toy", "parameters": {}} for m in METHODS],
+    "sources": {"a": "hash of a", "b": "hash of b"},
+}
+KEYS = keys_of(data=None, **PLANNED)
 
 
 @pytest.fixture
@@ -35,8 +48,10 @@ def scenario(monkeypatch):
         return Outcome({"error": score, "other": 0.1 + 0.2}, 3, True, 4, 5, {"error": [score, 1]})
 
     module.Settings, module.run = SimpleNamespace, run
+    module.METRICS = {"error": "", "other": ""}
     module.make_problem = lambda *arguments: {}
     monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(settings, "names", lambda: ["toy"])
     return Scenario("study", "default", "h0", "toy", {"h": 0.0})
 
 
@@ -154,49 +169,82 @@ def test_what_other_code_has_made_is_not_collected(scenario, tmp_path):
         assert set(rows["method"]) == {"a"}
 
 
+def collected(folder, blocks, n, evidence=None, partial=False):
+    """Return the results and timings of the methods' first ``n`` replications."""
+    held = dict.fromkeys(KEYS, 1 if evidence else 0)
+    setting = {
+        **PLANNED,
+        "folder": "h0",
+        "replications": dict.fromkeys(KEYS, n),
+        "blocks": [folder / f"{block}.parquet" for block in blocks],
+        "data": None,
+        "data_hash": None,
+        "held": held,
+    }
+    [tables] = collect_settings([setting], evidence, partial)
+    return tables
+
+
 def test_collected_rows_do_not_depend_on_the_size_of_the_blocks(scenario, tmp_path):
     one, two = tmp_path / "one/study/h0", tmp_path / "two/study/h0"
     run(scenario, one, "0-5")
     run(scenario, two, "0-2")
     run(scenario, two, "3-5")
-    n = {"a": 6, "b": 6}
-    whole, timings = read_blocks([one / "0-5.parquet"], n, KEYS)
-    parts, _ = read_blocks([two / "0-2.parquet", two / "3-5.parquet"], n, KEYS)
+    whole, timings = collected(one, ["0-5"], 6)
+    parts, _ = collected(two, ["0-2", "3-5"], 6)
     pd.testing.assert_frame_equal(whole, parts)
     assert list(whole["method"].unique()) == ["a", "b"]
     assert len(timings) == 12
 
 
-def test_a_run_goes_on_elsewhere_with_what_was_packed(scenario, tmp_path):
-    here, there = tmp_path / "here", tmp_path / "there"
-    folder = Path("results/study/h0")
-    run(scenario, here / folder, "0-2")
-    scenario.module.deadly = ("b", 4)
-    with pytest.raises(KeyboardInterrupt):
-        run(scenario, here / folder, "3-5")
-    scenario.module.deadly = None
-    assert pack(here, tmp_path / "run.tar.xz") == 9
-    assert pack(here, tmp_path / "again.tar.xz") == 9
-    assert pack(here, tmp_path / "one.tar.xz", ["study"]) == 9
-    assert (tmp_path / "run.tar.xz").read_bytes() == (tmp_path / "again.tar.xz").read_bytes()
-    with tarfile.open(tmp_path / "run.tar.xz") as bundle:
-        bundle.extractall(there, filter="data")
-    assert run(scenario, there / folder, "0-5") == [("b", 4), ("a", 5), ("b", 5)]
-    run(scenario, here / folder, "0-5")
-    assert bytes_of(there / folder, "0-5") == bytes_of(here / folder, "0-5")
+def test_a_missing_replication_is_an_error_unless_parts_will_do(scenario, tmp_path):
+    folder = tmp_path / "study/h0"
+    run(scenario, folder, "0-2")
+    with pytest.raises(DataError, match="study, default, h0: a lacks replications 3, 4 of 5"):
+        collected(folder, ["0-2"], 5)
+    results, _ = collected(folder, ["0-2"], 5, partial=True)
+    assert set(results["replication"]) == {0, 1, 2}
+
+
+def kept(scenario, folder, blocks, evidence):
+    """Keep what blocks hold as evidence."""
+    rows = [
+        {"setting": "h0", "method": method, "replication": r, **fit.timing, **row, "key": key}
+        for key, method, r, fit in finished(folder)
+        for row in fit.rows
+    ]
+    write_evidence(evidence, scenario.study, pd.DataFrame(rows), {})
+
+
+def test_evidence_gives_the_rows_of_the_blocks_that_it_was_made_from(scenario, tmp_path):
+    folder, evidence = tmp_path / "study/h0", tmp_path / "evidence"
+    run(scenario, folder, "0-5")
+    kept(scenario, folder, ["0-5"], evidence)
+    results, timings = collected(folder, ["0-5"], 6)
+    again, times = collected(folder, [], 6, evidence)
+    by_round = results["round"].notna()
+    pd.testing.assert_frame_equal(results[~by_round], again[~by_round])
+    pd.testing.assert_frame_equal(results[by_round], again[by_round], rtol=1e-6)
+    pd.testing.assert_frame_equal(timings, times, rtol=1e-2)
+
+
+def test_a_block_and_evidence_of_the_same_replication_count_once(scenario, tmp_path):
+    folder, evidence = tmp_path / "study/h0", tmp_path / "evidence"
+    run(scenario, folder, "0-2")
+    kept(scenario, folder, ["0-2"], evidence)
+    run(scenario, folder, "3-5")
+    results, timings = collected(folder, ["3-5"], 6, evidence)
+    assert len(timings) == 12
+    overlapping, _ = collected(folder, ["0-2", "3-5"], 6, evidence)
+    assert len(overlapping) == len(results)
+
+
+def test_a_job_takes_over_what_the_evidence_holds(scenario, tmp_path):
+    here, there, evidence = tmp_path / "here/h0", tmp_path / "there/h0", tmp_path / "evidence"
+    run(scenario, here, "0-2")
+    kept(scenario, here, ["0-2"], evidence)
+    fits = KeptFits(there, "0-4", KEYS, Evidence(evidence).rows("study", ["h0"]))
+    assert set(fits) == {(method, r) for method in KEYS for r in range(3)}
     changed = {**KEYS, "b": key_of("b, changed")}
-    assert run(scenario, there / folder, "0-5", changed) == [("b", r) for r in range(6)]
-
-
-def test_nothing_finished_is_nothing_to_pack(tmp_path):
-    with pytest.raises(DataError, match="no finished replication"):
-        pack(tmp_path, tmp_path / "run.tar.xz")
-    (tmp_path / "results/study/h0").mkdir(parents=True)
-    with pytest.raises(DataError, match="no finished replication of study, other"):
-        pack(tmp_path, tmp_path / "run.tar.xz", ["study", "other"])
-    assert not (tmp_path / "run.tar.xz").exists()
-
-
-def test_another_kind_of_file_is_not_packed(tmp_path):
-    with pytest.raises(DataError, match=r"run\.zip: expected a name that ends in \.tar\.xz"):
-        pack(tmp_path, tmp_path / "run.zip")
+    fits = KeptFits(there, "0-4", changed, Evidence(evidence).rows("study", ["h0"]))
+    assert set(fits) == {("a", r) for r in range(3)}

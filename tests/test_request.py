@@ -14,7 +14,7 @@ from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.forecast import forecast
 from fedmix.pipeline.plan import replications_of
-from fedmix.pipeline.request import embedded_path, left_out, read_request
+from fedmix.pipeline.request import left_out, read_request
 
 ROOT = Path(__file__).parents[1]
 STUDY = "papers/fedgrem/studies/fedgrem_real.yaml"
@@ -136,7 +136,7 @@ def test_partial_takes_nothing_whose_embedding_is_unavailable(tmp_path):
     chosen = options(preset="paper", partial=True)
     without = read_request(ROOT / "config", chosen, tmp_path)
     assert not any(study.settings for study in without.studies.values())
-    place = tmp_path / embedded_path({"dataset": "pendigits", "embedding": "raw"})
+    place = tmp_path / "data/embedded/pendigits/raw.npz"
     place.parent.mkdir(parents=True)
     place.touch()
     study = read_request(ROOT / "config", chosen, tmp_path).studies["fedgrem_real"]
@@ -154,9 +154,9 @@ def test_optional_settings_wait_for_their_embedding(folder, tmp_path):
     without = read_request(folder, options(preset="paper"), tmp_path)
     title = without.datasets["pendigits"]["title"]
     missing = without.unavailable("fedgrem_real", {"variant": "paper_like"})
-    assert missing == {title: embedded_path({"dataset": "pendigits", "embedding": "raw"})}
+    assert missing == {title: "data/embedded/pendigits/raw.npz"}
     assert not without.unavailable("fedgrem_real", {"dataset": "mnist"})
-    place = tmp_path / embedded_path({"dataset": "pendigits", "embedding": "raw"})
+    place = tmp_path / "data/embedded/pendigits/raw.npz"
     place.parent.mkdir(parents=True)
     place.touch()
     present = read_request(folder, options(preset="paper"), tmp_path)

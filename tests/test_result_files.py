@@ -11,7 +11,8 @@ from fedmix.data import Dataset, check_embedding
 from fedmix.errors import DataError
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, run_block, tables_of
-from fedmix.pipeline.blocks import COLUMNS, read_blocks, read_collected
+from fedmix.pipeline.blocks import COLUMNS
+from fedmix.pipeline.collect import read_blocks
 from fedmix.pipeline.plan import finished_blocks
 from fedmix.storage import write_table
 
@@ -38,7 +39,7 @@ def frames(monkeypatch):
     results, timings = tables_of(
         scenario, method, run_block(scenario, [method], range(2)), range(2)
     )
-    return {"results": results, "timings": timings}
+    return {"results": results, "timings": timings.assign(made="{}")}
 
 
 @pytest.fixture
@@ -50,15 +51,12 @@ def block(frames, tmp_path):
     return path
 
 
-def test_what_the_pipeline_writes_is_read_back(frames, block, tmp_path):
+def test_what_the_pipeline_writes_is_read_back(frames, block):
     results, timings = read_blocks([block], {"FedEM": 2}, KEYS)
     assert results.equals(frames["results"])
     assert len(timings) == 2
     for kind, frame in frames.items():
         assert set(COLUMNS[kind]) <= set(frame)
-        path = tmp_path / FOLDER / f"{kind}.parquet"
-        write_table(path, frame)
-        assert len(read_collected(path, {"FedEM": 2})) == len(frame)
 
 
 @pytest.mark.parametrize(
@@ -109,16 +107,6 @@ def test_a_folder_or_an_empty_file_in_a_blocks_place_is_named(block):
     block.mkdir()
     with pytest.raises(DataError, match=r"0-1\.parquet is a folder; expected a parquet file"):
         read_blocks([block], {"FedEM": 2}, KEYS)
-
-
-def test_a_collected_setting_lacks_replications_only_where_this_is_asked_for(frames, tmp_path):
-    path = tmp_path / FOLDER / "results.parquet"
-    write_table(path, frames["results"])
-    with pytest.raises(DataError, match="FedEM lacks replications 2, 3 of 4"):
-        read_collected(path, {"FedEM": 4})
-    with pytest.raises(DataError, match="FedGrEM lacks replications 0 of 1"):
-        read_collected(path, {"FedEM": 2, "FedGrEM": 1})
-    assert len(read_collected(path, {"FedEM": 4, "FedGrEM": 1}, partial=True))
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (6, 2), (5, None)])

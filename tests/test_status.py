@@ -188,16 +188,19 @@ def two_variants():
         "methods": ["FedEM"],
     }
     methods = {"FedEM": {"estimator": "FedEM", "label": "FedEM"}}
-    return plan_study("s", "p", Document(document, (lambda keys: "study.yaml",)), methods)
+    study = plan_study("s", "p", Document(document, (lambda keys: "study.yaml",)), methods)
+    return Request({"preset": "p"}, {"s": study}, {}, {}, {})
 
 
 def collect(workdir, setting, statuses, method="FedEM"):
     rows = pd.DataFrame({"replication": range(len(statuses)), "status": statuses})
     rows["message"] = [f"{status} {r}" for r, status in enumerate(statuses)]
-    folder = workdir / "results/s" / setting
-    folder.mkdir(parents=True)
+    path = workdir / "results/p/collected/s/rest/outcomes.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    others = json.loads(path.read_text()) if path.exists() else []
     outcomes = count_outcomes(pd.concat([rows, rows]).assign(method=method))
-    (folder / "outcomes.json").write_text(json.dumps(outcomes))
+    found = {"variant": setting.partition(".")[0], "methods": outcomes}
+    path.write_text(json.dumps([*others, found]))
 
 
 def test_outcomes_count_replications_and_keep_the_first_error():
@@ -222,7 +225,7 @@ def test_a_method_that_only_raised_errors_in_a_variant_is_named_with_the_first(
     collect(tmp_path, "as_written.h0", ["error", "error"])
     collect(tmp_path, "as_written.h1", ["error", "error"])
     collect(tmp_path, "as_coded.h0", ["ok", "ok"])
-    [told] = failed_throughout([two_variants], tmp_path)
+    [told] = failed_throughout(two_variants, tmp_path / "results/p")
     assert told == (
         "s, variant as_written: every replication of FedEM failed, the first with error 0"
     )
@@ -232,11 +235,11 @@ def test_a_method_that_only_raised_errors_in_a_variant_is_named_with_the_first(
 def test_one_result_anywhere_in_the_variant_is_enough(two_variants, tmp_path, result):
     collect(tmp_path, "as_written.h0", ["error", "error"])
     collect(tmp_path, "as_written.h1", ["error", result])
-    assert failed_throughout([two_variants], tmp_path) == []
+    assert failed_throughout(two_variants, tmp_path / "results/p") == []
 
 
 def test_nothing_collected_is_no_failure(two_variants, tmp_path):
-    assert failed_throughout([two_variants], tmp_path) == []
+    assert failed_throughout(two_variants, tmp_path / "results/p") == []
 
 
 def test_a_run_ends_with_its_files_and_verdicts(tmp_path):

@@ -54,7 +54,12 @@ def make(
             write_evidence(Path(folder), study.name, rows, request.coverage.data_used(study))
         for path in sorted(Path(folder).iterdir()):
             files[f"evidence/{path.name}"] = path.read_bytes()
-    with atomic_path(archive) as temporary, zipfile.ZipFile(temporary, "w") as bundle:
+    write_zip(archive, files)
+
+
+def write_zip(path: str | os.PathLike, files: Mapping[str, bytes]) -> None:
+    """Write files to a zip by name; equal files give equal bytes."""
+    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as bundle:
         for name, content in files.items():
             entry = zipfile.ZipInfo(name, date_time=_EPOCH)
             entry.external_attr = (stat.S_IFREG | 0o644) << 16

@@ -1,0 +1,130 @@
+"""Evidence keeps finished replications, and gives back only what is planned."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from fedmix.errors import DataError
+from fedmix.pipeline.evidence import Evidence, write_evidence
+from fedmix.pipeline.keep import add, evidence_lines
+from small_run import METHODS, ROOT, STUDY, current, finish, planned, request_in
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Return a folder with two finished replications, and the evidence of them."""
+    work = tmp_path_factory.mktemp("run")
+    finish(work, range(2))
+    assert list(add(request_in(work), work)) == [f"{STUDY}: 4 replications added"]
+    return work
+
+
+@pytest.fixture
+def work(finished, tmp_path):
+    return shutil.copytree(finished, tmp_path / "work")
+
+
+def rows_in(work):
+    return Evidence(work / "evidence").rows(STUDY)
+
+
+def test_the_same_content_gives_the_same_bytes(work):
+    evidence = work / "evidence" / f"{STUDY}.parquet"
+    before, rows = evidence.read_bytes(), rows_in(work)
+    by_fit = [own for _, own in rows.groupby(["method", "replication"])]
+    write_evidence(work / "evidence", STUDY, pd.concat(reversed(by_fit)), {})
+    assert evidence.read_bytes() == before
+
+
+def test_every_replication_says_by_what_it_was_made(work):
+    for made in rows_in(work)["made"].unique():
+        assert {"date", "commit", "python", "numpy", "numba", "processor"} <= set(json.loads(made))
+
+
+def test_adding_twice_adds_nothing(work):
+    assert list(add(request_in(work), work)) == [f"{STUDY}: 0 replications added"]
+
+
+def test_later_replications_join_the_earlier_ones(work):
+    finish(work, range(2, 3))
+    assert list(add(request_in(work), work)) == [f"{STUDY}: 2 replications added"]
+    assert current(work) == dict.fromkeys(METHODS, 3)
+
+
+def test_blocks_that_are_held_are_not_planned_and_longer_runs_plan_the_rest(work):
+    request = request_in(work)
+    study, setting = planned(request)
+    only = replace(study, methods={m: study.methods[m] for m in METHODS}, block=1)
+    shorter, longer = (replace(only, replications=n) for n in (2, 4))
+    assert request.coverage.missing(shorter, setting) == []
+    names = [block.name for block in request.coverage.missing(longer, setting)]
+    assert names == ["2-2", "3-3"]
+
+
+def test_another_parameter_is_another_replication(work):
+    request = request_in(work)
+    study, setting = planned(request)
+    other = {**study.methods["FedEM"].parameters, "max_rounds": 7}
+    methods = {**study.methods, "FedEM": replace(study.methods["FedEM"], parameters=other)}
+    held = request.coverage.held(replace(study, methods=methods), setting)
+    assert len(held["LocalEM"]) == 2
+    assert len(request_in(work).coverage.held(study, setting)["FedEM"]) == 2
+    fresh = request_in(work).coverage.held(replace(study, methods=methods), setting)
+    assert not fresh["FedEM"]
+
+
+def test_a_kept_replication_stays_if_another_run_differs(work):
+    rows = rows_in(work)
+    own = (rows["method"] == "FedEM") & (rows["replication"] == 1)
+    changed = rows.assign(value=rows["value"].where(~own, rows["value"] * 1.001))
+    write_evidence(work / "evidence", STUDY, changed, {})
+    [differ, added] = add(request_in(work), work)
+    assert "1 replications differ from the kept ones, which stay: first" in differ
+    assert "FedEM/1" in differ
+    assert added == f"{STUDY}: 0 replications added"
+    assert rows_in(work)["value"].equals(changed["value"])
+
+
+def test_results_of_new_code_replace_those_of_old_code(work):
+    rows = rows_in(work)
+    write_evidence(work / "evidence", STUDY, rows.assign(key="old"), {})
+    assert current(work) == dict.fromkeys(METHODS, 0)
+    assert list(add(request_in(work), work)) == [f"{STUDY}: 4 replications added"]
+    assert current(work) == dict.fromkeys(METHODS, 2)
+    assert set(rows_in(work)["key"]) == set(rows["key"])
+
+
+def test_a_kill_between_file_and_index_is_an_error_until_add_repairs_it(work):
+    finish(work, range(2, 3))
+    index = work / "evidence" / f"{STUDY}.json"
+    before = index.read_text()
+    list(add(request_in(work), work))
+    index.write_text(before)
+    with pytest.raises(DataError, match=r"fedgrem_simulation\.json is not the index of .* add"):
+        current(work)
+    assert list(add(request_in(work), work)) == [f"{STUDY}: 0 replications added"]
+    assert current(work) == dict.fromkeys(METHODS, 3)
+
+
+def test_status_counts_what_is_current_stale_and_missing(work):
+    lines = {line.partition(":")[0]: line for line in evidence_lines(request_in(work))}
+    assert ": 4 of " in lines[STUDY]
+    write_evidence(work / "evidence", STUDY, rows_in(work).assign(key="old"), {})
+    lines = {line.partition(":")[0]: line for line in evidence_lines(request_in(work))}
+    assert ": 0 of " in lines[STUDY]
+    assert ", 4 stale" in lines[STUDY]
+
+
+def test_there_is_nowhere_to_add_without_a_folder(work):
+    request = request_in(work)
+    nowhere = replace(request, coverage=replace(request.coverage, evidence=Evidence()))
+    with pytest.raises(DataError, match="evidence is false"):
+        list(add(nowhere, work))
+
+
+def test_the_repository_holds_no_evidence_that_is_not_indexed():
+    for path in (ROOT / "data" / "evidence").glob("*.parquet"):
+        assert Evidence(path.parent).index(path.stem).fits
