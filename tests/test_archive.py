@@ -1,317 +1,203 @@
-"""An archive gives back exactly what went in, or says what is wrong and writes nothing."""
+"""An archive from anybody can only add sound replications that are planned."""
 
-import json
+import io
 import os
-import stat
-import zipfile
+import shutil
 
+import pandas as pd
 import pytest
 
 from fedmix.errors import DataError
-from fedmix.pipeline import archive
+from fedmix.pipeline import evidence as store
+from fedmix.pipeline.archive import write_zip
+from fedmix.pipeline.evidence import Evidence, write_evidence
+from fedmix.pipeline.keep import add
+from small_run import METHODS, STUDY, current, finish, request_in
 
-RESULTS = "results/study/default.h0.5/results.parquet"
-TIMINGS = "results/study/default.h0.5/timings.parquet"
-OPTIONS = {"preset": "paper", "replications": None, "block": 5, "methods": ["FedGrEM", "k-FED"]}
-ABOUT = {"options": OPTIONS, "run": {"Host": "here"}}
-
-
-@pytest.fixture
-def tree(tmp_path):
-    root = tmp_path / "work"
-    for name in (RESULTS, TIMINGS):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(os.urandom(2000))
-    (root / "config").mkdir()
-    (root / "config/config.yaml").write_text("preset: paper\n")
-    return root
+MEMBER = f"evidence/{STUDY}.parquet"
 
 
-@pytest.fixture
-def made(tree, tmp_path):
-    path = tmp_path / "out/archive.zip"
-    archive.make([tree / RESULTS, tree / TIMINGS], path, tree, ABOUT)
-    return path
+@pytest.fixture(scope="module")
+def content(tmp_path_factory) -> bytes:
+    """Return the file of evidence of two replications of two methods."""
+    work = tmp_path_factory.mktemp("run")
+    finish(work, range(2))
+    list(add(request_in(work), work))
+    return (work / MEMBER).read_bytes()
 
 
-def contents(folder):
-    return {
-        p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()
-    }
+def altered(content: bytes, tmp_path, change) -> bytes:
+    """Return the file with changed rows, as somebody may have written it."""
+    rows = pd.read_parquet(io.BytesIO(content))
+    change(rows).to_parquet(tmp_path / "altered.parquet", index=False)
+    return (tmp_path / "altered.parquet").read_bytes()
 
 
-def test_what_comes_out_is_what_went_in(tree, made, tmp_path):
-    assert archive.extract(made, tmp_path / "copy", [RESULTS, TIMINGS]) == []
-    copy = tmp_path / "copy"
-    for name in (RESULTS, TIMINGS):
-        assert (copy / name).read_bytes() == (tree / name).read_bytes()
-    assert archive.read_options(made) == ABOUT["options"]
+def received(tmp_path, files: dict[str, bytes]) -> list[str]:
+    """Add an archive in an empty folder, and return what is said."""
+    write_zip(tmp_path / "archive.zip", files)
+    return list(add(request_in(tmp_path), tmp_path, [tmp_path / "archive.zip"]))
 
 
-def test_what_is_not_wanted_is_told_and_not_written(made, tmp_path):
-    assert archive.extract(made, tmp_path / "copy", [RESULTS]) == [TIMINGS]
-    assert not (tmp_path / "copy" / TIMINGS).exists()
+def test_what_comes_out_is_what_went_in(content, tmp_path):
+    assert received(tmp_path, {MEMBER: content}) == [f"{STUDY}: 4 replications added"]
+    assert (tmp_path / MEMBER).read_bytes() == content
+    assert current(tmp_path) == dict.fromkeys(METHODS, 2)
 
 
-def test_equal_files_give_equal_bytes(tree, made, tmp_path):
-    os.utime(tree / RESULTS, (1, 10**9))
-    archive.make([tree / TIMINGS, tree / RESULTS], tmp_path / "b.zip", tree, ABOUT)
-    assert (tmp_path / "b.zip").read_bytes() == made.read_bytes()
-
-
-def read(path):
-    with zipfile.ZipFile(path) as bundle:
-        return {name: bundle.read(name) for name in bundle.namelist()}
-
-
-def write(path, files, **options):
-    with zipfile.ZipFile(path, "w", **options) as bundle:
-        for name, content in files.items():
-            bundle.writestr(name, content)
-
-
-def digest(content):
-    from hashlib import sha256
-
-    return {"size": len(content), "sha256": sha256(content).hexdigest()}
-
-
-def with_member(files, name, content=b"import os\n"):
-    """Add a file that the manifest promises, checksum and all."""
-    manifest = json.loads(files["manifest.json"])
-    manifest["files"][name] = digest(content)
-    return {**files, name: content, "manifest.json": json.dumps(manifest)}
-
-
-def with_manifest(files, changes):
-    return {**files, "manifest.json": json.dumps(json.loads(files["manifest.json"]) | changes)}
-
-
-def assert_refused(path, tmp_path, message):
-    """Neither reading the options nor unpacking goes on, and no file is written or changed."""
-    before = contents(tmp_path)
-    target = tmp_path / "victim"
-    with pytest.raises(DataError, match=message):
-        archive.read_options(path)
-    with pytest.raises(DataError, match=message):
-        archive.extract(path, target, [RESULTS])
-    assert contents(tmp_path) == before
+def test_a_file_of_evidence_is_added_like_an_archive(content, tmp_path):
+    (tmp_path / f"{STUDY}.parquet").write_bytes(content)
+    request = request_in(tmp_path)
+    lines = list(add(request, tmp_path, [tmp_path / f"{STUDY}.parquet"]))
+    assert lines == [f"{STUDY}: 4 replications added"]
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        "../escaped.parquet",
-        "results/study/../../../escaped.parquet",
-        "results/study/../results.parquet",
-        "results/../src/results.parquet",
-        "/tmp/results.parquet",
-        "//server/share/results.parquet",
-        "C:/results/study/h0/results.parquet",
-        "C:\\results\\study\\h0\\results.parquet",
-        "results\\study\\h0\\results.parquet",
-        "results/study/..\\..\\x/results.parquet",
-        "Snakefile",
-        "src/fedmix/__init__.py",
-        "config/config.yaml",
-        "profiles/default/config.yaml",
-        ".git/hooks/post-checkout",
-        ".snakemake/scripts/x.py",
-        "results/study/h0/FedGrEM/0-19.parquet",
-        "results/study/.hidden/results.parquet",
-        "results/index.html",
-        "results/study/h0/results.parquet.py",
-        "results/study/h0/results.parquet\n",
-        "results/stüdy/h0/results.parquet",
+        "../Snakefile",
+        "/tmp/evil.py",
+        "evidence/../../evil.py",
+        "results/a/b/0-1.parquet",
+        "evil.py",
     ],
 )
-def test_a_file_that_is_no_collected_result_is_refused(made, tmp_path, name):
-    write(tmp_path / "bad.zip", with_member(read(made), name))
-    assert_refused(tmp_path / "bad.zip", tmp_path, "not a collected result")
+def test_other_members_are_written_nowhere(content, tmp_path, name):
+    work = tmp_path / "deep" / "work"
+    work.mkdir(parents=True)
+    before = {path for path in tmp_path.rglob("*")}
+    received(work, {name: b"import os\n", MEMBER: content})
+    new = {path.name for path in tmp_path.rglob("*") if path not in before}
+    assert new <= {"archive.zip", "evidence", f"{STUDY}.parquet", f"{STUDY}.json"}
+    assert not os.path.exists("/tmp/evil.py")
 
 
 @pytest.mark.parametrize(
-    "link", ["results", "results/study", "results/study/default.h0.5", RESULTS]
-)
-def test_nothing_is_written_through_a_link(made, tmp_path, link):
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    place = tmp_path / "victim" / link
-    place.parent.mkdir(parents=True)
-    place.symlink_to(outside)
-    with pytest.raises(DataError, match="a link leads to"):
-        archive.extract(made, tmp_path / "victim", [RESULTS])
-    assert list(outside.iterdir()) == []
-
-
-def test_a_member_that_is_a_link_is_refused(made, tmp_path):
-    files = read(made)
-    with zipfile.ZipFile(tmp_path / "bad.zip", "w") as bundle:
-        for name, content in files.items():
-            entry = zipfile.ZipInfo(name)
-            if name == RESULTS:
-                entry.external_attr = (stat.S_IFLNK | 0o777) << 16
-            bundle.writestr(entry, content)
-    assert_refused(tmp_path / "bad.zip", tmp_path, "not a regular file")
-
-
-def test_a_folder_in_a_files_place_is_told_before_anything_is_written(made, tmp_path):
-    (tmp_path / "victim" / RESULTS).mkdir(parents=True)
-    with pytest.raises(DataError, match="there is a folder where a file belongs"):
-        archive.extract(made, tmp_path / "victim", [TIMINGS, RESULTS])
-    assert not (tmp_path / "victim" / TIMINGS).exists()
-
-
-def test_a_bomb_is_refused_before_it_is_unpacked(made, tmp_path):
-    files = with_member(read(made), "results/study/bomb/results.parquet", bytes(1 << 26))
-    write(tmp_path / "bad.zip", files, compression=zipfile.ZIP_DEFLATED)
-    assert (tmp_path / "bad.zip").stat().st_size < 1 << 18
-    assert_refused(tmp_path / "bad.zip", tmp_path, "compressed or encrypted")
-
-
-def test_a_bomb_in_place_of_the_manifest_is_refused(made, tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "_LARGEST_MANIFEST", 1 << 20)
-    files = {**read(made), "manifest.json": b" " * (1 << 21)}
-    write(tmp_path / "bad.zip", files, compression=zipfile.ZIP_DEFLATED)
-    assert_refused(tmp_path / "bad.zip", tmp_path, "at most 1048576 are read")
-
-
-def test_members_that_overlap_are_refused(made, tmp_path):
-    """Many entries that point at the same bytes: a bomb that compresses nothing."""
-    content = bytes(5000)
-    with zipfile.ZipFile(tmp_path / "bad.zip", "w") as bundle:
-        for name, old in read(made).items():
-            bundle.writestr(name, old)
-        bundle.writestr("results/study/a/results.parquet", content)
-        first = bundle.infolist()[-1]
-        for number in range(100):
-            twin = zipfile.ZipInfo(f"results/study/a{number}/results.parquet")
-            for part in ("header_offset", "CRC", "compress_size", "file_size"):
-                setattr(twin, part, getattr(first, part))
-            bundle.filelist.append(twin)
-    assert_refused(tmp_path / "bad.zip", tmp_path, "bytes of results in a file of")
-
-
-def test_too_many_members_are_refused(made, tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "_MOST_MEMBERS", 2)
-    assert_refused(made, tmp_path, "3 members; at most 2")
-
-
-@pytest.mark.parametrize(
-    ("about", "message"),
+    ("change", "says"),
     [
-        ({"options": {"preset": "paper", "mirror": "/etc"}}, "and nothing else"),
-        ({"options": {"preset": "../../evil"}}, "is not the name of a preset"),
-        ({"options": {"preset": ["paper"]}}, "is not the name of a preset"),
-        ({"options": {}}, "None is not the name of a preset"),
-        ({"options": {"preset": "paper", "replications": "3; rm"}}, "expected a whole number"),
-        ({"options": {"preset": "paper", "replications": True}}, "expected a whole number"),
-        ({"options": {"preset": "paper", "block": 0}}, "expected a whole number"),
-        ({"options": {"preset": "paper", "methods": "FedGrEM"}}, "expected a list of names"),
-        ({"options": {"preset": "paper", "methods": ["$(rm)"]}}, "expected a list of names"),
-        ({"options": "paper"}, "and nothing else"),
-        ({}, "and nothing else"),
-        ("paper", "and nothing else"),
+        (lambda rows: rows.drop(columns="key"), "is not evidence: .* key"),
+        (lambda rows: rows.assign(extra=1), "is not evidence: .* extra"),
+        (lambda rows: rows.assign(value="high"), "column value is of type"),
+        (lambda rows: rows.assign(replication=0.5), "column replication is of type"),
+        (lambda rows: rows.assign(made=pd.Timestamp(0)), "column made is of type"),
     ],
 )
-def test_only_the_options_of_a_run_are_taken(made, tmp_path, about, message):
-    write(tmp_path / "bad.zip", with_manifest(read(made), {"about": about}))
-    assert_refused(tmp_path / "bad.zip", tmp_path, message)
+def test_a_file_of_another_shape_is_refused(content, tmp_path, change, says):
+    with pytest.raises(DataError, match=says):
+        received(tmp_path, {MEMBER: altered(content, tmp_path, change)})
+
+
+def _in_one_fit(column, value):
+    """Return a change of a column in replication 1 of FedEM."""
+
+    def change(rows):
+        own = (rows["method"] == "FedEM") & (rows["replication"] == 1)
+        return rows.assign(**{column: rows[column].mask(own, value)})
+
+    return change
+
+
+def _in_one_row(column, value):
+    """Return a change of a column in the first row of replication 1 of FedEM."""
+
+    def change(rows):
+        own = (rows["method"] == "FedEM") & (rows["replication"] == 1)
+        first = rows.index == own.idxmax()
+        return rows.assign(**{column: rows[column].mask(first, value)})
+
+    return change
 
 
 @pytest.mark.parametrize(
-    ("manifest", "message"),
+    ("change", "reason"),
     [
-        (b"[]", "expected the keys"),
-        (b"null", "expected the keys"),
-        (b"{}", "expected the keys"),
-        (b"not json", "damaged or not an archive"),
-        (b"[" * 100_000, "damaged or not an archive"),
-        (b"\xff\xfe\xff", "damaged or not an archive"),
+        (_in_one_row("value", float("nan")), "a value that is not finite"),
+        (_in_one_row("value", float("inf")), "a value that is not finite"),
+        (_in_one_row("metric", "profit"), "the metric is unknown"),
+        (_in_one_row("metric", None), "a text is missing"),
+        (_in_one_fit("status", "splendid"), "the status is unknown"),
+        (_in_one_fit("status", "error"), "a failed replication has a value"),
+        (_in_one_fit("rounds", -1), "a count is negative"),
+        (_in_one_fit("seconds", float("inf")), "a time is negative or not finite"),
+        (_in_one_row("rounds", 99), "its rows disagree"),
+        (
+            lambda rows: pd.concat([rows, rows[(rows["method"] == "FedEM") & rows["replication"]]]),
+            "a value occurs twice",
+        ),
     ],
 )
-def test_a_manifest_of_another_shape_is_refused(made, tmp_path, manifest, message):
-    write(tmp_path / "bad.zip", {**read(made), "manifest.json": manifest})
-    assert_refused(tmp_path / "bad.zip", tmp_path, message)
+def test_an_unsound_replication_is_left_out_and_the_others_are_used(
+    content, tmp_path, change, reason
+):
+    lines = received(tmp_path, {MEMBER: altered(content, tmp_path, change)})
+    assert any("archive.zip" in line and reason in line for line in lines), lines
+    assert lines[-1] == f"{STUDY}: 3 replications added"
+    assert current(tmp_path) == {"LocalEM": 2, "FedEM": 1}
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "change",
     [
-        ({"format": 9}, "reads format 1"),
-        ({"files": [RESULTS]}, "a size and a sha256 for every file"),
-        ({"files": {RESULTS: "sha"}}, "a size and a sha256 for every file"),
-        ({"files": {RESULTS: {"size": 1, "sha256": None}}}, "a size and a sha256 for every file"),
-        ({"extra": 1}, "expected the keys"),
+        _in_one_fit("key", "of other code"),
+        _in_one_fit("setting", "unknown"),
+        _in_one_fit("method", "Unknown"),
     ],
 )
-def test_a_manifest_with_other_parts_is_refused(made, tmp_path, changes, message):
-    write(tmp_path / "bad.zip", with_manifest(read(made), changes))
-    assert_refused(tmp_path / "bad.zip", tmp_path, message)
+def test_what_is_not_planned_is_left_out(content, tmp_path, change):
+    [line] = received(tmp_path, {MEMBER: altered(content, tmp_path, change)})
+    assert line == f"{STUDY}: 3 replications added, 1 of other code, data or settings left out"
 
 
-def without(name):
-    return lambda files: {n: content for n, content in files.items() if n != name}
+def test_a_truncated_or_altered_file_is_named(content, tmp_path):
+    for end in (0, 10, len(content) // 2, len(content) - 1):
+        with pytest.raises(DataError, match=r"parquet"):
+            received(tmp_path, {MEMBER: content[:end]})
+    middle = len(content) // 4
+    with pytest.raises(DataError):
+        received(tmp_path, {MEMBER: content[:middle] + b"\0" * 64 + content[middle + 64 :]})
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda files: {**files, RESULTS: b"other"}, "sha256 is"),
-        (without(RESULTS), "results.parquet': missing"),
-        (lambda files: {**files, "results/study/b/results.parquet": b""}, "not in the manifest"),
-        (without("manifest.json"), "not an archive of fedmix"),
-    ],
-)
-def test_a_changed_archive_is_refused(made, tmp_path, change, message):
-    write(tmp_path / "bad.zip", change(read(made)))
-    assert_refused(tmp_path / "bad.zip", tmp_path, message)
+def test_a_truncated_zip_is_named(content, tmp_path):
+    write_zip(tmp_path / "archive.zip", {MEMBER: content})
+    whole = (tmp_path / "archive.zip").read_bytes()
+    (tmp_path / "archive.zip").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match=r"archive\.zip"):
+        list(add(request_in(tmp_path), tmp_path, [tmp_path / "archive.zip"]))
 
 
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_name_listed_twice_is_refused(made, tmp_path):
-    bad = tmp_path / "bad.zip"
-    bad.write_bytes(made.read_bytes())
-    with zipfile.ZipFile(bad, "a") as bundle:
-        bundle.writestr(RESULTS, b"other")
-    assert_refused(bad, tmp_path, "listed 2 times")
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"none\.zip"):
+        list(add(request_in(tmp_path), tmp_path, [tmp_path / "none.zip"]))
 
 
-@pytest.mark.parametrize("field", ["method", "flags"])
-def test_an_unknown_compression_or_an_encrypted_manifest_is_refused(made, tmp_path, field):
-    """Bytes 8 and 10 of the last entry of the zip's list, which is the manifest's."""
-    content = bytearray(made.read_bytes())
-    entry = content.rindex(b"PK\x01\x02")
-    local = content.rindex(b"PK\x03\x04")
-    if field == "method":
-        content[entry + 10] = content[local + 8] = 97
-    else:
-        content[entry + 8] |= 1
-        content[local + 6] |= 1
-    (tmp_path / "bad.zip").write_bytes(content)
-    assert_refused(tmp_path / "bad.zip", tmp_path, "damaged or not an archive")
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr("fedmix.pipeline.keep._LARGEST", 1000)
+    with pytest.raises(DataError, match="is larger than 1000 bytes"):
+        received(tmp_path, {MEMBER: bytes(10_000)})
 
 
-def test_every_truncated_archive_is_refused(made, tmp_path):
-    content = made.read_bytes()
-    for keep in range(0, len(content), 97):
-        (tmp_path / "bad.zip").write_bytes(content[:keep])
-        with pytest.raises(DataError, match="damaged"):
-            archive.read_options(tmp_path / "bad.zip")
+def test_too_many_rows_are_refused_before_they_are_read(content, tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "_MOST_ROWS", 3)
+    with pytest.raises(DataError, match="rows; at most 3 are expected"):
+        received(tmp_path, {MEMBER: content})
 
 
-def test_a_missing_archive_or_file_is_named(tree, made, tmp_path):
-    with pytest.raises(DataError, match=r"no archive .*none\.zip"):
-        archive.extract(tmp_path / "none.zip", tmp_path, [RESULTS])
-    with pytest.raises(DataError, match=r"results/study/b/results\.parquet is missing"):
-        archive.extract(made, tmp_path / "copy", [RESULTS, "results/study/b/results.parquet"])
-    assert not (tmp_path / "copy").exists()
-    with pytest.raises(DataError, match="nowhere does not exist"):
-        archive.make([tree / "nowhere"], tmp_path / "a.zip", tree)
-    with pytest.raises(DataError, match="lies outside"):
-        archive.make([tree / RESULTS], tmp_path / "a.zip", tree / "config")
-    with pytest.raises(DataError, match=r"config/config\.yaml is not a collected result"):
-        archive.make([tree / "config/config.yaml"], tmp_path / "a.zip", tree)
-    with pytest.raises(DataError, match="nothing to archive"):
-        archive.make([], tmp_path / "a.zip", tree)
-    assert not (tmp_path / "a.zip").exists()
+def test_a_changed_member_is_found_by_its_checksum(content, tmp_path):
+    write_zip(tmp_path / "whole.zip", {"evidence/other.parquet": b"x", MEMBER: content})
+    damaged = bytearray((tmp_path / "whole.zip").read_bytes())
+    damaged[300] ^= 0xFF
+    (tmp_path / "archive.zip").write_bytes(damaged)
+    with pytest.raises(DataError, match=r"archive\.zip"):
+        list(add(request_in(tmp_path), tmp_path, [tmp_path / "archive.zip"]))
+
+
+def test_damaged_evidence_of_the_repository_is_named_and_not_made_again(content, tmp_path):
+    rows = pd.read_parquet(io.BytesIO(content))
+    write_evidence(tmp_path / "evidence", STUDY, rows, {})
+    whole = (tmp_path / MEMBER).read_bytes()
+    (tmp_path / MEMBER).write_bytes(whole[:200] + bytes(64) + whole[264:])
+    with pytest.raises(DataError, match="is not the index of"):
+        Evidence(tmp_path / "evidence").index(STUDY)
+    with pytest.raises(DataError, match="It is an original"):
+        Evidence(tmp_path / "evidence").rows(STUDY)
+    shutil.rmtree(tmp_path / "evidence")

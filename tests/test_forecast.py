@@ -37,7 +37,9 @@ def request_of_two_methods(block=10, costs=KNOWN):
     }
     methods = {name: {"estimator": name, "label": name} for name in ("FedEM", "TGMM")}
     place = Document(document, (lambda keys: "study.yaml",))
-    return Request({"preset": "p"}, {"study": plan_study("study", "p", place, methods, costs)}, {}, {}, {})
+    return Request(
+        {"preset": "p"}, {"study": plan_study("study", "p", place, methods, costs)}, {}, {}, {}
+    )
 
 
 def run(results, seconds):

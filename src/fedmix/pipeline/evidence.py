@@ -10,7 +10,6 @@ Evidence may come from anyone. Every row is checked before it is used (:func:`ch
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -188,8 +187,14 @@ def studies_in(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.parquet"))
 
 
-def read_foreign(path: str | os.PathLike | IO[bytes]) -> pd.DataFrame:
+def read_foreign(file: Path | IO[bytes], name: str) -> pd.DataFrame:
     """Read a file of evidence from outside after checking its size and columns.
+
+    Parameters
+    ----------
+    file : path or stream
+    name : str
+        Its name, for messages.
 
     Raises
     ------
@@ -200,21 +205,22 @@ def read_foreign(path: str | os.PathLike | IO[bytes]) -> pd.DataFrame:
     from pyarrow.parquet import read_metadata
 
     try:
-        found = read_metadata(path)
+        found = read_metadata(file)
     except (ArrowException, OSError) as error:
-        raise DataError(f"{path} is not a parquet file: {error}") from None
+        raise DataError(f"{name} is not a parquet file: {error}") from None
     if found.num_rows > _MOST_ROWS:
-        raise DataError(f"{path} has {found.num_rows} rows; at most {_MOST_ROWS} are expected.")
-    names = set(found.schema.to_arrow_schema().names)
-    if names != set(COLUMNS):
-        wrong = ", ".join(sorted(names ^ set(COLUMNS)))
-        raise DataError(
-            f"{path} is not evidence: it lacks these columns or has them in excess: {wrong}."
-        )
-    rows = read_table(path, remade=False)
-    for name, kinds in COLUMNS.items():
-        if rows[name].dtype.kind not in kinds:
-            raise DataError(f"{path}: column {name} is of type {rows[name].dtype}.")
+        raise DataError(f"{name} has {found.num_rows} rows; at most {_MOST_ROWS} are expected.")
+    columns = set(found.schema.to_arrow_schema().names)
+    if columns != set(COLUMNS):
+        wrong = ", ".join(sorted(columns ^ set(COLUMNS)))
+        raise DataError(f"{name} is not evidence: missing or unknown columns: {wrong}.")
+    try:
+        rows = read_table(file, remade=False)
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
+    for column, kinds in COLUMNS.items():
+        if rows[column].dtype.kind not in kinds:
+            raise DataError(f"{name}: column {column} is of type {rows[column].dtype}.")
     return rows
 
 

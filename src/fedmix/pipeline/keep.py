@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -152,25 +154,27 @@ def _from_results(study: Study, workdir: Path) -> pd.DataFrame:
 
 def _read_files(files: Sequence[Path]) -> dict[Path, dict[str, pd.DataFrame]]:
     """Return the rows of evidence in files, by file and study."""
-    return {
-        path: dict(
-            _read_archive(path) if zipfile.is_zipfile(path) else [(path.stem, read_foreign(path))]
-        )
-        for path in files
-    }
+    return {path: dict(_read_file(path)) for path in files}
 
 
-def _read_archive(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the evidence in an archive. Nothing is written: its members are read into memory."""
-    import io
-
+def _read_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the studies of a file or an archive, whose members are read into memory."""
+    if not zipfile.is_zipfile(path):
+        yield path.stem, read_foreign(path, str(path))
+        return
     with zipfile.ZipFile(path) as bundle:
         for entry in bundle.infolist():
-            folder, _, name = entry.filename.partition("/")
-            if folder == "evidence" and name.endswith(".parquet"):
-                if entry.file_size > _LARGEST:
-                    raise DataError(f"{path}: {entry.filename} is larger than {_LARGEST} bytes.")
-                yield name.removesuffix(".parquet"), read_foreign(io.BytesIO(bundle.read(entry)))
+            folder, _, file = entry.filename.partition("/")
+            if folder != "evidence" or not file.endswith(".parquet"):
+                continue
+            name = f"{path}: {entry.filename}"
+            if entry.file_size > _LARGEST:
+                raise DataError(f"{name} is larger than {_LARGEST} bytes.")
+            try:
+                content = bundle.read(entry)
+            except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+                raise DataError(f"{name} is damaged: {error}") from None
+            yield file.removesuffix(".parquet"), read_foreign(io.BytesIO(content), name)
 
 
 def _fits(rows: pd.DataFrame) -> set[tuple]:
