@@ -28,6 +28,7 @@ WORKFLOW = (
 )
 
 SETTING = "results/fedgrem_real/paper_like.digits-contaminated0"
+COLLECTED = "results/smoke/collected/fedgrem_real/fedgrem_table1/results.parquet"
 METHODS = ("LocalEM", "FedGrEM", "PooledEM")
 
 
@@ -158,7 +159,7 @@ class Pipeline:
         """Return the sha256 of every file that no run changes; cells hold seconds."""
         found = [
             path
-            for folder in ("data", "results/fedgrem_real")
+            for folder in ("data", "results/fedgrem_real", "results/smoke/collected")
             for path in (self.work / folder).rglob("[!.]*")
             if path.suffix in (".parquet", ".npz")
             and not {"timings", "cells"} & set(path.name.split("."))
@@ -169,6 +170,7 @@ class Pipeline:
     def forget_runs(self) -> None:
         """Delete what the methods of one setting have made, and what follows from it."""
         shutil.rmtree(self.work / SETTING)
+        shutil.rmtree((self.work / COLLECTED).parent)
 
     def fits(self, log: str = "0-0", setting: str = SETTING) -> list[str]:
         """Return the methods that the last job of one setting and block has run."""

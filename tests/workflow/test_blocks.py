@@ -3,28 +3,25 @@
 import pytest
 
 from fedmix.storage import read_table
-from pipeline import METHODS, SETTING
+from pipeline import COLLECTED, METHODS, SETTING
 
 pytestmark = pytest.mark.workflow
 
-SETTINGS = [
-    f"results/fedgrem_real/paper_like.digits-contaminated{n}/results.parquet" for n in (0, 1)
-]
 ITS_JOBS_AND_WHAT_FOLLOWS = {
     "run_methods": 2,
-    "collect_setting": 2,
+    "collect_results": 1,
     "make_table": 1,
     "fedgrem_table1": 1,
 }
 
 
 def test_a_finished_run_has_nothing_to_do(pipeline):
-    assert not pipeline.planned(*SETTINGS)
+    assert not pipeline.planned(COLLECTED)
 
 
 def test_more_replications_run_only_the_new_blocks(pipeline):
-    planned = pipeline.planned(*SETTINGS, config={"replications": 3})
-    assert planned == {"run_methods": 4, "collect_setting": 2}
+    planned = pipeline.planned(COLLECTED, config={"replications": 3})
+    assert planned == {"run_methods": 4, "collect_results": 1}
 
 
 def test_a_methods_parameters_rerun_that_method_and_what_follows(pipeline):
@@ -70,7 +67,7 @@ def timings_of(pipeline):
 
 def test_another_block_size_runs_nothing_again(pipeline):
     """The replication of the smaller block is taken over, the other one is new."""
-    pipeline.run(f"{SETTING}/results.parquet", config={"replications": 2, "block": 2})
+    pipeline.run(COLLECTED, config={"replications": 2, "block": 2})
     log = pipeline.work / SETTING.replace("results", "logs/run_methods", 1) / "0-1.log"
     assert "replication 1: ok" in log.read_text()
     assert "replication 0: " not in log.read_text()
@@ -79,13 +76,13 @@ def test_another_block_size_runs_nothing_again(pipeline):
 def test_the_code_of_a_method_that_does_not_run_reruns_nothing(pipeline):
     source = pipeline.project / "src/fedmix/methods/fedgem.py"
     source.write_text(source.read_text() + "\n# changed\n")
-    assert not pipeline.planned(*SETTINGS)
+    assert not pipeline.planned(COLLECTED)
 
 
 def test_a_label_reruns_the_cells_and_the_table_alone(pipeline):
     pipeline.edit("config/methods.yaml", "label: Local-EM\n", "label: local EM\n")
     assert pipeline.planned("fedgrem_table1") == {
-        "collect_setting": 2,
+        "collect_results": 1,
         "make_table": 1,
         "fedgrem_table1": 1,
     }
@@ -100,9 +97,10 @@ def test_a_layout_reruns_the_table_alone(pipeline):
 def test_a_value_of_one_setting_leaves_the_other_alone(pipeline):
     preset = "config/papers/fedgrem/presets/smoke.yaml"
     pipeline.edit(preset, "n_contaminated: [0, 1]", "n_contaminated: [0, 2]")
-    assert not pipeline.planned(SETTINGS[0])
+    planned = pipeline.planned("fedgrem_table1")
+    assert planned["run_methods"] == 1
 
 
 def test_how_a_run_is_carried_out_reruns_nothing(pipeline):
     how = {"replication_timeout": 100, "download_timeout": 5}
-    assert not pipeline.planned(*SETTINGS, config=how)
+    assert not pipeline.planned(COLLECTED, config=how)

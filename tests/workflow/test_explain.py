@@ -5,7 +5,7 @@ import re
 import pytest
 
 from fedmix.storage import sha256_of
-from pipeline import SETTING
+from pipeline import COLLECTED
 
 pytestmark = pytest.mark.workflow
 
@@ -25,8 +25,9 @@ def test_the_stages_come_in_the_order_of_the_data(told):
 def test_checksums_and_files_are_those_on_disk(finished, told):
     raw = "data/raw/digits.npz"
     assert f"{raw}: sha256 {sha256_of(finished.work / raw)}" in told
-    assert (finished.work / SETTING / "cells.parquet").is_file()
-    assert f"{SETTING}/cells.parquet" in told
+    cells = COLLECTED.replace("results.parquet", "cells.parquet")
+    assert (finished.work / cells).is_file()
+    assert cells in told
     files = told.partition("\nFiles\n")[2].split()
     assert len(files) > 20
     for name in files:

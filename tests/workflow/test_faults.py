@@ -10,11 +10,10 @@ from contextlib import suppress
 
 import pytest
 
-from pipeline import SETTING
+from pipeline import COLLECTED, SETTING
 
 pytestmark = pytest.mark.workflow
 
-COLLECTED = f"{SETTING}/results.parquet"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 
 

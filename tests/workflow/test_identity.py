@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fedmix.storage import read_table
-from pipeline import METHODS, SETTING
+from pipeline import COLLECTED, METHODS, SETTING
 
 pytestmark = pytest.mark.workflow
 
@@ -15,10 +15,10 @@ def test_other_cores_and_other_blocks_give_the_same_replications(finished, pipel
     for name in ("results", "data/embedded"):
         (pipeline.work / name).rename(tmp_path / name.replace("/", "_"))
     two_in_a_block = {"replications": 2, "block": 2}
-    pipeline.run(f"{SETTING}/results.parquet", cores=1, config=two_in_a_block)
+    pipeline.run(COLLECTED, cores=1, config=two_in_a_block)
 
-    alone = read_table(finished.work / SETTING / "results.parquet")
-    together = read_table(pipeline.work / SETTING / "results.parquet")
+    alone = read_table(finished.work / COLLECTED)
+    together = read_table(pipeline.work / COLLECTED)
     assert set(alone["method"]) == set(METHODS)
     assert together[together["replication"] == 0].reset_index(drop=True).equals(alone)
 

@@ -64,7 +64,7 @@ def test_the_age_of_code_and_configuration_remakes_nothing(done):
 @pytest.mark.parametrize(
     ("file", "rules"),
     [
-        ("workflow/scripts/collect_setting.py", {"collect_setting", "make_table", "judge_results"}),
+        ("workflow/scripts/collect_results.py", {"collect_results", "make_table", "judge_results"}),
         ("workflow/scripts/make_table.py", {"make_table"}),
         ("data/published/fedgrem/misclustering.csv", {"make_table", "judge_results"}),
         ("config/papers/fedgrem/claims.yaml", {"judge_results", "build_page"}),

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pipeline import SETTING
+from pipeline import COLLECTED, SETTING
 
 pytestmark = pytest.mark.workflow
 
@@ -42,12 +42,12 @@ def test_a_method_that_fails_throughout_ends_the_run_with_its_error_after_the_ta
 
 def test_planning_still_tells_every_job(pipeline):
     pipeline.forget_runs()
-    output = pipeline.run("--dry-run", f"{SETTING}/results.parquet").stdout
+    output = pipeline.run("--dry-run", COLLECTED).stdout
     assert "run_methods" in output[output.index("Job stats:") :]
 
 
 def test_a_finished_run_says_that_nothing_is_to_be_done(pipeline):
-    assert "Nothing to be done" in pipeline.run(f"{SETTING}/results.parquet").stdout
+    assert "Nothing to be done" in pipeline.run(COLLECTED).stdout
 
 
 def test_a_tab_in_the_configuration_is_told(pipeline):
@@ -94,14 +94,26 @@ def test_a_mirror_that_is_no_folder_is_told_before_any_job(finished):
     assert "Building DAG" not in failed.stdout
 
 
-def test_the_page_comes_from_an_archive_and_no_method_runs(pipeline, tmp_path):
+def test_a_table_comes_from_an_archive_and_no_method_runs(pipeline, tmp_path):
     pipeline.run("archive")
     shutil.move(pipeline.work / "results/smoke/archive.zip", tmp_path / "archive.zip")
+    table = pipeline.work / "results/smoke/tables/fedgrem_table1.md"
+    before = table.read_text()
     shutil.rmtree(pipeline.work)
     pipeline.work.mkdir()
-    made = {"archive": tmp_path / "archive.zip"}
-    refused = pipeline.run("fedgrem_table1", config={**made, "replications": 2}, check=False)
-    assert "holds a run with replications=1, not 2" in refused.stdout
-    pipeline.run("fedgrem_table1", config=made)
-    assert (pipeline.work / "results/smoke/tables/fedgrem_table1.md").exists()
-    assert not (pipeline.work / SETTING / "0-0.parquet").exists()
+    added = pipeline.command(
+        "evidence", "add", tmp_path / "archive.zip", "--directory", pipeline.work
+    )
+    assert added.stdout == "fedgrem_real: 6 replications added\n", added.stderr
+    assert pipeline.planned("fedgrem_table1") == {
+        "collect_results": 1,
+        "make_table": 1,
+        "fedgrem_table1": 1,
+    }
+    pipeline.run("fedgrem_table1")
+    assert table.read_text() == before
+    assert not (pipeline.work / "data").exists()
+    anew = pipeline.planned("fedgrem_table1", config={"evidence": False})
+    assert anew["run_methods"] == 2
+    more = pipeline.planned("fedgrem_table1", config={"replications": 2})
+    assert more["run_methods"] == 2
