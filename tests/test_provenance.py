@@ -46,6 +46,49 @@ def test_a_new_version_alone_changes_no_hash(tmp_path, monkeypatch):
     assert hash_of('__version__ = "0.2.0"\nx = 2\n') != first
 
 
+MODULE = '''"""Module."""
+# A comment.
+def f(x):
+    """Function."""
+    text = """not a # docstring
+    """
+    return x + len(text)  # trailing
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_code"),
+    [
+        ("Module.", "Another module.", False),
+        ("Function.", "Another\n\n    function.", False),
+        ("# A comment.\n", "", False),
+        ("  # trailing", "", False),
+        ("# A comment.\n", "\n\n\n", False),
+        ("not a # docstring", "not a # comment", True),
+        ("x + ", "x - ", True),
+    ],
+)
+def test_only_code_is_hashed(tmp_path, monkeypatch, old, new, is_code):
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+
+    def hash_of(text):
+        (tmp_path / "a.py").write_text(text)
+        for function in (provenance.source_hash, provenance._closure, provenance._imports):
+            function.cache_clear()
+        return provenance.source_hash("fedmix.a")
+
+    assert old in MODULE
+    assert (hash_of(MODULE) != hash_of(MODULE.replace(old, new))) == is_code
+
+
+def test_a_result_depends_on_how_its_data_are_read():
+    assert "data/dataset.py" in provenance._closure("fedmix.experiments.runner")
+
+
+def test_a_package_counts_with_its_subpackages():
+    assert "cells/protocols/score.py" in provenance.source_files("fedmix.cells")
+
+
 def test_a_package_counts_with_what_it_loads_by_name(tmp_path, monkeypatch):
     package = tmp_path / "views" / "page"
     (package / "templates").mkdir(parents=True)
@@ -61,7 +104,7 @@ def test_a_package_counts_with_what_it_loads_by_name(tmp_path, monkeypatch):
 
     seen = [fresh_hash()]
     for path in files:
-        path.write_text("# changed")
+        path.write_text("changed = 1")
         seen.append(fresh_hash())
     assert len(set(seen)) == 3
 

@@ -36,7 +36,7 @@ def test_a_methods_parameters_rerun_that_method_and_what_follows(pipeline):
 
 def test_a_methods_code_reruns_that_method_and_what_follows(pipeline):
     source = pipeline.project / "src/fedmix/methods/fedgrem.py"
-    source.write_text(source.read_text() + "\n# changed\n")
+    source.write_text(source.read_text() + "\nchanged = 1\n")
     assert pipeline.planned("fedgrem_table1") == ITS_JOBS_AND_WHAT_FOLLOWS
 
 
@@ -45,7 +45,7 @@ def test_of_a_job_with_one_changed_method_the_others_do_not_run_again(pipeline):
     before = timings_of(pipeline)
     assert pipeline.fits() == list(METHODS)
     source = pipeline.project / "src/fedmix/methods/fedgrem.py"
-    source.write_text(source.read_text() + "\n# changed\n")
+    source.write_text(source.read_text() + "\nchanged = 1\n")
     pipeline.run("fedgrem_table1")
     assert pipeline.fits() == ["FedGrEM"]
     assert collected(pipeline) == expected
@@ -75,7 +75,7 @@ def test_another_block_size_runs_nothing_again(pipeline):
 
 def test_the_code_of_a_method_that_does_not_run_reruns_nothing(pipeline):
     source = pipeline.project / "src/fedmix/methods/fedgem.py"
-    source.write_text(source.read_text() + "\n# changed\n")
+    source.write_text(source.read_text() + "\nchanged = 1\n")
     assert not pipeline.planned(COLLECTED)
 
 

@@ -88,7 +88,7 @@ def test_a_changed_plug_in_reruns_itself_alone(extended):
     assert set(extended.fits("0-1", setting)) == {"LocalEM", "OneShotKMeans"}
     for name in ("helper.py", "one_shot_kmeans.py"):
         path = plugins_of(extended) / name
-        path.write_text(path.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+        path.write_text(path.read_text(encoding="utf-8") + "changed = 1\n", encoding="utf-8")
         run(extended, result, preset="two")
         assert set(extended.fits("0-1", setting)) == {"OneShotKMeans"}
     assert not extended.planned(result, **options(extended, preset="two"))

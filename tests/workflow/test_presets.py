@@ -22,7 +22,11 @@ def two(pipeline):
 
 def test_another_preset_runs_only_what_it_defines_otherwise(two):
     other = {"preset": "other"}
-    assert two.planned("fedgrem_table1", config=other) == {"make_table": 1, "fedgrem_table1": 1}
+    assert two.planned("fedgrem_table1", config=other) == {
+        "collect_results": 1,
+        "make_table": 1,
+        "fedgrem_table1": 1,
+    }
     preset = "config/papers/fedgrem/presets/other.yaml"
     two.edit(preset, "PooledEM]", "{name: PooledEM, parameters: {max_rounds: 3}}]")
     two.run("fedgrem_table1", config=other)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pipeline import COLLECTED, SETTING
+from pipeline import COLLECTED
 
 pytestmark = pytest.mark.workflow
 

@@ -73,7 +73,7 @@ class ReplicationTimeout(Exception):
 
 def read_scenario(description: Mapping[str, Any], data: str | None = None) -> Scenario:
     """Return the scenario that a job's parameters describe; its data set is read from ``data``."""
-    from fedmix.data import load_dataset
+    from fedmix.data.dataset import load_dataset
 
     return Scenario(**description, data=load_dataset(data) if data else None)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import json
 import re
+import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.util import resolve_name
@@ -19,7 +21,8 @@ PACKAGE = "fedmix"
 ROOT = Path(__file__).parents[1]
 _RESOURCES = (".html", ".css", ".js", ".mplstyle")
 # A new version number alone changes no result.
-_VERSION = re.compile(rb"^__version__ = .*$", re.MULTILINE)
+_VERSION = re.compile(r"^__version__ = .*$", re.MULTILINE)
+_BEGINS = {tokenize.ENCODING, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
 
 @cache
@@ -35,7 +38,8 @@ def source_hash(*modules: str) -> str:
     Returns
     -------
     str
-        16 hexadecimal digits. A change of a comment changes them; code of another method does not.
+        16 hexadecimal digits. Comments, docstrings, blank lines and the code of other methods do
+        not change them.
 
     Raises
     ------
@@ -45,7 +49,8 @@ def source_hash(*modules: str) -> str:
     digest = hashlib.sha256()
     for name, path in sorted(source_files(*modules).items()):
         digest.update(name.encode())
-        digest.update(_VERSION.sub(b"", path.read_bytes()))
+        text = path.read_text(encoding="utf-8")
+        digest.update((_code(text) if path.suffix == ".py" else text).encode())
     return digest.hexdigest()[:16]
 
 
@@ -117,6 +122,34 @@ def keys_of(
 
 
 @cache
+def _code(text: str) -> str:
+    """Return a module's source without comments, docstrings, blank lines and version number."""
+    lines = [*text.splitlines(), ""]
+    tokens = [
+        token
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type != tokenize.NL
+    ]
+    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
+        begins = before is None or before.type in _BEGINS or before.type == tokenize.COMMENT
+        ends = after is not None and after.type in (tokenize.NEWLINE, tokenize.COMMENT)
+        alone = token.type == tokenize.STRING and begins and ends
+        if token.type == tokenize.COMMENT or alone:
+            _blank(lines, token.start, token.end)
+    kept = (line.rstrip() for line in lines)
+    return _VERSION.sub("", "\n".join(line for line in kept if line))
+
+
+def _blank(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> None:
+    """Replace a token by spaces; tokens count lines from 1."""
+    for number in range(start[0], end[0] + 1):
+        line = lines[number - 1]
+        first = start[1] if number == start[0] else 0
+        last = end[1] if number == end[0] else len(line)
+        lines[number - 1] = line[:first] + " " * (last - first) + line[last:]
+
+
+@cache
 def _closure(module: str) -> dict[str, Path]:
     """Return the files that importing a module may run, including its own, by name."""
     seen: dict[str, Path] = {}
@@ -136,8 +169,9 @@ def _name(module: str, path: Path) -> str:
 
 
 def _modules_within(package: str) -> list[str]:
-    """Return the modules directly in a package; none for a module."""
-    return [f"{package}.{path.stem}" for f in _folders(package) for path in f.glob("[a-z]*.py")]
+    """Return the modules of a package and of its subpackages; none for a module."""
+    found = [path.relative_to(f) for f in _folders(package) for path in f.rglob("[a-z]*.py")]
+    return [".".join([package, *path.with_suffix("").parts]) for path in found]
 
 
 def _resources_within(package: str) -> dict[str, Path]:
