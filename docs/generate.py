@@ -23,7 +23,7 @@ from fedmix.declarations import json_schema
 from fedmix.experiments import settings as experiments
 from fedmix.methods.capabilities import capabilities_of
 from fedmix.pipeline.presets import PresetFile
-from fedmix.pipeline.request import Options
+from fedmix.pipeline.options import Options
 from fedmix.pipeline.studies import MethodEntry, StudyFile
 
 ROOT = Path(__file__).parents[1]
@@ -77,6 +77,7 @@ _API = {
         "fedmix.experiments",
         "fedmix.experiments.base",
         "fedmix.experiments.runner",
+        "fedmix.pipeline.options",
         "fedmix.pipeline.request",
         "fedmix.pipeline.plan",
         "fedmix.pipeline.explain",

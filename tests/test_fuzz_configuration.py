@@ -18,7 +18,7 @@ from fedmix.cells.discrepancies import read_discrepancies
 from fedmix.cells.protocols.space import read_searches
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.configured import read_configuration
-from fedmix.pipeline.request import read_options
+from fedmix.pipeline.options import read_options
 
 pytestmark = pytest.mark.slow
 

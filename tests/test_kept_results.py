@@ -12,7 +12,7 @@ from fedmix.cells.protocols.kept import read_search
 from fedmix.cells.protocols.space import read_searches
 from fedmix.configuration import read_yaml
 from fedmix.data import load_dataset
-from fedmix.pipeline.request import embedded_path, read_request
+from fedmix.pipeline.request import read_request
 from fedmix.pipeline.rerun import prepare_rerun
 from fedmix.protocols import Bench
 from fedmix.storage import sha256_of
@@ -81,10 +81,10 @@ def test_a_kept_result_is_computed_again(fit, scores, embedded, request):
         if (s.variant, s.name) == (fit["variant"], fit["setting"])
     ]
     workdir = ROOT
-    if "dataset" in setting.values and not is_here(embedded_path(setting.values)):
+    if setting.embedded and not is_here(setting.embedded):
         if setting.values["embedding"].startswith(("tsne", "vae")):
             pytest.skip("its embedding takes half an hour")
-        workdir = embedded(embedded_path(setting.values), request.getfixturevalue("mirror"))
+        workdir = embedded(setting.embedded, request.getfixturevalue("mirror"))
     again = prepare_rerun(
         plan, fit["study"], setting.folder, fit["method"], fit["replication"], workdir
     ).run()
@@ -114,7 +114,7 @@ def test_a_kept_protocol_is_run_again(search, table, embedded, request):
     protocol = space.protocol(table, chosen)
     data = {}
     for dataset, embedding in space.data(table):
-        path = embedded_path({"dataset": dataset, "embedding": embedding})
+        path = f"data/embedded/{dataset}/{embedding}.npz"
         folder = embedded(path, request.getfixturevalue("mirror"))
         data[dataset, embedding] = load_dataset(folder / path)
     again = bench.run([protocol], [(row, fit["replication"])], data)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError, FedmixError
-from fedmix.pipeline.request import Request, plain, read_request
+from fedmix.pipeline.options import plain
+from fedmix.pipeline.request import Request, read_request
 
 if TYPE_CHECKING:
     from fedmix.experiments.base import Outcome

@@ -36,7 +36,6 @@ rule judge_results:
         ),
         searches=lambda wildcards: searches_judged(wildcards),
         kept=content_hash(BASE, "docs/reproduction/protocols/*/*.csv"),
-        source=source_hash("fedmix.cells"),
-        script=script_hash("judge_results"),
+        code=code_hash("judge_results", "fedmix.cells"),
     script:
         "../scripts/judge_results.py"

@@ -23,7 +23,6 @@ rule collect_results:
         shown=shown_numbers,
         study=study_parameters,
         printed=PRINTED_HASH,
-        source=source_hash("fedmix.cells.frame", "fedmix.pipeline.collect"),
-        script=script_hash("collect_results"),
+        code=code_hash("collect_results"),
     script:
         "../scripts/collect_results.py"

@@ -14,6 +14,6 @@ rule fetch_data:
         "../../environment.yml"
     params:
         entry=dataset_sources,
-        script=script_hash("fetch_data"),
+        script=text_hash("fetch_data"),
     script:
         "../scripts/fetch_data.py"

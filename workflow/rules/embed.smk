@@ -17,7 +17,7 @@ rule embed_features:
     params:
         spec=embedding_parameters,
         source=embedding_source,
-        script=script_hash("embed_features"),
+        script=text_hash("embed_features"),
     script:
         "../scripts/embed_features.py"
 
@@ -39,7 +39,6 @@ rule draw_embedding:
     conda:
         "../../environment.yml"
     params:
-        source=source_hash("fedmix.views.figures.embedding", "fedmix.views.figures.save"),
-        script=script_hash("draw_embedding"),
+        code=code_hash("draw_embedding"),
     script:
         "../scripts/draw_embedding.py"

@@ -6,9 +6,14 @@
 PRINTED_HASH = content_hash(BASE, "data/published/*/*.csv")
 
 
-def script_hash(name):
-    """Hash of a rule's script, which depends on its content but not on its age or folder."""
+def text_hash(name):
+    """Hash of a script alone, for rules that say themselves which code their results depend on."""
     return content_hash(BASE / "workflow" / "scripts", f"{name}.py")
+
+
+def code_hash(name, *modules):
+    """Hash of a script and of all code that it imports; `modules` are loaded by name."""
+    return script_hash(BASE / "workflow" / "scripts" / f"{name}.py", *modules)
 
 
 def dataset_sources(wildcards):
@@ -139,11 +144,8 @@ def looks_in(paper):
     return {name: look for other in REQUEST.papers.values() for name, look in other.looks.items()}
 
 
-def builder_hash(wildcards):
-    """Hash of the code that draws a figure."""
-    return source_hash(
-        "fedmix.views.figures.build", f"fedmix.views.figures.{ITEMS[wildcards.item].builder}"
-    )
+def figure_code(wildcards):
+    return code_hash("make_figure", f"fedmix.views.figures.{ITEMS[wildcards.item].builder}")
 
 
 def item_category(wildcards):

@@ -14,8 +14,7 @@ rule design_protocols:
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
-        source=source_hash("fedmix.cells.protocols.design"),
-        script=script_hash("design_protocols"),
+        code=code_hash("design_protocols"),
     script:
         "../scripts/design_protocols.py"
 
@@ -44,7 +43,7 @@ rule run_protocols:
         metrics=searched_metrics,
         grid=lambda wildcards: SEARCHES[wildcards.search].grid(wildcards.table, int(wildcards.rung)),
         source=protocol_source,
-        script=script_hash("run_protocols"),
+        script=text_hash("run_protocols"),
     script:
         "../scripts/run_protocols.py"
 
@@ -67,8 +66,7 @@ rule select_protocols:
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         tables=searched_tables,
         printed=PRINTED_HASH,
-        source=source_hash("fedmix.cells.protocols.design", "fedmix.cells.protocols.score"),
-        script=script_hash("select_protocols"),
+        code=code_hash("select_protocols"),
     script:
         "../scripts/select_protocols.py"
 
@@ -96,8 +94,7 @@ rule score_protocols:
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         tables=searched_tables,
         printed=PRINTED_HASH,
-        source=source_hash("fedmix.cells.protocols"),
-        script=script_hash("score_protocols"),
+        code=code_hash("score_protocols"),
     script:
         "../scripts/score_protocols.py"
 
@@ -118,8 +115,7 @@ rule keep_protocols:
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
-        source=source_hash("fedmix.cells.protocols.kept"),
-        script=script_hash("keep_protocols"),
+        code=code_hash("keep_protocols"),
     script:
         "../scripts/keep_protocols.py"
 
@@ -144,7 +140,7 @@ rule export_protocols:
     conda:
         "../../environment.yml"
     params:
-        script=script_hash("export_protocols"),
+        code=code_hash("export_protocols"),
     script:
         "../scripts/export_protocols.py"
 
@@ -163,7 +159,7 @@ rule tabulate_protocols:
         "../../environment.yml"
     params:
         preset=config["preset"],
-        script=script_hash("tabulate_protocols"),
+        code=code_hash("tabulate_protocols"),
     script:
         "../scripts/tabulate_protocols.py"
 
@@ -192,8 +188,7 @@ rule draw_protocols:
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         tables=searched_tables,
         preset=config["preset"],
-        source=source_hash("fedmix.views.figures.protocols"),
-        script=script_hash("draw_protocols"),
+        code=code_hash("draw_protocols"),
     script:
         "../scripts/draw_protocols.py"
 
@@ -211,8 +206,7 @@ rule draw_claims:
         space=lambda wildcards: SEARCHES[wildcards.search],
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         preset=config["preset"],
-        source=source_hash("fedmix.views.figures.specification"),
-        script=script_hash("draw_claims"),
+        code=code_hash("draw_claims"),
     script:
         "../scripts/draw_claims.py"
 

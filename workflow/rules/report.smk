@@ -1,6 +1,10 @@
 # The pages that a reader opens, and the archive to rebuild them from without running any method.
 
 
+# Modules that reading the configuration imports by the names in it.
+LOADED_BY_NAME = ["fedmix.cells", "fedmix.experiments"]
+
+
 rule explain_cells:
     input:
         cells=rules.judge_results.output.frame,
@@ -11,8 +15,7 @@ rule explain_cells:
     conda:
         "../../environment.yml"
     params:
-        source=source_hash("fedmix.pipeline.explain"),
-        script=script_hash("explain_cells"),
+        code=code_hash("explain_cells", *LOADED_BY_NAME),
     script:
         "../scripts/explain_cells.py"
 
@@ -37,8 +40,7 @@ rule build_page:
         "../../environment.yml"
     params:
         shown=page_parameters(),
-        source=source_hash("fedmix.views.page"),
-        script=script_hash("build_page"),
+        code=code_hash("build_page"),
     script:
         "../scripts/build_page.py"
 
@@ -56,7 +58,7 @@ rule build_archive:
     params:
         options={key: config[key] for key in RUN_OPTIONS},
         datasets={name: REQUEST.datasets[name] for name, _ in WHOLE.embeddings()},
-        script=script_hash("build_archive"),
+        code=code_hash("build_archive", *LOADED_BY_NAME),
     script:
         "../scripts/build_archive.py"
 
@@ -76,7 +78,6 @@ rule export_reproduction:
     params:
         shown=page_parameters(),
         command=f"snakemake --cores 2 reproduction --config preset={config['preset']} mirror=<folder>",
-        source=source_hash("fedmix.views.page"),
-        script=script_hash("export_reproduction"),
+        code=code_hash("export_reproduction", *LOADED_BY_NAME),
     script:
         "../scripts/export_reproduction.py"

@@ -24,6 +24,6 @@ rule run_methods:
         methods=methods_parameters,
         experiment=experiment_source,
         sources=method_sources,
-        script=script_hash("run_methods"),
+        script=text_hash("run_methods"),
     script:
         "../scripts/run_methods.py"

@@ -20,8 +20,7 @@ rule make_table:
         "../../environment.yml"
     params:
         item=item_parameters,
-        source=source_hash("fedmix.views.tables", "fedmix.cells.frame"),
-        script=script_hash("make_table"),
+        code=code_hash("make_table"),
     script:
         "../scripts/make_table.py"
 
@@ -47,7 +46,6 @@ rule make_figure:
         "../../environment.yml"
     params:
         item=item_parameters,
-        source=builder_hash,
-        script=script_hash("make_figure"),
+        code=figure_code,
     script:
         "../scripts/make_figure.py"

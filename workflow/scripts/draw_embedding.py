@@ -3,7 +3,7 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.data import load_dataset
+    from fedmix.data.dataset import load_dataset
     from fedmix.views.figures.embedding import embedding_figure
     from fedmix.views.figures.save import save_figure
     from fedmix.views.figures.style import house_style

@@ -5,7 +5,8 @@ from pathlib import Path
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.data import DatasetEntry, fetch
+    from fedmix.data.fetching import fetch
+    from fedmix.data.registry import DatasetEntry
 
     name = snakemake.wildcards.dataset
     fetch(

@@ -5,7 +5,7 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
-    from fedmix.data import check_embedding
+    from fedmix.data.dataset import check_embedding
     from fedmix.experiments.base import Method
     from fedmix.experiments.runner import read_scenario, run_block
     from fedmix.pipeline.blocks import KeptFits, write_block

@@ -8,7 +8,7 @@ with job(snakemake.log[0], snakemake.threads):
     import pandas as pd
 
     from fedmix.cells.protocols.design import read_design
-    from fedmix.data import load_dataset
+    from fedmix.data.dataset import load_dataset
     from fedmix.pipeline.plan import replications_of
     from fedmix.protocols import Bench
     from fedmix.storage import write_table

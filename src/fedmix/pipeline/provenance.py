@@ -46,8 +46,28 @@ def source_hash(*modules: str) -> str:
     ModuleNotFoundError
         If a module does not exist, because the hash would never change.
     """
+    return _hash_of(source_files(*modules))
+
+
+@cache
+def script_hash(script: Path, *modules: str) -> str:
+    """Return a hash of a rule's script and of all modules of fedmix that it imports.
+
+    Parameters
+    ----------
+    script : path
+    *modules : str
+        Modules that the script's modules import by a name in the configuration.
+    """
+    files = {script.name: script}
+    for name in _imports("script", script):
+        files |= _closure(name)
+    return _hash_of(files | _resources_beside(files.values()) | source_files(*modules))
+
+
+def _hash_of(files: Mapping[str, Path]) -> str:
     digest = hashlib.sha256()
-    for name, path in sorted(source_files(*modules).items()):
+    for name, path in sorted(files.items()):
         digest.update(name.encode())
         text = path.read_text(encoding="utf-8")
         digest.update((_code(text) if path.suffix == ".py" else text).encode())
@@ -66,7 +86,7 @@ def source_files(*modules: str) -> dict[str, Path]:
         for name in (module, *_modules_within(module)):
             files |= _closure(name)
         files |= _resources_within(module)
-    return files
+    return files | _resources_beside(files.values())
 
 
 def content_hash(root: Path, *patterns: str) -> str:
@@ -184,6 +204,17 @@ def _resources_within(package: str) -> dict[str, Path]:
     }
 
 
+def _resources_beside(modules: Iterable[Path]) -> dict[str, Path]:
+    """Return the other files in the folders of modules, and in their folders of templates."""
+    found = [
+        path
+        for folder in {module.parent for module in modules}
+        for pattern in ("*", "templates/*")
+        for path in folder.glob(pattern)
+    ]
+    return {_name(path.stem, path): path for path in found if path.suffix in _RESOURCES}
+
+
 def _folders(package: str) -> list[Path]:
     """Return the folder of a package; none for a module."""
     path = _path(package)
@@ -202,7 +233,15 @@ def _imports(module: str, path: Path) -> tuple[str, ...]:
             source = resolve_name("." * node.level + (node.module or ""), package)
             found += [source, *(f"{source}.{alias.name}" for alias in node.names)]
     followed = {PACKAGE, *plugins.packages()}
-    return tuple(name for name in found if name.partition(".")[0] in followed)
+    own = [name for name in found if name.partition(".")[0] in followed]
+    return tuple(dict.fromkeys(each for name in own for each in _with_parents(name)))
+
+
+def _with_parents(name: str) -> Iterator[str]:
+    """Yield a module and the packages that it is in, which run when it is imported."""
+    while name:
+        yield name
+        name = name.rpartition(".")[0]
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:

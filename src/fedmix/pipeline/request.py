@@ -6,80 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
-
-import yaml
-from pydantic import Field, field_validator
+from typing import Any
 
 from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import Paper
-from fedmix.configuration import Document, raise_all, read_document, validate
-from fedmix.declarations import Declared, Keys, Names
+from fedmix.configuration import raise_all
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods import index, use_plugins
 from fedmix.methods.capabilities import obstacles
 from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import Evidence
-from fedmix.pipeline.plan import RUNTIME, Setting, Study
+from fedmix.pipeline.options import read_options
+from fedmix.pipeline.plan import Setting, Study
 
 _NOT_CHOSEN = "not chosen"
-Count = Annotated[int, Field(ge=1)]
-Seconds = Annotated[float, Field(gt=0)]
-
-
-class Options(Declared):
-    """The main options, to edit or to override with --config key=value."""
-
-    preset: str = Field(
-        description="A file of config/presets. quick needs no network; paper has the published "
-        "sizes."
-    )
-    mirror: str | None = Field(
-        description="A folder with copies of the raw files, used before the network. "
-        "FEDMIX_MIRROR does the same."
-    )
-    plugins: str | None = Field(
-        description="A folder with your own methods, relative to where Snakemake works. "
-        "FEDMIX_PLUGINS does the same."
-    )
-    replications: Count | None = Field(
-        description="Replications of every study, instead of the preset's numbers."
-    )
-    block: Count | None = Field(
-        description="Replications per job; by default sized with config/costs.csv to last minutes."
-    )
-    replication_timeout: Seconds | None = Field(
-        description="Seconds one replication of one method may take before it counts as timed out."
-    )
-    download_timeout: Seconds = Field(
-        description="Seconds a server may stay silent before the next source is tried."
-    )
-    methods: Names | None = Field(
-        description="Methods that the matrix compares, in this order; all without it."
-    )
-    metrics: Names | None = Field(
-        description="Metrics in the tables and figures of the matrix, in this order; all "
-        "without it."
-    )
-    partial: bool = Field(
-        description="Make tables and figures from finished blocks, with n in every cell."
-    )
-    evidence: str | Literal[False] = Field(
-        description="The folder of kept replications, relative to the repository. They are used "
-        "instead of running them again; false runs everything."
-    )
-
-    @field_validator("replication_timeout")
-    @classmethod
-    def _shorter_than_its_job(cls, timeout: float | None) -> float | None:
-        if timeout and timeout > RUNTIME * 60:
-            raise ValueError(
-                f"{timeout:g} s is more than the {RUNTIME} minutes of a job: a replication that "
-                "takes this long would end its job at every attempt. Finished replications of a "
-                "job that ran out of time are kept."
-            )
-        return timeout
 
 
 @dataclass(frozen=True)
@@ -249,50 +190,6 @@ def _has_something_to_show(item: Item, request: Request) -> bool:
     variants = {setting.variant for setting in request.settings_of(item)}
     needed = 2 if item.options.get("series") == "variant" else 1
     return len(variants) >= needed
-
-
-def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the top-level configuration, checked.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        The ``config`` folder.
-    options : mapping
-        ``config.yaml`` with the changes of the command line. Snakemake leaves some of them as
-        text, such as the ``true`` of ``--config partial=true``.
-
-    Raises
-    ------
-    ConfigurationError
-        With each problem, and whether it is in the file or on the command line.
-    """
-    file = read_document(folder / "config.yaml", empty={})
-    given = {key for key, value in options.items() if value != file.content.get(key)}
-    values = {
-        key: plain(value) if key in given and not _may_be_text(key) else value
-        for key, value in options.items()
-    }
-
-    def find(keys: Keys) -> str | None:
-        return f"the command line (--config): {keys[0]}" if keys and keys[0] in given else None
-
-    document = Document(values, (find, *file.finders))
-    validate(document, Options)
-    return values
-
-
-def _may_be_text(key: str) -> bool:
-    field = Options.model_fields.get(key)
-    return field is None or str in (field.annotation, *get_args(field.annotation))
-
-
-def plain(value: Any) -> Any:
-    """Return the value of a text from the command line."""
-    try:
-        return yaml.safe_load(value) if isinstance(value, str) else value
-    except yaml.YAMLError:
-        return value
 
 
 def _without_missing(study: Study, coverage: Coverage) -> Study:

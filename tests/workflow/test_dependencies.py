@@ -1,0 +1,90 @@
+"""What a rule says that its job depends on is what the job really loads."""
+
+from pathlib import Path
+
+import pytest
+
+from fedmix.methods import index
+from fedmix.pipeline import provenance
+from pipeline import METHODS, ROOT
+
+pytestmark = pytest.mark.workflow
+
+SCRIPTS = ROOT / "workflow" / "scripts"
+# What decides which replications a job runs, and describes them. It changes none of them.
+PLANNING = ("pipeline/", "cells/", "conditions.py", "revision.py")
+TARGETS = ("fedgrem_table1", "fedgrem_table1_figure", "results/smoke/index.html", "archive")
+# Written to a folder on the path: Python runs it at its start.
+RECORD = """
+import atexit, os, pathlib, sys
+
+def record():
+    script = pathlib.Path(sys.argv[0] if sys.argv else "").name.split(".")
+    names = sorted(name for name in sys.modules if name.partition(".")[0] == "fedmix")
+    if names and len(script) == 3:
+        path = pathlib.Path(os.environ["LOADED"], script[1])
+        path.write_text("\\n".join(names))
+
+atexit.register(record)
+"""
+# Loaded by names in the configuration: the rules name them (workflow/rules/*.smk).
+BY_NAME = {
+    "judge_results": ["fedmix.cells"],
+    "explain_cells": ["fedmix.cells", "fedmix.experiments"],
+    "build_archive": ["fedmix.cells", "fedmix.experiments"],
+    "make_figure": [f"fedmix.views.figures.{name}" for name in ("lines", "points", "trajectories")],
+}
+
+
+@pytest.fixture(scope="module")
+def loaded(finished, tmp_path_factory) -> dict[str, set[str]]:
+    """Return the files of fedmix that each script has loaded in a run."""
+    folder = tmp_path_factory.mktemp("loaded")
+    pipeline = finished.copy(tmp_path_factory.mktemp("run"))
+    pipeline.forget_runs()
+    (folder / "sitecustomize.py").write_text(RECORD)
+    path = f"{folder}:{pipeline.project / 'src'}"
+    pipeline.run(*TARGETS, environment={"PYTHONPATH": path, "LOADED": str(folder)})
+    return {
+        file.name: {name_of(module) for module in file.read_text().split()} - {None}
+        for file in folder.iterdir()
+        if (SCRIPTS / f"{file.name}.py").is_file()
+    }
+
+
+def name_of(module: str) -> str | None:
+    path = provenance._path(module)
+    return path and provenance._name(module, path)
+
+
+def covered(script: str) -> set[str]:
+    """Return the files in the hash of a rule."""
+    if script == "run_methods":
+        own = [index()[name] for name in METHODS]
+        experiment = ["fedmix.experiments.real_clustering", "fedmix.experiments.runner"]
+        return set(provenance.source_files(*own, *experiment))
+    names = set(provenance.source_files(*BY_NAME.get(script, [])))
+    for module in provenance._imports("script", SCRIPTS / f"{script}.py"):
+        names |= set(provenance._closure(module))
+    return names
+
+
+def test_the_run_had_jobs_of_every_stage(loaded):
+    assert {"run_methods", "collect_results", "make_table", "make_figure"} <= set(loaded)
+    assert {"judge_results", "explain_cells", "build_page", "build_archive"} <= set(loaded)
+
+
+def test_every_module_that_a_job_loads_is_in_its_hash(loaded):
+    for script, files in loaded.items():
+        if script == "run_methods":
+            files = {name for name in files if not name.startswith(PLANNING)}
+        assert files - covered(script) == set(), script
+
+
+def test_the_hash_of_a_script_changes_with_a_module_that_it_imports(pipeline):
+    source = Path("src/fedmix/cells/summary.py")
+    path = pipeline.project / source
+    path.write_text(path.read_text() + "\nchanged = 1\n")
+    planned = pipeline.planned("fedgrem_table1")
+    assert "collect_results" in planned
+    assert "run_methods" not in planned
