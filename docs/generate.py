@@ -22,8 +22,8 @@ from fedmix.data.registry import Registry
 from fedmix.declarations import json_schema
 from fedmix.experiments import settings as experiments
 from fedmix.methods.capabilities import capabilities_of
-from fedmix.pipeline.presets import PresetFile
 from fedmix.pipeline.options import Options
+from fedmix.pipeline.presets import PresetFile
 from fedmix.pipeline.studies import MethodEntry, StudyFile
 
 ROOT = Path(__file__).parents[1]
