@@ -27,6 +27,8 @@ _PLAIN = {
     "median": 1.0,
     "q1": 0.9,
     "q3": 1.1,
+    "made": "2026-01-02 at commit abc1234",
+    "checked": "",
     "n": 4,
     "failed": 0,
     "replications": (0, 1, 2, 3),

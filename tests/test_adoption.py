@@ -1,5 +1,6 @@
 """Evidence outlives changes of the code that change no number, and no others."""
 
+import json
 import os
 import re
 import shutil
@@ -51,6 +52,8 @@ def test_equal_numbers_get_the_new_keys_and_a_record(work, tmp_path):
         f"{method} is adopted: 2 of 2 replications run again, equal" for method in METHODS
     ]
     assert current(copy) == {"LocalEM": 2, "FedEM": 2}
+    for made in request_in(copy).coverage.evidence.rows(STUDY)["made"].unique():
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d at commit \S+", json.loads(made)["checked"])
     records = request_in(copy).coverage.evidence.index(STUDY).adoptions
     assert [(r["method"], r["run_again"], r["largest_difference"]) for r in records] == [
         ("LocalEM", 2, 0.0),

@@ -27,7 +27,8 @@ def latex(tmp_path, rows, **changes):
 def test_rules_alignment_caption_label_and_preset_stand_in_the_table(tmp_path):
     rows = [{"row": "0 %", "mean": 13.25, "sd": 1.2}, {"row": "20 %", "mean": 3.5}]
     text = latex(tmp_path, rows, options={"rows": "contaminated"})
-    assert text.startswith("% Preset quick. Commit ")
+    origin = "Run on 2026-01-02 at commit abc1234. Written at commit "
+    assert text.startswith(f"% Preset quick. {origin}")
     assert r"S[table-format=2.2]@{\,}l" in text
     assert r"0 \% & 13.25 & (1.20) \\" in text
     caption = r"\caption{Paper, Table 1. Errors. n = 4 replications. Preset quick.}"

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from fedmix.errors import DataError
+from fedmix.views.captions import origin
 from fedmix.views.tables.build import blocks_of, build_table, caption, notes
 from fedmix.views.tables.text import as_text
 from synthetic_cells import frame, item
@@ -181,3 +182,15 @@ def test_two_cells_in_one_place_are_refused():
     cells = frame([{"setting": "h0", "method": "FedEM"}, {"setting": "h1", "method": "FedEM"}])
     with pytest.raises(DataError, match="h0 FedEM and h1 FedEM both have row"):
         text(cells)
+
+
+def test_a_caption_says_when_results_were_run_and_when_they_were_checked_since():
+    checked = "2026-02-03 at commit def5678"
+    cells = frame([{"checked": checked}, {"made": "2026-01-05 at commit aaa1111"}])
+    said = origin(cells)
+    assert said.startswith(
+        "Run on 2026-01-02 at commit abc1234 and 2026-01-05 at commit aaa1111. A sample was run "
+        f"again on {checked}, with equal results. Written at commit "
+    )
+    nothing = frame([{"made": ""}])
+    assert origin(nothing).startswith("Written at commit ")

@@ -12,6 +12,9 @@ one setting, as one item shows it. A metric that no item shows has a row with an
     The method, its published name, its parameters.
 ``metric, mean, sd, se, median, q1, q3, n, failed, replications, values``
     In our unit, over finished replications. ``failed`` counts the other replications.
+``made, checked``
+    When and at which commit the replications were run, and by which check their evidence was
+    adopted since.
 ``best``
     ``"best"`` or ``"tied"`` if the method is among the best of the item's methods in this setting
     (:func:`standings`).
@@ -57,13 +60,13 @@ BEST, TIED = "best", "tied"
 _FIRST = ["paper", "item", "row", "column", *PLACE]
 _NUMBERS = [
     *("metric", "unit", "mean", "sd", "se", "median", "q1", "q3", "n", "failed"),
-    *("replications", "values", "scale", "digits", "printed_mean", "printed_sd", "printed_text"),
-    *("printed_replications", "printed_file", "printed_line"),
+    *("made", "checked", "replications", "values", "scale", "digits", "printed_mean"),
+    *("printed_sd", "printed_text", "printed_replications", "printed_file", "printed_line"),
 ]
 _JUDGED = [*JUDGEMENT, "is_stand_in", "role", "best"]
 _UNJUDGED = ["is_stand_in", "judged", "partition_draws", "role", "best"]
 _TEXTS = [*_FIRST, "method", "label", "metric", "unit", "printed_text", "printed_file"]
-_TEXTS += ["role", "best", "verdict", "partition_draws"]
+_TEXTS += ["made", "checked", "role", "best", "verdict", "partition_draws"]
 _FLAGS = ["is_stand_in", "judged"]
 _COUNTS = {
     **dict.fromkeys(("n", "failed"), "int64"),
@@ -279,8 +282,11 @@ def _place(item: Item, known: Mapping[str, Any]) -> dict[str, Any]:
 def _numbers(
     measured: Measured, method: str, metric: str, values: pd.Series | None
 ) -> dict[str, Any]:
+    made, checked = measured.origins.get(method, ("", ""))
     return {
         "metric": metric,
+        "made": made,
+        "checked": checked,
         **summarise([] if values is None else values),
         "failed": measured.failed[method],
         "replications": [] if values is None else values.index.tolist(),

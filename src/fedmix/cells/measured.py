@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,8 @@ class Measured:
         Method -> how many of them failed.
     trajectories : DataFrame
         The rows of the results that have a round.
+    origins : mapping of str to (str, str)
+        Method -> when and at which commit its results were made, and when they were checked since.
     """
 
     methods: Mapping[str, Mapping[str, Any]]
@@ -42,6 +45,7 @@ class Measured:
     runs: Mapping[str, list[int]]
     failed: Mapping[str, int]
     trajectories: pd.DataFrame = field(repr=False)
+    origins: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def metric(self, name: str) -> Metric:
         """Return a metric of all methods that have it."""
@@ -80,7 +84,19 @@ def measure(
         runs={method: sorted(own) for method, own in runs.items()},
         failed={method: len(own) - int(finished.get(method, 0)) for method, own in runs.items()},
         trajectories=results[results["round"].notna()],
+        origins=_origins(timings) if "made" in timings else {},
     )
+
+
+def _origins(timings: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Return, for each method, the dates and commits at which it was run, and checked."""
+    found = {}
+    for method, own in timings.groupby("method")["made"]:
+        origins = [json.loads(text) for text in own.unique()]
+        made = sorted({f"{each['date']} at commit {each['commit']}" for each in origins})
+        checked = sorted({each["checked"] for each in origins if "checked" in each})
+        found[str(method)] = ", ".join(made), ", ".join(checked)
+    return found
 
 
 def final_values(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:

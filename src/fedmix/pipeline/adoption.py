@@ -7,6 +7,7 @@ evidence gets the new keys, and a record of the check; otherwise it stays stale 
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -120,6 +121,7 @@ def _adopt_study(
         keys = {f: request.coverage.keys(study, s)[family.method] for f, s in settings.items()}
         rows.loc[own, "key"] = rows.loc[own, "setting"].map(keys)
         count = len(rows[own].drop_duplicates(FIT))
+        rows.loc[own, "made"] = rows.loc[own, "made"].map(_checked)
         adoptions.append(
             {
                 "date": datetime.now(UTC).date().isoformat(),
@@ -134,6 +136,12 @@ def _adopt_study(
         yield f"{name} is adopted: {len(cells)} of {count} replications run again, equal"
     data = {**index.data, **request.coverage.data_used(study)}
     write_evidence(evidence.folder, study.name, rows, data, adoptions)
+
+
+def _checked(made: str) -> str:
+    """Add the date and the commit of a check to what says by what a result was made."""
+    today = datetime.now(UTC).date().isoformat()
+    return json.dumps({**json.loads(made), "checked": f"{today} at commit {commit()}"})
 
 
 def _sample(study: Study, family: _Family, rows: pd.DataFrame) -> list[tuple[str, str, int]]:

@@ -99,6 +99,25 @@ def written_by() -> str:
     return f"Commit {commit()}."
 
 
+def origin(cells: pd.DataFrame) -> str:
+    """Return when the cells' results were made and checked, and the commit that wrote this."""
+    made, checked = (
+        sorted({part for text in cells[name] for part in text.split(", ") if part})
+        for name in ("made", "checked")
+    )
+    return sentences(
+        f"Run on {_several(made)}." if made else "",
+        f"A sample was run again on {_several(checked)}, with equal results." if checked else "",
+        f"Written at commit {commit()}.",
+    )
+
+
+def _several(texts: Sequence[str]) -> str:
+    """Return some texts, and how many more there are."""
+    more = f" and {len(texts) - 2} more" if len(texts) > 2 else ""
+    return " and ".join(texts[:2]) if not more else ", ".join(texts[:2]) + more
+
+
 def left_out(names: Mapping[str, Sequence[str]]) -> str:
     """List the methods and data sets that were not run, grouped by reason."""
     return " ".join(f"Not run, {reason}: {_listed(own)}." for reason, own in names.items())

@@ -74,5 +74,5 @@ def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
         captions.replications(cells, item["preset"], "in most cells"),
         captions.variants_explained(cells, item["variants"]),
         captions.left_out(item["left_out"]),
-        captions.written_by(),
+        captions.origin(cells),
     )

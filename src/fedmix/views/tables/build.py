@@ -104,7 +104,7 @@ def _latex(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
                     usual_n=captions.usual_n(own),
                 )
             )
-    return f"% Preset {item['preset']}. {captions.written_by()}\n" + "\n".join(tables)
+    return f"% Preset {item['preset']}. {captions.origin(cells)}\n" + "\n".join(tables)
 
 
 def _name_of(name: str, item: Mapping[str, Any]) -> str:
@@ -146,7 +146,7 @@ def _below(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
     plain = not item["options"].get("show")
     spread = ["Means, and standard deviations in parentheses."] if plain else []
     best = captions.best_explained(cells)
-    return [*spread, *best, *notes(item, cells), captions.written_by()]
+    return [*spread, *best, *notes(item, cells), captions.origin(cells)]
 
 
 def _brackets(cells: pd.DataFrame) -> list[str]:
