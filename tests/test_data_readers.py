@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedmix.data import DatasetEntry, fetch, load
+from fedmix.data import DatasetEntry, fetch, load, tables
 from fedmix.data.readers import check_same_digits, parse_comments, read, read_writers
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.simulate.waveform import PAIRS, base_waves, waveform
@@ -121,6 +121,46 @@ def test_a_row_without_a_client_is_an_error_that_names_it(tmp_path):
     (tmp_path / "t.csv").write_text("c,x,y\na,1,0\n,2,0\n")
     with pytest.raises(DataError, match="'c' names no client in 1 rows, first in row 1"):
         read("table", [tmp_path / "t.csv"], {"label": "y", "client": "c"})
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a,b,class\n1,2,x,0\n3,4,y,0\n", "some lines have more fields than the first"),
+        ("a,b,class\n1,2,x\n3,4,y,5\n", "some lines have more fields than the first"),
+        ("a,b,class,class\n1,2,x,y\n", "two columns are named 'class'"),
+        ("a,b,class\n1,2,x\n3,4,\n", "column 'class' has no class in 1 rows, first in row 1"),
+        ("a,b,class\n1,2,x\n3,4,  \n", "column 'class' has no class in 1 rows, first in row 1"),
+        ("a,b,class\n1,2,x\n3\n", "column 'b' has 1 values that are not finite numbers"),
+        ("a,b,class\n1,NA,x\n", "column 'b' has 1 values .* first 'NA'"),
+        ("a,b,class\n9007199254740993,2,x\n", "column 'a' has integers beyond 2.*53"),
+        ("a,b,class\n1+2j,2,x\n", "column 'a' has 1 values that are not finite numbers"),
+        ("a,b,class\n2024-01-01,2,x\n", "column 'a' has 1 values that are not finite numbers"),
+    ],
+)
+def test_a_table_that_would_be_read_otherwise_than_it_looks_is_refused(tmp_path, text, says):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(DataError, match=says):
+        tables.read_table_file([tmp_path / "t.csv"], label="class")
+
+
+@pytest.mark.parametrize("values", [[1 + 2j], pd.to_datetime(["2024-01-01"])])
+def test_columns_that_are_no_numbers_are_refused(tmp_path, values):
+    with pytest.raises(DataError, match=r"column 'a' holds .*; expected numbers"):
+        tables._numbers(pd.DataFrame({"a": values}), ["a"], {}, tmp_path / "t.parquet")
+
+
+def test_trailing_commas_shift_no_column(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,class\n1,2,x,\n3,4,y,\n")
+    raw = tables.read_table_file([tmp_path / "t.csv"], label="class")
+    assert raw.features.tolist() == [[1, 2], [3, 4]]
+    assert list(raw.labels) == ["x", "y"]
+
+
+def test_na_is_a_class_like_any_other(tmp_path):
+    (tmp_path / "t.csv").write_text("a,class\n1,NA\n2,null\n3,x\n")
+    raw = tables.read_table_file([tmp_path / "t.csv"], label="class")
+    assert list(raw.labels) == ["NA", "null", "x"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,9 @@ from fedmix.storage import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: Larger integers are rounded by float64.
+LARGEST_INTEGER = 2**53
 
 
 def read_table_file(
@@ -61,7 +66,8 @@ def read_table_file(
     ConfigurationError
         If an option names a column that does not exist, or does not fit its column.
     DataError
-        If a row has no client, or if a feature is not a finite number.
+        If a line has too many fields, two columns share a name, a row has no class or no client, or
+        a feature is not a finite number that float64 can hold.
     """
     table, codes = read_frames(paths, names), codes or {}
     special = {"label": [label], "client": [client] if client else [], "drop": drop}
@@ -70,7 +76,7 @@ def read_table_file(
     left_out = {name for names in special.values() for name in names}
     columns = list(columns or [name for name in table.columns if name not in left_out])
     features = _numbers(table, columns, codes, paths[0])
-    labels = table[label].astype(str).str.strip().to_numpy(dtype=str)
+    labels = _classes(table[label], paths[0])
     return Raw(
         _upright(features) if square else features,
         labels if label_edges is None else _binned(labels, label_edges, label),
@@ -114,13 +120,53 @@ def _read_frame(path: Path, names: Sequence[str] | None) -> pd.DataFrame:
 
     if path.suffix == ".parquet":
         return read_table(path, remade=False)
+    _check_header(path, names is None)
     header = "infer" if names is None else None
-    table = pd.read_csv(path, header=header, skipinitialspace=True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            # No field is taken for an index, and only an empty one is missing: NA may be a class.
+            table = pd.read_csv(
+                path,
+                header=header,
+                skipinitialspace=True,
+                index_col=False,
+                keep_default_na=False,
+                na_values=[""],
+            )
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        raise DataError(
+            f"{path}: some lines have more fields than the first ({error}). Remove them, or quote "
+            "texts with commas."
+        ) from None
     if names is not None and len(names) != table.shape[1]:
         raise ConfigurationError(
             f"option 'names': {len(names)} names for the {table.shape[1]} columns of {path}."
         )
     return table if names is None else table.set_axis(names, axis=1)
+
+
+def _check_header(path: Path, has_header: bool) -> None:
+    """Raise DataError if two columns share a name, which pandas would change silently."""
+    if not has_header:
+        return
+    with open(path, encoding="utf-8-sig", newline="") as stream:
+        names = [name.strip() for name in next(csv.reader(stream), [])]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DataError(f"{path}: two columns are named {twice[0]!r}. Rename or remove one.")
+
+
+def _classes(labels: pd.Series, where: Path) -> NDArray[np.str_]:
+    """Return the class of each row as text, or raise DataError at a row without one."""
+    texts = labels.astype(str).str.strip().to_numpy(dtype=str)
+    empty = np.flatnonzero(labels.isna().to_numpy() | (texts == ""))
+    if empty.size:
+        raise DataError(
+            f"{where}: column {labels.name!r} has no class in {empty.size} rows, first in row "
+            f"{empty[0]}. Give their class, or remove these rows."
+        )
+    return texts
 
 
 def _numbers(
@@ -135,6 +181,7 @@ def _numbers(
 
     values = np.empty((len(table), len(columns)))
     for j, name in enumerate(columns):
+        _check_type(table[name], where)
         values[:, j] = one(name)
         bad = np.flatnonzero(~np.isfinite(values[:, j]))
         if bad.size:
@@ -145,6 +192,21 @@ def _numbers(
                 "the column out (option drop), or repair the file."
             )
     return values
+
+
+def _check_type(column: pd.Series, where: Path) -> None:
+    """Raise DataError for a column whose values would change as float64."""
+    kind = column.dtype.kind
+    if kind in "cmM":
+        raise DataError(
+            f"{where}: column {column.name!r} holds {column.dtype}; expected numbers. Convert "
+            "it, or leave it out (option drop)."
+        )
+    if kind in "iu" and len(column) and max(column.max(), -column.min()) > LARGEST_INTEGER:
+        raise DataError(
+            f"{where}: column {column.name!r} has integers beyond 2**53, which float64 rounds. If "
+            "it is an identifier, leave it out (option drop)."
+        )
 
 
 def _upright(features: NDArray[np.float64]) -> NDArray[np.float64]:
