@@ -9,6 +9,7 @@ import pytest
 from fedmix.errors import DivergenceError
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, run_block, start_of, tables_of
+from fedmix.storage import write_table
 
 
 @pytest.fixture
@@ -26,6 +27,7 @@ def scenario(monkeypatch):
         behaviour = {
             "diverge": lambda: _raise(DivergenceError("client 3 in round 7")),
             "fail": lambda: _raise(RuntimeError("first line\nsecond line")),
+            "garble": lambda: _raise(RuntimeError("half a letter: \ud800")),
             "exhaust": lambda: _raise(MemoryError()),
             "load": lambda: _raise(OSError("Could not find/load shared object file")),
             "sleep": lambda: time.sleep(30),
@@ -147,6 +149,12 @@ def test_a_failed_replication_is_a_row_and_the_others_go_on(scenario, name, stat
     assert by_replication["status"].tolist() == ["ok", status, "ok"]
     assert by_replication.loc[1, "message"].startswith(message)
     assert timings["status"].tolist() == ["ok", status, "ok"]
+
+
+def test_a_message_that_no_file_can_hold_is_repaired(scenario, tmp_path):
+    results, _ = run_all(scenario, "garble")
+    assert "RuntimeError: half a letter: ?" in set(results["message"])
+    write_table(tmp_path / "results.parquet", results)
 
 
 def test_an_undefined_score_is_an_error_and_never_a_nan_in_a_mean(scenario):

@@ -273,6 +273,7 @@ def _success(outcome: Outcome) -> list[dict[str, Any]]:
 
 def _failure(status: str, error: BaseException) -> dict[str, Any]:
     first_line = (str(error) or type(error).__name__).splitlines()[0]
+    first_line = first_line.encode(errors="replace").decode()  # a file holds no lone surrogates
     return {
         "round": None,
         "metric": "",

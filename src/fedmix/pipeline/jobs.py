@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -55,9 +56,23 @@ def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
         logging.getLogger("fedmix").error("the job failed\n%s", traceback.format_exc())
         title = str(error) if isinstance(error, FedmixError) else f"{type(error).__name__}: {error}"
         print(f"{title}\n(traceback: {log})", file=sys.stderr)
-        sys.exit(1)
-    finally:
         logging.shutdown()
+        _end_left_threads(status=1)
+        sys.exit(1)
+    logging.shutdown()
+    _end_left_threads(status=0)
+
+
+def _end_left_threads(status: int) -> None:
+    """End the process if a plug-in has left a thread that would keep it from ending.
+
+    All outputs are written and closed when a job's body has ended.
+    """
+    others = set(threading.enumerate()) - {threading.main_thread()}
+    if any(not thread.daemon for thread in others):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 def prepare_process(threads: int = 1) -> None:
