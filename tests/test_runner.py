@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fedmix.errors import DivergenceError
+from fedmix.experiments import runner
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, run_block, start_of, tables_of
 from fedmix.storage import write_table
@@ -151,7 +152,8 @@ def test_a_failed_replication_is_a_row_and_the_others_go_on(scenario, name, stat
     assert timings["status"].tolist() == ["ok", status, "ok"]
 
 
-def test_a_message_that_no_file_can_hold_is_repaired(scenario, tmp_path):
+def test_a_message_that_no_file_can_hold_is_repaired(scenario, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner.logger, "disabled", True)  # pytest cannot send its text either
     results, _ = run_all(scenario, "garble")
     assert "RuntimeError: half a letter: ?" in set(results["message"])
     write_table(tmp_path / "results.parquet", results)
