@@ -43,7 +43,7 @@ def test_presets_keep_their_tables_and_each_says_its_preset_replications_and_com
             text = (two.work / TABLE.format(preset, suffix)).read_text(encoding="utf-8")
             assert f"n = {n} replications" in text
             assert f"Preset {preset}." in text
-            assert "Commit unknown." in text  # the copy is no checkout
+            assert "at commit unknown." in text  # the copy is no checkout
         rows = pd.read_csv(two.work / TABLE.format(preset, "csv"))
         assert set(rows["preset"]) == {preset}
         assert set(rows.loc[rows["mean"].notna(), "n"]) == {n}
