@@ -1,4 +1,6 @@
-# make                the environment and the quick preset: tables and figures within minutes
+# make                the environment, the page of the three papers from kept results, and the quick
+#                     preset: tables and figures within minutes
+# make kept           docs/reproduction anew from data/evidence, without network
 # make test           the environment and all tests but the next, with coverage of those not slow
 # make test-cluster   the smoke preset through SLURM and Grid Engine of one node, started here
 # make lint           style, types, spelling and prose
@@ -10,9 +12,9 @@ CORES ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: all test test-cluster lint lock quick clean
+.PHONY: all test test-cluster lint lock papers quick kept clean
 
-all: quick
+all: papers quick
 
 # The lock holds names, versions and hashes; pip asks whatever index the machine is set up for.
 $(READY): requirements.lock pyproject.toml
@@ -22,8 +24,22 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
+papers: $(READY)
+	@echo "The three papers, from the results kept in data/evidence:"
+	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) page --config preset=paper partial=true
+
 quick: $(READY)
-	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES)
+	@echo "The quick preset, run here on small stand-in data:"
+	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) --config evidence=false
+
+# In a folder of its own, so that no other results are used.
+kept: $(READY)
+	rm -rf results/kept
+	mkdir -p results/kept
+	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) --directory results/kept reproduction \
+	    --forcerun export_reproduction --config preset=paper partial=true
+	rm -rf results/kept
+	$(BIN)/python docs/update_readme.py
 
 test: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" pytest -n $(CORES) --cov

@@ -38,6 +38,7 @@ from fedmix.pipeline.keys import (
 from fedmix.pipeline.plan import RUNTIME, finished_blocks
 from fedmix.pipeline.provenance import content_hash, script_hash, source_hash
 from fedmix.pipeline.request import left_out, read_request
+from fedmix.pipeline.stamps import stamp_of
 from fedmix.views.figures.build import BY_ROUND
 
 BASE = Path(workflow.basedir)

@@ -178,12 +178,16 @@ def paper_of_embedding(figure):
 
 def page_figures():
     """Every figure in `all`: its file, title and caption."""
-    items = [
+    return [
         {"paper": item.paper, "title": item.title, "path": f"{SHOWN}/figures/{item.name}.svg"}
         for item in WHOLE.items.values()
         if item.kind == "figure"
     ]
-    embeddings = [
+
+
+def page_embeddings():
+    """The figures of the embeddings, which need the data."""
+    return [
         {
             "paper": paper_of_embedding(Path(path)),
             "title": embedding_title(Path(path).parent.name, Path(path).stem),
@@ -192,14 +196,13 @@ def page_figures():
         }
         for path in embedding_figures()
     ]
-    return items + embeddings
 
 
-def page_parameters():
+def page_parameters(embeddings=()):
     """The content of the pages that is not in input files."""
     return {
         "tables": page_tables(),
-        "figures": page_figures(),
+        "figures": [*page_figures(), *embeddings],
         "searches": searches_run(IN_ALL) + searches_kept(),
         "claim_figures": claim_figures(),
         "preset": config["preset"],

@@ -39,7 +39,7 @@ rule build_page:
     conda:
         "../../environment.yml"
     params:
-        shown=page_parameters(),
+        shown=page_parameters(page_embeddings()),
         code=code_hash("build_page"),
     script:
         "../scripts/build_page.py"
@@ -65,19 +65,24 @@ rule build_archive:
 
 rule export_reproduction:
     input:
-        **rules.build_page.input,
+        results=all_collected("results"),
         timings=all_collected("timings"),
-        data=all_data(),
+        cells=rules.judge_results.output.frame,
+        audit=rules.judge_results.output.whole,
+        run=rules.judge_results.output.run,
+        figures=item_files([name for name, item in WHOLE.items.items() if item.kind == "figure"]),
+        searches=protocol_files(IN_ALL),
+        claims=[figure["path"] for figure in claim_figures()],
         tables=[f for f in item_files(WHOLE.items) if f.endswith(".md") and "/tables/" in f],
     output:
-        "docs/reproduction/README.md",
+        f"{BASE}/docs/reproduction/README.md",
     log:
         "logs/export_reproduction.log",
     conda:
         "../../environment.yml"
     params:
         shown=page_parameters(),
-        command=f"snakemake --cores 2 reproduction --config preset={config['preset']} mirror=<folder>",
+        stamp=lambda wildcards: stamp_of(BASE),
         code=code_hash("export_reproduction", *LOADED_BY_NAME),
     script:
         "../scripts/export_reproduction.py"

@@ -9,9 +9,9 @@ with job(snakemake.log[0], snakemake.threads):
     context = read_context(
         files.cells,
         files.audit,
-        files.explanations,
         files.run,
         files.results,
+        files.explanations,
         **snakemake.params.shown,
     )
     build_pages(context, snakemake.output.index)

@@ -129,9 +129,9 @@ class PageContext:
 def read_context(
     cells: str | os.PathLike,
     audit: str | os.PathLike,
-    explanations: str | os.PathLike,
     run: str | os.PathLike,
     results: Iterable[str | os.PathLike],
+    explanations: str | os.PathLike | None = None,
     unavailable: Mapping[str, Mapping[str, str]] | None = None,
     figures: Iterable[Mapping[str, Any]] = (),
     searches: Iterable[Mapping[str, Any]] = (),
@@ -142,10 +142,12 @@ def read_context(
 
     Parameters
     ----------
-    cells, audit, explanations, run : path-like
-        The frame of cells, what was judged from it, where its numbers come from, how it was run.
+    cells, audit, run : path-like
+        The frame of cells, what was judged from it, how it was run.
     results : iterable of path-like
         The results of all settings.
+    explanations : path-like, optional
+        Where the numbers of the cells come from.
     unavailable : mapping of str to mapping of str to str
         Study -> title of a data set that it was not run on -> the missing embedding.
     figures, claim_figures, searches : iterable of mapping
@@ -171,6 +173,8 @@ def read_context(
         ],
         provenance=provenance,
         failures=count_failures(concatenate(results)),
-        explanations=json.loads(Path(explanations).read_text(encoding="utf-8")),
+        explanations=json.loads(Path(explanations).read_text(encoding="utf-8"))
+        if explanations
+        else {},
         **shown,
     )

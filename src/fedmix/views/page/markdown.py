@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.scorecard import scorecard
-from fedmix.views.page.build import FOLDER
 from fedmix.views.page.contents import Page
 from fedmix.views.page.context import PageContext
 from fedmix.views.page.views import claims_about, entries_about, score_in_words
 from fedmix.views.page.words import names_of, translator
 from fedmix.views.tables.format import to_markdown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text: str) -> str:
@@ -31,30 +33,27 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
     """
     lines = [f"# {table['title']}", ""]
     lines += [f"**{score}**\n" for score in _scores_of(table["name"], context)]
-    lines += [_whole(f"../{FOLDER}/{page.name}.html", "The whole page"), "", text]
+    files = ", ".join(f"[{suffix}]({table['name']}.{suffix})" for suffix in ("csv", "tex"))
+    lines += [f"The table as a file: {files}", "", text]
     if table is page.tables[0] and page.is_published:
         lines += [*_figures(page), *_claims(page, context), *_discrepancies(page, context)]
     return "\n".join(lines)
 
 
-def front_page(
-    pages: Iterable[Page], context: PageContext, costs: Iterable[str], command: str
-) -> str:
+def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFrame) -> str:
     """Return the front page: scorecard, a line per table or figure, how it was run, its costs.
 
     Parameters
     ----------
     pages : iterable of Page
     context : PageContext
-    costs : iterable of str
-        Lines of a Markdown table.
-    command : str
-        The command that regenerates the folder.
+    timings : DataFrame
+        The timings of all studies.
     """
     score = scorecard(context.cells, context.claims)
     lines = ["# The results of a reproduction, to read without running anything", ""]
-    lines += [_whole("index.html", "The full page") + ": ours beside the published values."]
-    lines += ["This command writes the folder:", "", "```sh", command, "```", ""]
+    lines += ["`make kept` writes this folder from the [evidence](../evidence.md). `make` shows"]
+    lines += ["the same results as HTML pages, which explain every value.", ""]
     lines += ["## Scorecard", "", to_markdown(score.T)]
     lines += ["A published cell is counted in one variant: the authors', or else the text's. Each"]
     lines += ["table names its variant; `cells.csv` has all variants. [All claims](claims.md)", ""]
@@ -64,16 +63,19 @@ def front_page(
             score = "".join(f": {words}" for words in _scores_of(table["name"], context))
             lines.append(f"- [{table['title']}](tables/{table['name']}.md){score}")
         if not page.tables:
-            lines.append(f"- {_whole(f'{FOLDER}/{page.name}.html', page.title)}")
+            lines += [f"- [{f.title}](figures/{Path(f.path).name})" for f in page.figures]
     lines += ["", "## How it was run", "", "| | |", "|---|---|"]
     lines += [f"| {key} | {value} |" for key, value in context.provenance.items()]
-    lines += ["", "## Costs", "", *costs]
-    return "\n".join([*lines, ""])
+    lines += ["", "## Costs", "", to_markdown(_costs(timings))]
+    return "\n".join(lines)
 
 
-def _whole(address: str, text: str) -> str:
-    """Return a link in HTML, because Sphinx copies these pages without knowing their targets."""
-    return f'<a href="{address}">{text}</a>'
+def _costs(timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the replications and core-hours of every study."""
+    seconds = timings["cpu_seconds"] + timings["shared_seconds"]
+    of_study = timings.assign(hours=seconds / 3600).groupby("study")
+    costs = of_study.agg(replications=("replication", "nunique"), hours=("hours", "sum"))
+    return costs.rename(columns={"hours": "core-hours"}).round(2)
 
 
 def _scores_of(item: str, context: PageContext) -> list[str]:
