@@ -78,7 +78,7 @@ def work(tmp_path):
 
 def request_in(work: Path) -> Request:
     """Return the request of the paper preset."""
-    config = read_yaml(ROOT / "config" / "config.yaml") | {"preset": "paper"}
+    config = read_yaml(ROOT / "config" / "config.yaml") | {"preset": "paper", "evidence": False}
     return read_request(ROOT / "config", config, work)
 
 

@@ -22,7 +22,8 @@ PRESETS = sorted(path.stem for path in (ROOT / "config" / "presets").glob("*.yam
 
 
 def options(**changes):
-    return {**read_yaml(ROOT / "config" / "config.yaml"), **changes}
+    """Return the main options without the kept replications, which change with every run."""
+    return {**read_yaml(ROOT / "config" / "config.yaml"), "evidence": False, **changes}
 
 
 @pytest.fixture
@@ -113,34 +114,6 @@ def test_the_paper_preset_is_few_jobs_that_last_minutes(tmp_path):
     assert max(study.longest for study in told.studies) <= 900
     starts = sum(study.starts for study in told.studies)
     assert starts <= 0.1 * told.hours
-
-
-def test_partial_asks_for_nothing_of_settings_that_never_started(tmp_path):
-    chosen = options(preset="quick", partial=True)
-    assert not any(
-        s.settings for s in read_request(ROOT / "config", chosen, tmp_path).studies.values()
-    )
-    started = tmp_path / "results/fedgem_radius/as_coded.nominal-v0.1/0-2.parquet"
-    started.parent.mkdir(parents=True)
-    started.touch()
-    request = read_request(ROOT / "config", chosen, tmp_path)
-    assert {f for s in request.studies.values() for f in s.settings} == {"as_coded.nominal-v0.1"}
-    assert {item.study for item in request.items.values()} == {"fedgem_radius"}
-
-
-def test_partial_takes_nothing_whose_embedding_is_unavailable(tmp_path):
-    setting = "fedgrem_real/paper_like.pendigits-contaminated3"
-    started = tmp_path / "results" / setting / "0-19.parquet"
-    started.parent.mkdir(parents=True)
-    started.touch()
-    chosen = options(preset="paper", partial=True)
-    without = read_request(ROOT / "config", chosen, tmp_path)
-    assert not any(study.settings for study in without.studies.values())
-    place = tmp_path / "data/embedded/pendigits/raw.npz"
-    place.parent.mkdir(parents=True)
-    place.touch()
-    study = read_request(ROOT / "config", chosen, tmp_path).studies["fedgrem_real"]
-    assert list(study.settings) == ["paper_like.pendigits-contaminated3"]
 
 
 def test_a_replication_may_not_take_longer_than_its_job(tmp_path):
