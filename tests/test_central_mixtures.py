@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.mixture import GaussianMixture
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
 from fedmix import Clients
 from fedmix.errors import ConfigurationError, DataError
@@ -28,6 +28,30 @@ def test_result_does_not_depend_on_who_owns_the_points(clients):
     pooled = CentralGMM(3, random_state=0).fit(clients.pooled())
     shared = CentralGMM(3, random_state=0).fit(clients)
     np.testing.assert_array_equal(pooled.cluster_centers_, shared.cluster_centers_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("start", ["kmeans", "k-means++", "random", "random_from_data"])
+@pytest.mark.parametrize("n_features", [1, 2, 7])
+def test_dp_gmm_is_scikit_learns_on_the_pooled_data(start, n_features):
+    """More points than a block, so that the sums of blocks are added."""
+    rng = np.random.default_rng(n_features)
+    pooled = Clients.from_arrays([rng.normal(2 * k, 1, size=(133, n_features)) for k in range(5)])
+    model = CentralDPGMM(4, init_params=start, max_iter=30, random_state=0).fit(pooled)
+    reference = BayesianGaussianMixture(
+        n_components=20,
+        weight_concentration_prior_type="dirichlet_process",
+        **model._options(),
+    ).fit(pooled.points)
+    np.testing.assert_allclose(model.cluster_centers_, reference.means_, rtol=1e-9)
+    np.testing.assert_allclose(model.weights_, reference.weights_, rtol=1e-9, atol=1e-300)
+    assert (model.n_rounds_, model.converged_) == (reference.n_iter_, reference.converged_)
+    np.testing.assert_array_equal(
+        np.concatenate(model.predict(pooled)), reference.predict(pooled.points)
+    )
+    np.testing.assert_allclose(
+        np.concatenate(model.score_samples(pooled)), reference.score_samples(pooled.points)
+    )
 
 
 def test_dp_gmm_counts_the_components_that_own_points(clients):

@@ -20,6 +20,7 @@ from fedmix.methods.base import (
     register,
 )
 from fedmix.methods.centroids import components_of
+from fedmix.methods.variational import fit_in_blocks
 from fedmix.streams import generator_of
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class _CentralMixture(LikelihoodMixin, FederatedEstimator):
         with warnings.catch_warnings(), threadpool_limits(limits=1):
             warnings.simplefilter("ignore", ConvergenceWarning)  # ours is raised below
             try:
-                model.fit(clients.points)
+                self._run(model, clients.points)
             except ValueError as error:  # a covariance that is singular at the data's scale
                 raise DivergenceError(f"{type(self).__name__}: {error}") from error
         if not np.isfinite(model.means_).all():
@@ -69,6 +70,11 @@ class _CentralMixture(LikelihoodMixin, FederatedEstimator):
             self._warn_of_no_convergence(f"max_iter = {self.max_iter} iterations")
         size = model.means_.size + model.weights_.size + model.covariances_.size
         self._send(up=clients.points.size, down=np.count_nonzero(clients.sizes) * size)
+
+    def _run(
+        self, model: GaussianMixture | BayesianGaussianMixture, points: NDArray[np.float64]
+    ) -> None:
+        model.fit(points)
 
     def _options(self) -> dict[str, Any]:
         seed = int(generator_of(self.random_state).integers(2**31))
@@ -194,3 +200,10 @@ class CentralDPGMM(_CentralMixture):
         )
         self._fit_model(model, clients)
         self.n_clusters_ = len(np.unique(model.predict(clients.points)))
+
+    def _run(self, model: BayesianGaussianMixture, points: NDArray[np.float64]) -> None:
+        """Fit in blocks where the update equations are ours."""
+        if self.covariance_type == "spherical":
+            fit_in_blocks(model, points)
+        else:
+            model.fit(points)
