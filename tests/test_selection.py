@@ -5,6 +5,7 @@ import pytest
 
 from fedmix import Clients, methods, selection
 from fedmix.errors import ConfigurationError, SelectionWarning
+from fedmix.methods.federated_mixture import FederatedMixture
 from fedmix.metrics.clustering import silhouette
 
 CENTRES = 8.0 * np.eye(3)
@@ -190,3 +191,33 @@ def test_held_out_likelihood_merges_what_belongs_together_and_nothing_else():
     chosen = selection.choose(methods.FedGEM(components_per_client=3), xs, grid)
     assert chosen.best_parameters == {"final_radius_scale": 0.25}
     assert chosen.best_estimator.n_clusters_ == 3
+
+
+@pytest.mark.parametrize("criterion", ["held_out", "silhouette", "stability"])
+def test_candidates_that_share_a_start_score_as_if_each_had_its_own(criterion, monkeypatch):
+    """Whether the estimator can share its start does not change a digit."""
+    estimator = methods.FedGrEM(n_components=2, init="kmeans++", max_rounds=20, tol=0)
+    grid = {"penalty_scale": [0.5, 2.0, 8.0]}
+    shared = selection.choose(estimator, blobs(), grid, criterion, refit=False)
+    monkeypatch.delattr(FederatedMixture, "with_start")
+    alone = selection.choose(estimator, blobs(), grid, criterion, refit=False)
+    np.testing.assert_array_equal(shared.by_client, alone.by_client)
+
+
+def test_a_start_is_computed_once_for_all_candidates_unless_they_vary_it(monkeypatch):
+    computed = []
+    original = methods.FedGrEM._initial_values
+
+    def counted(self, clients):
+        computed.append(isinstance(self.init, str))
+        return original(self, clients)
+
+    monkeypatch.setattr(methods.FedGrEM, "_initial_values", counted)
+    estimator = methods.FedGrEM(n_components=2, init="kmeans++", max_rounds=2, tol=0)
+    selection.choose(
+        estimator, blobs(), {"penalty_scale": [1.0, 2.0, 4.0]}, n_splits=1, refit=False
+    )
+    assert sum(computed) == 1
+    computed.clear()
+    selection.choose(estimator, blobs(), counts, n_splits=1, refit=False)
+    assert sum(computed) == 3

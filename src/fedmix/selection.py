@@ -33,6 +33,8 @@ FloatArray = NDArray[np.float64]
 Estimator = Any
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 
+#: Parameters that may change where a method starts.
+_OF_THE_START = {"init", "n_components", "family", "random_state"}
 _AVERAGES: dict[str, Callable] = {"median": np.median, "mean": np.mean}
 
 
@@ -75,11 +77,14 @@ class Criterion:
     relative : bool, default=False
         Whether the values can only be compared within a client. They then become gains over the
         first candidate's value.
+    fits_once : bool, default=True
+        Whether only the points to fit are fitted to, so that all candidates may share a start.
     """
 
     measure: Callable[[Estimator, Clients, Clients], Sequence[float | None]]
     n_folds: int
     relative: bool = False
+    fits_once: bool = True
 
 
 def choose(
@@ -158,7 +163,8 @@ def choose(
     judge, over_clients = _criterion(estimator, criterion), _named("average", average, _AVERAGES)
     _check_candidates(estimator, grid)
     splits = _splits(clients, n_folds or judge.n_folds, n_splits, random_state)
-    measured = [_measure(judge, estimator, own, splits) for own in grid]
+    started = _with_starts(judge, estimator, grid, splits)
+    measured = [_measure(judge, started, own, splits) for own in grid]
     scores = _table(grid, measured, judge.relative, over_clients)
     if scores["score"].isna().all():
         warnings.warn(
@@ -300,15 +306,29 @@ def _part(clients: Clients, rows: list[NDArray[np.bool_]]) -> Clients:
     return Clients.from_arrays([clients[k][own] for k, own in enumerate(rows)], responses)
 
 
-def _measure(
+def _with_starts(
     criterion: Criterion,
     estimator: Estimator,
+    grid: Sequence[Mapping[str, Any]],
+    splits: Sequence[tuple[Clients, Clients]],
+) -> list[Estimator]:
+    """Return an estimator per split; its start is computed once if all candidates share it."""
+    varied = {name for candidate in grid for name in candidate}
+    shared = criterion.fits_once and hasattr(estimator, "with_start")
+    if not shared or varied & _OF_THE_START:
+        return [estimator] * len(splits)
+    return [estimator.with_start(seen) for seen, _ in splits]
+
+
+def _measure(
+    criterion: Criterion,
+    started: Sequence[Estimator],
     candidate: Mapping[str, Any],
     splits: Sequence[tuple[Clients, Clients]],
 ) -> FloatArray | None:
     """Return a candidate's values, (splits, clients with held-out points); None if it diverges."""
     measured = []
-    for seen, held in splits:
+    for estimator, (seen, held) in zip(started, splits, strict=True):
         fresh = clone(estimator).set_params(**candidate)
         try:
             with warnings.catch_warnings():
@@ -394,5 +414,5 @@ def typical_deviation(clients: Clients) -> float:
 CRITERIA = {
     "held_out": Criterion(_log_likelihoods, n_folds=5, relative=True),
     "silhouette": Criterion(_silhouettes, n_folds=3),
-    "stability": Criterion(_agreements, n_folds=2),
+    "stability": Criterion(_agreements, n_folds=2, fits_once=False),
 }

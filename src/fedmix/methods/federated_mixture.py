@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from fedmix import families
 from fedmix.checks import as_numbers
@@ -95,6 +96,15 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
         self.init = init
         self.density_floor = density_floor
         self.random_state = random_state
+
+    def with_start(self, clients: Clients) -> Self:
+        """Return a copy that starts in numbers where this estimator would start on these clients.
+
+        Fits with other parameters then need not compute the start again.
+        """
+        self._check_counts(clients)
+        families.get(self.family).check(clients)
+        return clone(self).set_params(init=self._initial_values(clients))
 
     def _score_samples(self, clients: Clients) -> list[FloatArray]:
         """Return each point's log-likelihood under its client's own mixture: K arrays (n_k,)."""
