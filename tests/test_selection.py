@@ -219,5 +219,5 @@ def test_a_start_is_computed_once_for_all_candidates_unless_they_vary_it(monkeyp
     )
     assert sum(computed) == 1
     computed.clear()
-    selection.choose(estimator, blobs(), counts, n_splits=1, refit=False)
+    selection.choose(estimator, blobs(), {"n_components": [1, 2, 3]}, n_splits=1, refit=False)
     assert sum(computed) == 3
