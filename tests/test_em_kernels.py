@@ -64,7 +64,9 @@ def test_exponential_ends_in_zero_and_keeps_one():
 @pytest.mark.parametrize("family", ["gaussian", "regression"])
 def test_expectation_agrees_with_the_plain_formulas(family, floor):
     clients, weights, means = problem()
-    statistics = families.get(family).expectation(Sample.of(clients), weights, means, floor)
+    statistics = families.get(family).expectation(
+        Sample.of(clients), weights, means, floor, with_likelihood=True
+    )
     for k in (0, 2):
         squares = squared_residuals(family, clients, k, means)
         responsibilities, log_kernels = plain_responsibilities(squares, weights[k], floor)
@@ -93,7 +95,9 @@ def test_far_points_get_responsibilities_where_plain_kernels_vanish(family):
     clients = Clients.from_arrays([[[1e4], [-1e4]]], [[1e8, -1e8]])
     means = np.array([[[1.0], [-1.0]]])
     weights = np.array([[0.5, 0.5]])
-    statistics = families.get(family).expectation(Sample.of(clients), weights, means)
+    statistics = families.get(family).expectation(
+        Sample.of(clients), weights, means, with_likelihood=True
+    )
     assert statistics.responsibilities.sum() == pytest.approx(2.0, rel=1e-15)
     assert np.isfinite(statistics.log_likelihoods).all()
 
@@ -102,17 +106,21 @@ def test_component_of_weight_zero_gets_nothing():
     clients, weights, means = problem()
     weights[:, 0] = 0.0
     weights /= weights.sum(axis=1, keepdims=True)
-    statistics = families.get("gaussian").expectation(Sample.of(clients), weights, means)
+    statistics = families.get("gaussian").expectation(
+        Sample.of(clients), weights, means, with_likelihood=True
+    )
     assert not statistics.responsibilities[:, 0].any()
     assert np.isfinite(statistics.log_likelihoods).all()
 
 
 def test_clients_do_not_touch_each_other():
     clients, weights, means = problem()
-    together = families.get("gaussian").expectation(Sample.of(clients), weights, means)
+    together = families.get("gaussian").expectation(
+        Sample.of(clients), weights, means, with_likelihood=True
+    )
     for k in (0, 2):
         alone = families.get("gaussian").expectation(
-            Sample.of(clients.subset([k])), weights[[k]], means[[k]]
+            Sample.of(clients.subset([k])), weights[[k]], means[[k]], with_likelihood=True
         )
         np.testing.assert_array_equal(alone.scores[0], together.scores[k])
         np.testing.assert_array_equal(alone.log_likelihoods[0], together.log_likelihoods[k])

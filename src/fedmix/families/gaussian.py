@@ -43,6 +43,7 @@ class Gaussian(Family):
         means: FloatArray,
         density_floor: str | None = None,
         for_gradient: bool = False,
+        with_likelihood: bool = False,
     ) -> Statistics:
         """Do the E-step. The statistics of a gradient step are those of the M-step."""
         n_clients, n_components, d = means.shape
@@ -54,12 +55,14 @@ class Gaussian(Family):
             n_components * np.arange(n_clients + 1),
             floor_code(density_floor),
             False,
+            with_likelihood,
         )
+        constants = sample.sizes * (0.5 * d * math.log(2 * math.pi))
         return Statistics(
             sample.sizes,
             responsibilities.reshape(weights.shape),
             scores.reshape(means.shape),
-            log_kernels - sample.sizes * (0.5 * d * math.log(2 * math.pi)),
+            log_kernels - constants if with_likelihood else None,
         )
 
     def maximise(

@@ -49,6 +49,7 @@ class Regression(Family):
         means: FloatArray,
         density_floor: str | None = None,
         for_gradient: bool = False,
+        with_likelihood: bool = False,
     ) -> Statistics:
         """Do the E-step. For a gradient step the normal matrices are left out."""
         responsibilities, scores, normal, log_kernels = regression_expectation(
@@ -59,13 +60,14 @@ class Regression(Family):
             np.ascontiguousarray(means),
             floor_code(density_floor),
             not for_gradient,
+            with_likelihood,
         )
         log_likelihoods = log_kernels - 0.5 * math.log(2 * math.pi) * sample.sizes
         return Statistics(
             sample.sizes,
             responsibilities,
             scores,
-            log_likelihoods,
+            log_likelihoods if with_likelihood else None,
             None if for_gradient else normal,
         )
 

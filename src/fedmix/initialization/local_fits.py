@@ -34,7 +34,7 @@ def unit_scale_em(
     n = client.n_points
     previous = -np.inf
     for _ in range(MAX_ITERATIONS):
-        statistics = kind.expectation(sample, weights, means)
+        statistics = kind.expectation(sample, weights, means, with_likelihood=True)
         weights = statistics.mixing_weights(weights)
         means = kind.maximise(statistics, means)
         log_likelihood = float(statistics.log_likelihoods[0])
@@ -81,7 +81,7 @@ def shared_covariance_em(
         whitened = np.linalg.solve(factor, np.vstack([centred, means]).T)
         sample = Sample(np.ascontiguousarray(whitened[:, :n]), np.array([0, n]), np.empty(0))
         start = np.ascontiguousarray(whitened[:, n:].T)[None]
-        statistics = gaussian.expectation(sample, weights[None], start)
+        statistics = gaussian.expectation(sample, weights[None], start, with_likelihood=True)
         masses = statistics.responsibilities[0]
         weights = masses / n
         means = gaussian.maximise(statistics, start)[0] @ factor.T
@@ -152,7 +152,7 @@ def shared_noise_em(
         scale = np.sqrt(variance)
         scaled = Sample(sample.columns, sample.offsets, sample.responses / scale)
         start = coefficients[None] / scale
-        statistics = regression.expectation(scaled, weights, start)
+        statistics = regression.expectation(scaled, weights, start, with_likelihood=True)
         weights = statistics.mixing_weights(weights)
         fitted = regression.maximise(statistics, start)
         explained = _explained(statistics, start, fitted) * variance

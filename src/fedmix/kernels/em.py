@@ -7,7 +7,9 @@ from fedmix.kernels.responsibilities import BLOCK, REORDER, normalise
 
 
 @njit(cache=True, fastmath=REORDER)
-def gaussian_expectation(columns, offsets, weights, means, component_offsets, floor, with_scatter):
+def gaussian_expectation(
+    columns, offsets, weights, means, component_offsets, floor, with_scatter, with_likelihood
+):
     """Sum responsibilities and weighted deviations over each client's points.
 
     The points are walked once in blocks; responsibilities live for one block only. Sums are taken
@@ -29,6 +31,8 @@ def gaussian_expectation(columns, offsets, weights, means, component_offsets, fl
         See :func:`fedmix.kernels.responsibilities.normalise`.
     with_scatter : bool
         Whether to sum the scatter, which a step of the means does not need.
+    with_likelihood : bool
+        Whether to sum the log-likelihoods, which neither step needs.
 
     Returns
     -------
@@ -39,7 +43,7 @@ def gaussian_expectation(columns, offsets, weights, means, component_offsets, fl
     scatters : ndarray of shape (C,)
         Sums of responsibility times |x - mean|^2; zeros where not asked for.
     log_likelihoods : ndarray of shape (K,)
-        Up to the density's constant.
+        Up to the density's constant; zeros where not asked for.
     """
     n_clients, n_features = len(offsets) - 1, columns.shape[0]
     responsibilities = np.zeros(len(weights))
@@ -58,7 +62,9 @@ def gaussian_expectation(columns, offsets, weights, means, component_offsets, fl
             _squared_distances(columns, start, stop, own_means, squares)
             if with_scatter:
                 kept[:] = squares
-            log_likelihoods[k] += normalise(squares, own_weights, floor, largest[:n], total[:n])
+            log_likelihoods[k] += normalise(
+                squares, own_weights, floor, largest[:n], total[:n], with_likelihood
+            )
             for r in range(last - first):
                 row = squares[r, :n]
                 summed = 0.0

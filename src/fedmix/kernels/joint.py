@@ -69,7 +69,7 @@ def joint_expectation(columns, responses, offsets, weights, means, whiteners, co
                     row = joint[m * n_components + r, :n]
                     for i in range(n):
                         row[i] = mahalanobis[m, i] + squares[r, i]
-            normalise(joint, weights[k].reshape(-1), NO_FLOOR, scratch[:n], total[:n])
+            normalise(joint, weights[k].reshape(-1), NO_FLOOR, scratch[:n], total[:n], False)
             _raise(joint, n, floor)
             for m in range(n_covariate):
                 share[:n] = 0.0

@@ -9,7 +9,9 @@ from fedmix.kernels.responsibilities import BLOCK, REORDER, normalise
 
 
 @njit(cache=True, fastmath=REORDER)
-def regression_expectation(columns, responses, offsets, weights, coefficients, floor, with_normal):
+def regression_expectation(
+    columns, responses, offsets, weights, coefficients, floor, with_normal, with_likelihood
+):
     """Sum responsibilities, weighted scores and normal matrices over each client's points.
 
     Parameters
@@ -28,6 +30,8 @@ def regression_expectation(columns, responses, offsets, weights, coefficients, f
         See :func:`fedmix.kernels.responsibilities.normalise`.
     with_normal : bool
         Whether to sum the normal matrices, which a gradient step does not need.
+    with_likelihood : bool
+        Whether to sum the log-likelihoods, which neither step needs.
 
     Returns
     -------
@@ -39,7 +43,7 @@ def regression_expectation(columns, responses, offsets, weights, coefficients, f
         Sums of responsibility times x x', in the upper triangle; of shape (0, R, d, d) where not
         asked for.
     log_likelihoods : ndarray of shape (K,)
-        Up to the density's constant.
+        Up to the density's constant; zeros where not asked for.
     """
     n_features = columns.shape[0]
     n_clients, n_components = weights.shape
@@ -56,7 +60,9 @@ def regression_expectation(columns, responses, offsets, weights, coefficients, f
             stop = min(start + BLOCK, offsets[k + 1])
             n = stop - start
             residuals_of(columns, responses, start, stop, coefficients[k], residuals, squares)
-            log_likelihoods[k] += normalise(squares, weights[k], floor, largest[:n], total[:n])
+            log_likelihoods[k] += normalise(
+                squares, weights[k], floor, largest[:n], total[:n], with_likelihood
+            )
             for r in range(n_components):
                 row, residual = squares[r, :n], residuals[r, :n]
                 summed = 0.0

@@ -27,7 +27,7 @@ SMALLEST = -708.0  # below, the result would not be a normal number
 
 
 @njit(cache=True, fastmath=REORDER, error_model="numpy")
-def normalise(squares, weights, floor, largest, total):
+def normalise(squares, weights, floor, largest, total, with_likelihood):
     """Turn squared residuals into responsibilities, in place.
 
     Parameters
@@ -42,11 +42,13 @@ def normalise(squares, weights, floor, largest, total):
         before normalising, where it is exactly 0 or up to 1e-8.
     largest, total : ndarray of shape (b,)
         Scratch.
+    with_likelihood : bool
+        Whether to return the log-likelihood. Its logarithms take a third of the time.
 
     Returns
     -------
     float
-        The block's log-likelihood, up to the density's constant.
+        The block's log-likelihood, up to the density's constant; 0 where not asked for.
     """
     if floor == NO_FLOOR:
         _shifted_kernels(squares, weights, largest, total)
@@ -54,8 +56,9 @@ def normalise(squares, weights, floor, largest, total):
         _floored_kernels(squares, weights, floor, largest, total)
     n_components, n = len(weights), len(total)
     log_likelihood = 0.0
-    for i in range(n):
-        log_likelihood += largest[i] + math.log(total[i])
+    if with_likelihood:
+        for i in range(n):
+            log_likelihood += largest[i] + math.log(total[i])
     if floor == NO_FLOOR:  # the total is at least 1, so that its reciprocal is safe, and faster
         for i in range(n):
             total[i] = 1.0 / total[i]

@@ -107,6 +107,7 @@ def maximise(sample: Sample, mixtures: Mixtures) -> MaximisationStep:
         mixtures.offsets,
         NO_FLOOR,
         True,
+        True,
     )
     if not np.isfinite(log_likelihood).all():
         g = int(np.argmin(np.isfinite(log_likelihood)))

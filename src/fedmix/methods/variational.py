@@ -73,7 +73,7 @@ def _expectation(model: BayesianGaussianMixture, columns: FloatArray) -> tuple[F
         squares = factors @ block.T
         responsibilities = squares.copy()
         scratch = np.empty((2, len(block)))
-        log_likelihood = normalise(responsibilities, ones, NO_FLOOR, scratch[0], scratch[1])
+        log_likelihood = normalise(responsibilities, ones, NO_FLOOR, scratch[0], scratch[1], True)
         entropy += log_likelihood + 0.5 * np.vdot(responsibilities, squares)
         sums += responsibilities @ block
     return sums, entropy
