@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fake_openml import Answer, FakeServer
-from fedmix.data import DatasetEntry, fetch, load
+from fedmix.data import DatasetEntry, content_sha256, fetch, load
 from fedmix.data.download import Downloads
 from fedmix.data.openml_source import SERVER_VARIABLE, fetch_table
 from fedmix.errors import DownloadError
@@ -35,6 +35,7 @@ def entry(**changes):
         "n_points": N,
         "n_features": 2,
         "class_counts": [4, 4, 4],
+        "allow_unverified": True,
         "sources": [{"reader": "table", "openml": 7, "options": {"label": "class"}}],
         "embeddings": {"raw": {"kind": "identity"}},
     }
@@ -49,6 +50,16 @@ def test_table_arrives_by_arff_if_parquet_is_dead(tmp_path, server):
     np.testing.assert_array_equal(data.labels, np.arange(N) % 3)
     assert [p.name for p in tmp_path.glob("*")] == ["tiny.npz"]
     assert any("arff" in hit for hit in server.hits)
+
+
+def test_a_table_of_unknown_content_is_not_requested_unless_allowed(tmp_path, server):
+    server.offer_openml(7, TABLE, "class", parquet="dead")
+    with pytest.raises(DownloadError, match=r"OpenML data set 7: .*unverified.*allow_unverified"):
+        fetch(entry(allow_unverified=False), tmp_path, timeout=5.0)
+    assert not server.hits
+    fetch(entry(), tmp_path, timeout=5.0)
+    values = {"allow_unverified": False, "content_sha256": content_sha256(load(entry(), tmp_path))}
+    fetch(entry(**values), tmp_path / "again", timeout=5.0)
 
 
 def test_parquet_is_not_trusted_without_our_own_checksum(tmp_path, server):

@@ -8,12 +8,14 @@ from typing import get_args
 import pytest
 import yaml
 
+from fedmix.configuration import read_yaml
 from fedmix.data import read_registry
 from fedmix.data.readers import READERS
-from fedmix.data.registry import AnyEmbedding, AnySource
+from fedmix.data.registry import AnyEmbedding, AnySource, SourceFile
 from fedmix.declarations import Like
 from fedmix.embed import EMBEDDINGS
 from fedmix.errors import ConfigurationError
+from fedmix.pipeline.keys import raw_parameters
 
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "config" / "datasets.yaml"
@@ -55,15 +57,28 @@ def test_offline_defaults_need_nothing():
         assert registry[name].sources[0].needs_nothing
 
 
-def test_every_downloaded_file_is_checked_by_a_checksum_or_by_its_content():
+def test_every_download_is_checked_by_checksums_or_by_its_content_or_refused():
     unchecked = {
-        entry.name
+        (entry.name, source.reader): entry.allow_unverified
         for entry in read_registry(REGISTRY).values()
         for source in entry.sources
-        for file in source.files
-        if not (file.sha256 or file.md5 or entry.content_sha256)
+        if not source.needs_nothing and source.downloadable and not entry.verifies(source)
     }
-    assert unchecked == {"cifar10_barlow"}  # its publishers give no checksum
+    assert unchecked == {("emnist", "table"): False, ("cifar10_barlow", "npy"): False}
+
+
+def test_a_source_is_unverified_if_one_of_its_files_is():
+    entry = read_registry(REGISTRY)["emnist"]
+    archive = entry.sources[1]
+    another = SourceFile(name="another", url="https://example.org/another")
+    assert entry.verifies(archive)
+    assert not entry.verifies(archive.model_copy(update={"files": (*archive.files, another)}))
+
+
+def test_accepting_unverified_data_does_not_change_what_depends_on_them():
+    raw = read_yaml(REGISTRY)["cifar10_barlow"]
+    accepted = raw_parameters("cifar10_barlow", {**raw, "allow_unverified": True})
+    assert accepted == raw_parameters("cifar10_barlow", raw)
 
 
 def test_every_embedding_is_one_that_exists():

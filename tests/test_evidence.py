@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fedmix.errors import DataError
-from fedmix.pipeline.evidence import Evidence, write_evidence
+from fedmix.pipeline.evidence import FIT, Evidence, write_evidence
 from fedmix.pipeline.keep import add, evidence_lines
 from small_run import METHODS, ROOT, STUDY, current, finish, planned, request_in
 
@@ -116,6 +116,29 @@ def test_status_counts_what_is_current_stale_and_missing(work):
     lines = {line.partition(":")[0]: line for line in evidence_lines(request_in(work))}
     assert ": 0 of " in lines[STUDY]
     assert ", 4 stale" in lines[STUDY]
+
+
+def under(limit, work):
+    request = request_in(work)
+    return replace(request, coverage=replace(request.coverage, limit=limit))
+
+
+@pytest.mark.parametrize(
+    ("limit", "held"), [(100, 2), (1236, 2), (1235.6, 2), (1300, 1), (None, 1)]
+)
+def test_a_replication_stopped_before_the_limit_is_not_held(work, limit, held):
+    rows = rows_in(work)
+    stopped = (rows["method"] == "FedEM") & (rows["replication"] == 1)
+    failed = {"status": "timeout", "seconds": 1235.6, "metric": "", "value": float("nan")}
+    rows.loc[stopped, list(failed)] = list(failed.values())
+    rows = rows.drop_duplicates([*FIT, "metric", "round"])
+    write_evidence(work / "evidence", STUDY, rows, {})
+    request = under(limit, work)
+    assert len(request.coverage.held(*planned(request))["FedEM"]) == held
+    assert len(request.coverage.held(*planned(request))["LocalEM"]) == 2
+    added = 2 - held  # the work folder has a finished one, which replaces what was stopped early
+    assert list(add(request, work))[-1] == f"{STUDY}: {added} replications added"
+    assert ("timeout" in set(rows_in(work)["status"])) == (not added)
 
 
 def test_there_is_nowhere_to_add_without_a_folder(work):

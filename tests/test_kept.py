@@ -1,6 +1,7 @@
 """Finished replications are taken over, and only by what they were made from."""
 
 import sys
+import time
 from types import ModuleType, SimpleNamespace
 
 import pandas as pd
@@ -248,3 +249,23 @@ def test_a_job_takes_over_what_the_evidence_holds(scenario, tmp_path):
     changed = {**KEYS, "b": key_of("b, changed")}
     fits = KeptFits(there, "0-4", changed, Evidence(evidence).rows("study", ["h0"]))
     assert set(fits) == {("a", r) for r in range(3)}
+
+
+@pytest.mark.parametrize(("limit", "again"), [(0.05, 0), (60, 1), (None, 1)])
+def test_a_replication_that_was_stopped_before_the_limit_runs_again(
+    scenario, tmp_path, limit, again
+):
+    def stopped(method, *arguments):
+        if method.name == "b":
+            time.sleep(5)
+        return finishes(method, *arguments)
+
+    finishes, scenario.module.run = scenario.module.run, stopped
+    fits = KeptFits(tmp_path, "0-0", KEYS)
+    run_block(scenario, METHODS, range(1), 0.05, fits)
+    assert fits["b", 0].rows[0]["status"] == "timeout"
+    for _ in ("from the partial file", "from the block"):
+        kept = KeptFits(tmp_path, "0-0", KEYS, limit=limit)
+        assert {("a", 0), ("b", 0)} - set(kept) == ({("b", 0)} if again else set())
+        write_block(tmp_path / "0-0.parquet", scenario, METHODS, fits, KEYS)
+        fits.close()

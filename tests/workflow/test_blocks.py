@@ -102,5 +102,9 @@ def test_a_value_of_one_setting_leaves_the_other_alone(pipeline):
 
 
 def test_how_a_run_is_carried_out_reruns_nothing(pipeline):
-    how = {"replication_timeout": 100, "download_timeout": 5}
-    assert not pipeline.planned(COLLECTED, config=how)
+    assert not pipeline.planned(COLLECTED, config={"download_timeout": 5})
+
+
+def test_another_limit_starts_the_jobs_again_which_keep_what_was_not_stopped(pipeline):
+    planned = pipeline.planned(COLLECTED, config={"replication_timeout": 100})
+    assert planned["run_methods"] >= 1

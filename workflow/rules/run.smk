@@ -24,6 +24,7 @@ rule run_methods:
         methods=methods_parameters,
         experiment=experiment_source,
         sources=method_sources,
+        limit=config["replication_timeout"],  # a replication that was stopped earlier runs again
         script=text_hash("run_methods"),
     script:
         "../scripts/run_methods.py"

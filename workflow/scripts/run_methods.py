@@ -27,7 +27,7 @@ with job(snakemake.log[0], snakemake.threads):
     repository, config = Path(snakemake.scriptdir).resolve().parents[1], snakemake.config
     evidence = Evidence(repository / config["evidence"] if config["evidence"] else None)
     kept = evidence.rows(scenario.study, [path.parent.name])
-    fits = KeptFits(path.parent, block, keys, kept)
-    run_block(scenario, methods, replications_of(block), config["replication_timeout"], fits)
+    fits = KeptFits(path.parent, block, keys, kept, params.limit)
+    run_block(scenario, methods, replications_of(block), params.limit, fits)
     write_block(path, scenario, methods, fits, keys)
     fits.close()

@@ -42,8 +42,9 @@ def fetch(
     The sources are tried in this order: the npz itself; bundled or generated data; files in
     ``<raw_folder>/originals``; files in the mirror; then, in the registry's order, OpenML and the
     publishers' own files. A bad local file is an error, because a person put it there. A bad
-    download is reported, and the next source is tried. Only data that pass all checks are stored.
-    Several processes can do this at the same time.
+    download is reported, and the next source is tried; so is a download without any checksum,
+    unless the entry has ``allow_unverified``. Only data that pass all checks are stored. Several
+    processes can do this at the same time.
 
     Parameters
     ----------
@@ -135,6 +136,7 @@ def _obtain(
         downloads = Downloads(Path(temporary), timeout, log, entry.largest_file)
         for source in filter(lambda s: s.downloadable, entry.sources):
             try:
+                _check_verified(entry, source)
                 return _download(entry, source, downloads)
             except FedmixError as error:
                 log(f"{entry.name}: {error}")
@@ -169,16 +171,29 @@ def _read_local(entry: DatasetEntry, source: Source, paths: Sequence[Path]) -> D
         ) from error
 
 
+def _check_verified(entry: DatasetEntry, source: Source) -> None:
+    if not (entry.allow_unverified or entry.verifies(source)):
+        raise DownloadError(
+            f"{_place_of(source)}: the download is unverified, because no checksum is known. Place "
+            "the files by hand, or accept any content of the expected shape and classes with "
+            f"`allow_unverified: true` in config/datasets.yaml: {entry.name}."
+        )
+
+
+def _place_of(source: Source) -> str:
+    if source.openml is not None:
+        return f"OpenML data set {source.openml}"
+    return ", ".join(dict.fromkeys(file.url for file in source.files if file.url))
+
+
 def _download(entry: DatasetEntry, source: Source, downloads: Downloads) -> Dataset:
     if source.openml is not None:
-        where = f"OpenML data set {source.openml}"
         paths = [fetch_table(source.openml, downloads)]
     else:
-        where = ", ".join(dict.fromkeys(file.url for file in source.files))
         paths = [downloads.get(file) for file in source.files]
         for file, path in zip(source.files, paths, strict=True):
             _check_sum(file, path, f"{file.name} from {file.url}")
-    return to_dataset(entry, _read(entry, source, paths), where)
+    return to_dataset(entry, _read(entry, source, paths), _place_of(source))
 
 
 def _read(entry: DatasetEntry, source: Source, paths: Sequence[Path]) -> Raw:

@@ -277,6 +277,11 @@ class DatasetEntry(Declared):
     content_sha256: Sha256 | None = Field(
         None, description="Hash of the values, the same for all sources."
     )
+    allow_unverified: bool = Field(
+        False,
+        description="Whether to download from a source without checksums, if `content_sha256` is "
+        "not known either. Only the shape and the classes are then checked.",
+    )
     licence: str = ""
     citation: str = ""
     homepage: str = ""
@@ -288,6 +293,11 @@ class DatasetEntry(Declared):
         assert self.n_points is not None  # checked by _errors
         assert self.n_features is not None
         return _BESIDE + _LONGEST_NUMBER * self.n_points * (self.n_features + 1)
+
+    def verifies(self, source: Source) -> bool:
+        """Return whether other content than expected would be noticed."""
+        known = bool(source.files) and all(file.sha256 or file.md5 for file in source.files)
+        return known or self.content_sha256 is not None
 
     def embedded_shape(self, embedding: str) -> tuple[int | None, int | None]:
         """Return the numbers of points and features of an embedding; None if not known."""

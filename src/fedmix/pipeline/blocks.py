@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import DataError
 from fedmix.experiments.runner import Fit, tables_of
+from fedmix.pipeline.evidence import stopped_early
 from fedmix.pipeline.plan import block_paths, replications_of
 from fedmix.revision import origin
 from fedmix.storage import read_table, stacked, write_table
@@ -79,6 +80,8 @@ class KeptFits(UserDict):
         Each method's key.
     evidence : DataFrame, optional
         Rows of the evidence of this setting.
+    limit : float, optional
+        Seconds that a replication may take. One that was stopped earlier runs again.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class KeptFits(UserDict):
         block: str,
         keys: Mapping[str, str],
         evidence: pd.DataFrame | None = None,
+        limit: float | None = None,
     ):
         super().__init__()
         self._keys = keys
@@ -97,6 +101,7 @@ class KeptFits(UserDict):
             (method, replication): fit
             for key, method, replication, fit in chain(kept, finished(folder, wanted))
             if key == keys.get(method) and replication in wanted
+            if not stopped_early(fit.timing, limit)
         }
         if self.data:
             logger.info("%d replications of methods are finished already", len(self.data))

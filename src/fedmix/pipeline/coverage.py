@@ -25,11 +25,14 @@ class Coverage:
     workdir : path
         Where Snakemake works. The keys depend on the embedded data there. Where there are none,
         they depend on the data that the evidence used, if the present code makes the same.
+    limit : float, optional
+        Seconds that a replication may take. One that was stopped earlier is not held.
     """
 
     evidence: Evidence
     datasets: Mapping[str, Any]
     workdir: Path = Path()
+    limit: float | None = None
     _data: dict[tuple[str, str], str | None] = field(default_factory=dict, repr=False)
     _keys: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict, repr=False)
 
@@ -60,9 +63,9 @@ class Coverage:
         """Return the replications of each method that the evidence holds with the planned key."""
         if not self.evidence.index(study.name).fits.get(setting.folder):
             return {}
-        keys = self.keys(study, setting)
+        keys, place = self.keys(study, setting), (study.name, setting.folder)
         return {
-            method: self.evidence.replications(study.name, setting.folder, method, keys.get(method))
+            method: self.evidence.replications(*place, method, keys.get(method), self.limit)
             for method in study.methods_of(setting)
         }
 

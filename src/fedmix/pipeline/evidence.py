@@ -45,6 +45,7 @@ COLUMNS = {
     "key": "O",
 }
 _MEASURED = ["seconds", "cpu_seconds", "memory", "shared_seconds"]
+_ROUNDING = 0.005  # the largest relative error of three digits
 _STATUSES = {"ok", "diverged", "timeout", "error"}
 #: Binary digits that are kept of values by round.
 BITS = 20
@@ -53,10 +54,14 @@ _MOST_ROWS = 5_000_000  # of a study; the largest of the paper preset has a tent
 
 @dataclass(frozen=True)
 class Held:
-    """What the evidence holds of a method in a setting: replications with the same key."""
+    """What the evidence holds of a method in a setting: replications with the same key.
+
+    ``timeouts`` gives the seconds after which some of them were stopped.
+    """
 
     key: str
     replications: frozenset[int]
+    timeouts: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -103,10 +108,23 @@ class Evidence:
             self._indices[study] = _read_index(self.folder, study) if self.folder else Index()
         return self._indices[study]
 
-    def replications(self, study: str, setting: str, method: str, key: str | None) -> frozenset:
-        """Return the replications of a method in a setting that have a key."""
+    def replications(
+        self, study: str, setting: str, method: str, key: str | None, limit: float | None = None
+    ) -> frozenset[int]:
+        """Return the replications of a method in a setting that have a key and count under a limit.
+
+        Parameters
+        ----------
+        study, setting, method : str
+        key : str or None
+        limit : float, optional
+            Seconds that a replication may take, see :func:`stopped_early`.
+        """
         held = self.index(study).fits.get(setting, {}).get(method)
-        return held.replications if held and held.key == key else frozenset()
+        if not held or held.key != key:
+            return frozenset()
+        stopped = held.timeouts.items()
+        return held.replications - {r for r, seconds in stopped if seconds < _at_least(limit)}
 
     def data_hash(self, study: str, path: str, key: str) -> str | None:
         """Return the sha256 of an embedded data set, if the evidence used one with this key."""
@@ -120,6 +138,28 @@ class Evidence:
             return empty()
         filters = None if settings is None else [("setting", "in", sorted(settings))]
         return read_table(path, remade=False, filters=filters)
+
+
+def stopped_early(fits: Any, limit: float | None) -> Any:
+    """Return whether replications were stopped before a limit, so that they may yet finish.
+
+    Parameters
+    ----------
+    fits : DataFrame or mapping
+        ``status`` and ``seconds`` of replications, or of one.
+    limit : float or None
+        Seconds that a replication may take; None for no limit.
+
+    Returns
+    -------
+    Series of bool, or bool
+    """
+    return (fits["status"] == "timeout") & (fits["seconds"] < _at_least(limit))
+
+
+def _at_least(limit: float | None) -> float:
+    """Return the fewest kept seconds, which are rounded, of a replication that reached a limit."""
+    return (limit or float("inf")) * (1 - _ROUNDING)
 
 
 def empty() -> pd.DataFrame:
@@ -166,9 +206,15 @@ def write_evidence(
 
 def write_index(folder: Path, study: str, rows: pd.DataFrame) -> None:
     """Write the index of a study's file; a killed :func:`write_evidence` may have left it out."""
-    fits: dict[str, dict[str, list[str]]] = {}
-    for (setting, method, key), own in rows.groupby(["setting", "method", "key"])["replication"]:
-        fits.setdefault(setting, {})[method] = [key, _ranges(own.unique())]
+    fits: dict[str, dict[str, list]] = {}
+    for (setting, method, key), own in rows.groupby(["setting", "method", "key"]):
+        held = [key, _ranges(own["replication"].unique())]
+        stopped = own[own["status"] == "timeout"]
+        if len(stopped):
+            held.append(
+                dict(zip(map(str, stopped["replication"]), stopped["seconds"], strict=True))
+            )
+        fits.setdefault(setting, {})[method] = held
     content = {"sha256": sha256_of(_file(folder, study)), **rows.attrs, "fits": fits}
     write_text(folder / f"{study}.json", json.dumps(content, indent=0, sort_keys=True) + "\n")
 
@@ -303,7 +349,7 @@ def _read_index(folder: Path, study: str) -> Index:
         if content["sha256"] != sha256_of(file):
             raise ValueError("it belongs to another file")
         fits = {
-            setting: {method: Held(key, _numbers(text)) for method, (key, text) in held.items()}
+            setting: {method: _held(*parts) for method, parts in held.items()}
             for setting, held in content["fits"].items()
         }
         return Index(fits, content["data"], content["adoptions"])
@@ -312,6 +358,11 @@ def _read_index(folder: Path, study: str) -> Index:
             f"{path} is not the index of {file.name} ({error}). An interrupted `evidence add` may "
             "have left it so: `python -m fedmix evidence add` makes it again."
         ) from None
+
+
+def _held(key: str, replications: str, timeouts: Mapping[str, float] | None = None) -> Held:
+    stopped = {int(number): float(seconds) for number, seconds in (timeouts or {}).items()}
+    return Held(key, _numbers(replications), stopped)
 
 
 def _ranges(numbers: Iterable[int]) -> str:

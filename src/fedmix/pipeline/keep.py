@@ -19,6 +19,7 @@ from fedmix.pipeline.evidence import (
     empty,
     index_matches,
     read_foreign,
+    stopped_early,
     studies_in,
     write_evidence,
     write_index,
@@ -92,9 +93,10 @@ def _add_study(request: Request, study: Study, source: str, rows: pd.DataFrame) 
     }
     current = _among(rows, ["setting", "method", "key"], planned)
     stale = rows[~current].drop_duplicates(FIT)
-    rows = rows[current]
+    rows = rows[current & ~stopped_early(rows, coverage.limit)]
     old = coverage.evidence.rows(study.name)
-    kept = old[~(_replaced(old, rows))]
+    again = stopped_early(old, coverage.limit) & _among(old, FIT, _fits(rows))
+    kept = old[~(_replaced(old, rows) | again)]
     new = rows[~_among(rows, FIT, _fits(kept))]
     count = len(new.drop_duplicates(FIT))
     differing = _differing(kept, rows)

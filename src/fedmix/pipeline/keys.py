@@ -10,7 +10,7 @@ from fedmix.pipeline.plan import Setting, Study
 from fedmix.pipeline.provenance import key_of, keys_of, source_hash
 
 # The parts of a data set's registry entry that change no byte of its data.
-_TEXTS = {"embeddings", "licence", "citation", "homepage", "note"}
+_TEXTS = {"embeddings", "licence", "citation", "homepage", "note", "allow_unverified"}
 
 
 def scenario_of(study: Study, setting: Setting) -> dict[str, Any]:

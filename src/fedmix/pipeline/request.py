@@ -163,7 +163,8 @@ def read_request(
     compared = [name for name, study in studies.items() if study.experiment == "matrix"]
     studies = with_methods(studies, compared, options["methods"])
     kept = Evidence(folder.parent / options["evidence"] if options["evidence"] else None)
-    coverage = Coverage(kept, configuration.datasets, Path(workdir))
+    limit = options["replication_timeout"]
+    coverage = Coverage(kept, configuration.datasets, Path(workdir), limit)
     present = {name: _without_missing(study, coverage) for name, study in studies.items()}
     left_out = _left_out(studies, present)
     if options["partial"]:
