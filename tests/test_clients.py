@@ -138,7 +138,7 @@ def test_no_sequence_of_arrays_is_a_type_error():
 def test_dates_are_not_taken_for_numbers(unit):
     times = np.arange(4).astype(unit).reshape(2, 2)
     for xs in ([np.ones((2, 2)), times], [np.ones((2, 2)), list(times)]):
-        with pytest.raises(DataError, match="Client 1: .*dates or durations"):
+        with pytest.raises(DataError, match=r"Client 1: .*dates or durations"):
             Clients.from_arrays(xs)
     with pytest.raises(DataError, match="dates or durations"):
         Clients.from_arrays([np.ones((2, 2))], [times[0]])
