@@ -126,3 +126,31 @@ def test_groups_that_do_not_fit_are_refused(groups, says):
         Clients.from_groups(
             [[1.0], [2.0]], np.array(groups, dtype=object if None in groups else None)
         )
+
+
+def test_no_sequence_of_arrays_is_a_type_error():
+    for nothing in (None, 3):
+        with pytest.raises(TypeError, match=r"Expected one \(n_k, d\) array per client, got a"):
+            Clients.from_arrays(nothing)
+
+
+@pytest.mark.parametrize("unit", ["datetime64[D]", "datetime64[ns]", "timedelta64[s]"])
+def test_dates_are_not_taken_for_numbers(unit):
+    times = np.arange(4).astype(unit).reshape(2, 2)
+    for xs in ([np.ones((2, 2)), times], [np.ones((2, 2)), list(times)]):
+        with pytest.raises(DataError, match=r"Client 1: .*dates or durations"):
+            Clients.from_arrays(xs)
+    with pytest.raises(DataError, match="dates or durations"):
+        Clients.from_arrays([np.ones((2, 2))], [times[0]])
+    with pytest.raises(DataError, match="dates or durations"):
+        Clients.from_groups(times, [0, 1])
+
+
+def test_a_column_of_dates_in_a_data_frame_is_an_error():
+    days = pd.date_range("2020-01-01", periods=2)
+    with pytest.raises(DataError, match="dates or durations"):
+        Clients.from_arrays([pd.DataFrame({"day": days})])
+    with pytest.raises(DataError, match="Timestamp"):
+        Clients.from_arrays([pd.DataFrame({"day": days, "x": [1.0, 2.0]})])
+    with pytest.raises(DataError, match="Column 'day' holds datetime64"):
+        Clients.from_frame(pd.DataFrame({"day": days, "client": [0, 1]}))

@@ -186,6 +186,72 @@ def test_no_edit_is_ignored_and_every_error_is_clear(plan, path):
     assert not wrong, "\n".join(wrong)
 
 
+def renamed(keys, document):
+    """Return a copy in which one key is misspelt."""
+    return edited(document, keys, "misspelt key")
+
+
+def given(value):
+    """Return a function that puts a value into a copy."""
+
+    def put(keys, document):
+        changed = copy.deepcopy(document)
+        at(changed, keys[:-1])[keys[-1]] = value
+        return changed
+
+    return put
+
+
+def with_surplus(keys, document):
+    return edited(document, (*keys, "value"), "further key")
+
+
+def too_wide(keys, document):
+    return edited(document, keys, "absurd width")
+
+
+def of_a_choice(keys, value):
+    return "choices" in keys and "values" in keys and number(value)
+
+
+def of_a_search(keys, value):
+    return isinstance(value, dict) and "value" in value
+
+
+# What was accepted or ignored once: files, where in them, and the edit.
+KNOWN = {
+    "a key beside value": ("protocols/*", of_a_search, with_surplus),
+    "units": ("protocols/*", lambda keys, value: keys[-1] == "units", renamed),
+    "tol": ("*", lambda keys, value: keys[-1] == "tol", renamed),
+    "a method's look": ("*", lambda keys, value: keys[-2:-1] == ("looks",), renamed),
+    "a variant": ("about.yaml", lambda keys, value: keys[:-1] == ("variants",), renamed),
+    "digits": ("*", lambda keys, value: keys[-1] == "digits", given(200)),
+    "a row's template": ("tables.yaml", lambda keys, value: "{" in str(value), too_wide),
+    "a text in a choice": ("protocols/*", of_a_choice, given("abc")),
+    "a negative choice": ("protocols/*", of_a_choice, given(-5)),
+    "an empty choice": ("protocols/*", of_a_choice, given(None)),
+    "no number in a choice": ("protocols/*", of_a_choice, given(float("nan"))),
+}
+
+
+@pytest.mark.parametrize("kind", KNOWN)
+def test_what_was_once_ignored_is_told(plan, kind):
+    files, fits, edit = KNOWN[kind]
+    edits = (
+        (path, edit(keys, document))
+        for path, document in documents().items()
+        if document is not None and path.match(files)
+        for keys in nodes(document)
+        if fits(keys, at(document, keys))
+    )
+    found = [
+        outcome(plan, str(path.relative_to(CONFIG)), document, unchanged())
+        for path, document in islice((e for e in edits if e[1] is not None), 3)
+    ]
+    assert found == ["told"] * len(found)
+    assert found
+
+
 def test_the_edits_are_many():
     assert sum(1 for path in FILES for _ in edits(path)) > 300
 

@@ -20,6 +20,7 @@ from fedmix.errors import DataError
 from fedmix.storage import read_table, write_table
 from fedmix.views.page import Figure, PageContext, Search, build_pages
 from fedmix.views.page.contents import items_named, light_image, pages_of
+from fedmix.views.page.markdown import front_page, table_page
 from fedmix.views.page.views import anchor
 from synthetic_cells import laid_out
 from synthetic_results import ROOT, cells, cells_of, results_and_timings, shipped_items
@@ -233,6 +234,33 @@ def test_equal_results_give_equal_bytes(pages, tmp_path):
     assert read(tmp_path) == pages
 
 
+def test_every_page_allows_no_script_but_its_own_file(pages):
+    for name, html in pages.items():
+        if name.endswith(".html"):
+            policy = re.search(r'Content-Security-Policy" content="(.*?)"', html)
+            assert policy, name
+            assert "default-src 'none'; script-src 'self' file:;" in policy[1]
+            assert html.index(policy[0]) < html.index("<link")
+            assert re.findall("<script[^>]*>.", html) == re.findall(
+                r'<script src="(?:pages/)?page\.js" defer><', html
+            )
+
+
+def test_pages_in_markdown_show_tags_as_text(tmp_path):
+    script = "<script>alert(1)</script>"
+    given = replace(context(tmp_path), provenance={"Processor": script})
+    (tmp_path / "figure.md").write_text(f"Of {script}.")
+    pages = pages_of(given)
+    page = next(page for page in pages if page.tables and page.figures)
+    page.tables[0]["title"] = script
+    timings = pd.DataFrame(
+        {"study": [script], "replication": 0, "cpu_seconds": 1, "shared_seconds": 0}
+    )
+    for text in (front_page(pages, given, timings), table_page(page, page.tables[0], given, "")):
+        assert "&lt;script>" in text
+        assert "<script" not in text
+
+
 def test_frames_read_back_from_files_make_the_same_pages(pages, tmp_path):
     read_back = {}
     for name, frame in frames().items():
@@ -293,6 +321,11 @@ window.addEventListener("load", () => setTimeout(() => {
 }, 200));
 </script>
 """
+# Scripts before the page's policy run. This one comes after it, as if a name had brought it.
+FOREIGN = """
+<script>problems.push("a foreign script ran")</script>
+<p><img src="data:," alt="" hidden onerror="problems.push('a foreign attribute ran')"></p>
+"""
 CATCH = "<script>window.problems = []; onerror = (e) => { problems.push(String(e)); };</script>"
 
 
@@ -312,8 +345,8 @@ def probed(folder, tmp_path, page: str, code: str, width: int) -> dict:
     """Return what a script finds on a page."""
     shutil.copytree(folder, tmp_path / "site")
     path = tmp_path / "site" / page
-    html = path.read_text(encoding="utf-8").replace("<head>", f"<head>{CATCH}")
-    path.write_text(html.replace("</body>", f"{PROBE % code}</body>"), encoding="utf-8")
+    html = path.read_text(encoding="utf-8").replace("<head>", f"<head>{CATCH}{PROBE % code}")
+    path.write_text(html.replace("</body>", f"{FOREIGN}</body>"), encoding="utf-8")
     dom = browse(path, width)
     return json.loads(re.search(r'<pre id="probe">(.*?)</pre>', dom, re.DOTALL).group(1))
 

@@ -83,3 +83,18 @@ def test_a_fit_that_diverged_names_its_round_and_predicts_nothing():
     assert "in round 1" in str(error.value)
     with pytest.raises(NotFittedError):
         method.predict(clients)
+
+
+@pytest.mark.parametrize("seed", [0, 2**32 - 1, 2**32, 2**64 + 1])
+def test_an_integer_of_any_size_is_a_seed(seed):
+    rng = np.random.default_rng(0)
+    xs = [rng.standard_normal((8, 2)) for _ in range(4)]
+    clients = Clients.from_arrays(xs, [x @ [1.0, 2.0] for x in xs])
+    fits = [
+        methods.OneShotClustering(n_clusters=2, rounds=2, random_state=seed).fit(clients)
+        for _ in range(2)
+    ]
+    assert np.isfinite(fits[0].models_).all()
+    np.testing.assert_array_equal(fits[0].models_, fits[1].models_)
+    assert 0 <= seed_of(seed) < 2**32
+    assert seed >= 2**32 or seed_of(seed) == seed

@@ -1,5 +1,7 @@
 """Tables as Markdown, and the numbers in them."""
 
+import re
+
 import pandas as pd
 
 from fedmix.views.tables.format import (
@@ -44,3 +46,13 @@ def test_markdown_keeps_its_columns_when_a_cell_holds_a_bar():
 
 def test_notes_stand_below():
     assert to_markdown(TABLE, notes=["n = 5.", "Marks."]).endswith("|\n\n- n = 5.\n- Marks.\n")
+
+
+def test_tags_of_html_are_shown_as_text():
+    names = ["<script>alert(1)</script>", "<!-- hidden", "p < 0.05, a<b? 3<4"]
+    table = pd.DataFrame({"<img src=x>": names}, index=names)
+    text = to_markdown(table, "<b>Caption", ["<i>Note"])
+    assert not re.search(r"<[A-Za-z/!?]", text)
+    assert "&lt;script>alert(1)&lt;/script>" in text
+    assert "p < 0.05" in text
+    assert "3<4" in text

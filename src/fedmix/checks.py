@@ -124,7 +124,8 @@ def as_real(values: Any) -> NDArray[np.float64]:
     Raises
     ------
     TypeError
-        If they are complex or masked. NumPy would drop imaginary parts and masks silently.
+        If they are complex, masked, dates or durations. NumPy would silently drop imaginary parts
+        and masks, and count days or nanoseconds.
     ValueError
         If they are not numbers.
     """
@@ -132,8 +133,13 @@ def as_real(values: Any) -> NDArray[np.float64]:
 
     if np.ma.isMaskedArray(values):
         raise TypeError("the array is masked: fill in or remove the masked values")
-    if np.iscomplexobj(values):
+    kind = np.asarray(values).dtype.kind
+    if kind == "c":
         raise TypeError("the values are complex")
+    if kind in "mM":
+        raise TypeError(
+            "the values are dates or durations: convert them to numbers, or remove them"
+        )
     return np.asarray(values, dtype=np.float64)
 
 

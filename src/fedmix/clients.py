@@ -89,10 +89,14 @@ class Clients:
 
         Raises
         ------
+        InputTypeError
+            If ``xs`` is not a sequence. It is a TypeError.
         DataError
             If an array has the wrong shape or a value that is not finite. The message names the
             client.
         """
+        if not isinstance(xs, Iterable):
+            raise InputTypeError(f"Expected one (n_k, d) array per client, got {_describe(xs)}.")
         _check_columns(xs)
         arrays = [_as_matrix(x, k) for k, x in enumerate(xs)]
         if not arrays:

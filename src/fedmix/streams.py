@@ -34,8 +34,11 @@ def generator_of(random_state: RandomState) -> np.random.Generator:
 
 
 def seed_of(random_state: RandomState) -> int:
-    """Return an integer seed: the one given, or one drawn from :func:`generator_of`."""
-    if isinstance(random_state, Integral):
+    """Return an integer seed: the one given, or one drawn from :func:`generator_of`.
+
+    A seed is below 2**32, because scikit-learn takes no larger one.
+    """
+    if isinstance(random_state, Integral) and random_state < 2**32:
         check_integer("the method", "random_state", random_state, 0)
         return int(random_state)
     return int(generator_of(random_state).integers(2**31))

@@ -11,7 +11,7 @@ from fedmix.views.page.contents import Page
 from fedmix.views.page.context import PageContext
 from fedmix.views.page.views import claims_about, entries_about, score_in_words
 from fedmix.views.page.words import names_of, translator
-from fedmix.views.tables.format import to_markdown
+from fedmix.views.tables.format import to_markdown, without_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
     text : str
         The table itself.
     """
-    lines = [f"# {table['title']}", ""]
+    lines = [f"# {without_html(table['title'])}", ""]
     lines += [f"**{score}**\n" for score in _scores_of(table["name"], context)]
     files = ", ".join(f"[{suffix}]({table['name']}.{suffix})" for suffix in ("csv", "tex"))
     lines += [f"The table as a file: {files}", "", text]
@@ -61,11 +61,12 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     for page in pages:
         for table in page.tables:
             score = "".join(f": {words}" for words in _scores_of(table["name"], context))
-            lines.append(f"- [{table['title']}](tables/{table['name']}.md){score}")
+            title = without_html(table["title"])
+            lines.append(f"- [{title}](tables/{table['name']}.md){score}")
         if not page.tables:
             lines += [f"- [{f.title}](figures/{Path(f.path).name})" for f in page.figures]
     lines += ["", "## How it was run", "", "| | |", "|---|---|"]
-    lines += [f"| {key} | {value} |" for key, value in context.provenance.items()]
+    lines += [f"| {k} | {without_html(v)} |" for k, v in context.provenance.items()]
     lines += ["", "## Costs", "", to_markdown(_costs(timings))]
     return "\n".join(lines)
 
@@ -86,8 +87,8 @@ def _scores_of(item: str, context: PageContext) -> list[str]:
 
 def _figures(page: Page) -> Iterator[str]:
     for figure in page.figures:
-        yield f"![{figure.title}](../figures/{Path(figure.path).name})\n"
-        yield f"{figure.read_caption().strip()}\n"
+        yield f"![{without_html(figure.title)}](../figures/{Path(figure.path).name})\n"
+        yield f"{without_html(figure.read_caption().strip())}\n"
 
 
 def _claims(page: Page, context: PageContext) -> Iterator[str]:
@@ -98,7 +99,8 @@ def _claims(page: Page, context: PageContext) -> Iterator[str]:
     for claim in claims.to_dict("records"):
         quote = f" “{claim['quote']}”" if claim["quote"] else ""
         found = f": {translate(claim['where'])}" if claim["where"] else ""
-        yield f"- {claim['claim']}{quote} ({claim['section']}) **{claim['verdict']}**{found}"
+        told = f"{claim['claim']}{quote} ({claim['section']}) **{claim['verdict']}**{found}"
+        yield f"- {without_html(told)}"
 
 
 def _discrepancies(page: Page, context: PageContext) -> Iterator[str]:
@@ -107,5 +109,5 @@ def _discrepancies(page: Page, context: PageContext) -> Iterator[str]:
     if entries:
         yield "\n## Discrepancies\n"
     for entry in entries:
-        yield f"- {entry['what']} *{translate(entry['effect'])}*"
+        yield without_html(f"- {entry['what']} *{translate(entry['effect'])}*")
     yield ""

@@ -5,12 +5,14 @@ A table is a data frame of strings whose index names the rows and whose columns 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")  # what begins raw HTML in Markdown
 _THOUSAND, _MILLION = 1e3, 1e6
 # Smaller numbers of seconds are given in milliseconds.
 _MILLISECONDS_BELOW = 0.1
@@ -63,8 +65,22 @@ def seconds(values: Sequence[float]) -> str:
     return with_spread([value if value == "–" else f"{value} {unit}", *spread])
 
 
+def without_html(text: str) -> str:
+    """Return a text for Markdown that shows tags of HTML instead of using them.
+
+    Examples
+    --------
+    >>> without_html("p < 0.05 <script>")
+    'p < 0.05 &lt;script>'
+    """
+    return _TAG.sub("&lt;", text)
+
+
 def to_markdown(table: pd.DataFrame, caption: str = "", notes: Sequence[str] = ()) -> str:
-    """Return a Markdown table with its caption above and its notes below, one per line."""
+    """Return a Markdown table with its caption above and its notes below, one per line.
+
+    Tags of HTML are shown as text.
+    """
     header = [_name_of_index(table), *map(str, table.columns)]
     lines = [header, ["---"] * len(header)]
     lines += [[str(name), *map(_text, row)] for name, row in zip(*_rows(table), strict=True)]
@@ -72,7 +88,7 @@ def to_markdown(table: pd.DataFrame, caption: str = "", notes: Sequence[str] = (
         "| " + " | ".join(c.replace("|", r"\|") for c in line) + " |" for line in lines
     )
     below = "\n\n" + "\n".join(f"- {note}" for note in notes) if notes else ""
-    return (f"{caption}\n\n" if caption else "") + body + below + "\n"
+    return without_html((f"{caption}\n\n" if caption else "") + body + below + "\n")
 
 
 def _rows(table: pd.DataFrame) -> tuple[Sequence[object], Sequence[Sequence[object]]]:
