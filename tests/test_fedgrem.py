@@ -11,7 +11,7 @@ from fedmix.errors import ConfigurationError, DivergenceError, SelectionWarning
 from fedmix.kernels.huber import huber_centres
 from fedmix.methods.fedgrem import penalty_thresholds, pool_towards_centre
 from fedmix.metrics import estimation_error
-from fedmix.selection import choose, choose_penalty
+from fedmix.selection import choose, tune
 
 
 def objective(flat, means, sizes, penalty):
@@ -259,7 +259,7 @@ def test_candidates_grow_with_the_scale_of_the_data():
     for unit in (1.0, 100.0):
         scaled = Clients.from_arrays([unit * clients[k] for k in range(10)])
         method = methods.FedGrEM(n_components=2, init=(weights, unit * means), max_rounds=40)
-        chosen[unit] = choose_penalty(method, scaled)
+        chosen[unit] = tune(method, scaled)["penalty_scale"]
     assert chosen[100.0] >= 50.0 > chosen[1.0]
 
 
@@ -267,41 +267,39 @@ def test_held_out_penalty_is_used():
     clients, start, _ = simulate(n=30)
     method = methods.FedGrEM(n_components=2, init=start, max_rounds=10, penalty_scale="held-out")
     fitted = method.fit(clients)
-    scale = choose_penalty(method, clients)
+    scale = tune(method, clients)["penalty_scale"]
     assert fitted.penalty_scale_ == scale
     same = method.set_params(penalty_scale=scale).fit(clients)
     np.testing.assert_array_equal(fitted.means_, same.means_)
 
 
-def test_a_named_start_of_the_held_out_fits_has_not_seen_what_is_held_out(monkeypatch):
+def test_the_named_start_of_the_held_out_fits_has_not_seen_what_is_held_out(named_starts):
     clients, _, _ = simulate(n=30)
-    started = []
-    start = methods.FedGrEM._start
-    monkeypatch.setattr(
-        methods.FedGrEM,
-        "_start",
-        lambda self, own: started.append((self.init, own.n_points)) or start(self, own),
-    )
     method = methods.FedGrEM(n_components=2, init="kmeans++", max_rounds=2)
     method.set_params(penalty_scale="held-out").fit(clients)
-    of_candidates = started[1:]
-    assert started[0] == ("kmeans++", clients.n_points)
-    assert set(of_candidates) == {("kmeans++", 0.8 * clients.n_points)}
+    assert named_starts == [clients.n_points, 0.8 * clients.n_points], "of the fit, of the choice"
 
 
-def test_a_named_start_of_the_selection_sees_the_training_part_alone(monkeypatch):
+def test_candidates_share_one_named_start_from_the_training_part(named_starts):
     clients, _, _ = simulate(n=30)
-    seen = []
-    fit = methods.FedGrEM.fit
-
-    def watched(self, own):
-        seen.append((self.init, own.n_points))
-        return fit(self, own)
-
-    monkeypatch.setattr(methods.FedGrEM, "fit", watched)
     method = methods.FedGrEM(n_components=2, init="kmeans++", max_rounds=2)
     choose(method, clients, PENALTIES, n_splits=1, refit=False)
-    assert seen == [("kmeans++", 0.8 * clients.n_points)] * 2
+    assert named_starts == [0.8 * clients.n_points]
+
+
+@pytest.fixture
+def named_starts(monkeypatch) -> list[int]:
+    """Return the number of points that each start given by name was computed from."""
+    n_points = []
+    start = methods.FedGrEM._initial_values
+
+    def recorded(self, clients):
+        if isinstance(self.init, str):
+            n_points.append(clients.n_points)
+        return start(self, clients)
+
+    monkeypatch.setattr(methods.FedGrEM, "_initial_values", recorded)
+    return n_points
 
 
 def test_nothing_to_hold_out_gives_the_smallest_penalty():

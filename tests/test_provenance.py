@@ -3,42 +3,51 @@ import pytest
 from fedmix.pipeline import provenance
 
 
+def forget():
+    """Empty the caches, because the files behind them have changed."""
+    for function in (provenance.source_hash, provenance._closure, provenance._imports):
+        function.cache_clear()
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """Return an empty folder that takes the place of the package's."""
+    with monkeypatch.context() as patched:
+        patched.setattr(provenance, "ROOT", tmp_path)
+        forget()
+        yield tmp_path
+    forget()
+
+
 def test_a_method_depends_on_its_own_module_and_what_it_imports():
     files = set(provenance._closure("fedmix.methods.fedem"))
     assert {"methods/fedem.py", "methods/federated_mixture.py", "kernels/em.py"} <= files
     assert "methods/fedgrem.py" not in files
 
 
-def test_changed_code_changes_the_hash_of_what_imports_it_and_of_nothing_else(
-    tmp_path, monkeypatch
-):
-    (tmp_path / "methods").mkdir()
-    (tmp_path / "kernel.py").write_text("x = 1\n")
-    (tmp_path / "methods" / "a.py").write_text("from fedmix.kernel import x\n")
-    (tmp_path / "methods" / "b.py").write_text("import fedmix.other\n")
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+def test_changed_code_changes_the_hash_of_what_imports_it_and_of_nothing_else(project):
+    (project / "methods").mkdir()
+    (project / "kernel.py").write_text("x = 1\n")
+    (project / "methods" / "a.py").write_text("from fedmix.kernel import x\n")
+    (project / "methods" / "b.py").write_text("import fedmix.other\n")
 
     def hashes():
-        for function in (provenance.source_hash, provenance._closure, provenance._imports):
-            function.cache_clear()
+        forget()
         return [provenance.source_hash(f"fedmix.methods.{m}") for m in "ab"]
 
     before = hashes()
-    (tmp_path / "kernel.py").write_text("x = 2\n")
+    (project / "kernel.py").write_text("x = 2\n")
     after = hashes()
     assert before[0] != after[0]
     assert before[1] == after[1]
-    hashes()
 
 
-def test_a_new_version_alone_changes_no_hash(tmp_path, monkeypatch):
-    module = tmp_path / "a.py"
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+def test_a_new_version_alone_changes_no_hash(project):
+    module = project / "a.py"
 
     def hash_of(text):
         module.write_text(text)
-        for function in (provenance.source_hash, provenance._closure, provenance._imports):
-            function.cache_clear()
+        forget()
         return provenance.source_hash("fedmix.a")
 
     first = hash_of('__version__ = "0.1.0"\nx = 1\n')
@@ -68,13 +77,11 @@ def f(x):
         ("x + ", "x - ", True),
     ],
 )
-def test_only_code_is_hashed(tmp_path, monkeypatch, old, new, is_code):
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+def test_only_code_is_hashed(project, old, new, is_code):
 
     def hash_of(text):
-        (tmp_path / "a.py").write_text(text)
-        for function in (provenance.source_hash, provenance._closure, provenance._imports):
-            function.cache_clear()
+        (project / "a.py").write_text(text)
+        forget()
         return provenance.source_hash("fedmix.a")
 
     assert old in MODULE
@@ -89,17 +96,15 @@ def test_a_package_counts_with_its_subpackages():
     assert "cells/protocols/score.py" in provenance.source_files("fedmix.cells")
 
 
-def test_a_package_counts_with_what_it_loads_by_name(tmp_path, monkeypatch):
-    package = tmp_path / "views" / "page"
+def test_a_package_counts_with_what_it_loads_by_name(project):
+    package = project / "views" / "page"
     (package / "templates").mkdir(parents=True)
     files = [package / "sections.py", package / "templates" / "page.html"]
     for path in [package / "__init__.py", *files]:
         path.write_text("")
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
 
     def fresh_hash():
-        for function in (provenance.source_hash, provenance._closure, provenance._imports):
-            function.cache_clear()
+        forget()
         return provenance.source_hash("fedmix.views.page")
 
     seen = [fresh_hash()]

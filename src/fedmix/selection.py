@@ -151,11 +151,6 @@ def choose(
     SelectionWarning
         If no client has a point to hold out, or if all candidates diverged. The first candidate is
         then chosen.
-
-    References
-    ----------
-    Rousseeuw (1987). Silhouettes. Lange, Roth, Braun, Buhmann (2004). Stability-based validation of
-    clustering solutions.
     """
     from sklearn.model_selection import ParameterGrid
 
@@ -165,7 +160,8 @@ def choose(
     splits = _splits(clients, n_folds or judge.n_folds, n_splits, random_state)
     started = _with_starts(judge, estimator, grid, splits)
     measured = [_measure(judge, started, own, splits) for own in grid]
-    scores = _table(grid, measured, judge.relative, over_clients)
+    by_client = _by_client(measured)
+    scores = _scores(grid, measured, by_client, judge.relative, over_clients)
     if scores["score"].isna().all():
         warnings.warn(
             f"{type(estimator).__name__}: {' and '.join(grid[0])} cannot be chosen, because no "
@@ -176,7 +172,7 @@ def choose(
         )
     best = grid[int(scores["score"].fillna(-np.inf).argmax())]
     fitted = clone(estimator).set_params(**best).fit(clients) if refit else None
-    return Selection(best, scores, _by_client(measured), fitted)
+    return Selection(best, scores, by_client, fitted)
 
 
 def tune(
@@ -210,25 +206,6 @@ def tune(
         chosen = choose(estimator, clients, {name: values}, refit=False, random_state=seed, **how)
         found |= chosen.best_parameters
     return found
-
-
-def choose_penalty(method: Estimator, clients: Clients) -> float:
-    """Return the penalty scale of :func:`penalty_candidates` with the best held-out likelihood.
-
-    One fold of five is held out. The fold's seed is the method's.
-
-    Parameters
-    ----------
-    method : FedGrEM
-        All its parameters but ``penalty_scale`` are kept.
-    clients : Clients
-        The training data.
-
-    Returns
-    -------
-    float
-    """
-    return float(tune(method, clients)["penalty_scale"])
 
 
 def penalty_candidates(clients: Clients, family: str = "gaussian") -> list[float]:
@@ -342,35 +319,36 @@ def _measure(
 
 def _by_client(measured: Sequence[FloatArray | None]) -> FloatArray:
     """Return each candidate's means over folds, (candidates, clients), NaN if it diverged."""
-    n_clients = next((own.shape[1] for own in measured if own is not None), 0)
+    n_clients = next((values.shape[1] for values in measured if values is not None), 0)
     return np.array(
         [
-            np.full(n_clients, np.nan) if own is None else np.nan_to_num(own).mean(axis=0)
-            for own in measured
+            np.full(n_clients, np.nan)
+            if values is None
+            else np.where(np.isnan(values), 0.0, values).mean(axis=0)
+            for values in measured
         ]
     )
 
 
-def _table(
+def _scores(
     grid: Sequence[Mapping[str, Any]],
     measured: Sequence[FloatArray | None],
+    by_client: FloatArray,
     relative: bool,
     average: Callable,
 ) -> pd.DataFrame:
     """Return each candidate with its score: the average over clients of their means over folds."""
     import pandas as pd
 
-    means = [
-        None if own is None else np.where(np.isnan(own), 0.0, own).mean(axis=0) for own in measured
-    ]
-    first = next((own for own in means if own is not None), 0.0) if relative else 0.0
+    finished = [values is not None for values in measured]
+    first = by_client[np.argmax(finished)] if relative else 0.0
     return pd.DataFrame(
         {
             **candidate,
-            "score": np.nan if own is None else float(average(own - first)),
+            "score": np.nan if values is None else float(average(own - first)),
             "n_undefined": 0 if values is None else int(np.isnan(values).sum()),
         }
-        for candidate, values, own in zip(grid, measured, means, strict=True)
+        for candidate, values, own in zip(grid, measured, by_client, strict=True)
     )
 
 

@@ -126,7 +126,7 @@ def run(
 ) -> Outcome:
     """Fit one method to the training data. The score is the mean over good clients' test data."""
     from fedmix.experiments.clustering import error_of, in_numbers
-    from fedmix.selection import choose_penalty
+    from fedmix.selection import tune
 
     clean, test = _scaled(setting, problem, data, streams)
     train = _contaminated(clean, setting, problem, data, streams)
@@ -139,7 +139,7 @@ def run(
     if method.parameters.get("penalty_scale") == "held-out":
         # The shared initial values used all points, including those that will be held out.
         own_start = method.build(known).set_params(init=setting.initialization)
-        chosen = choose_penalty(own_start, train)
+        chosen = tune(own_start, train)["penalty_scale"]
         method = replace(method, parameters={**method.parameters, "penalty_scale": chosen})
     estimator = method.fit(train, known)
     return Outcome.of(estimator, {"misclustering": error_of(estimator, test, problem, data)})

@@ -25,7 +25,7 @@ from fedmix.families import Sample, Statistics
 from fedmix.kernels.huber import huber_centres
 from fedmix.methods.base import Constraints, register
 from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
-from fedmix.selection import choose_penalty, penalty_candidates
+from fedmix.selection import penalty_candidates, tune
 from fedmix.streams import generator_of
 
 _TOLERANCE = 1e-12  # of the centre
@@ -229,8 +229,9 @@ class FedGrEM(FederatedMixture):
         return sample.take(rows)
 
     def _choose_penalty_scale(self, clients: Clients) -> float:
-        chosen = self.penalty_scale == "held-out"
-        return choose_penalty(self, clients) if chosen else float(self.penalty_scale)
+        if self.penalty_scale == "held-out":
+            return float(tune(self, clients)["penalty_scale"])
+        return float(self.penalty_scale)
 
     def _floats_per_client(self) -> int:
         """Count the floats that an active client sends, and receives, in a round."""
