@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def conda():
 @pytest.fixture(scope="module")
 def locked():
     lines = (ROOT / "requirements.lock").read_text().splitlines()
-    pins = [re.match(r"([A-Za-z0-9._-]+)==([^ ;\\]+)", line) for line in lines]
+    pins = [re.match(r"([A-Za-z0-9._-]+)(?:\[.*\])?==([^ ;\\]+)", line) for line in lines]
     return {pin[1].lower().replace("_", "-"): Version(pin[2]) for pin in pins if pin}
 
 
@@ -53,11 +54,24 @@ def test_the_lock_satisfies_every_range_of_the_project(project, locked):
 
 def test_the_lock_pins_each_package_once_with_hashes_and_names_no_index():
     text = (ROOT / "requirements.lock").read_text()
-    names = re.findall(r"^([A-Za-z0-9._-]+)==", text, flags=re.M)
+    names = re.findall(r"^([A-Za-z0-9._-]+)(?:\[.*\])?==", text, flags=re.M)
     assert len(names) == len(set(names))
     assert text.count("--hash=sha256:") >= len(names)
+    assert len(names) > 100
     assert "://" not in text
     assert "index-url" not in text
+
+
+def test_the_lock_names_the_extras_that_locked_packages_ask_for(locked):
+    """Else pip looks for the newest release with the extra, and finds no hash for it."""
+    text = (ROOT / "requirements.lock").read_text()
+    for distribution in distributions():
+        if distribution.name.lower() not in locked:
+            continue
+        for required in map(Requirement, distribution.requires or []):
+            if required.extras and (not required.marker or required.marker.evaluate({"extra": ""})):
+                extras = ",".join(sorted(required.extras))
+                assert f"\n{required.name}[{extras}]==" in text, distribution.name
 
 
 def test_conda_and_pip_ask_for_the_same_versions(project, conda):
