@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 SAMPLE = 3
 #: The largest relative difference of equal numbers, on processors of one family.
 TOLERANCE = 1e-9
+#: A setting's folder, a method and the number of a replication.
+Cell = tuple[str, str, int]
 _COUNTS = ["metric", "status", "rounds", "converged", "floats_up", "floats_down"]
 
 
@@ -72,6 +74,45 @@ def adopt(request: Request, workdir: Path) -> Iterator[str]:
             yield from _adopt_study(request, study, workdir, families)
 
 
+def run_again(
+    study: Study, workdir: Path, rows: pd.DataFrame, cells: Sequence[Cell]
+) -> dict[Cell, float]:
+    """Run replications again, and compare them with the evidence.
+
+    Parameters
+    ----------
+    study : Study
+    workdir : path
+        Where Snakemake works, with the embedded data.
+    rows : DataFrame
+        The study's evidence.
+    cells : sequence of (setting, method, replication)
+        Methods share what they share in a run.
+
+    Returns
+    -------
+    dict
+        The largest relative difference of each replication's values; infinite if statuses, rounds
+        or floats differ.
+    """
+    wanted: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for folder, method, replication in cells:
+        wanted[folder, replication].append(method)
+    found: dict[Cell, float] = {}
+    for (folder, replication), names in wanted.items():
+        setting = study.settings[folder]
+        data = str(workdir / setting.embedded) if setting.embedded else None
+        scenario = read_scenario(scenario_of(study, setting), data)
+        methods = [Method(**method) for method in methods_in(study, setting, names)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were logged when the replication was made
+            fits = run_block(scenario, methods, [replication])
+        for name in names:
+            cell = (folder, name, replication)
+            found[cell] = _difference(rows, cell, fits[name, replication].rows)
+    return found
+
+
 def _changed(request: Request, study: Study) -> list[Setting]:
     """Return the settings with evidence that other code, parameters or data made."""
     held = request.coverage.evidence.index(study.name).fits
@@ -107,11 +148,11 @@ def _adopt_study(
     evidence = request.coverage.evidence
     rows = evidence.rows(study.name)
     drawn = {family: _sample(study, family, rows) for family in families}
-    again = _run(study, workdir, drawn)
+    differences = run_again(study, workdir, rows, [c for cells in drawn.values() for c in cells])
     index = evidence.index(study.name)
     adoptions = list(index.adoptions)
     for family, cells in drawn.items():
-        worst = max((_difference(rows, cell, again[cell]) for cell in cells), default=0.0)
+        worst = max((differences[cell] for cell in cells), default=0.0)
         name = f"{study.name}, {family.variant}: {family.method}"
         if worst > TOLERANCE:
             yield f"{name} is stale: of {len(cells)} run again, one differs by {worst:.2g}"
@@ -144,7 +185,7 @@ def _checked(made: str) -> str:
     return json.dumps({**json.loads(made), "checked": f"{today} at commit {commit()}"})
 
 
-def _sample(study: Study, family: _Family, rows: pd.DataFrame) -> list[tuple[str, str, int]]:
+def _sample(study: Study, family: _Family, rows: pd.DataFrame) -> list[Cell]:
     """Draw replications from the cheapest and the dearest setting of a family."""
     own = rows[(rows["method"] == family.method)].drop_duplicates(FIT)
     own = own[own["setting"].isin(family.settings)]
@@ -158,31 +199,7 @@ def _sample(study: Study, family: _Family, rows: pd.DataFrame) -> list[tuple[str
     return cells
 
 
-def _run(
-    study: Study, workdir: Path, drawn: Mapping[_Family, list[tuple[str, str, int]]]
-) -> dict[tuple[str, str, int], list[dict[str, Any]]]:
-    """Run the drawn replications again; methods share what they share in a run."""
-    wanted: dict[tuple[str, int], list[str]] = defaultdict(list)
-    for cells in drawn.values():
-        for place, method, replication in cells:
-            wanted[place, replication].append(method)
-    found: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
-    for (folder, replication), names in wanted.items():
-        setting = study.settings[folder]
-        data = str(workdir / setting.embedded) if setting.embedded else None
-        scenario = read_scenario(scenario_of(study, setting), data)
-        methods = [Method(**method) for method in methods_in(study, setting, names)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they were logged when the replication was made
-            fits = run_block(scenario, methods, [replication])
-        found |= {(folder, name, replication): fits[name, replication].rows for name in names}
-    return found
-
-
-def _difference(
-    rows: pd.DataFrame, cell: tuple[str, str, int], again: list[dict[str, Any]]
-) -> float:
-    """Return the largest relative difference of a replication; infinite if counts differ."""
+def _difference(rows: pd.DataFrame, cell: Cell, again: list[dict[str, Any]]) -> float:
     import pandas as pd
 
     own = rows_with(rows, dict(zip(FIT, cell, strict=True))).reset_index(drop=True)
