@@ -50,18 +50,13 @@ def _tables(folder: Path) -> Iterator[str]:
     for row in _read(FIRST / "tables.csv"):
         then = _counts({name: n for name, n in row.items() if name != "item"})
         score = now.get(row["item"], {})
-        found = f"{score['variant'] or 'no variant'}: {_counts(score)}" if _is_new(score) else ""
+        found = f"{score['variant']}: {_counts(score)}" if score.get("variant") else ""
         side = score["direction"] if found else ""
         yield f"| {row['item']} | {then} | {found or WAITING} | {side} |"
 
 
-def _is_new(score: Row) -> bool:
-    """Return whether a table was counted by the present scale."""
-    return set(COUNTED) <= score.keys()
-
-
 def _counts(row: Row) -> str:
-    names = COUNTED if _is_new(row) else list(row)
+    names = COUNTED if "variant" in row else list(row)
     return ", ".join(f"{row[name]} {name}" for name in names if int(row[name]))
 
 
@@ -88,19 +83,15 @@ def _claims(folder: Path) -> Iterator[str]:
 
 
 def verdicts_now(folder: Path = KEPT) -> dict[str, str]:
-    """Return the verdict of every claim of the registry in a run.
-
-    An export of the first audit has no sources: what needs a run then waits for one.
-    """
+    """Return the verdict of every claim of the registry in a run, or that it waits for one."""
     exported = {row["id"]: row for row in _read(folder / "claims.csv")}
     claims = read_claims(read_papers(ROOT / "config"))
     return {claim["id"]: _verdict(claim, exported.get(claim["id"], {})) for claim in claims}
 
 
 def _verdict(claim: Row, exported: Row) -> str:
-    if "source" in exported:
-        return exported["verdict"]
-    return UNTESTABLE if "untestable" in claim else WAITING
+    verdict = exported.get("verdict", UNTESTABLE)
+    return WAITING if verdict == UNTESTABLE and "untestable" not in claim else verdict
 
 
 def _answers(exported: Row) -> str:

@@ -21,6 +21,7 @@ version = release = fedmix.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
+DATA = ["*.parquet", "*.zip", "audit"]  # of a run, which its pages do not link to
 exclude_patterns = ["_build", "examples", "reproduction/protocols"]
 html_theme = "furo"
 html_title = "fedmix"
@@ -44,14 +45,10 @@ def escape_plain_text(app, what, name, obj, options, lines):
 
 
 def copy_run(app, exception):
-    """Copy the kept run's pages as they are: they are HTML already, and link to each other."""
-    target = Path(app.outdir, "reproduction")
-    for name in ("index.html", "pages", "figures", "protocols"):
-        source = HERE / "reproduction" / name
-        if source.is_dir():
-            shutil.copytree(source, target / name, dirs_exist_ok=True)
-        elif source.exists():
-            shutil.copyfile(source, target / name)
+    """Copy the HTML pages of the three papers, if ``make`` has built them."""
+    built, target = HERE.parent / "results" / "paper", Path(app.outdir, "reproduction")
+    if (built / "index.html").exists():
+        shutil.copytree(built, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*DATA))
 
 
 def setup(app):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from pathlib import Path
 
-from fedmix.cells.items import read_items
+from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import read_papers
 from fedmix.views.captions import in_words
 from fedmix.views.page.contents import items_named
@@ -91,7 +92,7 @@ def tables() -> list[str]:
         v for own in read_scorecard().values() for v in _of_kind(own, "claims")
     )
     lines = ["| published table | published values | claims |", "|---|---|---|"]
-    for row in _rows("scores.csv"):
+    for row in sorted(_rows("scores.csv"), key=lambda row: _place(items[row["item"]])):
         title = items[row["item"]].title
         numbers = {name: int(n) for name, n in row.items() if name not in _NOT_COUNTS}
         found = Counter(
@@ -101,9 +102,15 @@ def tables() -> list[str]:
         )
         about = {verdict: found[verdict] for verdict in verdicts}
         page = f"docs/reproduction/tables/{row['item']}.md"
-        counted = f"{in_words(row['variant']) or 'not run'}: {_counted(numbers)}"
-        lines.append(f"| [{title}]({page}) | {counted} | {_counted(about)} |")
+        name = f"[{title}]({page})" if (ROOT / page).exists() else title
+        counted = f"{in_words(row['variant'])}: {_counted(numbers)}".removeprefix(": ")
+        lines.append(f"| {name} | {counted} | {_counted(about)} |")
     return lines
+
+
+def _place(item: Item) -> tuple[int, int]:
+    """Return the place of a published table: its paper, and its number there."""
+    return list(FOLDERS).index(item.paper), int(re.search(r"Table (\d+)", item.title)[1])
 
 
 def _in_words(counts: dict[str, int], kind: str) -> str:

@@ -244,14 +244,15 @@ def test_dead_links_are_found(tmp_path):
 
 
 @pytest.mark.skipif(not find_spec("sphinx"), reason="no Sphinx")
-def test_the_kept_run_s_pages_are_copied_as_they_are(tmp_path, monkeypatch):
+def test_the_pages_that_make_has_built_are_in_the_documentation(tmp_path, monkeypatch):
     conf = script("conf")
-    kept, built = tmp_path / "docs" / "reproduction", tmp_path / "built"
-    (kept / "pages").mkdir(parents=True)
-    (kept / "index.html").write_text('<a href="pages/a.html">a</a>')
-    (kept / "pages" / "a.html").write_text("<p>table</p>")
-    (built / "reproduction").mkdir(parents=True)
+    results, built = tmp_path / "results" / "paper", tmp_path / "built"
     monkeypatch.setattr(conf, "HERE", tmp_path / "docs")
     conf.copy_run(SimpleNamespace(outdir=built), None)
-    copied = {p.relative_to(built).as_posix() for p in built.rglob("*.html")}
+    assert not built.exists()
+    (results / "pages").mkdir(parents=True)
+    for name in ("index.html", "pages/a.html", "cells.parquet"):
+        (results / name).write_text(name)
+    conf.copy_run(SimpleNamespace(outdir=built), None)
+    copied = {p.relative_to(built).as_posix() for p in built.rglob("*") if p.is_file()}
     assert copied == {"reproduction/index.html", "reproduction/pages/a.html"}

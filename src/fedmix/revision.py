@@ -19,11 +19,17 @@ _CPU = Path("/proc/cpuinfo")
 def commit() -> str:
     """Return the commit of the package's source, or "unknown" outside a git checkout.
 
-    ``-dirty`` is added if files differ from the commit.
+    ``-dirty`` is added if files of the package differ from the commit.
     """
+    name, changes = _git("rev-parse", "--short", "HEAD"), _git("diff", "--stat", "HEAD", "--", ".")
+    return f"{name}-dirty" if name and changes else name or "unknown"
+
+
+def _git(*arguments: str) -> str:
+    """Return what git prints in the package's folder, or nothing if it fails."""
     try:
         found = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--exclude", "*"],
+            ["git", *arguments],
             cwd=Path(__file__).parent,
             capture_output=True,
             text=True,
@@ -31,7 +37,7 @@ def commit() -> str:
             check=True,
         )
     except (OSError, subprocess.SubprocessError):
-        return "unknown"
+        return ""
     return found.stdout.strip()
 
 
