@@ -3,7 +3,7 @@
     python docs/audit_changes.py [folder]
 
 The folder holds ``claims.csv`` and ``scores.csv`` of a run, as ``results/<preset>/audit`` does; by
-default it is that of the kept run.
+default it is docs/reproduction.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write the kept run's verdicts into README.md, by paper and by published table."""
+"""Write the verdicts of docs/reproduction into README.md, by paper and by published table."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ _PLURAL = {
     "holds in most": "hold in most settings",
     "depends on an unreported choice": "depend on an unreported choice",
 }
+_PROGRESS = """\
+So far {run} of the {all} published values have been run. `python -m fedmix evidence status`
+says what is missing."""
 _NEXT_TABLE = """\
 The next table has one row per published table. It names the variant of the experiment that is
 compared, and counts its verdicts. The links lead to values, figures and claims
@@ -64,7 +67,7 @@ def read_scorecard() -> dict[str, dict[str, int]]:
 
 
 def _rows(name: str) -> list[dict[str, str]]:
-    """Return the rows of one of the kept run's files; none without a run."""
+    """Return the rows of a file of docs/reproduction; none without it."""
     path = KEPT / name
     if not path.exists():
         return []
@@ -73,20 +76,33 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 
 def summary(scores: dict[str, dict[str, int]]) -> str:
-    """Return one row per paper, then one row per published table."""
+    """Return one row per paper, one row per published table, and their stamp."""
     lines = ["| paper | published values | claims |", "|---|---|---|"]
     if not scores:
         return "\n".join([*lines, *(f"| {paper} | – | – |" for paper in PAPERS.values())])
     for key, paper in PAPERS.items():
         cells, claims = (_in_words(scores.get(key, {}), kind) for kind in ("cells", "claims"))
         lines.append(f"| {paper} | {cells} | {claims} |")
+    lines += ["", _progress(scores)]
     lines += ["", "![Verdicts on the published values](docs/scorecard.svg)", ""]
-    lines += [_NEXT_TABLE, "", *tables()]
+    lines += [_NEXT_TABLE, "", *tables(), "", f"<!-- {_stamp()} -->"]
     return "\n".join(lines)
 
 
+def _progress(scores: dict[str, dict[str, int]]) -> str:
+    cells = Counter()
+    for own in scores.values():
+        cells.update(_of_kind(own, "cells"))
+    return _PROGRESS.format(run=cells.total() - cells["not run"], all=cells.total())
+
+
+def _stamp() -> str:
+    """Return the stamp of the kept pages, which is their last line."""
+    return (KEPT / "README.md").read_text(encoding="utf-8").splitlines()[-1]
+
+
 def tables() -> list[str]:
-    """Return one row per published table of the kept run, each with a link to its page."""
+    """Return one row per published table, with a link to its page if it has one."""
     items, claims = read_items(FOLDERS), _rows("claims.csv")
     verdicts = dict.fromkeys(
         v for own in read_scorecard().values() for v in _of_kind(own, "claims")

@@ -121,14 +121,23 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     }
     for name, text in files.items():
         (tmp_path / f"{name}.csv").write_text(text)
+    (tmp_path / "README.md").write_text("# Results\n\nStamp: evidence 1a2b.\n")
     monkeypatch.setattr(update, "KEPT", tmp_path)
     monkeypatch.setattr(update, "PICTURE", tmp_path / "scorecard.svg")
     scores = update.read_scorecard()
     told = update.summary(scores)
     assert "| 12 agree, 3 differ | 4 hold, 1 reversed |" in told
     assert told.count("| – | – |") == 1, "a paper that the run had not yet"
+    monkeypatch.setattr(update, "ROOT", tmp_path)
+    assert "| FedGrEM, Table 4 | as coded: 12 agree, 1 differs |" in update.summary(scores)
+    page = tmp_path / "docs" / "reproduction" / "tables" / "fedgrem_table4.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("# FedGrEM, Table 4")
+    told = update.summary(scores)
     link = "[FedGrEM, Table 4](docs/reproduction/tables/fedgrem_table4.md)"
     assert f"| {link} | as coded: 12 agree, 1 differs | 1 holds, 1 reversed |" in told
+    assert "So far 15 of the 15 published values have been run." in told
+    assert told.endswith("<!-- Stamp: evidence 1a2b. -->")
     update.draw(scores)
     assert "<svg" in (tmp_path / "scorecard.svg").read_text()
 

@@ -11,6 +11,7 @@ from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies
 from fedmix.cells.papers import read_papers
 from fedmix.cells.scorecard import rank_agreement, score_tables
 from fedmix.errors import DataError
+from fedmix.pipeline.stamps import stamp_of
 from fedmix.views.page import Figure, PageContext, Search, reproduction
 from synthetic_cells import laid_out
 from synthetic_results import ROOT, cells, results_and_timings, shipped_items
@@ -127,3 +128,11 @@ def test_claims_have_their_counts_for_every_source(folder):
     assert claims.loc["fedgrem-pendigits-lowest", "print_yes"] == 4
     assert claims["quote"].str.len().gt(0).all()
     assert not claims["where"].fillna("").str.contains("...", regex=False).any()
+
+
+def test_the_kept_pages_are_made_from_what_the_repository_holds():
+    stamp = stamp_of(ROOT)
+    kept = ROOT / "docs" / "reproduction"
+    pages = [kept / "README.md", kept / "claims.md", *kept.glob("tables/*.md")]
+    old = [page.name for page in pages if page.read_text(encoding="utf-8").split("\n")[-2] != stamp]
+    assert not old, f"made from other evidence, configuration or code than {stamp} Run `make kept`."
