@@ -3,7 +3,7 @@
 
 rule embed_features:
     input:
-        "data/raw/{dataset}.npz",
+        raw_data,  # nothing if the evidence keeps the embedding
     output:
         "data/embedded/{dataset}/{embedding}.npz",
     log:
@@ -17,6 +17,7 @@ rule embed_features:
     params:
         spec=embedding_parameters,
         source=embedding_source,
+        kept=kept_embedding,
         script=text_hash("embed_features"),
     script:
         "../scripts/embed_features.py"

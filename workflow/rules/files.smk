@@ -10,6 +10,11 @@ def embedded_data(wildcards):
     return setting_of(wildcards).embedded or []
 
 
+def raw_data(wildcards):
+    """The raw data behind an embedding, unless the evidence keeps it."""
+    return [] if kept_embedding(wildcards) else f"data/raw/{wildcards.dataset}.npz"
+
+
 def block_names(study, setting):
     """The blocks to read: those that the evidence lacks; with partial=true those that exist."""
     if config["partial"]:

@@ -24,8 +24,15 @@ def embedding_parameters(wildcards):
     return REQUEST.datasets[wildcards.dataset]["embeddings"][wildcards.embedding]
 
 
+def kept_embedding(wildcards):
+    """The sha256 of the embedding that the evidence keeps, if it does."""
+    return REQUEST.coverage.kept_embedding(wildcards.dataset, wildcards.embedding)
+
+
 def embedding_source(wildcards):
-    return embedding_hash(embedding_parameters(wildcards))
+    """Hash of the embedding's code; None for a kept one, which no code makes."""
+    kept = kept_embedding(wildcards)
+    return None if kept else embedding_hash(embedding_parameters(wildcards))
 
 
 def embedded_shape(wildcards):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fedmix.pipeline.evidence import Evidence
+from fedmix.pipeline.kept_embeddings import kept_embedding
 from fedmix.pipeline.keys import embedding_key, planned_keys
 from fedmix.pipeline.plan import Block, Setting, Study, replications_of
 from fedmix.storage import sha256_of
@@ -46,9 +47,14 @@ class Coverage:
             self._data[study.name, path] = (
                 sha256_of(there)
                 if there.is_file()
-                else self.evidence.data_hash(study.name, path, self._made_by(setting))
+                else self.kept_embedding(setting.dataset, setting.values["embedding"])
+                or self.evidence.data_hash(study.name, path, self._made_by(setting))
             )
         return self._data[study.name, path]
+
+    def kept_embedding(self, dataset: str, embedding: str) -> str | None:
+        """Return the sha256 of an embedding that the evidence keeps, if it is the one asked for."""
+        return kept_embedding(self.evidence.folder, dataset, embedding, self.datasets[dataset])
 
     def keys(self, study: Study, setting: Setting) -> dict[str, str]:
         """Return the planned key of each method; none while the data are unknown."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fedmix.errors import DataError
 from fedmix.experiments.settings import declared
 from fedmix.pipeline.blocks import finished
+from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import (
     BITS,
     COLUMNS,
@@ -25,6 +26,7 @@ from fedmix.pipeline.evidence import (
     write_evidence,
     write_index,
 )
+from fedmix.pipeline.kept_embeddings import keep_embeddings
 from fedmix.pipeline.plan import Study
 from fedmix.pipeline.request import Request
 from fedmix.storage import stacked
@@ -111,8 +113,19 @@ def _add_study(request: Request, study: Study, source: str, rows: pd.DataFrame) 
         adoptions = coverage.evidence.index(study.name).adoptions
         folder = coverage.evidence.folder
         write_evidence(folder, study.name, stacked([kept, new]), data, adoptions)
+        yield from keep_embeddings(folder, _embedded(coverage, study, new), request.datasets)
     others = f", {len(stale)} of other code, data or settings left out" if len(stale) else ""
     yield f"{study.name}: {count} replications added{others}"
+
+
+def _embedded(coverage: Coverage, study: Study, rows: pd.DataFrame) -> dict[tuple[str, str], Path]:
+    """Return the embedded data that rows were computed from, where Snakemake works."""
+    settings = [study.settings[folder] for folder in rows["setting"].unique()]
+    return {
+        (setting.dataset, setting.values["embedding"]): path
+        for setting in settings
+        if setting.embedded and (path := coverage.workdir / setting.embedded).is_file()
+    }
 
 
 def evidence_lines(request: Request) -> Iterator[str]:

@@ -71,6 +71,11 @@ def raw_parameters(dataset: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in sorted(named.items()) if key not in _TEXTS}
 
 
+def embedding_request(dataset: str, embedding: str, entry: Mapping[str, Any]) -> str:
+    """Return the key of what is asked of an embedding: the raw data and parameters, not the code."""
+    return key_of(raw_parameters(dataset, entry), entry["embeddings"][embedding])
+
+
 def embedding_hash(spec: Mapping[str, Any]) -> str:
     """Return the hash of an embedding's code. t-SNE has its own, because it takes the longest."""
     return source_hash("fedmix.embed.tsne" if spec["kind"] == "tsne" else "fedmix.embed")

@@ -1,0 +1,119 @@
+"""Embedded data that the evidence keeps beside the results that were computed from them.
+
+t-SNE of an image set takes an hour of a core, and another processor gives another embedding, because
+the descent magnifies rounding errors. All results on the images depend on this one file. The evidence
+therefore keeps it, in half precision: a file takes about 1.4 MB.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fedmix.errors import DataError
+from fedmix.pipeline.keys import embedding_request
+from fedmix.revision import origin
+from fedmix.storage import atomic_path, sha256_of, write_text
+
+#: The kinds of embedding that are kept.
+KEPT = frozenset({"tsne"})
+_FOLDER, _INDEX = "embedded", "index.json"
+
+
+def kept_embedding(
+    evidence: Path | None, dataset: str, embedding: str, entry: Mapping[str, Any]
+) -> str | None:
+    """Return the sha256 of a kept embedding that was made as the registry asks.
+
+    Parameters
+    ----------
+    evidence : path or None
+        The folder of the evidence, if it is used.
+    dataset, embedding : str
+    entry : mapping
+        The data set's entry in the registry.
+
+    Returns
+    -------
+    str or None
+        None if the evidence has no such embedding, or one of other raw data or parameters. The code
+        that made it does not count: another run of the same code need not give the same file.
+
+    Raises
+    ------
+    DataError
+        If the index is damaged, or if the file is missing or is not the one of the index.
+    """
+    held = _index(evidence).get(f"{dataset}/{embedding}") if evidence else None
+    if not held or held["request"] != embedding_request(dataset, embedding, entry):
+        return None
+    path = kept_path(evidence, dataset, embedding)
+    if not path.is_file() or sha256_of(path) != held["sha256"]:
+        raise DataError(
+            f"{path} is missing or damaged: the index beside it names another file. Take it from the "
+            "repository again, or run with `--config evidence=false`."
+        )
+    return held["sha256"]
+
+
+def kept_path(evidence: Path, dataset: str, embedding: str) -> Path:
+    """Return the file of a kept embedding."""
+    return evidence / _FOLDER / dataset / f"{embedding}.npz"
+
+
+def keep_embeddings(
+    evidence: Path, embedded: Mapping[tuple[str, str], Path], datasets: Mapping[str, Any]
+) -> Iterator[str]:
+    """Add embeddings to the evidence, which its results were computed from.
+
+    Parameters
+    ----------
+    evidence : path
+    embedded : mapping of (str, str) to path
+        The embedded data of each data set and embedding.
+    datasets : mapping
+        The registry of data sets.
+
+    Yields
+    ------
+    str
+        A sentence for each embedding that is added.
+    """
+    for (dataset, embedding), path in embedded.items():
+        entry = datasets[dataset]
+        kind = entry["embeddings"][embedding]["kind"]
+        if kind not in KEPT or kept_embedding(evidence, dataset, embedding, entry):
+            continue
+        target = kept_path(evidence, dataset, embedding)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_path(target) as temporary:
+            shutil.copyfile(path, temporary)
+        held = {
+            "request": embedding_request(dataset, embedding, entry),
+            "sha256": sha256_of(target),
+            "added": json.loads(origin()),
+        }
+        index = {**_index(evidence), f"{dataset}/{embedding}": held}
+        write_text(
+            evidence / _FOLDER / _INDEX, json.dumps(index, indent=1, sort_keys=True) + "\n"
+        )
+        yield f"{dataset}, {embedding}: the embedding is added"
+
+
+def _index(evidence: Path) -> dict[str, dict[str, Any]]:
+    path = evidence / _FOLDER / _INDEX
+    if not path.is_file():
+        return {}
+    try:
+        index = json.loads(path.read_text(encoding="utf-8"))
+        if not all({"request", "sha256"} <= set(held) for held in index.values()):
+            raise ValueError("an entry lacks its request or sha256")
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise DataError(
+            f"{path} is damaged ({error}). Take it from the repository again, or run with "
+            "`--config evidence=false`."
+        ) from None
+    return index

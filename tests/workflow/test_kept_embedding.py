@@ -1,0 +1,32 @@
+"""A kept embedding takes the place of raw data and of the code that made it."""
+
+import shutil
+
+import pytest
+
+from fedmix.configuration import read_yaml
+from fedmix.pipeline.kept_embeddings import keep_embeddings
+from fedmix.storage import sha256_of
+from pipeline import Pipeline
+
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+EMBEDDED = "data/embedded/digits/tsne10.npz"
+
+
+def test_an_embedding_is_taken_from_the_evidence(tmp_path):
+    pipeline = Pipeline.new(tmp_path)
+    pipeline.run(EMBEDDED, config={"preset": "quick"})
+    made = pipeline.work / EMBEDDED
+    digest, evidence = sha256_of(made), pipeline.project / "data" / "evidence"
+    datasets = read_yaml(pipeline.project / "config" / "datasets.yaml")
+    assert list(keep_embeddings(evidence, {("digits", "tsne10"): made}, datasets))
+    shutil.rmtree(pipeline.work / "data")
+    pipeline.edit("src/fedmix/embed/tsne.py", "_START_JITTER = 0.01", "_START_JITTER = 0.02")
+
+    config = {"preset": "quick", "evidence": "data/evidence"}
+    assert pipeline.planned(EMBEDDED, config=config) == {"embed_features": 1}
+    pipeline.run(EMBEDDED, config=config)
+    assert sha256_of(made) == digest
+
+    pipeline.run(EMBEDDED, config={"preset": "quick", "evidence": False})
+    assert sha256_of(made) != digest
