@@ -1,8 +1,8 @@
 """Embedded data that the evidence keeps beside the results that were computed from them.
 
-t-SNE of an image set takes an hour of a core, and another processor gives another embedding, because
-the descent magnifies rounding errors. All results on the images depend on this one file. The evidence
-therefore keeps it, in half precision: a file takes about 1.4 MB.
+t-SNE of an image set takes an hour of a core. Another processor gives another embedding, because
+the descent magnifies rounding errors. All results on the images depend on this one file, so the
+evidence keeps it, in half precision: a file takes about 1.4 MB.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def kept_embedding(
     path = kept_path(evidence, dataset, embedding)
     if not path.is_file() or sha256_of(path) != held["sha256"]:
         raise DataError(
-            f"{path} is missing or damaged: the index beside it names another file. Take it from the "
-            "repository again, or run with `--config evidence=false`."
+            f"{path} is missing or damaged: the index beside it names another file. Take it from "
+            "the repository again, or run with `--config evidence=false`."
         )
     return held["sha256"]
 
@@ -97,9 +97,7 @@ def keep_embeddings(
             "added": json.loads(origin()),
         }
         index = {**_index(evidence), f"{dataset}/{embedding}": held}
-        write_text(
-            evidence / _FOLDER / _INDEX, json.dumps(index, indent=1, sort_keys=True) + "\n"
-        )
+        write_text(evidence / _FOLDER / _INDEX, json.dumps(index, indent=1, sort_keys=True) + "\n")
         yield f"{dataset}, {embedding}: the embedding is added"
 
 

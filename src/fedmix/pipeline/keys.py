@@ -72,7 +72,7 @@ def raw_parameters(dataset: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def embedding_request(dataset: str, embedding: str, entry: Mapping[str, Any]) -> str:
-    """Return the key of what is asked of an embedding: the raw data and parameters, not the code."""
+    """Return the key of what is asked of an embedding: raw data and parameters, not code."""
     return key_of(raw_parameters(dataset, entry), entry["embeddings"][embedding])
 
 
