@@ -12,7 +12,7 @@ import pytest
 
 from fedmix.pipeline.adoption import adopt
 from fedmix.pipeline.evidence import write_evidence
-from fedmix.pipeline.keep import add
+from fedmix.pipeline.keep import add, evidence_lines
 from small_run import METHODS, ROOT, STUDY, current, finish, request_in
 
 CONSTANT, CHANGED = "- 0.5 * row[i]", "- 0.500001 * row[i]"
@@ -88,3 +88,35 @@ def test_a_changed_constant_of_a_kernel_is_refused(work, tmp_path):
         check=True,
     )
     assert "LocalEM is stale" in done.stdout, done.stdout + done.stderr
+
+
+def with_versions(work: Path, tmp_path: Path, factor: float) -> Path:
+    """Return a copy of the evidence as of another NumPy, with one method's values multiplied."""
+    copy = shutil.copytree(work, tmp_path / "copy")
+    evidence = request_in(copy).coverage.evidence
+    rows = evidence.rows(STUDY)
+    rows["made"] = [json.dumps({**json.loads(made), "numpy": "1.0"}) for made in rows["made"]]
+    rows.loc[rows["method"] == "FedEM", "value"] *= factor
+    write_evidence(evidence.folder, STUDY, rows, evidence.index(STUDY).data)
+    return copy
+
+
+def status(work: Path) -> str:
+    return next(line for line in evidence_lines(request_in(work)) if line.startswith(f"{STUDY}: "))
+
+
+def test_evidence_of_another_numpy_is_unverified_until_it_is_checked(work, tmp_path):
+    copy = with_versions(work, tmp_path, 1.0)
+    assert "4 unverified with the installed versions of libraries" in status(copy)
+    assert [line.partition(": ")[2] for line in adopt(request_in(copy), copy)] == [
+        f"{method} is adopted: 2 of 2 replications run again, equal" for method in METHODS
+    ]
+    assert "unverified" not in status(copy)
+    for made in request_in(copy).coverage.evidence.rows(STUDY)["made"].unique():
+        assert json.loads(made)["numpy"] == "1.0"  # by which it was made
+
+
+def test_evidence_that_another_numpy_does_not_give_stays_unverified(work, tmp_path):
+    copy = with_versions(work, tmp_path, 1 + 1e-6)
+    assert re.search("FedEM is stale", list(adopt(request_in(copy), copy))[1])
+    assert "2 unverified" in status(copy)

@@ -47,6 +47,20 @@ def versions() -> dict[str, str]:
 
 
 @cache
+def other_versions(made: str) -> tuple[str, ...]:
+    """Return the libraries whose installed versions a result was neither made nor checked with.
+
+    Parameters
+    ----------
+    made : str
+        What :func:`origin` returned when the result was made, and ``checked_with`` since.
+    """
+    about = json.loads(made)
+    known = {**about, **about.get("checked_with", {})}
+    return tuple(name for name in LIBRARIES if known.get(name) != version(name))
+
+
+@cache
 def origin() -> str:
     """Return the date, commit, versions and processor of this process's results, as JSON."""
     about = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import DataError
+from fedmix.revision import other_versions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,10 +94,17 @@ def _origins(timings: pd.DataFrame) -> dict[str, tuple[str, str]]:
     found = {}
     for method, own in timings.groupby("method")["made"]:
         origins = [json.loads(text) for text in own.unique()]
-        made = sorted({f"{each['date']} at commit {each['commit']}" for each in origins})
+        made = sorted({_when(text) for text in own.unique()})
         checked = sorted({each["checked"] for each in origins if "checked" in each})
         found[str(method)] = ", ".join(made), ", ".join(checked)
     return found
+
+
+def _when(made: str) -> str:
+    """Return a result's date and commit, and the libraries whose versions are not verified."""
+    about, others = json.loads(made), other_versions(made)
+    note = f" (unverified with the installed {' and '.join(others)})" if others else ""
+    return f"{about['date']} at commit {about['commit']}{note}"
 
 
 def final_values(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:

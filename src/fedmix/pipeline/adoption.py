@@ -3,6 +3,7 @@
 A changed file changes the key of every replication that depends on it, most often without a change
 of any number. A seeded sample of the replications is run again. If all numbers are equal, the
 evidence gets the new keys, and a record of the check; otherwise it stays stale and runs again.
+Evidence that other versions of NumPy, SciPy, scikit-learn or Numba made is checked in the same way.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 from fedmix.conditions import rows_with
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import read_scenario, run_block
-from fedmix.pipeline.evidence import BITS, FIT, write_evidence
+from fedmix.pipeline.evidence import BITS, FIT, unverified, write_evidence
 from fedmix.pipeline.keys import methods_in, scenario_of
 from fedmix.pipeline.plan import Setting, Study
 from fedmix.pipeline.request import Request
-from fedmix.revision import commit
+from fedmix.revision import commit, versions
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _COUNTS = ["metric", "status", "rounds", "converged", "floats_up", "floats_down"
 
 @dataclass(frozen=True)
 class _Family:
-    """The replications of a method in the settings of a variant, made by other code."""
+    """The replications of a method in the settings of a variant, made by other code or versions."""
 
     variant: str
     method: str
@@ -62,16 +63,18 @@ def adopt(request: Request, workdir: Path) -> Iterator[str]:
         For every method of every variant with changed keys: adopted, or stale and why.
     """
     for study in request.studies.values():
+        rows = request.coverage.evidence.rows(study.name)
+        changed = _changed(request, study, unverified(rows))
         missing = {
-            setting.embedded
-            for setting in _changed(request, study)
-            if setting.embedded and not (workdir / setting.embedded).is_file()
+            path
+            for setting, _ in changed
+            if (path := setting.embedded) and not (workdir / path).is_file()
         }
         for path in sorted(missing):
             yield f"{study.name}: not checked on {path}, which `snakemake --cores 2 {path}` makes"
-        families = list(_families(request, study, missing))
+        families = list(_families(changed, missing))
         if families:
-            yield from _adopt_study(request, study, workdir, families)
+            yield from _adopt_study(request, study, workdir, rows, families)
 
 
 def run_again(
@@ -113,40 +116,37 @@ def run_again(
     return found
 
 
-def _changed(request: Request, study: Study) -> list[Setting]:
-    """Return the settings with evidence that other code, parameters or data made."""
+def _changed(
+    request: Request, study: Study, unverified: set[tuple[str, str]]
+) -> list[tuple[Setting, str]]:
+    """Return the settings and methods with evidence of other code, parameters, data or versions."""
     held = request.coverage.evidence.index(study.name).fits
-    return [
-        setting
-        for folder, setting in study.settings.items()
-        if any(
-            kept.key != request.coverage.keys(study, setting).get(method)
-            for method, kept in held.get(folder, {}).items()
-            if method in study.methods_of(setting)
-        )
-    ]
+    found = []
+    for folder, setting in study.settings.items():
+        kept = held.get(folder, {})
+        keys = request.coverage.keys(study, setting) if kept else {}
+        found += [
+            (setting, method)
+            for method in study.methods_of(setting)
+            if method in kept
+            and (kept[method].key != keys.get(method) or (folder, method) in unverified)
+        ]
+    return found
 
 
-def _families(request: Request, study: Study, missing: set[str]) -> Iterator[_Family]:
-    held = request.coverage.evidence.index(study.name).fits
+def _families(changed: list[tuple[Setting, str]], missing: set[str]) -> Iterator[_Family]:
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for setting in _changed(request, study):
-        if setting.embedded in missing:
-            continue
-        keys = request.coverage.keys(study, setting)
-        for method in study.methods_of(setting):
-            kept = held[setting.folder].get(method)
-            if kept and kept.key != keys[method]:
-                found[setting.variant, method].append(setting.folder)
+    for setting, method in changed:
+        if setting.embedded not in missing:
+            found[setting.variant, method].append(setting.folder)
     for (variant, method), settings in found.items():
         yield _Family(variant, method, tuple(settings))
 
 
 def _adopt_study(
-    request: Request, study: Study, workdir: Path, families: list[_Family]
+    request: Request, study: Study, workdir: Path, rows: pd.DataFrame, families: list[_Family]
 ) -> Iterator[str]:
     evidence = request.coverage.evidence
-    rows = evidence.rows(study.name)
     drawn = {family: _sample(study, family, rows) for family in families}
     differences = run_again(study, workdir, rows, [c for cells in drawn.values() for c in cells])
     index = evidence.index(study.name)
@@ -180,9 +180,10 @@ def _adopt_study(
 
 
 def _checked(made: str) -> str:
-    """Add the date and the commit of a check to what says by what a result was made."""
+    """Add the date, commit and versions of a check to what says by what a result was made."""
     today = datetime.now(UTC).date().isoformat()
-    return json.dumps({**json.loads(made), "checked": f"{today} at commit {commit()}"})
+    check = {"checked": f"{today} at commit {commit()}", "checked_with": versions()}
+    return json.dumps({**json.loads(made), **check})
 
 
 def _sample(study: Study, family: _Family, rows: pd.DataFrame) -> list[Cell]:

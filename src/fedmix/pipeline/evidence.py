@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from fedmix.errors import DataError
+from fedmix.revision import other_versions
 from fedmix.storage import read_table, sha256_of, write_table, write_text
 
 if TYPE_CHECKING:
@@ -138,6 +139,12 @@ class Evidence:
             return empty()
         filters = None if settings is None else [("setting", "in", sorted(settings))]
         return read_table(path, remade=False, filters=filters)
+
+
+def unverified(rows: pd.DataFrame) -> set[tuple[str, str]]:
+    """Return the pairs (setting, method) that other versions of libraries made and checked."""
+    found = rows[rows["made"].map(other_versions).astype(bool)]
+    return set(found[["setting", "method"]].drop_duplicates().itertuples(index=False, name=None))
 
 
 def stopped_early(fits: Any, limit: float | None) -> Any:

@@ -23,6 +23,7 @@ from fedmix.pipeline.evidence import (
     read_foreign,
     stopped_early,
     studies_in,
+    unverified,
     write_evidence,
     write_index,
 )
@@ -131,7 +132,8 @@ def _embedded(coverage: Coverage, study: Study, rows: pd.DataFrame) -> dict[tupl
 def evidence_lines(request: Request) -> Iterator[str]:
     """Yield what the evidence holds of each study, and the core-hours of what it lacks."""
     for study in request.studies.values():
-        wanted = current = stale = 0
+        wanted = current = stale = unsure = 0
+        others = unverified(request.coverage.evidence.rows(study.name))
         seconds = 0.0
         for setting in study.settings.values():
             held = request.coverage.held(study, setting)
@@ -140,11 +142,13 @@ def evidence_lines(request: Request) -> Iterator[str]:
                 have = len([r for r in held.get(method, ()) if r < n])
                 wanted, current = wanted + n, current + have
                 stale += len(index[method].replications) if method in index and not have else 0
+                unsure += have if (setting.folder, method) in others else 0
                 cost = study.costs.seconds(study.name, setting.dataset, method)
                 seconds += (n - have) * cost
-        others = f", {stale} stale" if stale else ""
+        notes = f", {stale} stale" if stale else ""
+        notes += f", {unsure} unverified with the installed versions of libraries" if unsure else ""
         yield (
-            f"{study.name}: {current} of {wanted} replications current{others}; about "
+            f"{study.name}: {current} of {wanted} replications current{notes}; about "
             f"{seconds / 3600:.2f} core-hours are missing"
         )
 
