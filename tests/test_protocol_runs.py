@@ -68,7 +68,8 @@ def test_the_experiment_itself_comes_to_the_same_errors():
         "FedEM": {"tol": {"value": 1e-3, "units": ["spread"]}},
         "FedGrEM": {"penalty_scale": {"value": 0.5, "units": ["spread"]}, "max_rounds": 20},
     }
-    own = protocol("a", parameters, scaling="tenth", alignment="first_client")
+    start = {"FedEM": {"initialization": "random", "alignment": "one_order"}}
+    own = protocol("a", parameters, scaling="tenth", alignment="first_client", own_start=start)
     for row in run([own]).to_dict("records"):
         setting = {**SETTING, **own.setting, "n_contaminated": row["n_contaminated"]}
         scenario = Scenario("study", "", "blobs", "real_clustering", setting, blobs()[BLOBS])
@@ -76,6 +77,22 @@ def test_the_experiment_itself_comes_to_the_same_errors():
         replication = row["replication"]
         outcome = run_replication(scenario, method, replication, *start_of(scenario, replication))
         assert row["value"] == outcome.metrics["misclustering"]
+
+
+def test_a_method_can_have_an_alignment_and_a_start_of_its_own():
+    parameters = dict.fromkeys(("FedEM", "TGMM"), {"max_rounds": 1})
+    shared = protocol("shared", parameters, initialization="random")
+    own = {"initialization": "ward", "alignment": "first_client"}
+    other = protocol("other", parameters, **own)
+    mixed = protocol("mixed", parameters, initialization="random", own_start={"TGMM": own})
+    cells = [(2, r) for r in range(4)]
+    noise = Dataset("blobs", np.random.default_rng(1).normal(size=(300, 2)), np.arange(300) % 3)
+    values = run([shared, other, mixed], cells, {BLOBS: noise}).pivot(
+        index="replication", columns=["protocol", "method"], values="value"
+    )
+    assert (values["mixed"]["FedEM"] == values["shared"]["FedEM"]).all()
+    assert (values["mixed"]["TGMM"] == values["other"]["TGMM"]).all()
+    assert (values["mixed"]["TGMM"] != values["shared"]["TGMM"]).any()
 
 
 def test_contamination_is_nothing_to_the_clean_row():

@@ -311,7 +311,8 @@ def test_the_documented_variation_has_the_rule_to_stop_and_its_own_penalty_and_s
     assert study.method_in("FedGrEM-8-random", setting).parameters == {
         "max_rounds": 1000,
         "tol": 1.0e-4,
-        "central_steps": 2,  # of the variant
+        "initial_penalty": {"value": 3.0, "units": ["root_n", "spread"]},  # of the variant
+        "penalty_decay": 0.7,
         "penalty_scale": 8.0,
         "init": "random",
     }

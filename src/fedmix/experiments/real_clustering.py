@@ -12,6 +12,7 @@ from fedmix.experiments.settings import (
     Alignment,
     Count,
     DataSettings,
+    Declared,
     GaussianStart,
     Number,
     Share,
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
     from fedmix.clients import Clients
     from fedmix.data import Dataset
     from fedmix.streams import Streams
+
+
+class OwnStart(Declared):
+    """What differs in one method's start from that of the others."""
+
+    initialization: GaussianStart | None = None
+    """Strategy for each client's own start; that of the setting by default."""
+    alignment: Alignment | None = None
+    """How labels are aligned; as the setting says by default."""
 
 
 class Settings(DataSettings):
@@ -58,6 +68,8 @@ class Settings(DataSettings):
     """Strategy for each client's own start, before labels are aligned (`fedmix.initialization`)."""
     alignment: Alignment = "best_of_50_orders"
     """How labels are aligned: by a search over orders of the clients, or to the first client."""
+    own_start: dict[str, OwnStart] = {}
+    """Method -> its own `initialization` or `alignment`, where it differs from the others'."""
     n_components: Count
     """Number of components, R, which is given to all methods."""
 
@@ -128,6 +140,10 @@ def run(
     from fedmix.experiments.clustering import error_of, in_numbers
     from fedmix.selection import tune
 
+    if method.name in setting.own_start:
+        own = setting.own_start[method.name].model_dump(exclude_none=True)
+        setting = setting.model_copy(update=own)
+        initial = initial_values(setting, problem, data, streams)
     clean, test = _scaled(setting, problem, data, streams)
     train = _contaminated(clean, setting, problem, data, streams)
     method = replace(method, parameters=in_numbers(method.parameters, clean))

@@ -57,6 +57,7 @@ class RealClustering:
 
     def score(self, setting: dict[str, Any], method: Method, metric: str) -> float:
         """Return a method's mean error over good clients; NaN if it diverged."""
+        setting = {**setting, **setting.get("own_start", {}).get(method.name, {})}
         clean, _ = self._clients({**setting, "n_contaminated": 0})
         parameters = in_numbers(method.parameters, clean)
         depends_on = _DATA if parameters.get("init") else _START
