@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from fedmix.experiments import cluster_simulation, federated_clustering
+from fedmix.experiments import cluster_simulation, clustering, federated_clustering
 from fedmix.experiments.base import Method
+from fedmix.selection import choose
 from fedmix.streams import Streams
+
+fit = Method.fit
 
 SETTING = {
     "dataset": "three",
@@ -92,6 +95,49 @@ def test_radius_is_chosen_among_the_candidates_and_a_number_is_taken(data):
     fixed = outcome(method, data, v=0.5).metrics
     assert fixed["final_radius_scale"] == 0.5
     assert "validation_undefined" not in fixed
+
+
+def captured(monkeypatch, data, **change):
+    """Return the estimator and the folds that the choice of v gets, and the outcome."""
+    seen = {}
+
+    def spy(estimator, train, candidates, **how):
+        seen.update(how, estimator=estimator)
+        return choose(estimator, train, candidates, **how)
+
+    monkeypatch.setattr(clustering, "choose", spy)
+    return seen, outcome(Method("FedGEM", "FedGEM", {}), data, **change)
+
+
+def test_radius_is_chosen_by_as_many_folds_as_configured(monkeypatch, data):
+    seen, _ = captured(monkeypatch, data)
+    assert (seen["n_folds"], seen["n_splits"]) == (3, None)
+    seen, _ = captured(monkeypatch, data, n_folds=5, n_splits=3)
+    assert (seen["n_folds"], seen["n_splits"]) == (5, 3)
+
+
+def test_shared_seeds_are_of_all_training_points_also_in_the_validation(monkeypatch, data):
+    seen, _ = captured(monkeypatch, data)
+    assert seen["estimator"].init is None
+    seen, _ = captured(monkeypatch, data, client_seeds="shared")
+    seeds = seen["estimator"].init
+    problem = federated_clustering.make_problem(
+        federated_clustering.Settings(**SETTING), data, Streams("study", "setting", 0)
+    )
+    train = np.split(data.features[problem["train"]], problem["train_offsets"][1:-1])
+    for points, own in zip(train, seeds, strict=True):
+        assert all((points == seed).all(axis=1).any() for seed in own)
+
+
+def test_methods_share_their_clients_seeds(monkeypatch, data):
+    drawn = []
+    monkeypatch.setattr(
+        Method, "fit", lambda method, train, known: drawn.append(known) or fit(method, train, known)
+    )
+    for name, parameters in (("FedGEM", {}), ("KFED", {"local": "kmeans"})):
+        outcome(Method(name, name, parameters), data, v=1.0, client_seeds="shared")
+    for one, other in zip(drawn[0]["starts"]["means"], drawn[1]["local_init"], strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_no_radius_is_chosen_for_clients_that_exchange_nothing(data):

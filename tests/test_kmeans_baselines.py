@@ -5,6 +5,7 @@ import pytest
 
 from fedmix import Clients
 from fedmix.errors import ConfigurationError, DataError
+from fedmix.methods.centroids import seed_points
 from fedmix.methods.fed_kmeans import FedKMeans, _with_counts
 from fedmix.methods.ffcm import FFCM, memberships
 from fedmix.methods.kfed import KFED, _spread_out, awasthi_sheffet, lloyd_step
@@ -108,6 +109,77 @@ def test_lloyd_step_moves_centres_to_their_means_and_leaves_empty_ones():
     points = np.array([[0.0], [1.0], [9.0]])
     moved = lloyd_step(points, np.array([[0.0], [10.0], [100.0]]))
     np.testing.assert_allclose(moved, [[0.5], [9.0], [100.0]])
+
+
+def test_published_rule_leaves_out_the_client_that_the_server_starts_with():
+    """The published rule would select 10.0 of the first client again."""
+    local = [np.array([[0.0], [1.0], [10.0]]), np.array([[4.0]]), np.empty((0, 1))]
+    published = KFED(4, seeding="farthest-mean")._spread_out(local, 0)
+    np.testing.assert_array_equal(published, [[0.0], [1.0], [10.0], [4.0]])
+
+
+def test_published_rule_selects_from_a_single_client():
+    local = [np.array([[0.0], [3.0]])]
+    published = KFED(3, seeding="farthest-mean")._spread_out(local, 0)
+    np.testing.assert_array_equal(published, [[0.0], [3.0], [0.0]])
+
+
+def test_published_step_moves_a_centre_that_was_selected_twice():
+    centres = np.array([[0.0], [1.0], [9.0], [20.0]])
+    chosen = np.array([[0.0], [20.0], [20.0]])
+    rng = np.random.default_rng(0)
+    own = KFED(3)._move(centres, chosen, rng)
+    published = KFED(3, seeding="farthest-mean")._move(centres, chosen, rng)
+    np.testing.assert_allclose(own, [[10 / 3], [20.0], [20.0]])
+    assert len(np.unique(published)) == 3
+
+
+def test_local_k_means_starts_once_from_given_means():
+    clients = two_clients()
+    starts = [own[:2] for own in clients]
+    model = KFED(3, 2, local="kmeans", local_init=starts).fit(clients)
+    for own, start, found in zip(clients, starts, model.local_centers_, strict=True):
+        expected = cluster_points(own, 2, np.random.default_rng(5), init=start)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_given_means_of_another_shape_are_refused():
+    wrong = [np.zeros((2, 2)), np.zeros((3, 2))]
+    with pytest.raises(ConfigurationError, match="local_init of client 1"):
+        KFED(3, 2, local="kmeans", local_init=wrong).fit(two_clients())
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [(FedKMeans, {"max_rounds": 3}), (FFCM, {"aggregation": "kmeans", "max_rounds": 3})],
+)
+def test_the_server_s_restarts_can_be_set(kind, parameters):
+    rng = np.random.default_rng(3)
+    clients = Clients.from_arrays([rng.normal(size=(60, 2)) for _ in range(4)])
+    starts = {n: kind(8, n_init=n, **parameters).fit(clients) for n in (1, 10)}
+    assert not np.array_equal(starts[1].cluster_centers_, starts[10].cluster_centers_)
+
+
+def test_seeds_of_one_candidate_each_are_plain_k_means_plus_plus():
+    points = np.concatenate([np.zeros((99, 1)), [[1.0]]])
+    drawn = [
+        seed_points(points, 2, np.random.default_rng(seed), n_local_trials=1) for seed in range(50)
+    ]
+    assert all(sorted(seeds.ravel()) == [0.0, 1.0] for seeds in drawn)
+    spread = np.random.default_rng(0).normal(size=(200, 2))
+    plain, greedy = (
+        np.mean(
+            [
+                np.linalg.norm(
+                    spread[:, None] - seed_points(spread, 5, np.random.default_rng(s), trials),
+                    axis=2,
+                ).min(axis=1)
+                for s in range(40)
+            ]
+        )
+        for trials in (1, None)
+    )
+    assert greedy < plain
 
 
 def test_clients_with_fewer_clusters_than_k_together_find_all():

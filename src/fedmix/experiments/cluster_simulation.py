@@ -9,17 +9,18 @@ from pydantic import Field
 from fedmix.experiments.base import Arrays, Method, Outcome
 from fedmix.experiments.settings import (
     CLUSTERING_METRICS,
-    Candidates,
     Count,
     ExperimentSettings,
+    FinalRadius,
     Positive,
+    SharedSeeds,
 )
 
 if TYPE_CHECKING:
     from fedmix.streams import Streams
 
 
-class Settings(ExperimentSettings):
+class Settings(ExperimentSettings, FinalRadius, SharedSeeds):
     """Simulated isotropic clusters, with the FedGEM paper's symbols."""
 
     n_clients: Count
@@ -36,8 +37,6 @@ class Settings(ExperimentSettings):
     """Number of training points per client. The clients take the values of a list in turn."""
     n_test: Count
     """Number of test points of all clients together."""
-    v: Positive | Candidates
-    """Constant of the final radius, or candidates for 3-fold cross-validation on the silhouette."""
     starts: Count
     """Number of starts. Each score is that of its best start."""
 
@@ -83,12 +82,12 @@ def run(
     data: None,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method from several starts, its own k-means++ seeds. Each score takes its best start.
+    """Fit one method from several starts, k-means++ seeds. Each score takes its best start.
 
     ``n_clusters`` is that of the start with the best mean ARI of the clients, and
     ``n_clusters_at_best_silhouette`` that of the start with their best mean silhouette.
     """
-    from fedmix.experiments.clustering import clients_in, fit_method, known_numbers
+    from fedmix.experiments.clustering import clients_in, fit_method, known_numbers, shared_seeds
     from fedmix.experiments.federated_clustering import score
 
     train, test = clients_in(problem, "train"), clients_in(problem, "test")
@@ -96,8 +95,11 @@ def run(
     known = known_numbers(setting.n_components, problem["components_per_client"])
     fits, scores = [], []
     for start in range(setting.starts):
-        seed = streams.integer(f"method {method.estimator}, start {start}")
-        fitted, _ = fit_method(method, train, {**known, "random_state": seed}, setting.v)
+        known["random_state"] = streams.integer(f"method {method.estimator}, start {start}")
+        if setting.client_seeds == "shared":
+            rng = streams.generator(f"seeds, start {start}")
+            known |= shared_seeds(train, problem["components_per_client"], rng)
+        fitted, _ = fit_method(method, train, known, setting)
         fits.append(fitted)
         scores.append(score(fitted, test, labels))
     best = _best(scores, "ari_per_client")

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from fedmix.clients import Clients
 from fedmix.experiments.base import Arrays, Method, Outcome
-from fedmix.experiments.settings import ALIGNMENTS, MixtureSettings
+from fedmix.experiments.settings import ALIGNMENTS, FinalRadius, MixtureSettings
 from fedmix.initialization import align_fits, initialize
+from fedmix.methods.centroids import components_of, seed_clients
 from fedmix.metrics.clustering import per_client_scores, pooled_scores
 from fedmix.metrics.federation import federation_gain
 from fedmix.metrics.matching import misclustering
@@ -119,6 +120,18 @@ def known_numbers(n_clusters: int, components_per_client: Sequence[int] | IntArr
     }
 
 
+def shared_seeds(
+    train: Clients, components_per_client: Sequence[int] | IntArray, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Draw k-means++ seeds (K_g, d) at every client, and return them by the names methods use.
+
+    Each seed is drawn from one candidate, as in the FedGEM paper's public program.
+    """
+    n_components = components_of(train, components_per_client)
+    seeds = seed_clients(train, n_components, rng, n_local_trials=1)
+    return {"starts": {"means": seeds}, "local_init": seeds}
+
+
 def known_of(
     method: Method,
     setting: Any,
@@ -201,7 +214,7 @@ def fit_method(
     method: Method,
     train: Clients,
     known: Mapping[str, Any],
-    scales: float | Sequence[float],
+    setting: FinalRadius,
 ) -> tuple[FederatedEstimator, dict[str, float]]:
     """Fit a method. If its labels depend on the final radius, choose the radius first.
 
@@ -217,9 +230,9 @@ def fit_method(
         The training data.
     known : mapping
         The values that methods can take: those of :func:`known_numbers`, and ``random_state``.
-    scales : float or sequence of float
-        The constant v of the final radius, or candidates for it. The candidate with the largest
-        mean silhouette of the clients' held-out thirds is chosen.
+    setting : FinalRadius
+        The constant v of the final radius, or candidates for it and the number of folds. The
+        candidate with the largest mean silhouette of the clients' held-out points is chosen.
 
     Returns
     -------
@@ -230,7 +243,7 @@ def fit_method(
         ``validation_undefined``: the number of silhouettes that the cross-validation could not
         compute.
     """
-    candidates = np.atleast_1d(scales).astype(float).tolist()
+    candidates = np.atleast_1d(setting.v).astype(float).tolist()
     chosen: dict[str, float] = {}
     if len(candidates) == 1:
         known = {**known, "final_radius_scale": candidates[0]}
@@ -241,6 +254,8 @@ def fit_method(
             {"final_radius_scale": candidates},
             criterion="silhouette",
             average="mean",
+            n_folds=setting.n_folds,
+            n_splits=setting.n_splits,
             refit=False,
             random_state=known["random_state"],
         )

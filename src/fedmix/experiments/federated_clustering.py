@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 from fedmix.experiments.base import Arrays, Method, Outcome
 from fedmix.experiments.settings import (
     CLUSTERING_METRICS,
-    Candidates,
     Count,
     DataSettings,
+    FinalRadius,
     Number,
-    Positive,
     Share,
+    SharedSeeds,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     IntArray = NDArray[np.int64]
 
 
-class Settings(DataSettings):
+class Settings(DataSettings, FinalRadius, SharedSeeds):
     """Clients that each have some of the classes of a labelled data set."""
 
     partition: Literal["dealt", "dealt_in_order", "shared"]
@@ -45,8 +45,6 @@ class Settings(DataSettings):
     clusters: Literal["own_estimate", "of_test_points"] = "own_estimate"
     """Which clusters are counted if a method's labels mean the same at every client: those of the
     method's own estimate, or those to which test points are assigned."""
-    v: Positive | Candidates
-    """Constant of the final radius, or candidates for 3-fold cross-validation on the silhouette."""
 
 
 METRICS = {
@@ -111,16 +109,15 @@ def run(
     data: Dataset,
     streams: Streams,
 ) -> Outcome:
-    """Fit one method to the training data and score it on the test data, by all metrics.
-
-    Every method draws its own k-means++ seeds.
-    """
-    from fedmix.experiments.clustering import clients_in, fit_method, known_numbers
+    """Fit one method to the training data and score it on the test data, by all metrics."""
+    from fedmix.experiments.clustering import clients_in, fit_method, known_numbers, shared_seeds
 
     train, test = (clients_in(problem, part, data) for part in ("train", "test"))
     known = known_numbers(int(data.labels.max()) + 1, problem["components_per_client"])
     known["random_state"] = streams.integer(f"method {method.estimator}")
-    estimator, chosen = fit_method(method, train, known, setting.v)
+    if setting.client_seeds == "shared":
+        known |= shared_seeds(train, known["components_per_client"], streams.generator("seeds"))
+    estimator, chosen = fit_method(method, train, known, setting)
     labels = test.split(data.labels[problem["test"]])
     return Outcome.of(estimator, score(estimator, test, labels, setting.clusters) | chosen)
 

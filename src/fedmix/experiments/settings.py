@@ -108,6 +108,26 @@ class Stopping(Declared):
     """A method stops when no parameter changes by more than this. With 0 it runs all rounds."""
 
 
+class FinalRadius(Declared):
+    """How FedGEM's final radius is chosen."""
+
+    v: Positive | Candidates
+    """Constant of the final radius, or candidates for cross-validation on the silhouette."""
+    n_folds: Annotated[int, Field(ge=2)] = 3
+    """Number of folds of each client's points in this cross-validation."""
+    n_splits: Count | None = None
+    """Number of these folds that are held out in turn; all if null."""
+
+
+class SharedSeeds(Declared):
+    """Who draws the clients' first seeds."""
+
+    client_seeds: Literal["own", "shared"] = "own"
+    """"own": every method draws its clients' k-means++ seeds by itself, from the points that it is
+    fitted to. "shared": FedGEM and k-FED's clients start from the same k-means++ seeds of all
+    training points, drawn from one candidate each, also in the cross-validation of v."""
+
+
 class MixtureSettings(ExperimentSettings):
     """Settings of an experiment on simulated mixtures, with the symbols of FedGrEM's theory."""
 

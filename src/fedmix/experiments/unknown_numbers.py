@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class Settings(cluster_simulation.Settings):
     """The settings of `cluster_simulation`. Each method is fitted once."""
 
+    client_seeds: Literal["own"] = "own"
+    """Every method draws its own seeds, because wrong numbers need other seeds."""
     start: Literal["seeds", "truth"] = "seeds"
     """Start of the methods that take initial means: their own seeds, or the means of each client's
     test points by true cluster, which are so near the truth that theory guarantees convergence.
@@ -67,7 +69,7 @@ def run(
     labels = problem["test_labels"]
     if setting.start == "truth":
         true["starts"] = {"means": _true_start(test, test.split(labels))}
-    estimator, _ = fit_method(method, train, true, setting.v)
+    estimator, _ = fit_method(method, train, true, setting)
     ari, n_clusters = _score(estimator, test, labels)
     metrics = {
         "ari": ari,
@@ -77,7 +79,7 @@ def run(
     }
     wrong_numbers = _wrong(method, setting, own, streams) if setting.start == "seeds" else {}
     for name, numbers in wrong_numbers.items():
-        wrong, _ = fit_method(method, train, {**true, **numbers}, setting.v)
+        wrong, _ = fit_method(method, train, {**true, **numbers}, setting)
         metrics[f"regret_{name}"] = ari - _score(wrong, test, labels)[0]
     return Outcome.of(estimator, metrics)
 

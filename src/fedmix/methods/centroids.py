@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from fedmix.checks import as_numbers
 from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError, DivergenceError
 from fedmix.methods.base import FederatedEstimator, check_same_features
@@ -54,7 +55,9 @@ def nearest_centre(points: FloatArray, centres: FloatArray) -> IntArray:
     return assign(points, every[0], centres, every[1], np.zeros(len(centres)))
 
 
-def components_of(clients: Clients, components_per_client: int | Sequence[int]) -> IntArray:
+def components_of(
+    clients: Clients, components_per_client: int | Sequence[int] | IntArray
+) -> IntArray:
     """Return each client's number of components K_g, of shape (G,); 0 for a client without points.
 
     Parameters
@@ -77,7 +80,9 @@ def components_of(clients: Clients, components_per_client: int | Sequence[int]) 
     return np.where(clients.sizes > 0, wanted, 0).astype(np.int64)
 
 
-def seed_points(points: FloatArray, n_seeds: int, rng: np.random.Generator) -> FloatArray:
+def seed_points(
+    points: FloatArray, n_seeds: int, rng: np.random.Generator, n_local_trials: int | None = None
+) -> FloatArray:
     """Draw k-means++ seeds from one client's points.
 
     Parameters
@@ -87,6 +92,9 @@ def seed_points(points: FloatArray, n_seeds: int, rng: np.random.Generator) -> F
         If there are more seeds than points, every point is a seed and the rest repeat random
         points.
     rng : numpy.random.Generator
+    n_local_trials : int, optional
+        Number of points from which each seed is chosen; scikit-learn's number by default. With 1
+        it is the k-means++ of Arthur and Vassilvitskii (2007).
 
     Returns
     -------
@@ -98,14 +106,45 @@ def seed_points(points: FloatArray, n_seeds: int, rng: np.random.Generator) -> F
     if n_seeds > len(points):
         repeats = rng.integers(len(points), size=n_seeds - len(points))
         return np.concatenate([points, points[repeats]])
-    return kmeans_plusplus(points, n_seeds, random_state=seed)[0]
+    return kmeans_plusplus(points, n_seeds, random_state=seed, n_local_trials=n_local_trials)[0]
 
 
 def seed_clients(
-    clients: Clients, n_components: IntArray, rng: np.random.Generator
+    clients: Clients,
+    n_components: IntArray,
+    rng: np.random.Generator,
+    n_local_trials: int | None = None,
 ) -> list[FloatArray]:
-    """Draw k-means++ seeds at every client: a list of G arrays of shape (K_g, d)."""
+    """Draw k-means++ seeds at every client: a list of G arrays of shape (K_g, d).
+
+    See :func:`seed_points`.
+    """
     return [
-        seed_points(points, k, generator) if k else np.empty((0, clients.n_features))
-        for points, k, generator in zip(clients, n_components, rng.spawn(len(clients)), strict=True)
+        seed_points(points, k, own, n_local_trials) if k else np.empty((0, clients.n_features))
+        for points, k, own in zip(clients, n_components, rng.spawn(len(clients)), strict=True)
     ]
+
+
+def given_means(
+    method: object,
+    name: str,
+    values: Sequence[ArrayLike],
+    n_components: IntArray,
+    clients: Clients,
+) -> list[FloatArray]:
+    """Return a parameter that has means (K_g, d) for each client, checked.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is not one array for each client, or if one has another shape. The message names
+        the method, the parameter and the client.
+    """
+    if len(values) != len(clients):
+        raise ConfigurationError(f"{name}: expected one array for each of {len(clients)} clients.")
+    means = []
+    for g, (own, k) in enumerate(zip(values, n_components.tolist(), strict=True)):
+        shape = (k, clients.n_features)
+        given = own if k else np.empty(shape)
+        means.append(as_numbers(method, f"{name} of client {g}", given, shape))
+    return means

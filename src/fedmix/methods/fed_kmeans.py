@@ -38,6 +38,12 @@ class FedKMeans(CentroidClustering):
     local_steps : int, default=300
         Maximum number of Lloyd steps per client and round. The steps end earlier if no centre
         moves. The default is scikit-learn's.
+    n_init : int, default=10
+        Number of restarts of the server's k-means. The best result is used. The default was
+        scikit-learn's for a long time.
+    n_local_trials : int, optional
+        Number of points from which each client's k-means++ seed is chosen; scikit-learn's number
+        by default.
     tol : float, default=0.0
         The fit stops when no global centre moves further than this. With 0 it runs all rounds
         unless no centre moves at all.
@@ -60,6 +66,8 @@ class FedKMeans(CentroidClustering):
         "components_per_client": ["integer >= 1", "integers >= 1", None],
         "max_rounds": ["integer >= 0"],
         "local_steps": ["integer >= 1"],
+        "n_init": ["integer >= 1"],
+        "n_local_trials": ["integer >= 1", None],
         "tol": ["number >= 0"],
     }
 
@@ -69,6 +77,8 @@ class FedKMeans(CentroidClustering):
         components_per_client: int | Sequence[int] | None = None,
         max_rounds: int = 20,
         local_steps: int = 300,
+        n_init: int = 10,
+        n_local_trials: int | None = None,
         tol: float = 0.0,
         random_state: int | np.random.Generator | None = 0,
     ) -> None:
@@ -76,6 +86,8 @@ class FedKMeans(CentroidClustering):
         self.components_per_client = components_per_client
         self.max_rounds = max_rounds
         self.local_steps = local_steps
+        self.n_init = n_init
+        self.n_local_trials = n_local_trials
         self.tol = tol
         self.random_state = random_state
 
@@ -85,7 +97,8 @@ class FedKMeans(CentroidClustering):
         n_components = components_of(clients, self.n_clusters if wanted is None else wanted)
         rng = generator_of(self.random_state)
         active = [points for points in clients if len(points)]
-        seeds = [s for s in seed_clients(clients, n_components, rng) if len(s)]
+        drawn = seed_clients(clients, n_components, rng, self.n_local_trials)
+        seeds = [own for own in drawn if len(own)]
         sent = [_with_counts(x, s) for x, s in zip(active, seeds, strict=True)]
         with threadpool_limits(limits=1):
             centres = self._aggregate(sent, rng)
@@ -101,7 +114,7 @@ class FedKMeans(CentroidClustering):
         """Cluster the clients' centres and send the global centres to each client."""
         centres = np.concatenate([c for c, _ in sent])
         counts = np.concatenate([n for _, n in sent])
-        together = cluster_points(centres, self.n_clusters, rng, weights=counts)
+        together = cluster_points(centres, self.n_clusters, rng, counts, self.n_init)
         self._send(up=centres.size + counts.size, down=len(sent) * together.size)
         return together
 

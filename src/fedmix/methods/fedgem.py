@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fedmix.checks import as_numbers
 from fedmix.clients import Clients, offsets_of
-from fedmix.errors import ConfigurationError, DataError, SelectionWarning
+from fedmix.errors import DataError, SelectionWarning
 from fedmix.families import Gaussian, Sample, log_sum
 from fedmix.kernels import fedgem as kernels
 from fedmix.methods.base import (
@@ -22,7 +21,7 @@ from fedmix.methods.base import (
     check_same_features,
     register,
 )
-from fedmix.methods.centroids import components_of, seed_clients
+from fedmix.methods.centroids import components_of, given_means, seed_clients
 from fedmix.methods.fedgem_client import (
     GaussianMechanism,
     MaximisationStep,
@@ -229,7 +228,7 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
         if self.init is None:
             means = seed_clients(clients, n_components, self._rng)
         else:
-            means = _given_means(self.init, n_components, clients)
+            means = given_means(self, "init", self.init, n_components, clients)
         weights = np.repeat(1.0 / np.maximum(n_components, 1), n_components)
         return Mixtures(np.concatenate(means), weights, offsets_of(n_components))
 
@@ -314,17 +313,3 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
         unknown = [g for g, own in enumerate(self.means_) if not len(own) and clients.sizes[g]]
         if unknown:
             raise DataError(f"Clients {unknown} had no points in fit, so they have no components.")
-
-
-def _given_means(
-    init: Sequence[ArrayLike], n_components: IntArray, clients: Clients
-) -> list[FloatArray]:
-    """Check the given initial means, client by client."""
-    if len(init) != len(clients):
-        raise ConfigurationError(f"init: expected one array for each of {len(clients)} clients.")
-    means = []
-    for g, (own, k) in enumerate(zip(init, n_components.tolist(), strict=True)):
-        shape = (k, clients.n_features)
-        given = own if k else np.empty(shape)
-        means.append(as_numbers("FedGEM", f"init of client {g}", given, shape))
-    return means

@@ -48,6 +48,9 @@ class FFCM(CentroidClustering):
     tol : float, default=0.0
         The fit stops when no centre moves further than this. With ``aggregation="kmeans"`` centres
         are matched by index. With 0 it runs all rounds unless no centre moves at all.
+    n_init : int, default=10
+        Number of restarts of the server's k-means. The best result is used. The default was
+        scikit-learn's for a long time.
     random_state : int, Generator or None, default=0
         Seed of the initial centres and of the server's k-means.
 
@@ -71,6 +74,7 @@ class FFCM(CentroidClustering):
         "local_steps": ["integer >= 1"],
         "init": ["array-like", None],
         "tol": ["number >= 0"],
+        "n_init": ["integer >= 1"],
     }
 
     def __init__(
@@ -83,6 +87,7 @@ class FFCM(CentroidClustering):
         local_steps: int = 1,
         init: ArrayLike | None = None,
         tol: float = 0.0,
+        n_init: int = 10,
         random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.n_clusters = n_clusters
@@ -93,6 +98,7 @@ class FFCM(CentroidClustering):
         self.local_steps = local_steps
         self.init = init
         self.tol = tol
+        self.n_init = n_init
         self.random_state = random_state
 
     def _fit(self, clients: Clients) -> None:
@@ -141,7 +147,8 @@ class FFCM(CentroidClustering):
     ) -> FloatArray:
         centres = np.stack([c for c, _ in local])
         if self.aggregation == "kmeans":
-            return cluster_points(centres.reshape(-1, centres.shape[2]), self.n_clusters, rng)
+            together = centres.reshape(-1, centres.shape[2])
+            return cluster_points(together, self.n_clusters, rng, n_init=self.n_init)
         support = np.stack([s for _, s in local])
         share = support / np.maximum(support.sum(axis=0), np.finfo(np.float64).tiny)
         return np.einsum("gk,gkd->kd", share, centres)

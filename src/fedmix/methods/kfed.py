@@ -6,16 +6,22 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients
 from fedmix.methods.base import Constraints, check_same_features, register
-from fedmix.methods.centroids import CentroidClustering, components_of, nearest_centre
+from fedmix.methods.centroids import (
+    CentroidClustering,
+    components_of,
+    given_means,
+    nearest_centre,
+)
 from fedmix.methods.local_kmeans import cluster_points
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 MAX_LLOYD_STEPS = 300  # scikit-learn's default
 
@@ -38,8 +44,10 @@ class KFED(CentroidClustering):
         How a client clusters its points: by :func:`awasthi_sheffet`, k-FED's own rule (Algorithm
         1), or by plain k-means (FedGEM's published re-implementation).
     seeding : {"farthest-minimum", "farthest-mean"}, default="farthest-minimum"
-        The next centre has the largest distance to the nearest selected centre (k-FED's own rule),
-        or the largest mean distance to all selected centres (FedGEM's published re-implementation).
+        The next centre has the largest distance to the nearest selected centre (k-FED's own rule).
+        Or it has the largest mean distance to all selected centres, and is not from the client that
+        the server starts with (FedGEM's published re-implementation). The second rule can select a
+        centre more than once.
     labelling : {"induced", "nearest"}, default="induced"
         "induced" gives a point the global cluster of the nearest centre of its own client (k-FED's
         own rule, Definition 3.2). ``predict`` then needs the clients of ``fit`` in the same order.
@@ -48,6 +56,9 @@ class KFED(CentroidClustering):
     n_init : int, default=10
         Number of restarts of the local k-means. The best result is used. The default was
         scikit-learn's for a long time.
+    local_init : sequence of G arrays of shape (K_g, d), optional
+        The only start of each client's plain k-means; by default ``n_init`` starts by k-means++.
+        The scheme of Awasthi and Sheffet has its own start.
     random_state : int, Generator or None, default=0
         Seed of the local k-means and of the client that the server starts with.
 
@@ -74,6 +85,7 @@ class KFED(CentroidClustering):
         "seeding": [{"farthest-minimum", "farthest-mean"}],
         "labelling": [{"induced", "nearest"}],
         "n_init": ["integer >= 1"],
+        "local_init": ["array-like", None],
     }
 
     def __init__(
@@ -84,6 +96,7 @@ class KFED(CentroidClustering):
         seeding: str = "farthest-minimum",
         labelling: str = "induced",
         n_init: int = 10,
+        local_init: Sequence[ArrayLike] | None = None,
         random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.n_clusters = n_clusters
@@ -92,6 +105,7 @@ class KFED(CentroidClustering):
         self.seeding = seeding
         self.labelling = labelling
         self.n_init = n_init
+        self.local_init = local_init
         self.random_state = random_state
 
     def _fit(self, clients: Clients) -> None:
@@ -99,20 +113,50 @@ class KFED(CentroidClustering):
         wanted = self.components_per_client
         n_components = components_of(clients, self.n_clusters if wanted is None else wanted)
         rng = generator_of(self.random_state)
-        cluster = cluster_points if self.local == "kmeans" else awasthi_sheffet
         with threadpool_limits(limits=1):  # scikit-learn's sums depend on the number of threads
-            local = [
-                cluster(points, k, rng, n_init=self.n_init)
-                for points, k in zip(clients, n_components, strict=True)
-            ]
-        first = local[rng.choice(np.flatnonzero(n_components))]
-        centres = np.concatenate(local)
-        chosen = _spread_out(first[: self.n_clusters], centres, self.n_clusters, self.seeding)
+            local = self._cluster_clients(clients, n_components, rng)
+            first = rng.choice(np.flatnonzero(n_components))
+            centres = np.concatenate(local)
+            chosen = self._spread_out(local, first)
+            moved = self._move(centres, chosen, rng)
         self.local_centers_ = local
         self.local_labels_ = np.split(nearest_centre(centres, chosen), np.cumsum(n_components)[:-1])
         self.n_rounds_, self.converged_ = 1, True
-        self._set_centres(lloyd_step(centres, chosen))
+        self._set_centres(moved)
         self._send(up=centres.size, down=np.count_nonzero(n_components) * chosen.size)
+
+    def _cluster_clients(
+        self, clients: Clients, n_components: IntArray, rng: np.random.Generator
+    ) -> list[FloatArray]:
+        """Return the centres of each client's own clusters."""
+        if self.local == "awasthi-sheffet":
+            return [
+                awasthi_sheffet(points, k, rng, self.n_init)
+                for points, k in zip(clients, n_components, strict=True)
+            ]
+        starts: Sequence[FloatArray | None] = [None] * len(clients)
+        if self.local_init is not None:
+            starts = given_means(self, "local_init", self.local_init, n_components, clients)
+        return [
+            cluster_points(points, k, rng, n_init=self.n_init, init=start)
+            for points, k, start in zip(clients, n_components, starts, strict=True)
+        ]
+
+    def _spread_out(self, local: Sequence[FloatArray], first: int) -> FloatArray:
+        """Select K of the clients' centres, starting with those of one client."""
+        offered = np.concatenate(local)
+        if self.seeding == "farthest-mean":
+            others = [own for g, own in enumerate(local) if g != first and len(own)]
+            offered = np.concatenate(others) if others else offered
+        return _spread_out(local[first][: self.n_clusters], offered, self.n_clusters, self.seeding)
+
+    def _move(
+        self, centres: FloatArray, chosen: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Do one Lloyd step on the clients' centres. scikit-learn's moves a repeated centre."""
+        if self.seeding == "farthest-minimum":
+            return lloyd_step(centres, chosen)
+        return cluster_points(centres, self.n_clusters, rng, init=chosen, max_iter=1)
 
     def _predict(self, clients: Clients) -> list[NDArray[np.int64]]:
         """Label each point by its client's nearest centre, or by the nearest global mean.

@@ -124,6 +124,8 @@ def cluster_points(
     rng: np.random.Generator,
     weights: FloatArray | None = None,
     n_init: int = 10,
+    init: FloatArray | None = None,
+    max_iter: int = 300,
 ) -> FloatArray:
     """Run k-means on one set of points.
 
@@ -139,6 +141,11 @@ def cluster_points(
         Weight of each point; equal by default.
     n_init : int, default=10
         Number of restarts.
+    init : ndarray of shape (n_clusters, d), optional
+        The centres of the only start; by default ``n_init`` starts by k-means++.
+    max_iter : int, default=300
+        Maximum number of Lloyd steps. The default is scikit-learn's. A centre without points moves
+        to the point that is farthest from its own centre.
 
     Returns
     -------
@@ -154,5 +161,6 @@ def cluster_points(
         return np.concatenate([points, missing])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # duplicates: fewer distinct points
-        model = KMeans(n_clusters, n_init=n_init, random_state=seed)
+        start = {"n_init": n_init} if init is None else {"init": init, "n_init": 1}
+        model = KMeans(n_clusters, max_iter=max_iter, random_state=seed, **start)
         return model.fit(points, sample_weight=weights).cluster_centers_.astype(np.float64)
