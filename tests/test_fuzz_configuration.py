@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 CONFIG = ROOT / "config"
 FILES = sorted(path for path in CONFIG.rglob("*.yaml"))
-SEARCHES = ("quick", "reproduction", "paper")  # presets with a search for protocols
+SEARCHES = ("quick", "paper")  # presets with a search for protocols
 EDITS = 1  # of every file and kind
 read_from_disk = configuration.read_yaml
 

@@ -89,8 +89,8 @@ def test_a_kept_replication_is_computed_again(
     ],
 )
 def test_a_kept_protocol_is_run_again(search, table, embedded, request):
-    plan = request_of("reproduction")
-    space = read_searches(plan.papers, "reproduction")[search]
+    plan = request_of("paper")
+    space = read_searches(plan.papers, "paper")[search]
     kept = read_search(KEPT / "protocols" / search, space, plan.items, ROOT / "data" / "published")
     fit = kept.runs.query("kind == 'nearest' and table == @table").sample(1, random_state=0).iloc[0]
     place = ["kind", "table", "protocol"]

@@ -28,7 +28,7 @@ LEADS = ("tenth", "none")  # scalings with which FedGrEM has its printed lead in
 
 @pytest.fixture(scope="module")
 def space() -> Space:
-    whole = read_searches(read_papers(ROOT / "config"), "reproduction")["fedgrem"]
+    whole = read_searches(read_papers(ROOT / "config"), "paper")["fedgrem"]
     rungs = [
         Rung(protocols=DRAWN, replications=2, block=16, rows=1),
         Rung(protocols=8, replications=3, block=4),
@@ -205,7 +205,7 @@ def test_what_holds_in_any_protocol_depends_on_them_unless_it_holds_in_nearly_al
 
 
 def test_a_search_of_some_data_sets_answers_for_these_alone():
-    whole = read_searches(read_papers(ROOT / "config"), "reproduction")["fedgem_benchmark"]
+    whole = read_searches(read_papers(ROOT / "config"), "paper")["fedgem_benchmark"]
     sizes = {16: 16, 4: 4}
     rungs = [Rung(protocols=n, replications=2, block=b) for n, b in sizes.items()]
     own = whole.model_copy(update={"rungs": rungs})

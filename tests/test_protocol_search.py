@@ -89,13 +89,13 @@ def test_protocol_with_a_fit_that_diverged_is_infinitely_far():
 
 
 def test_table_without_a_printed_cell_is_an_error():
-    own = search_of("fedgrem", "reproduction")
+    own = search_of("fedgrem", "paper")
     table = own.tables["fedgrem_table1"]
     own.tables["fedgrem_table1"] = table.model_copy(update={"rows": [0, 4]})
     with pytest.raises(
         DataError, match=r"fedgrem_table1 has no printed mean.*with n_contaminated 4"
     ):
-        printed_of(own, "reproduction")
+        printed_of(own, "paper")
 
 
 def test_halving_keeps_the_nearest_to_all_tables():

@@ -33,9 +33,9 @@ def paper_with(tmp_path, change):
 @pytest.mark.parametrize(
     ("search", "preset", "largest"),
     [
-        *(("fedgrem", preset, 1.0) for preset in ("quick", "reproduction", "paper")),
-        *(("fedgrem_simulation", preset, 3.0) for preset in ("quick", "reproduction", "paper")),
-        *(("fedgem_benchmark", preset, 1.0) for preset in ("reproduction", "paper")),
+        *(("fedgrem", preset, 1.0) for preset in ("quick", "paper")),
+        *(("fedgrem_simulation", preset, 3.0) for preset in ("quick", "paper")),
+        ("fedgem_benchmark", "paper", 1.0),
     ],
 )
 def test_every_row_and_method_of_the_paper_has_a_printed_cell(search, largest, preset):
@@ -120,7 +120,7 @@ def test_units_that_an_experiment_does_not_know_are_named_before_anything_runs()
 
 
 def test_unknown_setting_is_named_before_anything_runs():
-    own = search_of("fedgrem", "reproduction")
+    own = search_of("fedgrem", "paper")
     own.choices["scaling"] = choice("scaling", {"none": 1.0, "nowhere": 1.0}, setting="scaling")
     with pytest.raises(ConfigurationError, match="scaling: nowhere"):
         draw_protocols(own)
@@ -145,7 +145,7 @@ def test_protocol_fills_settings_and_parameters():
 
 
 def test_choice_on_an_entry_holds_for_the_methods_that_vary_it():
-    own = search_of("fedgrem_simulation", "reproduction")
+    own = search_of("fedgrem_simulation", "paper")
     chosen = {name: choice.values[0].name for name, choice in own.choices.items()}
     protocol = own.protocol("fedgrem_table5", {"protocol": "p0", **chosen, "safe_step": "guarded"})
     assert len(protocol.methods) == 9
