@@ -36,8 +36,8 @@ _PLURAL = {
     "depends on an unreported choice": "depend on an unreported choice",
 }
 _PROGRESS = """\
-So far {run} of the {all} published values have been run. `python -m fedmix evidence status`
-says what is missing."""
+So far {run} of the {all} published values have been run; run times are not counted.
+`python -m fedmix evidence status` says what is missing."""
 _NEXT_TABLE = """\
 The next table has one row per published table. It names the variant of the experiment that is
 compared, and counts its verdicts. The links lead to values, figures and claims
@@ -45,7 +45,7 @@ compared, and counts its verdicts. The links lead to values, figures and claims
 # One colour per verdict, in the scorecard's order: from the best for the paper to the worst.
 _COLORS = (
     *("#009E73", "#56B4E9", "#B8B8B8", "#E69F00"),
-    *("#D55E00", "#CC79A7", "#D0D0D0", "#F0F0F0"),
+    *("#D55E00", "#0072B2", "#F0E442", "#CC79A7", "#F0F0F0"),
 )
 
 

@@ -141,7 +141,7 @@ def test_seconds_of_another_machine_are_not_judged():
 def test_without_results_every_printed_number_is_not_run():
     frame = cells_of(*(part.iloc[:0] for part in results_and_timings()))
     assert len(frame) == EVERY_PRINT
-    assert set(frame.verdict) == {"not run"}
+    assert set(frame.verdict) == {"not run", "not judged"}
     assert frame["printed_text"].ne("").all()
     assert rank_agreement(frame, shipped_items()).empty
     assert counts(frame).to_numpy().sum() == EVERY_PRINT
@@ -271,7 +271,7 @@ def test_a_variant_has_the_role_that_its_own_study_gives_it():
 
 def test_where_only_diagnostic_variants_ran_a_number_counts_as_not_run():
     alone = cells()[cells().variant == "as_coded"].assign(role="diagnostic")
-    assert judge_numbers(alone).verdict.eq("not run").all()
+    assert judge_numbers(alone).counted.isin(["not run", "not judged"]).all()
 
 
 def test_a_table_counts_one_variant_and_never_the_best_number_by_number():
@@ -300,6 +300,38 @@ def test_an_agreement_from_which_no_variant_differs_is_counted_apart():
     assert found["power"] == pytest.approx(1 / 3)
     [alone] = judge_numbers(frame[frame["variant"] == "as_coded"]).to_dict("records")
     assert alone["counted"] == "agrees"  # nothing else was tried
+
+
+def test_values_of_an_unknown_protocol_count_by_how_near_the_nearest_protocol_comes():
+    own = [_number("paper_like", "inferred", "differs", line) for line in (2, 3)]
+    alone = judge_numbers(pd.concat(own))
+    assert alone["verdict"].eq("differs").all()
+    assert alone["counted"].eq("protocol unknown: not near").all()
+    searched = [
+        _number("nearest", "nearest", v, 2 + i) for i, v in enumerate(["agrees", "differs"])
+    ]
+    counted = judge_numbers(pd.concat([*own, *searched]))["counted"]
+    assert list(counted) == ["protocol unknown: near", "protocol unknown: not near"]
+
+
+@pytest.mark.parametrize(
+    ("found", "near", "counted"),
+    [
+        (["differs"] * 2 + ["agrees"], ["agrees"] * 3, "protocol unknown: near"),
+        (["differs"] + ["agrees"] * 2, ["agrees"] * 3, "differs"),
+        (["differs"] * 3, ["agrees"] + ["undecided"] * 2, "differs"),
+    ],
+)
+def test_a_program_that_did_not_make_the_table_leaves_its_protocol_unknown(found, near, counted):
+    rows = [_number("as_coded", "authors", v, line) for line, v in enumerate(found)]
+    rows += [_number("nearest", "nearest", v, line) for line, v in enumerate(near)]
+    assert judge_numbers(pd.concat(rows))["counted"][0] == counted
+
+
+def test_run_times_are_noted_and_never_counted():
+    [found] = judge_numbers(of_item(cells(), "fedgrem_table6").iloc[:1]).to_dict("records")
+    assert found["counted"] == "not judged"
+    assert "not judged" not in counts(cells())
 
 
 def test_a_number_keeps_its_name_where_variants_call_its_column_otherwise():
@@ -338,7 +370,7 @@ def test_no_results_yet_are_no_cells(tmp_path):
     empty = make_cells(pd.DataFrame(), pd.DataFrame(), [], PUBLISHED, "p", {}, {})
     write_table(tmp_path / "cells.parquet", empty)
     frame = complete(read_cells([tmp_path / "cells.parquet"]), shipped_items().values(), PUBLISHED)
-    assert set(frame["verdict"]) == {"not run"}
+    assert set(frame["verdict"]) == {"not run", "not judged"}
     judged = judged_cells([tmp_path / "cells.parquet"])
     assert list(judged.columns) == [c for c in frame if not c.startswith(("setting_", "method_"))]
 

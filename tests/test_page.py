@@ -187,8 +187,9 @@ def test_the_curves_of_the_claims_stand_below_them(pages):
 def test_a_table_s_count_stands_on_top_with_its_variant(pages):
     score = frames()["scores"].set_index("item").loc["fedgrem_table1"]
     top = pages["pages/fedgrem_table1.html"].partition("<main>")[0]
-    assert "<b>paper like</b> (authors)" in top
-    assert f"</span> {score['agrees']} agrees" in top
+    assert "<b>paper like</b> (inferred)" in top
+    near = "protocol unknown: near"
+    assert f"</span> {score[near]} {near}" in top
 
 
 def test_a_cell_has_an_anchor_and_links_to_its_explanation(pages, tags):

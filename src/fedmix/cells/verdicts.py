@@ -7,9 +7,10 @@ the published value, and the partition draws that each side made only once. The 
 the published standard deviation, or one unit of the last published digit if that is larger. Close
 agreement needs half of the margin.
 
-A study may have several variants. The variant that counts for the paper is the authors', or the
-text's where the authors' was not run. It decides what a published value counts as
-(:func:`judge_numbers`).
+A study may have several variants. The variant that counts for the paper is the authors', else the
+inferred one, else the text's. It decides what a published value counts as (:func:`judge_numbers`).
+Where nobody knows how a table was made (:func:`unknown_protocols`), its values count apart, by how
+near the nearest protocol comes.
 
 The table of constants also has the levels for claims, for advice and for the power of a table, so
 that all levels stand together.
@@ -68,22 +69,33 @@ RULES = {
 #: From the best verdict for a paper to the worst.
 VERDICTS = tuple(RULES)
 AGREEING = frozenset({AGREES_CLOSELY, AGREES})
-#: An agreement that does not distinguish between variants.
+#: What a published value counts as where its verdict alone would mislead.
 NONE_DIFFERS = "agrees (not discriminating)"
-#: What a published value counts as, in the order of :data:`VERDICTS`.
+NEAR_UNKNOWN, FAR_UNKNOWN = "protocol unknown: near", "protocol unknown: not near"
+COUNTING_RULES = {
+    NONE_DIFFERS: "ours agrees, but so does every variant that was run: it distinguishes none",
+    NEAR_UNKNOWN: "nobody knows how the table was made, and the nearest protocol agrees",
+    FAR_UNKNOWN: "nobody knows how the table was made, and the nearest protocol does not agree",
+}
+_AFTER = {AGREES: (NONE_DIFFERS,), DIFFERS: (NEAR_UNKNOWN, FAR_UNKNOWN)}
+#: What a published value counts as, in the order of :data:`VERDICTS`. What is not judged is left
+#: out.
 COUNTED = tuple(
     name
     for verdict in VERDICTS
-    for name in ((verdict, NONE_DIFFERS) if verdict == AGREES else (verdict,))
+    if verdict != NOT_JUDGED
+    for name in (verdict, *_AFTER.get(verdict, ()))
 )
 #: What identifies a published value of an item, whatever a variant calls its row and column.
 NUMBER = ["paper", "item", "printed_file", "printed_line"]
 
-AUTHORS, WRITTEN, NEAREST, FAIR, DIAGNOSTIC = "authors", "written", "nearest", "fair", "diagnostic"
+AUTHORS, INFERRED, WRITTEN = "authors", "inferred", "written"
+NEAREST, FAIR, DIAGNOSTIC = "nearest", "fair", "diagnostic"
 #: What each role means that at most one variant of a study has. All other variants are diagnostic:
 #: they show what one switch does.
 SOURCES = {
-    AUTHORS: "as the authors ran it: their program, or what is inferred of it",
+    AUTHORS: "as the authors' program ran it",
+    INFERRED: "inferred from the published values; no program of the authors is behind it",
     WRITTEN: "what the text says",
     NEAREST: "the protocol of the search that comes nearest to the published values",
     FAIR: "errors corrected, and strong baselines",
@@ -257,7 +269,8 @@ def _judged(
     cell: Mapping[str, Any], variances: Mapping[str, Mapping[tuple, tuple[float, int]]]
 ) -> dict[str, Any]:
     """Return how far a cell is from its published value, and the verdict."""
-    excused = STAND_IN if cell["is_stand_in"] else NOT_JUDGED if cell["metric"] == SECONDS else ""
+    noted = cell["metric"] == SECONDS
+    excused = STAND_IN if cell["is_stand_in"] else NOT_JUDGED if noted else ""
     drawn = variances.get(cell["partition_draws"], {})
     variance, n_draws = drawn.get(tuple(cell.get(name) for name in _DRAWN), NO_DRAWS)
     scale, digits = cell["scale"], cell["digits"]
@@ -269,7 +282,7 @@ def _judged(
         0 if isnan(digits) else int(digits),
         NO_DRAWS if excused else (variance / scale**2, n_draws),
     )
-    verdict = excused if excused and cell["n"] else found.verdict
+    verdict = excused if excused and (noted or cell["n"]) else found.verdict
     return asdict(found) | {"verdict": verdict if cell["judged"] else ""}
 
 
@@ -288,12 +301,12 @@ def _between_draws(cells: pd.DataFrame) -> dict[tuple, tuple[float, int]]:
 
 
 def headline(roles: Iterable[str]) -> str:
-    """Return the role that counts for a paper: the authors', else the text's.
+    """Return the role that counts for a paper: the authors', else the inferred, else the text's.
 
-    It is the empty string if neither was run.
+    It is the empty string if none was run.
     """
     present = set(roles)
-    return next((role for role in (AUTHORS, WRITTEN) if role in present), "")
+    return next((role for role in (AUTHORS, INFERRED, WRITTEN) if role in present), "")
 
 
 def repeated(roles: Iterable[str]) -> Iterator[str]:
@@ -316,6 +329,22 @@ def headline_roles(cells: pd.DataFrame) -> dict[str, str]:
     return {item: headline(roles) for item, roles in judged.groupby("item", sort=False)["role"]}
 
 
+def unknown_protocols(cells: pd.DataFrame) -> set[str]:
+    """Return the tables of which nobody knows how they were made.
+
+    Either the variant that counts was inferred from the table itself, or it differs from most of
+    the table's values, while the nearest protocol of a search agrees with most.
+    """
+    roles, found = headline_roles(cells), set()
+    for item, own in printed_cells(cells).groupby("item", sort=False):
+        counted, nearest = (own.loc[own["role"] == r, "verdict"] for r in (roles[item], NEAREST))
+        replaced = 2 * counted.eq(DIFFERS).sum() > len(counted)
+        replaced &= 2 * nearest.isin(AGREEING).sum() > len(counted)
+        if roles[item] == INFERRED or replaced:
+            found.add(item)
+    return found
+
+
 def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
     """Return one row per published value: its verdict in the headline's variant and in all others.
 
@@ -335,17 +364,18 @@ def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    roles = headline_roles(cells)
+    roles, unknown = headline_roles(cells), unknown_protocols(cells)
     columns = [*NUMBER, "row", "column", "variant", "role", "verdict"]
     rows = [
-        dict(zip(NUMBER, key, strict=True)) | _judge(own.to_dict("records"), roles[key[1]])
+        dict(zip(NUMBER, key, strict=True))
+        | _judge(own.to_dict("records"), roles[key[1]], key[1] in unknown)
         for key, own in printed_cells(cells)[columns].groupby(NUMBER, sort=False)
     ]
     names = ["verdict", "counted", "power", "agree", "differ", "note"]
     return pd.DataFrame(rows, columns=[*NUMBER, "row", "column", "variant", "role", *names])
 
 
-def _judge(variants: list[dict[str, Any]], role: str) -> dict[str, Any]:
+def _judge(variants: list[dict[str, Any]], role: str, unknown: bool) -> dict[str, Any]:
     answering = [v for v in variants if role and v["role"] == role]
     place = answering[0] if answering else variants[0]
     verdict = place["verdict"] if answering else NOT_RUN
@@ -355,15 +385,25 @@ def _judge(variants: list[dict[str, Any]], role: str) -> dict[str, Any]:
     power = len(differ) / decided if decided > 1 else nan
     tried = decided + sum(v["verdict"] == UNDECIDED for v in variants)
     says_nothing = verdict in AGREEING and tried > 1 and not differ
+    counted = NONE_DIFFERS if says_nothing else verdict
     return {
         "row": place["row"],
         "column": place["column"],
         "variant": place["variant"] if answering else "",
         "role": role,
         "verdict": verdict,
-        "counted": NONE_DIFFERS if says_nothing else verdict,
+        "counted": _nearness(variants, role) if unknown else counted,
         "power": power,
         "agree": agree,
         "differ": differ,
         "note": f"differs {', '.join(differ)}, agrees {', '.join(agree)}" * bool(agree and differ),
     }
+
+
+def _nearness(variants: list[dict[str, Any]], role: str) -> str:
+    """Return what a value of an unknown protocol counts as, by the nearest protocol that ran it."""
+    of_role = {v["role"]: v["verdict"] for v in variants}
+    verdict = of_role.get(NEAREST, of_role.get(role, NOT_RUN))
+    if verdict in (STAND_IN, NOT_JUDGED, NOT_RUN):
+        return verdict
+    return NEAR_UNKNOWN if verdict in AGREEING else FAR_UNKNOWN

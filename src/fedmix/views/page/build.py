@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_RULES, CLAIM_VERDICTS
-from fedmix.cells.verdicts import COUNTED, NONE_DIFFERS, RULES, VERDICTS, judge_numbers
+from fedmix.cells.verdicts import COUNTED, COUNTING_RULES, RULES, VERDICTS, judge_numbers
 from fedmix.storage import write_text
 from fedmix.views.page.contents import Page, light_image, pages_of
 from fedmix.views.page.context import Figure, PageContext
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 FOLDER = "pages"
 _TEMPLATES = Path(__file__).parent / "templates"
 _ASSETS = ("page.css", "page.js")
+COUNTED_SYMBOLS = dict(zip(COUNTING_RULES, "◎⊙⊗", strict=True))
 CLAIM_SYMBOLS = dict(zip(CLAIM_VERDICTS, "●◕◔◇◑?○–", strict=True))
-_NONE_DIFFERS = "ours agrees, but so does every variant that was run: it distinguishes none of them"
 
 
 def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
@@ -139,8 +139,8 @@ def _environment(context: PageContext) -> Environment:
         "verdicts": VERDICTS,
         "counted": COUNTED,
         "claim_rules": CLAIM_RULES,
-        "symbols": {**SYMBOLS, NONE_DIFFERS: "◎", **CLAIM_SYMBOLS},
-        "explained": {**RULES, NONE_DIFFERS: _NONE_DIFFERS},
+        "symbols": {**SYMBOLS, **COUNTED_SYMBOLS, **CLAIM_SYMBOLS},
+        "explained": {**RULES, **COUNTING_RULES},
     }
     environment.globals.update(shared)
     return environment

@@ -55,8 +55,13 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     lines += ["`make kept` writes this folder from the [evidence](../evidence.md). `make` shows"]
     lines += ["the same results as HTML pages, which explain every value.", ""]
     lines += ["## Scorecard", "", to_markdown(score.T)]
-    lines += ["A published cell is counted in one variant: the authors', or else the text's. Each"]
-    lines += ["table names its variant; `cells.csv` has all variants. [All claims](claims.md)", ""]
+    lines += [
+        "A published cell is counted in one variant: the authors', else the inferred one, else"
+    ]
+    lines += [
+        "the text's. Run times are not counted. Each table names its variant; `cells.csv` has"
+    ]
+    lines += ["all variants. [All claims](claims.md)", ""]
     lines += ["## Tables and figures", ""]
     for page in pages:
         for table in page.tables:
