@@ -56,5 +56,7 @@ def make_clients(name, family, sizes=SIZES, seed=0):
 
 
 def learned(estimator):
-    """Return everything that a fit has learned, by name."""
-    return {k: v for k, v in vars(estimator).items() if k.endswith("_") and not k.startswith("_")}
+    """Return everything that a fit has learned, by name, but the names of features and clients."""
+    names = ("feature_names_in_", "client_names_")
+    found = {k: v for k, v in vars(estimator).items() if k.endswith("_") and not k.startswith("_")}
+    return {k: v for k, v in found.items() if k not in names}

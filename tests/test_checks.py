@@ -5,11 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from fedmix import Clients
 from fedmix.checks import check_choice, check_integer, check_number
-from fedmix.errors import ConfigurationError, DataError
-from fedmix.methods import KFED
-from fedmix.methods.base import FederatedEstimator, check_same_features, register
+from fedmix.errors import ConfigurationError
+from fedmix.methods.base import FederatedEstimator, register
 from fedmix.methods.constraints import violation
 
 
@@ -54,15 +52,6 @@ def test_a_choice_comes_with_the_nearest_valid_name():
         check_choice("FFCM", "rule", "onw", ("own", "published"))
     with raises("FFCM: unknown rule 3. Valid: own, published."):
         check_choice("FFCM", "rule", 3, ("own", "published"))
-
-
-def test_other_features_or_clients_than_in_the_fit_are_refused():
-    clients = Clients.from_arrays([np.zeros((2, 3))])
-    check_same_features(KFED(2), clients, 3, n_clients=1)
-    with pytest.raises(DataError, match=r"KFED was fitted to 2 features; got Clients\(K=1"):
-        check_same_features(KFED(2), clients, 2)
-    with pytest.raises(DataError, match=r"KFED was fitted to 4 clients; .* in the same order"):
-        check_same_features(KFED(2), clients, 3, n_clients=4)
 
 
 def test_a_method_without_a_constraint_for_a_parameter_cannot_be_registered():

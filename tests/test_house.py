@@ -11,8 +11,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "fedmix"
 LAYERS = (
     {"", "errors", "theory", "conditions", "revision"},
     {"checks", "declarations", "plugins"},
+    {"inputs"},
     {"configuration", "streams", "storage", "clients", "alignment"},
-    {"kernels"},
+    {"kernels", "fitted"},
     {"families", "metrics", "partition", "embed"},
     {"simulate"},
     {"initialization", "data", "selection"},

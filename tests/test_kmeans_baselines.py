@@ -5,7 +5,7 @@ import pytest
 
 from fedmix import Clients
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.methods.centroids import seed_points
+from fedmix.methods.centroids import nearest_centre, seed_points
 from fedmix.methods.fed_kmeans import FedKMeans, _with_counts
 from fedmix.methods.ffcm import FFCM, memberships
 from fedmix.methods.kfed import KFED, _spread_out, awasthi_sheffet, lloyd_step
@@ -213,11 +213,14 @@ def test_induced_labels_keep_a_local_cluster_together():
     assert len(np.unique(nearest.predict(clients)[0][:200])) == 2
 
 
-def test_induced_labels_need_the_clients_of_the_fit():
+def test_a_client_that_was_not_in_the_fit_is_labelled_by_the_nearest_mean():
     clients = wide_and_narrow()
     model = KFED(3, components_per_client=2, random_state=0).fit(clients)
-    with pytest.raises(DataError, match="same clients"):
-        model.predict(clients.subset([0]))
+    nearest = nearest_centre(clients[0], model.cluster_centers_)
+    np.testing.assert_array_equal(model.predict(clients.subset([0]))[0], nearest)
+    np.testing.assert_array_equal(model.predict(clients, clients="new")[0], nearest)
+    own = model.predict(clients.subset([1]), clients=[1])[0]
+    np.testing.assert_array_equal(own, model.labels_[1])
 
 
 def test_a_client_without_points_in_the_fit_is_labelled_by_the_nearest_mean():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fedmix.checks import as_real
 from fedmix.errors import DataError, InputTypeError, nearest_names
+from fedmix.inputs import as_matrix, column_names, describe, in_order_of, is_array, numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,17 +35,31 @@ class Clients:
         be empty.
     responses : ndarray of shape (n,), optional
         The response of each point, for regression.
+    names : sequence of K names, optional
+        The clients' names. The default names are the positions 0 to K - 1.
+    feature_names : sequence of d strings, optional
+        The features' names.
+    rows : sequence of n labels, optional
+        Where each point stood in the data frame or array that was split into clients.
 
     Attributes
     ----------
     sizes : ndarray of shape (K,)
         Number of points of each client.
+    names : list of K names
+        The clients' names.
+    named : bool
+        Whether names were given.
+    feature_names : list of d strings, or None
+        The names of the columns, if the points came from data frames.
+    rows : ndarray of shape (n,), or None
+        The index labels of the data frame, or row numbers of the array, that the points came from.
 
     Raises
     ------
     DataError
-        If the shapes do not agree, if there is no client or no point, or if a value is not finite
-        or exceeds 1e152 in absolute value.
+        If the shapes do not agree, if there is no client or no point, if a value is not finite
+        or exceeds 1e152 in absolute value, or if two clients have the same name.
 
     Examples
     --------
@@ -58,29 +72,41 @@ class Clients:
     """
 
     def __init__(
-        self, points: ArrayLike, offsets: ArrayLike, responses: ArrayLike | None = None
+        self,
+        points: ArrayLike,
+        offsets: ArrayLike,
+        responses: ArrayLike | None = None,
+        names: Iterable[Hashable] | None = None,
+        feature_names: Iterable[str] | None = None,
+        rows: ArrayLike | None = None,
     ) -> None:
-        self.points = np.ascontiguousarray(_numbers(points, "Expected points of shape (n, d)"))
+        self.points = np.ascontiguousarray(numbers(points, "Expected points of shape (n, d)"))
         self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
         self.responses = (
             None
             if responses is None
-            else np.ascontiguousarray(_numbers(responses, "Expected responses of shape (n,)"))
+            else np.ascontiguousarray(numbers(responses, "Expected responses of shape (n,)"))
         )
+        self.named = names is not None
+        self.names = list(range(len(self))) if names is None else list(names)
+        self.feature_names = None if feature_names is None else list(feature_names)
+        self.rows = None if rows is None else np.asarray(rows)
         self._validate()
 
     @classmethod
     def from_arrays(
-        cls, xs: Sequence[ArrayLike], responses: Sequence[ArrayLike] | None = None
+        cls,
+        xs: Sequence[ArrayLike] | Mapping[Hashable, ArrayLike],
+        responses: Sequence[ArrayLike] | Mapping[Hashable, ArrayLike] | None = None,
     ) -> Clients:
         """Build the clients from one array per client.
 
         Parameters
         ----------
-        xs : sequence of K arrays or data frames of shape (n_k, d)
+        xs : sequence of K arrays or data frames of shape (n_k, d), or mapping of names to them
             The points of each client. The number of rows can differ between clients. Data frames
-            must have the same columns in the same order.
-        responses : sequence of K arrays of shape (n_k,), optional
+            must have the same columns in the same order. The keys of a mapping name the clients.
+        responses : sequence of K arrays of shape (n_k,), or mapping with the keys of xs, optional
             The responses of each client, for regression.
 
         Returns
@@ -96,9 +122,13 @@ class Clients:
             client.
         """
         if not isinstance(xs, Iterable):
-            raise InputTypeError(f"Expected one (n_k, d) array per client, got {_describe(xs)}.")
-        _check_columns(xs)
-        arrays = [_as_matrix(x, k) for k, x in enumerate(xs)]
+            raise InputTypeError(f"Expected one (n_k, d) array per client, got {describe(xs)}.")
+        names = list(xs) if isinstance(xs, Mapping) else None
+        if isinstance(responses, Mapping):
+            responses = in_order_of(names, responses)
+        xs = list(xs.values()) if isinstance(xs, Mapping) else list(xs)
+        feature_names = column_names(xs)
+        arrays = [as_matrix(x, k) for k, x in enumerate(xs)]
         if not arrays:
             raise DataError("No clients were given: expected at least one (n_k, d) array.")
         widths = sorted({a.shape[1] for a in arrays})
@@ -108,7 +138,7 @@ class Clients:
         stacked = None
         if responses is not None:
             vectors = [
-                _numbers(y, f"Client {k}: expected responses of shape (n_k,)")
+                numbers(y, f"Client {k}: expected responses of shape (n_k,)")
                 for k, y in enumerate(responses)
             ]
             shapes = [y.shape for y in vectors]
@@ -117,7 +147,8 @@ class Clients:
                     f"Expected one response per point: client sizes {sizes}, got shapes {shapes}."
                 )
             stacked = np.concatenate(vectors)
-        return cls(np.concatenate(arrays), offsets_of(sizes), stacked)
+        points = np.concatenate(arrays)
+        return cls(points, offsets_of(sizes), stacked, names, feature_names)
 
     @classmethod
     def from_groups(
@@ -127,7 +158,7 @@ class Clients:
 
         Parameters
         ----------
-        points : array of shape (n, d)
+        points : array or data frame of shape (n, d)
             The points of all clients, in any order.
         groups : array of shape (n,)
             The client of each point: numbers or strings.
@@ -137,15 +168,17 @@ class Clients:
         Returns
         -------
         Clients
-            The clients in the sorted order of their labels, ``numpy.unique(groups)``. The points
-            of a client keep their order.
+            The clients in the sorted order of their labels, ``numpy.unique(groups)``, which are
+            their names. The points of a client keep their order.
 
         Raises
         ------
         DataError
             If there is not one label per point, or if labels are missing or cannot be sorted.
         """
-        points, groups = _numbers(points, "Expected points of shape (n, d)"), np.asarray(groups)
+        rows = getattr(points, "index", None)  # of a data frame
+        feature_names = column_names([points])
+        points, groups = numbers(points, "Expected points of shape (n, d)"), np.asarray(groups)
         if groups.shape != points.shape[:1]:
             raise DataError(
                 f"Expected one group per point: points have shape {points.shape}, groups "
@@ -154,7 +187,7 @@ class Clients:
         if np.any(groups != groups):  # NaN and the like
             raise DataError("Some points have no group. Give their client, or remove them.")
         try:
-            own = np.unique(groups, return_inverse=True)[1]
+            names, own = np.unique(groups, return_inverse=True)
         except TypeError as error:
             raise DataError(
                 f"The groups cannot be sorted ({error}). Are some of them missing?"
@@ -162,14 +195,21 @@ class Clients:
         order = np.argsort(own, kind="stable")
         sorted_responses = None
         if responses is not None:
-            sorted_responses = _numbers(responses, "Expected responses of shape (n,)")
+            sorted_responses = numbers(responses, "Expected responses of shape (n,)")
             if sorted_responses.shape != groups.shape:
                 raise DataError(
                     f"Expected one response per point: {len(points)} points, responses of shape "
                     f"{sorted_responses.shape}."
                 )
             sorted_responses = sorted_responses[order]
-        return cls(points[order], offsets_of(np.bincount(own)), sorted_responses)
+        return cls(
+            points[order],
+            offsets_of(np.bincount(own)),
+            sorted_responses,
+            names.tolist(),
+            feature_names,
+            order if rows is None else np.asarray(rows)[order],
+        )
 
     @classmethod
     def from_frame(
@@ -211,7 +251,7 @@ class Clients:
                 "remove it."
             )
         responses = None if response is None else frame[response].to_numpy()
-        return cls.from_groups(features.to_numpy(), frame[by].to_numpy(), responses)
+        return cls.from_groups(features, frame[by].to_numpy(), responses)
 
     def __len__(self) -> int:
         """Return the number of clients K."""
@@ -253,14 +293,25 @@ class Clients:
         return self.responses[self.offsets[k] : self.offsets[k + 1]]
 
     def subset(self, indices: Iterable[int | np.integer]) -> Clients:
-        """Return the clients at ``indices``, in that order."""
-        indices = list(indices)
-        responses = None if self.responses is None else [self.responses_of(k) for k in indices]
-        return Clients.from_arrays([self[k] for k in indices], responses)
+        """Return the clients at ``indices``, in that order, with their names if they have any."""
+        own = [range(len(self))[int(k)] for k in indices]
+        if not own:
+            raise DataError("No clients were asked for: expected at least one index.")
+        kept = np.concatenate([np.arange(self.offsets[k], self.offsets[k + 1]) for k in own])
+        return Clients(
+            self.points[kept],
+            offsets_of(self.sizes[own]),
+            None if self.responses is None else self.responses[kept],
+            [self.names[k] for k in own] if self.named else None,
+            self.feature_names,
+            None if self.rows is None else self.rows[kept],
+        )
 
     def with_points(self, xs: Sequence[ArrayLike]) -> Clients:
         """Return the clients with other points, as many for each client, and the same responses."""
-        return Clients(np.concatenate(xs), self.offsets, self.responses)
+        names = self.names if self.named else None
+        points = np.concatenate(xs)
+        return Clients(points, self.offsets, self.responses, names, self.feature_names, self.rows)
 
     def split(self, values: NDArray) -> list[NDArray]:
         """Split an array with one row per point into one array per client."""
@@ -268,7 +319,8 @@ class Clients:
 
     def pooled(self) -> Clients:
         """Return one client that owns the points of all clients."""
-        return Clients(self.points, [0, self.n_points], self.responses)
+        offsets = [0, self.n_points]
+        return Clients(self.points, offsets, self.responses, None, self.feature_names, self.rows)
 
     def _validate(self) -> None:
         if self.points.ndim != 2 or self.points.shape[1] == 0:
@@ -279,11 +331,22 @@ class Clients:
             raise DataError("Offsets must not decrease.")
         if self.n_points == 0:
             raise DataError("All clients are empty: expected at least one point.")
+        self._check_names()
         _check_finite(self, self.points, "points")
         if self.responses is not None:
             if self.responses.shape != (self.n_points,):
                 raise DataError(f"Expected {self.n_points} responses; got {self.responses.shape}.")
             _check_finite(self, self.responses, "responses")
+
+    def _check_names(self) -> None:
+        if len(self.names) != len(self) or len(set(self.names)) != len(self):
+            raise DataError(f"Expected {len(self)} different names of clients, got {self.names}.")
+        for what, given, wanted in (
+            ("feature names", self.feature_names, self.n_features),
+            ("rows", self.rows, self.n_points),
+        ):
+            if given is not None and len(given) != wanted:
+                raise DataError(f"Expected {wanted} {what}; got {len(given)}.")
 
 
 def offsets_of(sizes: ArrayLike) -> NDArray[np.int64]:
@@ -291,18 +354,31 @@ def offsets_of(sizes: ArrayLike) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
-#: The forms in which an estimator takes the clients' data.
-ClientsLike = Clients | Sequence[ArrayLike] | tuple[ArrayLike, ArrayLike]
+def _is_form(data: Any) -> bool:
+    """Return whether data are a list of arrays, or a mapping of names to arrays."""
+    if isinstance(data, Mapping):
+        return bool(data) and all(map(is_array, data.values()))
+    return isinstance(data, list) and all(map(is_array, data))
 
 
-def as_clients(data: ClientsLike) -> Clients:
+#: The forms in which an estimator takes the clients' data, see :func:`as_clients`.
+ClientsLike = Clients | Mapping[Hashable, ArrayLike] | Sequence[ArrayLike] | ArrayLike
+
+
+def as_clients(data: Any, responses: Any = None, groups: ArrayLike | None = None) -> Clients:
     """Convert the clients' data from any form that estimators take.
 
     Parameters
     ----------
-    data : Clients, list of K arrays or data frames of shape (n_k, d), or tuple (X, groups)
-        A tuple holds one array X of shape (n, d) and the client of each point, groups of shape
-        (n,); see :meth:`Clients.from_groups`. Responses can only be given in ``Clients``.
+    data : Clients, list or mapping of K arrays or data frames of shape (n_k, d), or (X, groups)
+        A mapping names the clients. A tuple holds one array X of shape (n, d) and the client of
+        each point, groups of shape (n,); see :meth:`Clients.from_groups`. With ``groups``, one
+        array or data frame of shape (n, d).
+    responses : list or mapping of K arrays of shape (n_k,), optional
+        The responses, for regression. With ``groups``, one array of shape (n,). ``Clients`` have
+        their own.
+    groups : array of shape (n,), optional
+        The client of each point.
 
     Returns
     -------
@@ -313,61 +389,25 @@ def as_clients(data: ClientsLike) -> Clients:
     InputTypeError
         If the data have another form. It is a TypeError.
     DataError
-        If the data are not finite numbers, or if the clients differ in their number of features.
+        If the data are not finite numbers, if the clients differ in their number of features, or
+        if responses or groups are given twice.
     """
+    if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[1]) == 1 and groups is None:
+        data, groups = data
     if isinstance(data, Clients):
+        if responses is not None or groups is not None:
+            raise DataError("Clients have their own responses and groups. Do not give them again.")
         return data
-    if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[1]) == 1:
-        return Clients.from_groups(*data)
-    if isinstance(data, list) and all(map(_is_array, data)):
-        return Clients.from_arrays(data)
+    if groups is not None:
+        return Clients.from_groups(data, groups, responses)
+    if _is_form(data):
+        return Clients.from_arrays(data, responses)
     raise InputTypeError(
-        f"Expected the data of several clients, got {_describe(data)}. Give Clients, a list of "
-        "(n_k, d) arrays or data frames, one per client, or a tuple (X, groups) of the points "
-        "(n, d) and the client of each point (n,). Use Clients.from_frame for a data frame with a "
-        "client column."
+        f"Expected the data of several clients, got {describe(data)}. Give Clients, a list of "
+        "(n_k, d) arrays or data frames, one per client, a mapping of the clients' names to them, "
+        "or X of shape (n, d) with groups=, the client of each point (n,). Use Clients.from_frame "
+        "for a data frame with a client column."
     )
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, list | tuple) or hasattr(value, "__array__")
-
-
-def _describe(data: Any) -> str:
-    """Describe a value of the wrong type for an error message."""
-    kind = f"a {type(data).__name__}"
-    if isinstance(data, list):
-        other = next(x for x in data if not _is_array(x))
-        return f"{kind} that holds a {type(other).__name__}"
-    shape = getattr(data, "shape", None)
-    return f"{kind} of shape {shape}" if isinstance(shape, tuple) else kind
-
-
-def _check_columns(xs: Sequence[Any]) -> None:
-    """Raise DataError if data frames differ in the names or the order of their columns."""
-    columns = {k: list(x.columns) for k, x in enumerate(xs) if hasattr(x, "columns")}
-    for k, own in columns.items():
-        if own != columns[next(iter(columns))]:
-            first = next(iter(columns))
-            raise DataError(
-                f"Client {k} has the columns {own}, client {first} {columns[first]}: expected the "
-                "same names in the same order."
-            )
-
-
-def _as_matrix(x: ArrayLike, k: int) -> FloatArray:
-    x = _numbers(x, f"Client {k}: expected numbers of shape (n_k, d)")
-    if x.ndim != 2:
-        raise DataError(f"Client {k}: expected an array of shape (n_k, d), got shape {x.shape}.")
-    return x
-
-
-def _numbers(values: ArrayLike, expected: str) -> FloatArray:
-    """Return the values as float64, or raise DataError with what was expected and the reason."""
-    try:
-        return as_real(values)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{expected}; {error}.") from error
 
 
 def _check_finite(clients: Clients, values: FloatArray, what: str) -> None:

@@ -140,8 +140,23 @@ def test_constraints_name_every_parameter_and_allow_its_default(name):
     assert list(constraints_of(name)) == arguments(name)
     assert constraints_of(name) == dict(constraints)
     for argument, parameter in inspect.signature(kind).parameters.items():
+        if argument in kind.needs and None not in constraints[argument]:
+            continue  # must be given, see the next test
         if parameter.default is not inspect.Parameter.empty:
             assert not violation(name, argument, parameter.default, constraints[argument])
+
+
+@every_case
+def test_a_method_can_be_built_without_what_it_needs_and_says_so_when_fitted(name, family):
+    kind = methods.get(name)
+    needed = [n for n in kind.needs if None not in all_constraints(kind)[n]]
+    bare = kind(**{n: v for n, v in {"family": family}.items() if n in arguments(name)})
+    lacking = [n for n in needed if getattr(bare, n) is None]
+    if lacking:
+        with pytest.raises(ConfigurationError, match=rf"{name} needs {lacking[0]}\. Give it"):
+            bare.fit(make_clients(name, family))
+    else:
+        assert all(getattr(bare, n) is not None for n in needed)
 
 
 @every_method

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, SupportsInt
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsInt
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from fedmix.clients import Clients, ClientsLike, as_clients
 from fedmix.errors import ConfigurationError, DataError
+from fedmix.fitted import check_features, owners_of, remember
 from fedmix.methods.constraints import Alternative, check_parameters
 
-FloatArray = NDArray[np.float64]
+if TYPE_CHECKING:
+    import pandas as pd
+
 IntArray = NDArray[np.int64]
 Constraints = Mapping[str, Sequence[Alternative]]
 
@@ -61,43 +65,26 @@ def all_constraints(cls: type[FederatedEstimator]) -> Constraints:
     return {name: alternatives for name, alternatives in found.items() if name in taken}
 
 
-def check_same_features(
-    estimator: FederatedEstimator, clients: Clients, n_features: int, n_clients: int | None = None
-) -> None:
-    """Raise DataError unless the clients match those of ``fit``.
-
-    Parameters
-    ----------
-    estimator : FederatedEstimator
-        The fitted method.
-    clients : Clients
-        The clients to predict for.
-    n_features : int
-        Number of features in ``fit``.
-    n_clients : int, optional
-        Number of clients in ``fit``, for a method that fits a separate model to each client.
-    """
-    name = type(estimator).__name__
-    if clients.n_features != n_features:
-        raise DataError(f"{name} was fitted to {n_features} features; got {clients!r}.")
-    if n_clients is not None and len(clients) != n_clients:
-        raise DataError(
-            f"{name} was fitted to {n_clients} clients; got {clients!r}. Give the same clients in "
-            "the same order."
-        )
-
-
 class FederatedEstimator(BaseEstimator):
     """Base of all methods: ``fit(clients)`` learns a model, ``predict(clients)`` returns labels.
 
     ``fit``, ``predict`` and ``fit_predict`` take :class:`fedmix.Clients`, a list of K arrays or
-    data frames of shape (n_k, d), or a tuple (X, groups); see :func:`fedmix.clients.as_clients`.
+    data frames of shape (n_k, d), a mapping of names to them, or one array X of shape (n, d) with
+    ``groups``, the client of each point; see :func:`fedmix.clients.as_clients`.
 
     A subclass stores the constructor's parameters unchanged, declares their valid values in
-    ``constraints``, and implements :meth:`_fit` and :meth:`_predict`.
+    ``constraints``, and implements :meth:`_fit` and :meth:`_predict`. If clients have models of
+    their own, ``of_clients`` names the attributes that hold one entry per client. :meth:`_predict`
+    is then called on a model with the entries of the clients that it gets.
 
     Attributes
     ----------
+    n_features_in_ : int
+        Number of features d.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if ``fit`` got data frames.
+    client_names_ : list of K names
+        Names of the clients; their positions if they have none.
     labels_ : list of K int arrays of shape (n_k,)
         The label of each training point, as ``predict`` returns it. For a method that labels
         clients, an array of shape (K,).
@@ -126,20 +113,29 @@ class FederatedEstimator(BaseEstimator):
     tunes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     #: The valid values of each parameter; see :mod:`fedmix.methods.constraints`.
     constraints: ClassVar[Constraints] = {"random_state": ["random_state"]}
+    #: The attributes of a fit with one entry per client, if ``predict`` depends on them.
+    of_clients: ClassVar[tuple[str, ...]] = ()
 
+    n_features_in_: int
+    client_names_: list[Hashable]
     labels_: list[IntArray] | IntArray
     n_rounds_: int
     converged_: bool
     communication_: dict[str, int]
 
-    def fit(self, clients: ClientsLike) -> FederatedEstimator:
+    def fit(
+        self, X: ClientsLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Fit the model to the clients' data.
 
         Parameters
         ----------
-        clients : Clients, list of K arrays or data frames of shape (n_k, d), or (X, groups)
-            The training data. Responses, for regression, can only be given in
-            :class:`fedmix.Clients`.
+        X : Clients, list or mapping of K arrays or data frames of shape (n_k, d), or (X, groups)
+            The training data. With ``groups``, one array or data frame of shape (n, d).
+        y : list or mapping of K arrays of shape (n_k,), or array of shape (n,), optional
+            The responses, for regression. ``Clients`` have their own.
+        groups : array of shape (n,), optional
+            The client of each point.
 
         Returns
         -------
@@ -148,12 +144,13 @@ class FederatedEstimator(BaseEstimator):
         Raises
         ------
         ConfigurationError
-            If a parameter's value is not valid, or does not fit the data.
+            If a parameter is missing, or its value is not valid or does not fit the data.
         InputTypeError
             If the data have another form. It is a TypeError.
         DataError
             If the data are not finite numbers, or if there are fewer points than components. For
-            methods that label clients: fewer clients with points than clusters.
+            methods that label clients: fewer clients with points than clusters. Also if a method
+            does not give each point one integer label.
         DivergenceError
             If an iterate is no longer finite.
 
@@ -163,23 +160,37 @@ class FederatedEstimator(BaseEstimator):
             If ``max_rounds`` ended a fit with a positive tolerance before it was reached.
         """
         self.check_parameters()
-        clients = as_clients(clients)
+        clients = as_clients(X, y, groups)
         self._check_counts(clients)
         self._reset()
+        remember(self, clients)
+        self._rows = clients.rows
         self.n_rounds_, self.converged_ = 0, False
         self.communication_ = {"up": 0, "down": 0}
         self._fit(clients)
         if self.level == "sample":
             self.labels_ = self._predict(clients)
+        check_labels(self, clients)
         return self
 
-    def predict(self, clients: ClientsLike) -> list[IntArray]:
+    def predict(
+        self,
+        X: ClientsLike,
+        clients: Sequence[Hashable] | str | None = None,
+        groups: ArrayLike | None = None,
+    ) -> list[IntArray]:
         """Return an integer label for each point.
 
         Parameters
         ----------
-        clients : Clients, list of K arrays or data frames of shape (n_k, d), or (X, groups)
+        X : Clients, list or mapping of K arrays or data frames of shape (n_k, d), or (X, groups)
             The points to label, with the features of ``fit``.
+        clients : sequence of K names or "new", optional
+            Which clients of ``fit`` these are (their positions, if they had no names), or "new" if
+            they were not in ``fit``. By default clients with names are found by name. As many
+            clients without names as in ``fit`` are the same in the same order. Others are new.
+        groups : array of shape (n,), optional
+            The client of each point, if X is one array.
 
         Returns
         -------
@@ -188,19 +199,65 @@ class FederatedEstimator(BaseEstimator):
         Raises
         ------
         DataError
-            If the clients do not match those of ``fit``.
+            If the features or clients do not match those of ``fit``. New clients can only be
+            labelled if the method's clusters are the same at all clients.
         """
-        check_is_fitted(self)
-        return self._predict(as_clients(clients))
+        model, data = self._model_for(X, clients, groups)
+        return model._predict(data)
 
-    def fit_predict(self, clients: ClientsLike) -> list[IntArray]:
+    def fit_predict(
+        self, X: ClientsLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> list[IntArray]:
         """Fit the model and label the same points: a list of K arrays of shape (n_k,)."""
-        clients = as_clients(clients)
-        return self.fit(clients).predict(clients)
+        data = as_clients(X, y, groups)
+        return self.fit(data).predict(data)
+
+    def labels_frame(
+        self,
+        X: ClientsLike | None = None,
+        clients: Sequence[Hashable] | str | None = None,
+        groups: ArrayLike | None = None,
+    ) -> pd.DataFrame:
+        """Return the labels as a data frame with the columns ``client`` and ``label``.
+
+        Parameters
+        ----------
+        X, clients, groups
+            As in :meth:`predict`. By default the training data.
+
+        Returns
+        -------
+        DataFrame
+            One row per point. If the points came from one data frame or array, the rows have its
+            index and order. Otherwise they are client after client. For the training data of a
+            method that labels clients: one row per client.
+        """
+        import pandas as pd
+
+        if X is None:
+            check_is_fitted(self)
+            if self.level == "client":
+                return pd.DataFrame({"client": self.client_names_, "label": self.labels_})
+            names, labels, rows = list(self.client_names_), self.labels_, self._rows
+        else:
+            data = as_clients(X, groups=groups)
+            labels, rows = self.predict(data, clients), data.rows
+            names = list(data.names)
+            if clients is not None and not isinstance(clients, str):
+                names = list(clients)
+        owners = np.repeat(np.arange(len(names)), [len(own) for own in labels])
+        frame = pd.DataFrame(
+            {"client": [names[k] for k in owners], "label": np.concatenate(labels)}, index=rows
+        )
+        return frame if rows is None else frame.sort_index(kind="stable")
 
     def check_parameters(self) -> None:
         """Raise ConfigurationError unless all parameters satisfy ``constraints``."""
-        check_parameters(type(self).__name__, self.get_params(), all_constraints(type(self)))
+        name, constraints = type(self).__name__, all_constraints(type(self))
+        for needed in self.needs:
+            if getattr(self, needed) is None and None not in constraints[needed]:
+                raise ConfigurationError(f"{name} needs {needed}. Give it: {name}({needed}=...).")
+        check_parameters(name, self.get_params(), constraints)
 
     @classmethod
     def open_choices(cls, given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -224,6 +281,42 @@ class FederatedEstimator(BaseEstimator):
     def _predict(self, clients: Clients) -> list[IntArray]:
         """Label each point by the fitted model."""
         raise NotImplementedError
+
+    def _model_for(
+        self,
+        X: ClientsLike,
+        clients: Sequence[Hashable] | str | None = None,
+        groups: ArrayLike | None = None,
+    ) -> tuple[Self, Clients]:
+        """Return a model of exactly the given clients, and their data, for :meth:`_predict`."""
+        check_is_fitted(self)
+        data = as_clients(X, groups=groups)
+        check_features(self, data)
+        owners = owners_of(self, data, clients)
+        if not self.of_clients or np.array_equal(owners, np.arange(len(self.client_names_))):
+            return self, data
+        new = self._new_client(data) if np.any(owners < 0) else {}
+        model = copy(self)
+        for name in self.of_clients:
+            values = getattr(self, name)
+            own = [new[name] if k < 0 else values[k] for k in owners]
+            setattr(model, name, np.array(own) if isinstance(values, np.ndarray) else own)
+        return model, data
+
+    def _new_client(self, clients: Clients) -> dict[str, Any]:
+        """Return the entries in ``of_clients`` of a client that was not in the fit.
+
+        Raises
+        ------
+        DataError
+            If the method has no model for new clients.
+        """
+        raise DataError(
+            f"{type(self).__name__} was fitted to {len(self.client_names_)} clients, each with its "
+            f"own model; got {clients!r}. Give the same clients in the same order, or say which "
+            f"they are: predict(X, clients=[names]), with names among {_few(self.client_names_)}. "
+            "Refit to have a model of a new client."
+        )
 
     def _rounds(self, most: int, done: int = 0) -> Iterator[int]:
         """Yield the numbers of the rounds after ``done`` until one sets ``converged_``.
@@ -279,20 +372,38 @@ class FederatedEstimator(BaseEstimator):
         return hasattr(self, "labels_")
 
 
-class LikelihoodMixin:
-    """Likelihoods of a fitted mixture, for methods that implement :meth:`_score_samples`."""
+def check_labels(estimator: FederatedEstimator, clients: Clients) -> None:
+    """Raise DataError unless ``labels_`` holds one integer per point, or per client."""
+    name, labels = type(estimator).__name__, estimator.labels_
+    if estimator.level == "client":
+        if np.shape(labels) != (len(clients),) or np.asarray(labels).dtype.kind != "i":
+            raise DataError(
+                f"{name}: expected labels_ to hold {len(clients)} integers, one per client; got "
+                f"{_form(labels)}. Correct its _fit."
+            )
+        return
+    if not isinstance(labels, list) or len(labels) != len(clients):
+        raise DataError(
+            f"{name}: expected a list of {len(clients)} arrays of labels, one per client; got "
+            f"{_form(labels)}. Correct its _predict."
+        )
+    for client, own, size in zip(clients.names, labels, clients.sizes, strict=True):
+        if np.shape(own) != (size,) or np.asarray(own).dtype.kind != "i":
+            raise DataError(
+                f"{name}: expected {size} integer labels for client {client}, one per point; got "
+                f"{_form(own)}. Correct its _predict."
+            )
 
-    def score_samples(self, clients: ClientsLike) -> list[FloatArray]:
-        """Return each point's log-likelihood under its client's mixture: K arrays (n_k,).
 
-        The clients must be those of ``fit``, in the same order. Their points can be new.
-        """
-        check_is_fitted(self)
-        return self._score_samples(as_clients(clients))
+def _form(values: Any) -> str:
+    """Describe the form of a method's labels."""
+    if isinstance(values, np.ndarray):
+        return f"an array of {values.dtype} of shape {values.shape}"
+    length = f" of length {len(values)}" if hasattr(values, "__len__") else ""
+    return f"a {type(values).__name__}{length}"
 
-    def score(self, clients: ClientsLike) -> float:
-        """Return the mean log-likelihood per point, each under its client's mixture."""
-        return float(np.concatenate(self.score_samples(clients)).mean())
 
-    def _score_samples(self, clients: Clients) -> list[FloatArray]:
-        raise NotImplementedError
+def _few(names: Sequence[Hashable], most: int = 10) -> str:
+    """Return the first names as text."""
+    text = ", ".join(map(str, names[:most]))
+    return text if len(names) <= most else f"{text}, ... ({len(names)} in all)"

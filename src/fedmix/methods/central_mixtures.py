@@ -15,11 +15,10 @@ from fedmix.errors import DivergenceError
 from fedmix.methods.base import (
     Constraints,
     FederatedEstimator,
-    LikelihoodMixin,
-    check_same_features,
     register,
 )
 from fedmix.methods.centroids import components_of
+from fedmix.methods.likelihood import LikelihoodMixin
 from fedmix.methods.variational import fit_in_blocks
 from fedmix.streams import generator_of
 
@@ -40,13 +39,33 @@ class _CentralMixture(LikelihoodMixin, FederatedEstimator):
 
     def _predict(self, clients: Clients) -> list[IntArray]:
         """Label each point with its most probable component."""
-        check_same_features(self, clients, self.cluster_centers_.shape[1])
         return clients.split(self._model.predict(clients.points).astype(np.int64))
 
-    def _score_samples(self, clients: Clients) -> list[NDArray[np.float64]]:
-        """Return each point's log-likelihood under the common mixture: K arrays (n_k,)."""
-        check_same_features(self, clients, self.cluster_centers_.shape[1])
-        return clients.split(self._model.score_samples(clients.points))
+    def _log_joint(self, clients: Clients) -> list[NDArray[np.float64]]:
+        """Return the log-likelihood plus the log-probability of each component."""
+        points = clients.points
+        with np.errstate(divide="ignore"):
+            log_shares = np.log(self._model.predict_proba(points))
+        return clients.split(self._model.score_samples(points)[:, None] + log_shares)
+
+    def _draw(
+        self, k: int, size: int, rng: np.random.Generator
+    ) -> tuple[IntArray, NDArray[np.float64]]:
+        """Draw components and points from the common mixture."""
+        labels = rng.choice(len(self.weights_), size=size, p=self.weights_)
+        points = np.empty((size, self.n_features_in_))
+        for r in np.unique(labels):
+            own = labels == r
+            covariance = self._covariance(int(r))
+            points[own] = rng.multivariate_normal(self.cluster_centers_[r], covariance, own.sum())
+        return labels, points
+
+    def _covariance(self, r: int) -> NDArray[np.float64]:
+        """Return component r's covariance matrix (d, d)."""
+        covariances = self._model.covariances_
+        own = covariances if self.covariance_type == "tied" else covariances[r]
+        full = self.covariance_type in ("full", "tied")
+        return own if full else own * np.eye(self.n_features_in_)
 
     def _fit_model(
         self, model: GaussianMixture | BayesianGaussianMixture, clients: Clients
@@ -137,6 +156,13 @@ class CentralGMM(_CentralMixture):
 
         self._fit_model(GaussianMixture(self.n_components, **self._options()), clients)
         self.n_clusters_ = self.n_components
+
+    def _n_parameters(self) -> int:
+        """Count the means, mixing weights and free entries of the covariances."""
+        d, triangle = self.n_features_in_, self.n_features_in_ * (self.n_features_in_ + 1) // 2
+        k = self.n_components
+        covariances = {"full": k * triangle, "tied": triangle, "diag": k * d, "spherical": k}
+        return k * d + k - 1 + covariances[self.covariance_type]
 
 
 @register

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from fedmix.checks import as_numbers
 from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError, DivergenceError
-from fedmix.methods.base import FederatedEstimator, check_same_features
+from fedmix.methods.base import FederatedEstimator
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -31,8 +31,7 @@ class CentroidClustering(FederatedEstimator):
     n_clusters_: int
 
     def _predict(self, clients: Clients) -> list[IntArray]:
-        """Label each point with its nearest centre. The clients can be new."""
-        check_same_features(self, clients, self.cluster_centers_.shape[1])
+        """Label each point with its nearest centre."""
         return clients.split(nearest_centre(clients.points, self.cluster_centers_))
 
     def _set_centres(self, centres: FloatArray) -> None:

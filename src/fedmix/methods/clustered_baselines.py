@@ -112,7 +112,7 @@ class OracleClustering(ClusteredRegression):
 
     def __init__(
         self,
-        models: ArrayLike,
+        models: ArrayLike | None = None,
         local: str = "fedavg",
         local_steps: int = 5,
         learning_rate: float | None = None,
@@ -173,7 +173,7 @@ class OneShotClustering(ClusteredRegression):
 
     def __init__(
         self,
-        n_clusters: int,
+        n_clusters: int | None = None,
         local: str = "fedavg",
         local_steps: int = 5,
         learning_rate: float | None = None,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fedmix.checks import as_numbers
-from fedmix.clients import Clients, ClientsLike, as_clients
+from fedmix.clients import Clients, ClientsLike
 from fedmix.errors import DataError, DivergenceError
+from fedmix.fitted import owners_of
 from fedmix.kernels.regression_maps import RotatedClients, hard_round, local_filter, rotate
 from fedmix.methods.base import Constraints, FederatedEstimator
 from fedmix.streams import generator_of
@@ -81,7 +81,7 @@ class ClusteredRegression(FederatedEstimator):
 
     def __init__(
         self,
-        n_clusters: int,
+        n_clusters: int | None = None,
         local: str = "fedavg",
         local_steps: int = 5,
         learning_rate: float | None = None,
@@ -101,10 +101,46 @@ class ClusteredRegression(FederatedEstimator):
         self.tol = tol
         self.random_state = random_state
 
-    def predict_clients(self, clients: ClientsLike) -> NDArray:
+    def predict_clients(self, X: ClientsLike, groups: ArrayLike | None = None) -> NDArray:
         """Return the cluster of each client, of shape (M,), by its residuals (equation (8))."""
-        check_is_fitted(self)
-        return assign(as_clients(clients), self.models_)
+        _, data = self._model_for(X, groups=groups)
+        return assign(data, self.models_)
+
+    def predict_response(
+        self,
+        X: ClientsLike,
+        clients: Sequence[Hashable] | str | None = None,
+        groups: ArrayLike | None = None,
+    ) -> list[NDArray]:
+        """Return the response that the model of each client's cluster predicts: M arrays (n_i,).
+
+        Parameters
+        ----------
+        X, clients, groups
+            As in ``predict``. Clients of ``fit`` need no responses, because their clusters are
+            known. The cluster of a new client is that with the smallest residual.
+
+        Raises
+        ------
+        DataError
+            If a new client has no responses and there are several clusters.
+        """
+        _, data = self._model_for(X, clients, groups)
+        owners = owners_of(self, data, clients)
+        if len(self.models_) == 1:
+            found = np.zeros(len(data), dtype=np.int64)
+        elif np.all(owners >= 0):
+            found = self.labels_[owners]
+        elif data.responses is None:
+            raise DataError(
+                f"{type(self).__name__}: the cluster of a new client is not known, and these "
+                "clients have no responses to find it. Say which clients of fit they are, "
+                "predict_response(X, clients=[names]), or find the cluster from some responses: "
+                "predict_clients(Clients.from_arrays(xs, responses))."
+            )
+        else:
+            found = np.where(owners >= 0, self.labels_[owners], assign(data, self.models_))
+        return [x @ self.models_[z] for x, z in zip(data, found, strict=True)]
 
     def _fit(self, clients: Clients) -> None:
         """Learn the models and the clients' clusters."""
@@ -182,10 +218,6 @@ def assign(clients: Clients, models: NDArray) -> NDArray:
         Ties, and clients without points, are assigned to the first model.
     """
     check_regression(clients)
-    if clients.n_features != models.shape[1]:
-        raise DataError(
-            f"The models have {models.shape[1]} features, the clients {clients.n_features}."
-        )
     owners = np.repeat(np.arange(len(clients)), clients.sizes)
     losses = np.zeros((len(clients), len(models)))
     np.add.at(losses, owners, (clients.points @ models.T - clients.responses[:, None]) ** 2)

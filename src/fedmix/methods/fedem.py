@@ -8,11 +8,15 @@ import numpy as np
 
 from fedmix.clients import Clients
 from fedmix.methods.base import Constraints, register
-from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
+from fedmix.methods.federated_mixture import (
+    CommonComponentsMixin,
+    FederatedMixture,
+    FloatArray,
+)
 
 
 @register
-class FedEM(FederatedMixture):
+class FedEM(CommonComponentsMixin, FederatedMixture):
     """Federated EM: the server averages the clients' M-steps in each round.
 
     Each client keeps its own mixing weights. A client without points does not count in the average
@@ -35,7 +39,7 @@ class FedEM(FederatedMixture):
 
     def __init__(
         self,
-        n_components: int,
+        n_components: int | None = None,
         family: str = "gaussian",
         weighting: str = "equal",
         max_rounds: int = 1000,

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 
 from fedmix import families
 from fedmix.checks import as_numbers
-from fedmix.clients import Clients
+from fedmix.clients import Clients, ClientsLike
 from fedmix.errors import ConfigurationError, DivergenceError
-from fedmix.families import Sample, Statistics, log_sum
+from fedmix.families import Sample, Statistics
 from fedmix.initialization import aligned_initial_values
 from fedmix.methods.base import (
     Constraints,
     FederatedEstimator,
-    LikelihoodMixin,
-    check_same_features,
 )
+from fedmix.methods.likelihood import LikelihoodMixin, draw_gaussian
 from fedmix.streams import seed_of
 
 FloatArray = NDArray[np.float64]
@@ -67,6 +67,7 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
 
     families: ClassVar[tuple[str, ...]] = ("gaussian", "regression")
     starts_from: ClassVar[str | None] = "mixtures"
+    of_clients: ClassVar[tuple[str, ...]] = ("weights_", "means_")
     constraints: ClassVar[Constraints] = {
         "n_components": ["integer >= 1"],
         "family": [{"gaussian", "regression"}],
@@ -81,7 +82,7 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
 
     def __init__(
         self,
-        n_components: int,
+        n_components: int | None = None,
         family: str = "gaussian",
         max_rounds: int = 1000,
         tol: float = 1e-4,
@@ -106,22 +107,13 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
         families.get(self.family).check(clients)
         return clone(self).set_params(init=self._initial_values(clients))
 
-    def _score_samples(self, clients: Clients) -> list[FloatArray]:
-        """Return each point's log-likelihood under its client's own mixture: K arrays (n_k,)."""
-        return [log_sum(joint) for joint in self._log_joint(clients)]
-
     def _predict(self, clients: Clients) -> list[np.ndarray]:
         """Return each point's component with the largest responsibility: K arrays (n_k,)."""
         return [joint.argmax(axis=1) for joint in self._log_joint(clients)]
 
-    def _check_clients(self, clients: Clients) -> None:
-        """Raise DataError if the clients cannot be those of the fit."""
-        families.get(self.family).check(clients)
-        check_same_features(self, clients, self.means_.shape[2], n_clients=len(self.means_))
-
     def _log_joint(self, clients: Clients) -> list[FloatArray]:
         """Return log(w_r p_r(x)) of each client's points: K arrays of shape (n_k, R)."""
-        self._check_clients(clients)
+        families.get(self.family).check(clients)
         with np.errstate(divide="ignore"):  # a weight of zero is a log weight of -infinity
             log_weights = np.log(self.weights_)
         joint = []
@@ -132,6 +124,38 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
             )
             joint.append(log_density + log_weights[k])
         return joint
+
+    @available_if(lambda self: self.family == "regression")
+    def predict_response(
+        self,
+        X: ClientsLike,
+        clients: Sequence[Hashable] | str | None = None,
+        groups: ArrayLike | None = None,
+    ) -> list[FloatArray]:
+        """Return the expected response of each point: K arrays (n_k,).
+
+        It is the mean of the components' predictions, weighted by their probabilities given the
+        features. The arguments are those of ``predict``; responses are not needed.
+        """
+        model, data = self._model_for(X, clients, groups)
+        return [
+            (x @ means.T * model._shares(x, k)).sum(axis=1)
+            for k, (x, means) in enumerate(zip(data, model.means_, strict=True))
+        ]
+
+    def _shares(self, x: FloatArray, k: int) -> FloatArray:
+        """Return the probabilities of client k's components given features (n, d)."""
+        return self.weights_[k]
+
+    @available_if(lambda self: self.family == "gaussian")
+    def _draw(self, k: int, size: int, rng: np.random.Generator) -> tuple[np.ndarray, FloatArray]:
+        """Draw components and points of client k."""
+        return draw_gaussian(self.weights_[k], self.means_[k], size, rng)
+
+    def _n_parameters(self) -> int:
+        """Count the means, each once if clients have it in common, and the clients' weights."""
+        means = np.unique(self.means_.reshape(-1, self.n_features_in_), axis=0)
+        return means.size + len(self.weights_) * (self.n_components - 1)
 
     def _start(self, clients: Clients) -> Sample:
         """Set the initial values and return the points in the kernels' layout."""
@@ -197,3 +221,16 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
         """Do the M-step of the means, (K, R, d), starting from the current means."""
         as_published = self.density_floor is not None
         return families.get(self.family).maximise(statistics, self.means_, as_published)
+
+
+class CommonComponentsMixin:
+    """For methods with the same components at all clients: a new client has them too.
+
+    Its mixing weights are the averages over the clients of ``fit``, each of which counts alike.
+    """
+
+    of_clients: ClassVar[tuple[str, ...]]
+
+    def _new_client(self, clients: Clients) -> dict[str, FloatArray]:
+        """Return the averages over clients of all entries in ``of_clients``."""
+        return {name: getattr(self, name).mean(axis=0) for name in self.of_clients}

@@ -12,13 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedmix.clients import Clients, offsets_of
 from fedmix.errors import DataError, SelectionWarning
-from fedmix.families import Gaussian, Sample, log_sum
+from fedmix.families import Gaussian, Sample
 from fedmix.kernels import fedgem as kernels
 from fedmix.methods.base import (
     Constraints,
     FederatedEstimator,
-    LikelihoodMixin,
-    check_same_features,
     register,
 )
 from fedmix.methods.centroids import components_of, given_means, seed_clients
@@ -32,6 +30,7 @@ from fedmix.methods.fedgem_client import (
     uncertainty_radii,
 )
 from fedmix.methods.fedgem_server import Server
+from fedmix.methods.likelihood import LikelihoodMixin, draw_gaussian
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
@@ -124,6 +123,7 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
 
     needs: ClassVar[tuple[str, ...]] = ("components_per_client",)
     starts_from: ClassVar[str | None] = "means"
+    of_clients: ClassVar[tuple[str, ...]] = ("means_", "weights_", "superclusters_")
     tunes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "final_radius_scale": {"criterion": "silhouette"}
     }
@@ -202,25 +202,38 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
 
     def _predict(self, clients: Clients) -> list[IntArray]:
         """Label each point with the most probable of its client's own components."""
-        self._check_same_clients(clients)
+        mixtures = self._mixtures_of(clients)
         labels = kernels.assign(
             clients.points,
             clients.offsets,
-            self._mixtures.means,
-            self._mixtures.offsets,
-            self._mixtures.log_weights,
+            mixtures.means,
+            mixtures.offsets,
+            mixtures.log_weights,
         )
         return clients.split(labels)
 
-    def _score_samples(self, clients: Clients) -> list[FloatArray]:
-        """Return each point's log-likelihood under its client's own mixture: G arrays (n_g,)."""
-        self._check_same_clients(clients)
-        with np.errstate(divide="ignore"):  # a weight of zero is a log weight of -infinity
-            log_weights = [np.log(own) for own in self.weights_]
+    def _log_joint(self, clients: Clients) -> list[FloatArray]:
+        """Return log(w_k p_k(x)) under each client's own mixture: G arrays (n_g, K_g)."""
+        mixtures = self._mixtures_of(clients)
+        log_weights = mixtures.split(mixtures.log_weights)
         return [
-            log_sum(Gaussian().log_density(x, None, means) + own)
+            Gaussian().log_density(x, None, means) + own
             for x, means, own in zip(clients, self.means_, log_weights, strict=True)
         ]
+
+    def _draw(self, k: int, size: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+        """Draw components and points of client k."""
+        if not len(self.means_[k]):
+            raise DataError(
+                f"Client {self.client_names_[k]} had no points in fit: nothing to draw."
+            )
+        return draw_gaussian(self.weights_[k], self.means_[k], size, rng)
+
+    def _n_parameters(self) -> int:
+        """Count the different means and, if they are learned, the mixing weights."""
+        n_means = len(np.unique(np.concatenate(self.means_), axis=0))
+        n_weights = sum(max(0, len(own) - 1) for own in self.weights_)
+        return n_means * self.n_features_in_ + self.learn_weights * n_weights
 
     def _start(self, clients: Clients) -> Mixtures:
         """Return the mixtures before the first round."""
@@ -254,7 +267,6 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
         final = final_radii(mixtures, sample.sizes, self.final_radius_scale)
         mixtures, radii, _ = self._client_step(sample, mixtures)
         means, labels = server.merge(mixtures.means, final, mixtures.client)
-        self._mixtures = replace(mixtures, means=means)
         self.means_ = mixtures.split(means)
         self.weights_ = mixtures.split(mixtures.weights)
         self._set_clusters(mixtures, means, labels)
@@ -307,9 +319,27 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
             repeat_joining_pairs=self.one_component_per_client if repeat is None else repeat,
         )
 
-    def _check_same_clients(self, clients: Clients) -> None:
-        n_features = self.means_[0].shape[1]
-        check_same_features(self, clients, n_features, n_clients=len(self.means_))
-        unknown = [g for g, own in enumerate(self.means_) if not len(own) and clients.sizes[g]]
+    def _mixtures_of(self, clients: Clients) -> Mixtures:
+        """Return the mixtures of the given clients, or raise DataError if one has none."""
+        sizes = [len(own) for own in self.means_]
+        unknown = [g for g, size in enumerate(sizes) if not size and clients.sizes[g]]
         if unknown:
             raise DataError(f"Clients {unknown} had no points in fit, so they have no components.")
+        return Mixtures(
+            np.concatenate(self.means_), np.concatenate(self.weights_), offsets_of(sizes)
+        )
+
+    def _new_client(self, clients: Clients) -> dict[str, NDArray]:
+        """Return the global clusters as a new client's components; none without a server.
+
+        The weight of a cluster is its mean weight over the clients with components.
+        """
+        if self.server == "none":
+            return super()._new_client(clients)
+        weights = np.zeros(self.n_clusters_)
+        np.add.at(weights, np.concatenate(self.superclusters_), np.concatenate(self.weights_))
+        return {
+            "means_": self.cluster_centers_,
+            "weights_": weights / weights.sum(),
+            "superclusters_": np.arange(self.n_clusters_),
+        }

@@ -5,11 +5,12 @@ Sections 4.1, 5 and B.4 of Ibrahim, Gebraeel and Xie (2026).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fedmix.checks import check_number
 from fedmix.clients import ClientsLike
@@ -186,11 +187,17 @@ def final_radii(mixtures: Mixtures, sizes: IntArray, scale: float) -> FloatArray
 class MergedClustersMixin:
     """Global clusters, for methods whose clients keep their own components."""
 
+    of_clients: ClassVar[tuple[str, ...]] = ("means_", "superclusters_")
     superclusters_: list[IntArray]
     cluster_centers_: FloatArray
     n_clusters_: int
 
-    def predict_clusters(self, clients: ClientsLike) -> list[IntArray]:
+    def predict_clusters(
+        self,
+        X: ClientsLike,
+        clients: Sequence[Hashable] | str | None = None,
+        groups: ArrayLike | None = None,
+    ) -> list[IntArray]:
         """Label each point with its global cluster, which is comparable across clients.
 
         ``predict`` returns the components of each client. The global cluster of such a label at
@@ -198,15 +205,16 @@ class MergedClustersMixin:
 
         Parameters
         ----------
-        clients : Clients, list of G arrays or data frames of shape (n_g, d), or (X, groups)
-            The clients of ``fit`` in the same order. Their points can be new.
+        X, clients, groups
+            As in ``predict``.
 
         Returns
         -------
         list of G int arrays of shape (n_g,)
         """
-        local = self.predict(clients)  # type: ignore[attr-defined]
-        return [groups[own] for groups, own in zip(self.superclusters_, local, strict=True)]
+        model, data = self._model_for(X, clients, groups)  # type: ignore[attr-defined]
+        local = model._predict(data)
+        return [of[own] for of, own in zip(model.superclusters_, local, strict=True)]
 
     def _set_clusters(self, mixtures: Mixtures, means: FloatArray, labels: IntArray) -> None:
         """Set the global clusters from the merged means (C, d) and labels (C,)."""

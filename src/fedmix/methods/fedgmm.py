@@ -10,14 +10,18 @@ import numpy as np
 from fedmix import families
 from fedmix.alignment import align
 from fedmix.clients import Clients
-from fedmix.families import Sample
+from fedmix.families import Sample, log_sum
 from fedmix.families.base import floor_code, symmetric
 from fedmix.families.regression import PUBLISHED_RIDGE, normal_step
 from fedmix.initialization.local_fits import regular_factor, shared_covariance_em
 from fedmix.initialization.strategies import ward_labels
 from fedmix.kernels.joint import joint_expectation
 from fedmix.methods.base import Constraints, register
-from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
+from fedmix.methods.federated_mixture import (
+    CommonComponentsMixin,
+    FederatedMixture,
+    FloatArray,
+)
 from fedmix.streams import seed_of
 
 
@@ -32,7 +36,7 @@ class JointStatistics(NamedTuple):
 
 
 @register
-class FedGMM(FederatedMixture):
+class FedGMM(CommonComponentsMixin, FederatedMixture):
     """Federated EM for the joint mixture of covariates and responses.
 
     A point belongs to covariate component m and regression r with probability pi_mr. It then has
@@ -68,6 +72,13 @@ class FedGMM(FederatedMixture):
     """
 
     families: ClassVar[tuple[str, ...]] = ("regression",)
+    of_clients: ClassVar[tuple[str, ...]] = (
+        "weights_",
+        "means_",
+        "joint_weights_",
+        "covariate_means_",
+        "covariances_",
+    )
     constraints: ClassVar[Constraints] = {
         "family": [{"regression"}],
         "n_covariate_components": ["integer >= 1"],
@@ -76,7 +87,7 @@ class FedGMM(FederatedMixture):
 
     def __init__(
         self,
-        n_components: int,
+        n_components: int | None = None,
         family: str = "regression",
         n_covariate_components: int = 3,
         covariances: str = "own",
@@ -190,7 +201,7 @@ class FedGMM(FederatedMixture):
 
     def _log_joint(self, clients: Clients) -> list[FloatArray]:
         """Return log sum_m pi_mr N(x; mu_m, Sigma_m) N(y; x'theta_r, 1): K arrays (n_k, R)."""
-        self._check_clients(clients)
+        families.get(self.family).check(clients)
         joint = []
         for k, x in enumerate(clients):
             response = families.get("regression").log_density(
@@ -201,6 +212,27 @@ class FedGMM(FederatedMixture):
             covariate = log_weights + self._covariate_log_densities(x, k)[:, :, None]
             joint.append(np.logaddexp.reduce(covariate, axis=1) + response)
         return joint
+
+    def _shares(self, x: FloatArray, k: int) -> FloatArray:
+        """Return the probabilities of client k's regressions given features, (n, R)."""
+        covariate = self._covariate_log_densities(x, k)
+        with np.errstate(divide="ignore"):
+            joint = np.log(self.joint_weights_[k]) + covariate[:, :, None]
+        shares = np.logaddexp.reduce(joint, axis=1)
+        return np.exp(shares - log_sum(shares)[:, None])
+
+    def _n_parameters(self) -> int:
+        """Count coefficients and covariate components, common ones once, and joint weights."""
+        d, n_components = self.n_features_in_, self.joint_weights_[0].size
+        coefficients = np.unique(self.means_.reshape(-1, d), axis=0).size
+        means = np.unique(self.covariate_means_.reshape(-1, d), axis=0).size
+        covariances = np.unique(self.covariances_.reshape(-1, d * d), axis=0)
+        return (
+            coefficients
+            + means
+            + len(covariances) * d * (d + 1) // 2
+            + len(self.weights_) * (n_components - 1)
+        )
 
     def _covariate_log_densities(self, x: FloatArray, k: int) -> FloatArray:
         """Return log N(x; mu_m, Sigma_m), of shape (n, M)."""

@@ -110,7 +110,7 @@ class FedGrEM(FederatedMixture):
 
     def __init__(
         self,
-        n_components: int,
+        n_components: int | None = None,
         family: str = "gaussian",
         step_scale: float = 0.95,
         initial_penalty: float = 1.0,

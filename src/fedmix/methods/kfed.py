@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients
-from fedmix.methods.base import Constraints, check_same_features, register
+from fedmix.methods.base import Constraints, register
 from fedmix.methods.centroids import (
     CentroidClustering,
     components_of,
@@ -50,7 +50,7 @@ class KFED(CentroidClustering):
         centre more than once.
     labelling : {"induced", "nearest"}, default="induced"
         "induced" gives a point the global cluster of the nearest centre of its own client (k-FED's
-        own rule, Definition 3.2). ``predict`` then needs the clients of ``fit`` in the same order.
+        own rule, Definition 3.2). New clients have the global means as their own centres.
         "nearest" gives it the cluster of the nearest global mean (FedGEM's published
         re-implementation).
     n_init : int, default=10
@@ -78,6 +78,7 @@ class KFED(CentroidClustering):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("n_clusters", "components_per_client")
+    of_clients: ClassVar[tuple[str, ...]] = ("local_centers_", "local_labels_")
     constraints: ClassVar[Constraints] = {
         "n_clusters": ["integer >= 1"],
         "components_per_client": ["integer >= 1", "integers >= 1", None],
@@ -166,13 +167,18 @@ class KFED(CentroidClustering):
         nearest = super()._predict(clients)
         if self.labelling == "nearest":
             return nearest
-        n_features = self.cluster_centers_.shape[1]
-        check_same_features(self, clients, n_features, n_clients=len(self.local_centers_))
         own = zip(clients, self.local_centers_, self.local_labels_, nearest, strict=True)
         return [
             labels[nearest_centre(points, centres)] if len(centres) else fallback
             for points, centres, labels, fallback in own
         ]
+
+    def _new_client(self, clients: Clients) -> dict[str, NDArray]:
+        """Return the global means as the centres of a new client."""
+        return {
+            "local_centers_": self.cluster_centers_,
+            "local_labels_": np.arange(self.n_clusters_),
+        }
 
 
 def awasthi_sheffet(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients, offsets_of
-from fedmix.methods.base import Constraints, FederatedEstimator, check_same_features, register
+from fedmix.methods.base import Constraints, FederatedEstimator, register
 from fedmix.methods.centroids import components_of, nearest_centre
 from fedmix.methods.fedgem_client import MergedClustersMixin, Mixtures, final_radii
 from fedmix.methods.fedgem_server import Server
@@ -102,8 +102,6 @@ class LocalKMeans(MergedClustersMixin, FederatedEstimator):
 
     def _predict(self, clients: Clients) -> list[IntArray]:
         """Label each point with the nearest of its client's own centres, 0 to K_g - 1."""
-        n_features = self.cluster_centers_.shape[1]
-        check_same_features(self, clients, n_features, n_clients=len(self.means_))
         return [nearest_centre(own, c) for own, c in zip(clients, self.means_, strict=True)]
 
 

@@ -41,7 +41,7 @@ class TGMM(FederatedMixture):
 
     def __init__(
         self,
-        n_components: int,
+        n_components: int | None = None,
         family: str = "gaussian",
         source_weight: float = 0.4,
         max_rounds: int = 1000,

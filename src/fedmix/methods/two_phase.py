@@ -134,7 +134,7 @@ class TwoPhase(ClusteredRegression):
 
     def __init__(
         self,
-        n_clusters: int,
+        n_clusters: int | None = None,
         local: str = "fedavg",
         local_steps: int = 5,
         learning_rate: float | None = None,

@@ -9,7 +9,11 @@ import numpy as np
 from fedmix.clients import Clients
 from fedmix.families import Sample
 from fedmix.methods.base import Constraints, register
-from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
+from fedmix.methods.federated_mixture import (
+    CommonComponentsMixin,
+    FederatedMixture,
+    FloatArray,
+)
 
 
 @register
@@ -56,7 +60,7 @@ class LocalGradientEM(FederatedMixture):
 
     def __init__(
         self,
-        n_components: int,
+        n_components: int | None = None,
         family: str = "gaussian",
         step_size: float = 0.1,
         max_rounds: int = 1000,
@@ -77,7 +81,7 @@ class LocalGradientEM(FederatedMixture):
             self.means_ = self.means_ + self.step_size * statistics.gradient()
 
 
-class _Pooled(FederatedMixture):
+class _Pooled(CommonComponentsMixin, FederatedMixture):
     """Fit one mixture to the pooled points and return it for every client."""
 
     def _fit(self, clients: Clients) -> None:
@@ -89,6 +93,10 @@ class _Pooled(FederatedMixture):
         width = clients.n_features + (clients.responses is not None)
         n_parameters = self.weights_.size + self.means_.size
         self._send(up=clients.n_points * width, down=n_parameters)
+
+    def _n_parameters(self) -> int:
+        """Count the parameters of the common mixture."""
+        return self.means_[0].size + self.n_components - 1
 
     def _start(self, clients: Clients) -> Sample:
         if self.init is None or isinstance(self.init, str):

@@ -178,6 +178,6 @@ def _shift_and_divide(
     train: Clients, test: Clients, shift: NDArray[np.float64], divisor: NDArray[np.float64] | float
 ) -> tuple[Clients, Clients]:
     return (
-        Clients((train.points - shift) / divisor, train.offsets),
-        Clients((test.points - shift) / divisor, test.offsets),
+        train.with_points([(train.points - shift) / divisor]),
+        test.with_points([(test.points - shift) / divisor]),
     )

@@ -1,0 +1,75 @@
+"""Reading what people give as the data of clients: arrays, data frames, mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fedmix.checks import as_real
+from fedmix.errors import DataError
+
+FloatArray = NDArray[np.float64]
+
+
+def is_array(value: Any) -> bool:
+    """Return whether a value can hold one client's points."""
+    return isinstance(value, list | tuple) or hasattr(value, "__array__")
+
+
+def describe(data: Any) -> str:
+    """Describe a value of the wrong type for an error message."""
+    kind = f"a {type(data).__name__}"
+    if isinstance(data, list):
+        other = next(x for x in data if not is_array(x))
+        return f"{kind} that holds a {type(other).__name__}"
+    shape = getattr(data, "shape", None)
+    return f"{kind} of shape {shape}" if isinstance(shape, tuple) else kind
+
+
+def column_names(xs: Sequence[Any]) -> list[str] | None:
+    """Return the names of the columns of data frames, None if there are none or they are no words.
+
+    Raises
+    ------
+    DataError
+        If data frames differ in the names or the order of their columns.
+    """
+    columns = {k: list(x.columns) for k, x in enumerate(xs) if hasattr(x, "columns")}
+    first = next(iter(columns), None)
+    for k, own in columns.items():
+        if own != columns[first]:
+            raise DataError(
+                f"Client {k} has the columns {own}, client {first} {columns[first]}: expected the "
+                "same names in the same order."
+            )
+    found = columns.get(first, [])
+    return found if found and all(isinstance(name, str) for name in found) else None
+
+
+def in_order_of(names: list | None, responses: Mapping[Hashable, ArrayLike]) -> list[ArrayLike]:
+    """Return the responses in the order of the clients' names."""
+    if names is None or set(names) != set(responses):
+        raise DataError(
+            f"Expected the responses of the clients {names}, got those of {list(responses)}. Give "
+            "both as mappings with the same keys, or both as lists."
+        )
+    return [responses[name] for name in names]
+
+
+def as_matrix(x: ArrayLike, k: int) -> FloatArray:
+    """Return client k's points as float64, or raise DataError."""
+    x = numbers(x, f"Client {k}: expected numbers of shape (n_k, d)")
+    if x.ndim != 2:
+        raise DataError(f"Client {k}: expected an array of shape (n_k, d), got shape {x.shape}.")
+    return x
+
+
+def numbers(values: ArrayLike, expected: str) -> FloatArray:
+    """Return the values as float64, or raise DataError with what was expected and the reason."""
+    try:
+        return as_real(values)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{expected}; {error}.") from error
