@@ -80,7 +80,7 @@ def test_the_experiment_itself_comes_to_the_same_errors():
 
 
 def test_a_method_can_have_an_alignment_and_a_start_of_its_own():
-    parameters = dict.fromkeys(("FedEM", "TGMM"), {"max_rounds": 1})
+    parameters = {method: {"max_rounds": 1} for method in ("FedEM", "TGMM")}
     shared = protocol("shared", parameters, initialization="random")
     own = {"initialization": "ward", "alignment": "first_client"}
     other = protocol("other", parameters, **own)
