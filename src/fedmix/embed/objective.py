@@ -249,12 +249,13 @@ class Objective:
         m = len(sources)
         places = np.full(n, -1)
         places[slice(None) if sample is None else sample] = np.arange(m)
-        references = aligned_empty((d, m), scaled.dtype)
-        references[:, :m] = sources.T
+        references = aligned_empty((d + d % 2, m), scaled.dtype)
+        references[:d, :m] = sources.T
+        references[d:] = 0
         forces, totals = np.empty_like(scaled), np.empty(n)
 
         def run(start: int, stop: int) -> None:
-            space = aligned_empty((4, BLOCK), scaled.dtype)
+            space = aligned_empty((8, BLOCK), scaled.dtype)
             given = scaled, places, self.degrees, start, stop, space
             repulsion(references, m, *given, forces, totals)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from fedmix.kernels.compiler import njit
 
-#: Points in a block of the repulsion: long rows for the vector units, still near in the cache.
-BLOCK = 2048
+#: References in a block of the repulsion: long rows for the vector units, still near in the cache.
+BLOCK = 512
 
 _CACHE_LINE = 64
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}  # lets sums be vectorised; NaN stays NaN
@@ -65,19 +65,73 @@ def _student(spread, degrees, force):
     return total
 
 
+@njit(inline="always", nogil=True, fastmath=_REORDER, error_model="numpy")
+def _add_squares(row, other, first, second, spread):
+    """Add to rows 0 to 3 of ``spread`` the squared distances to four points in two features.
+
+    ``row`` and ``other`` hold the two features of the references, ``first`` and ``second`` those
+    of the points. A name a point, rather than a loop, lets the compiler vectorise over j.
+    """
+    size = row.shape[0]
+    spread0, spread1 = spread[0, :size], spread[1, :size]
+    spread2, spread3 = spread[2, :size], spread[3, :size]
+    y0, y1, y2, y3 = first[0], first[1], first[2], first[3]
+    z0, z1, z2, z3 = second[0], second[1], second[2], second[3]
+    for j in range(size):
+        y, z = row[j], other[j]
+        spread0[j] += (y0 - y) * (y0 - y) + (z0 - z) * (z0 - z)
+        spread1[j] += (y1 - y) * (y1 - y) + (z1 - z) * (z1 - z)
+        spread2[j] += (y2 - y) * (y2 - y) + (z2 - z) * (z2 - z)
+        spread3[j] += (y3 - y) * (y3 - y) + (z3 - z) * (z3 - z)
+
+
+@njit(inline="always", nogil=True, fastmath=_REORDER, error_model="numpy")
+def _add_pushes(row, other, first, second, force, pushes):
+    """Add to ``pushes`` (2, 4) the sums of four points' differences in two features.
+
+    Rows 4 to 7 of ``force`` hold the weights of the four points' differences.
+    """
+    zero, size = row.dtype.type(0), row.shape[0]
+    force0, force1 = force[4, :size], force[5, :size]
+    force2, force3 = force[6, :size], force[7, :size]
+    y0, y1, y2, y3 = first[0], first[1], first[2], first[3]
+    z0, z1, z2, z3 = second[0], second[1], second[2], second[3]
+    push0, push1, push2, push3 = zero, zero, zero, zero
+    side0, side1, side2, side3 = zero, zero, zero, zero
+    for j in range(size):
+        y, z = row[j], other[j]
+        push0 += force0[j] * (y0 - y)
+        side0 += force0[j] * (z0 - z)
+        push1 += force1[j] * (y1 - y)
+        side1 += force1[j] * (z1 - z)
+        push2 += force2[j] * (y2 - y)
+        side2 += force2[j] * (z2 - z)
+        push3 += force3[j] * (y3 - y)
+        side3 += force3[j] * (z3 - z)
+    pushes[0, 0] += push0
+    pushes[0, 1] += push1
+    pushes[0, 2] += push2
+    pushes[0, 3] += push3
+    pushes[1, 0] += side0
+    pushes[1, 1] += side1
+    pushes[1, 2] += side2
+    pushes[1, 3] += side3
+
+
 @njit(cache=True, nogil=True, fastmath=_REORDER, error_model="numpy")
 def repulsion(
     references, n_references, points, places, degrees, start, stop, workspace, forces, totals
 ):
     """Sum the repulsion of the reference points on the points ``start:stop``.
 
-    Two points are done at a time, so that each load of the references serves both.
+    Four points and two features are done at a time: each load of a reference serves four points,
+    and each load of a distance serves two features.
 
     Parameters
     ----------
-    references : (d, >= n_references) array
+    references : (d + d % 2, >= n_references) array
         Coordinates of the reference points in rows, divided by sqrt(degrees), from
-        ``aligned_empty``.
+        ``aligned_empty``; an odd d is followed by a row of zeros.
     n_references : int
         Number of reference points.
     points : (n, d) array
@@ -88,52 +142,39 @@ def repulsion(
         Degrees of freedom of the Student kernel.
     start, stop : int
         The points to do.
-    workspace : (4, BLOCK) array
+    workspace : (8, BLOCK) array
         Scratch space of this thread, from ``aligned_empty``.
     forces : (n, d) array
         Receives sum_j density_ij u_ij (y_i - y_j).
     totals : (n,) float64 array
         Receives sum_j density_ij.
     """
-    d = references.shape[0]
-    zero = points.dtype.type(0)
-    for i in range(start, stop, 2):
-        other = min(i + 1, stop - 1)
-        first_forces, other_forces = np.zeros(d), np.zeros(d)
-        first_total, other_total = 0.0, 0.0
+    d, dtype = points.shape[1], points.dtype
+    group = np.zeros((references.shape[0], 4), dtype)
+    pushes, densities = np.empty((references.shape[0], 4)), np.empty(4)
+    for i in range(start, stop, 4):
+        for g in range(4):
+            group[:d, g] = points[min(i + g, stop - 1)]
+        pushes[:] = 0
+        densities[:] = 0
         for a in range(0, n_references, BLOCK):
             size = min(BLOCK, n_references - a)
-            first, first_force = workspace[0, :size], workspace[1, :size]
-            second, second_force = workspace[2, :size], workspace[3, :size]
-            first[:] = 1
-            second[:] = 1
-            for k in range(d):
-                row = references[k, a : a + size]
-                y, z = points[i, k], points[other, k]
-                for j in range(size):
-                    difference = y - row[j]
-                    first[j] += difference * difference
-                    difference = z - row[j]
-                    second[j] += difference * difference
-            if 0 <= places[i] - a < size:
-                first[places[i] - a] = np.inf
-            if 0 <= places[other] - a < size:
-                second[places[other] - a] = np.inf
-            first_total += _student(first, degrees, first_force)
-            other_total += _student(second, degrees, second_force)
-            for k in range(d):
-                row = references[k, a : a + size]
-                y, z = points[i, k], points[other, k]
-                push, other_push = zero, zero
-                for j in range(size):
-                    push += first_force[j] * (y - row[j])
-                    other_push += second_force[j] * (z - row[j])
-                first_forces[k] += push
-                other_forces[k] += other_push
-        for k in range(d):
-            forces[i, k] = first_forces[k]
-            forces[other, k] = other_forces[k]
-        totals[i], totals[other] = first_total, other_total
+            workspace[:4, :size] = 1
+            for k in range(0, references.shape[0], 2):
+                row, other = references[k, a : a + size], references[k + 1, a : a + size]
+                _add_squares(row, other, group[k], group[k + 1], workspace)
+            for g in range(4):
+                place = places[min(i + g, stop - 1)] - a
+                if 0 <= place < size:
+                    workspace[g, place] = np.inf
+                spread, force = workspace[g, :size], workspace[4 + g, :size]
+                densities[g] += _student(spread, degrees, force)
+            for k in range(0, references.shape[0], 2):
+                row, other = references[k, a : a + size], references[k + 1, a : a + size]
+                _add_pushes(row, other, group[k], group[k + 1], workspace, pushes[k : k + 2])
+        for g in range(min(4, stop - i)):
+            forces[i + g] = pushes[:d, g]
+            totals[i + g] = densities[g]
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER, error_model="numpy")
