@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fedmix.checks import check_choice
 from fedmix.clients import Clients, offsets_of
 from fedmix.kernels.responsibilities import BELOW, NO_FLOOR, ZEROS
+from fedmix.kernels.rounds import mixing_weights
 
 FloatArray = NDArray[np.float64]
 
@@ -56,8 +57,7 @@ class Sample:
         return Sample(np.ascontiguousarray(self.columns[:, chosen]), offsets, responses)
 
 
-@dataclass(frozen=True)
-class Statistics:
+class Statistics(NamedTuple):
     """The result of one E-step.
 
     Parameters
@@ -83,8 +83,7 @@ class Statistics:
 
     def mixing_weights(self, previous: FloatArray) -> FloatArray:
         """Return the M-step of the mixing weights, (K, R); empty clients keep theirs."""
-        sizes = self.sizes[:, None]
-        return np.where(sizes > 0, self.responsibilities / np.maximum(sizes, 1), previous)
+        return mixing_weights(self.responsibilities, self.sizes, previous)
 
     def gradient(self) -> FloatArray:
         """Return the gradient of Q-hat, (K, R, d): scores over n_k; 0 for empty clients."""

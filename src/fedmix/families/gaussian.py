@@ -9,6 +9,7 @@ import numpy as np
 from fedmix.clients import Clients
 from fedmix.families.base import Family, FloatArray, Sample, Statistics, floor_code
 from fedmix.kernels.em import gaussian_expectation
+from fedmix.kernels.rounds import weighted_means
 
 SMALLEST_PUBLISHED_WEIGHT = 1e-10
 
@@ -57,13 +58,13 @@ class Gaussian(Family):
             False,
             with_likelihood,
         )
-        constants = sample.sizes * (0.5 * d * math.log(2 * math.pi))
-        return Statistics(
-            sample.sizes,
-            responsibilities.reshape(weights.shape),
-            scores.reshape(means.shape),
-            log_kernels - constants if with_likelihood else None,
+        statistics = Statistics(
+            sample.sizes, responsibilities.reshape(weights.shape), scores.reshape(means.shape)
         )
+        if not with_likelihood:
+            return statistics
+        constants = sample.sizes * (0.5 * d * math.log(2 * math.pi))
+        return statistics._replace(log_likelihoods=log_kernels - constants)
 
     def maximise(
         self, statistics: Statistics, means: FloatArray, as_published: bool = False
@@ -73,12 +74,11 @@ class Gaussian(Family):
         ``as_published`` divides by at least 1e-10 n_k, which moves a component without points to
         the origin.
         """
-        mass = statistics.responsibilities[..., None]
         if as_published:
+            mass = statistics.responsibilities[..., None]
             least = SMALLEST_PUBLISHED_WEIGHT * np.maximum(statistics.sizes, 1)[:, None, None]
             return (statistics.scores + mass * means) / np.maximum(mass, least)
-        shift = np.divide(statistics.scores, mass, out=np.zeros_like(means), where=mass > 0)
-        return means + shift
+        return weighted_means(statistics.scores, statistics.responsibilities, means)
 
     def curvature(self, statistics: Statistics) -> FloatArray:
         """Return the mixing weights of this E-step: the Hessian of Q-hat is -w_r I."""

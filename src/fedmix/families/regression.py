@@ -62,12 +62,14 @@ class Regression(Family):
             not for_gradient,
             with_likelihood,
         )
-        log_likelihoods = log_kernels - 0.5 * math.log(2 * math.pi) * sample.sizes
+        log_likelihoods = None
+        if with_likelihood:
+            log_likelihoods = log_kernels - 0.5 * math.log(2 * math.pi) * sample.sizes
         return Statistics(
             sample.sizes,
             responsibilities,
             scores,
-            log_likelihoods if with_likelihood else None,
+            log_likelihoods,
             None if for_gradient else normal,
         )
 
@@ -106,10 +108,12 @@ def normal_step(
         Added to the diagonals.
     """
     d = means.shape[-1]
-    matrices = normal.reshape(-1, d, d) + ridge * np.eye(d)
-    right = (scores - ridge * means).reshape(-1, d)
+    matrices, right = normal.reshape(-1, d, d), scores.reshape(-1, d)
+    if ridge > 0:
+        matrices = matrices + ridge * np.eye(d)
+        right = right - ridge * means.reshape(-1, d)
     steps, singular = solve_normal(matrices, right)
-    for r in np.flatnonzero(singular):
+    for r in singular.nonzero()[0]:
         full = symmetric(matrices[r])
         finite = np.isfinite(full).all()  # else the round's own check names client and component
         inverse = np.linalg.pinv(full, rcond=1e-12, hermitian=True) if finite else np.nan * full

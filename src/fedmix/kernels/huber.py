@@ -112,30 +112,38 @@ def _moved(z, step, scale):
 def _derivatives(points, weights, thresholds, r, z):
     """Return minus the gradient (1, d), the Hessian (1, d, d) and the sum of |g_k| at z.
 
-    Of the Hessian the upper triangle is set. The sum is raised by what the rounding of the points
-    amounts to.
+    The sum is raised by what the rounding of the points amounts to.
     """
     n_clients, _, d = points.shape
     gradient, hessian = np.zeros((1, d)), np.zeros((1, d, d))
     mass = size = 0.0
     difference = np.empty(d)
     for k in range(n_clients):
+        point = points[k, r]
         square = length = 0.0
         for c in range(d):
-            difference[c] = points[k, r, c] - z[c]
+            difference[c] = point[c] - z[c]
             square += difference[c] * difference[c]
-            length += abs(points[k, r, c])
+            length += abs(point[c])
         distance = math.sqrt(square)
         inside = distance <= thresholds[k]
         weight = weights[k] if inside else weights[k] * thresholds[k] / distance
         mass += weight
         size += weight * (distance + ROUNDING * length)
-        bend = 0.0 if inside else weight / square
         for c in range(d):
             gradient[0, c] += weight * difference[c]
             hessian[0, c, c] += weight
-            for e in range(c, d):
-                hessian[0, c, e] -= bend * difference[c] * difference[e]
+        if not inside:
+            _subtract_square(hessian[0], weight / square, difference)
     for c in range(d):
         hessian[0, c, c] += DAMPING * mass
     return gradient, hessian, size
+
+
+@njit(cache=True, error_model="numpy")
+def _subtract_square(matrix, scale, vector):
+    """Subtract scale * vector vector' from a matrix (d, d), in whole rows, which vectorise."""
+    for c in range(len(vector)):
+        row, factor = matrix[c], scale * vector[c]
+        for e in range(len(vector)):
+            row[e] -= factor * vector[e]

@@ -54,12 +54,13 @@ class FedEM(CommonComponentsMixin, FederatedMixture):
     def _fit(self, clients: Clients) -> None:
         """Alternate between local EM steps and averages."""
         sample = self._start(clients)
-        shares = sample.sizes if self.weighting == "size" else sample.sizes > 0
+        sizes = sample.sizes if self.weighting == "size" else sample.sizes > 0
+        shares = sizes.astype(np.float64)[:, None, None]
         for _ in self._em_rounds():
             statistics = self._expectation(sample)
             self.weights_ = statistics.mixing_weights(self.weights_)
             local = self._maximise(statistics)
             self._check_finite(self.weights_, local)
-            centre = np.average(local, axis=0, weights=shares)
+            centre = (shares * local).sum(axis=0) / shares.sum()
             self.means_ = np.repeat(centre[None], len(clients), axis=0)
             self._send(up=self.means_.size, down=self.means_.size)

@@ -16,6 +16,7 @@ from fedmix.clients import Clients, ClientsLike
 from fedmix.errors import ConfigurationError, DivergenceError
 from fedmix.families import Sample, Statistics
 from fedmix.initialization import aligned_initial_values
+from fedmix.kernels.rounds import all_finite, has_settled
 from fedmix.methods.base import (
     Constraints,
     FederatedEstimator,
@@ -197,12 +198,15 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
         return [self.weights_, self.means_]
 
     def _has_settled(self, before: list[FloatArray]) -> bool:
-        moves = [np.abs(b - a).max() for b, a in zip(before, self._state(), strict=True)]
-        return bool(max(moves) < self.tol or max(moves) == 0.0)
+        tolerance = float(self.tol)
+        return all(
+            has_settled(b.reshape(-1), a.reshape(-1), tolerance)
+            for b, a in zip(before, self._state(), strict=True)
+        )
 
     def _check_finite(self, weights: FloatArray, means: FloatArray) -> None:
         """Raise DivergenceError if an iterate is no longer finite."""
-        if np.isfinite(means).all() and np.isfinite(weights).all():
+        if all_finite(means.reshape(-1)) and all_finite(weights.reshape(-1)):
             return
         bad = ~(np.isfinite(means).all(axis=2) & np.isfinite(weights))
         k, r = np.argwhere(bad)[0]

@@ -23,6 +23,7 @@ from fedmix import families
 from fedmix.clients import Clients
 from fedmix.families import Sample, Statistics
 from fedmix.kernels.huber import huber_centres
+from fedmix.kernels.rounds import limited_steps, penalty_thresholds, shorten
 from fedmix.methods.base import Constraints, register
 from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 from fedmix.selection import penalty_candidates, tune
@@ -148,6 +149,7 @@ class FedGrEM(FederatedMixture):
         self.penalty_scale_ = self._choose_penalty_scale(clients)
         self.penalty_ = float(self.initial_penalty)
         step_sizes = self._initial_step_sizes()
+        rate = np.sqrt(clients.n_features + np.log(len(clients)))
         generator = generator_of(self.random_state)
         for _ in self._em_rounds():
             active = self._draw_clients(len(clients), generator)
@@ -156,9 +158,9 @@ class FedGrEM(FederatedMixture):
             weights = statistics.mixing_weights(self.weights_)
             means = self._local_means(statistics, step_sizes)
             self._check_finite(weights, means)
-            self.penalty_ = self._next_penalty(clients)
+            self.penalty_ = self._next_penalty(rate)
             self.weights_, self.means_ = self._central_update(weights, means, sample, active)
-            floats = active.sum() * self._floats_per_client()
+            floats = len(sample.sizes[active]) * self._floats_per_client()
             self._send(up=floats, down=floats)
 
     def _initial_step_sizes(self) -> FloatArray:
@@ -173,8 +175,7 @@ class FedGrEM(FederatedMixture):
     def _local_means(self, statistics: Statistics, step_sizes: FloatArray) -> FloatArray:
         """Take one gradient step at each client: the local update of Algorithm 1, (K, R, d)."""
         if self.safe_step:
-            with np.errstate(divide="ignore", over="ignore"):
-                step_sizes = np.minimum(step_sizes, 1.0 / self._curvature(statistics))
+            step_sizes = limited_steps(step_sizes, self._curvature(statistics))
         return self.means_ + step_sizes[..., None] * statistics.gradient()
 
     def _curvature(self, statistics: Statistics) -> FloatArray:
@@ -184,13 +185,12 @@ class FedGrEM(FederatedMixture):
             return weights
         return np.maximum(weights, families.get(self.family).curvature(statistics))
 
-    def _next_penalty(self, clients: Clients) -> float:
-        """Return lambda[t] = kappa_0 lambda[t-1] + C sqrt(d + log K)."""
-        rate = np.sqrt(clients.n_features + np.log(len(clients)))
+    def _next_penalty(self, rate: float) -> float:
+        """Return lambda[t] = kappa_0 lambda[t-1] + C sqrt(d + log K), the root being the rate."""
         return float(self.penalty_decay * self.penalty_ + self.penalty_scale_ * rate)
 
     def _central_update(
-        self, weights: FloatArray, means: FloatArray, sample: Sample, active: np.ndarray
+        self, weights: FloatArray, means: FloatArray, sample: Sample, active: slice | np.ndarray
     ) -> tuple[FloatArray, FloatArray]:
         """Pool the active clients' means and, optionally, weights; the others keep theirs."""
         sizes = sample.sizes[active]
@@ -205,25 +205,25 @@ class FedGrEM(FederatedMixture):
             )[:, 0]
         return weights, pooled
 
-    def _draw_clients(self, n_clients: int, generator: np.random.Generator) -> np.ndarray:
-        """Return whether each client takes part in this round, of shape (K,)."""
-        active = np.ones(n_clients, dtype=bool)
-        if self.participation < 1:
-            n_active = max(1, round(self.participation * n_clients))
-            active[:] = False
-            active[generator.choice(n_clients, n_active, replace=False)] = True
-        return active
+    def _draw_clients(self, n_clients: int, generator: np.random.Generator) -> slice | np.ndarray:
+        """Return the clients that take part in this round: all, or an array of their numbers."""
+        if self.participation == 1:
+            return slice(None)
+        n_active = max(1, round(self.participation * n_clients))
+        return np.sort(generator.choice(n_clients, n_active, replace=False))
 
     def _draw_points(
-        self, sample: Sample, active: np.ndarray, generator: np.random.Generator
+        self, sample: Sample, active: slice | np.ndarray, generator: np.random.Generator
     ) -> Sample:
         """Return this round's points: all points of the active clients, or a batch."""
-        if active.all() and self.batch_size is None:
+        if self.participation == 1 and self.batch_size is None:
             return sample
+        used = np.zeros_like(sample.sizes)
+        used[active] = sample.sizes[active]
         rows = []
-        for k, size in enumerate(sample.sizes):
-            own = np.arange(size if active[k] else 0)
-            if self.batch_size is not None and self.batch_size < len(own):
+        for k, size in enumerate(used):
+            own = np.arange(size)
+            if self.batch_size is not None and self.batch_size < size:
                 own = generator.choice(size, self.batch_size, replace=False)
             rows.append(sample.offsets[k] + own)
         return sample.take(rows)
@@ -279,15 +279,7 @@ def pool_towards_centre(
     return centres + deviations
 
 
-def penalty_thresholds(penalty: float, sizes: NDArray[np.int64]) -> FloatArray:
-    """Return lambda / sqrt(n_k), of shape (K,); infinite for a client without points."""
-    root = np.sqrt(sizes)
-    return np.divide(penalty, root, out=np.full(len(sizes), np.inf), where=root > 0)
-
-
 def soft_threshold(deviations: FloatArray, thresholds: FloatArray) -> FloatArray:
     """Shorten each deviation (K, R, d) by its client's threshold (K,), to no less than zero."""
-    lengths = np.sqrt(np.square(deviations).sum(axis=2, keepdims=True))
-    cut = np.broadcast_to(thresholds[:, None, None], lengths.shape)
-    ratio = np.divide(cut, lengths, out=np.ones_like(lengths), where=lengths > 0)
-    return np.maximum(1.0 - ratio, 0.0) * deviations
+    lengths = np.sqrt(np.square(deviations).sum(axis=2))
+    return shorten(deviations, lengths, thresholds)
