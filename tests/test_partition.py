@@ -70,6 +70,14 @@ def test_the_first_rows_of_a_class_are_for_training_and_the_next_for_testing():
     assert [rows.tolist() for rows in test] == [[7, 8, 9, 27, 28, 29], [17, 18, 19]]
 
 
+def test_both_parts_of_a_class_are_rounded_down_as_in_the_published_program():
+    """16 and 7 of 23 points are 8 and 3 a client, of which class 1 has 18 in 23."""
+    labels = np.repeat([0, 1], [5, 18])
+    train, test = split_in_order(labels, [np.array([1]), np.array([0, 1])], train_fraction=0.7)
+    assert [rows.tolist() for rows in train] == [[*range(5, 11)], [0, *range(13, 19)]]
+    assert [rows.tolist() for rows in test] == [[11, 12], [19, 20]]
+
+
 def rng(seed=0):
     return np.random.default_rng(seed)
 

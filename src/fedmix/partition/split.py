@@ -180,29 +180,38 @@ def deal_out(labels: IntArray, classes: Rows) -> Rows:
 
 
 def split_in_order(labels: IntArray, classes: Rows, train_fraction: float) -> tuple[Rows, Rows]:
-    """Assign rows in order, and use the first of each client's rows of a class for training.
+    """Assign to every client the next rows of each of its classes, first training then test rows.
 
     If a file is sorted, for example by recording, a client's test rows come from other recordings
-    than its training rows. This reproduces the published program's scores on the frog calls.
+    than its training rows. The rule and its rounding are those of FedGEM's published program, which
+    shares each part of the data equally among clients and rounds a class's share of it down.
 
     Parameters
     ----------
     labels, classes
         As in :func:`deal_out`.
     train_fraction : float
-        Share of a client's rows of each class for training.
+        Share of the data for training.
 
     Returns
     -------
     train, test : list of G int arrays
         The rows of each client, class after class.
     """
+    n_points, members = len(labels), _members(labels, classes)
+    n_train = int(train_fraction * n_points)
+    sizes = [int((1 / len(classes)) * part) for part in (n_train, n_points - n_train)]
+    counts = [[int(len(rows) / n_points * size) for size in sizes] for rows in members]
+    taken = [0] * len(members)
     train, test = [], []
-    for rows in deal_out(labels, classes):
-        own = [rows[labels[rows] == c] for c in np.unique(labels[rows])]
-        cuts = [round(train_fraction * len(part)) for part in own]
-        train.append(np.concatenate([part[:cut] for part, cut in zip(own, cuts, strict=True)]))
-        test.append(np.concatenate([part[cut:] for part, cut in zip(own, cuts, strict=True)]))
+    for own in classes:
+        parts = []
+        for c in own:
+            start, (n_first, n_second) = taken[c], counts[c]
+            taken[c] = start + n_first + n_second
+            parts.append(np.split(members[c][start : taken[c]], [n_first]))
+        train.append(np.concatenate([first for first, _ in parts]))
+        test.append(np.concatenate([second for _, second in parts]))
     return train, test
 
 
