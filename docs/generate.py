@@ -70,6 +70,8 @@ _API = {
     "Cells and verdicts": [
         "fedmix.cells.frame",
         "fedmix.cells.verdicts",
+        "fedmix.cells.equivalence",
+        "fedmix.cells.expected",
         "fedmix.cells.claims",
         "fedmix.cells.papers",
     ],

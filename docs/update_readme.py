@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import read_papers
+from fedmix.cells.verdicts import COUNTED
 from fedmix.views.captions import in_words
 from fedmix.views.page.contents import items_named
 
@@ -20,11 +21,6 @@ END = "<!-- reproduced: end -->"
 FOLDERS = read_papers(ROOT / "config")
 PAPERS = {
     key: f"**{paper.title}**: {paper.about}" for key, paper in FOLDERS.items() if paper.is_paper
-}
-# Columns of `scores.csv` that are not counts.
-_NOT_COUNTS = {
-    *("paper", "item", "variant", "role", "power"),
-    *("below", "above", "median_in_se", "direction"),
 }
 _PLURAL = {
     "agrees closely": "agree closely",
@@ -39,8 +35,8 @@ _PROGRESS = """\
 So far {run} of the {all} published values have been run; run times are not counted.
 `python -m fedmix evidence status` says what is missing."""
 _NEXT_TABLE = """\
-The next table has one row per published table. It names the variant of the experiment that is
-compared, and counts its verdicts. The links lead to values, figures and claims
+The next table has one row per published table, with its answer. It names the variant of the
+experiment that is compared, and counts its verdicts. The links lead to values, figures and claims
 ([all results](docs/reproduction/README.md))."""
 # One colour per verdict, in the scorecard's order: from the best for the paper to the worst.
 _COLORS = (
@@ -107,10 +103,10 @@ def tables() -> list[str]:
     verdicts = dict.fromkeys(
         v for own in read_scorecard().values() for v in _of_kind(own, "claims")
     )
-    lines = ["| published table | published values | claims |", "|---|---|---|"]
+    lines = ["| published table | answer | published values | claims |", "|---|---|---|---|"]
     for row in sorted(_rows("scores.csv"), key=lambda row: _place(items[row["item"]])):
         title = items[row["item"]].title
-        numbers = {name: int(n) for name, n in row.items() if name not in _NOT_COUNTS}
+        numbers = {name: int(row[name]) for name in COUNTED if name in row}
         found = Counter(
             claim["verdict"]
             for claim in claims
@@ -120,7 +116,7 @@ def tables() -> list[str]:
         page = f"docs/reproduction/tables/{row['item']}.md"
         name = f"[{title}]({page})" if (ROOT / page).exists() else title
         counted = f"{in_words(row['variant'])}: {_counted(numbers)}".removeprefix(": ")
-        lines.append(f"| {name} | {counted} | {_counted(about)} |")
+        lines.append(f"| {name} | {row.get('answer', '')} | {counted} | {_counted(about)} |")
     return lines
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from fedmix.cells.equivalence import JUDGEMENT
 from fedmix.cells.items import Item
-from fedmix.cells.verdicts import JUDGEMENT
 
 _PLAIN = {
     "paper": "paper",
@@ -48,6 +48,9 @@ _PLAIN = {
         ["low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed"], float("nan")
     ),
     "verdict": "",
+    "draws": "",
+    "draws_sd": 0.0,
+    "n_draws": 2.0,
     "is_stand_in": False,
     "role": "written",
     "best": "",

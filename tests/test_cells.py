@@ -277,12 +277,15 @@ def test_where_only_diagnostic_variants_ran_a_number_counts_as_not_run():
 def test_a_table_counts_one_variant_and_never_the_best_number_by_number():
     frame = printed_cells(cells())
     own = frame[(frame["item"] == "fedgrem_table5") & (frame["variant"] == "as_coded")]
-    score = score_tables(cells()).set_index("item").loc["fedgrem_table5"]
+    score = score_tables(cells(), shipped_items(), {}).set_index("item").loc["fedgrem_table5"]
     assert (score["variant"], score["role"]) == ("as_coded", "authors")
     for verdict in ("differs", "undecided", "not run"):
         assert score[verdict] == (own["verdict"] == verdict).sum()
     without = frame[frame["variant"] != "as_coded"]
-    assert score_tables(without).set_index("item").loc["fedgrem_table5", "role"] == "written"
+    assert (
+        score_tables(without, shipped_items(), {}).set_index("item").loc["fedgrem_table5", "role"]
+        == "written"
+    )
 
 
 def test_an_agreement_from_which_no_variant_differs_is_counted_apart():
@@ -353,16 +356,19 @@ def test_the_side_of_the_print_is_told_in_a_sentence():
             for line, d in enumerate(shifts)
         ]
     )
-    [table] = score_tables(frame).to_dict("records")
+    [table] = score_tables(frame, {}, {}).to_dict("records")
     assert table["direction"] == (
         "All 3 lie below the published values; the median difference is -6.0 standard errors."
     )
     other = frame.assign(difference=[0.1, -0.2, -0.3])
-    assert score_tables(other)["direction"][0].startswith("2 of 3 lie below the published values")
+    assert score_tables(other, {}, {})["direction"][0].startswith(
+        "2 of 3 lie below the published values"
+    )
 
 
 def _number(variant: str, role: str, verdict: str, line: int = 2, **columns) -> pd.DataFrame:
     names = {"variant": variant, "role": role, "verdict": verdict}
+    names |= {"printed_mean": 1.0, "printed_sd": 0.1, "printed_replications": 50}
     return synthetic_frame([names | {"printed_file": "f", "printed_line": line, **columns}])
 
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from fedmix.__main__ import main
+from fedmix.cells.equivalence import compare, judge
 from fedmix.cells.frame import complete, judged_cells
 from fedmix.cells.items import read_items
-from fedmix.cells.verdicts import compare, judge
 from fedmix.configuration import read_yaml
 from fedmix.pipeline.request import Request, read_request
 from fedmix.storage import write_table
@@ -44,11 +44,11 @@ def frame(between, draws="draws"):
     return unjudged([own, *others])
 
 
-def test_a_difference_within_the_reach_of_another_draw_is_undecided():
+def test_a_difference_within_the_reach_of_another_draw_cannot_be_decided():
     before = judge(frame(between=1.0, draws="")).iloc[0]
     after = judge(frame(between=1.0)).iloc[0]
     assert before["verdict"] == "differs"
-    assert after["verdict"] == "undecided"
+    assert after["verdict"] == "cannot be decided"
     assert after["low"] < before["low"]
     assert np.isinf(after["needed"])  # no number of replications decides it
 
@@ -61,6 +61,16 @@ def test_the_variance_is_that_between_draws_less_the_replications_share():
     between = np.var(np.arange(10.0), ddof=1) - np.var(around(0), ddof=1) / 200
     expected = compare(around(12.0), *list(PRINT.values()), (between, 10))
     assert judge(frame(between=1.0)).iloc[0]["low"] == pytest.approx(expected.low)
+
+
+def test_the_variance_is_measured_for_the_same_variant_and_setting_or_borrowed():
+    one = frame(between=1.0).assign(setting_n_contaminated=0.0)
+    more = one.assign(setting_n_contaminated=24.0)
+    draws = pd.concat([one, more.iloc[1:]])
+    assert judge(draws).iloc[0]["draws"] == "measured"
+    elsewhere = draws.assign(variant=["as_coded"] + ["as_written"] * (len(draws) - 1))
+    assert judge(elsewhere).iloc[0]["draws"] == "borrowed"
+    assert judge(frame(between=1.0, draws="")).iloc[0]["draws"] == ""
 
 
 def test_without_other_draws_verdicts_stay():
@@ -121,23 +131,23 @@ def test_every_surface_tells_the_same_verdict(work, capsys):
     layout = laid_out(item)
     build_table(layout, judged_cells(files), [work / "table.csv"])
     table = pd.read_csv(work / "table.csv")
-    assert set(table["verdict"]) == {"undecided"}
+    assert set(table["verdict"]) == {"cannot be decided"}
 
     said = explained(work, table["row"][0], capsys)
-    assert "verdict: undecided" in said
+    assert "verdict: cannot be decided" in said
     assert "verdict: differs" not in said
     assert "not final" not in said
 
     unjudged_cells = pd.concat([pd.read_parquet(path) for path in files])
     whole = complete(unjudged_cells, read_items(request.papers).values(), PUBLISHED)
     ran = whole[(whole["item"] == item.name) & (whole["n"] > 0)]
-    assert set(ran["verdict"]) == {"undecided"}
+    assert set(ran["verdict"]) == {"cannot be decided"}
     nothing = pd.DataFrame(columns=["item", "variant", "note"])
     [page] = table_views([layout], ran, nothing, nothing, nothing, {})
     shown = [
         c for v in page["variants"] for row in v["rows"] for cells in row["cells"] for c in cells
     ]
-    assert {view["verdict"] for view in shown} == {"undecided"}
+    assert {view["verdict"] for view in shown} == {"cannot be decided"}
 
 
 def test_a_verdict_that_waits_for_other_draws_says_so(work, capsys):

@@ -7,8 +7,8 @@ import pytest
 from configured_studies import configured_studies
 from fedmix import methods
 from fedmix.cells.condensed import critical_difference, mean_ranks
+from fedmix.cells.equivalence import judge
 from fedmix.cells.frame import make_cells
-from fedmix.cells.verdicts import judge
 from fedmix.data import Dataset
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, run_block, tables_of

@@ -139,7 +139,7 @@ class PrintedTexts(HTMLParser):
 def test_the_page_has_every_printed_number_in_its_place(tmp_path):
     context = PageContext(
         cells(),
-        scores=score_tables(cells()),
+        scores=score_tables(cells(), TABLES, {}),
         ranks=pd.DataFrame({"item": [], "variant": []}),
         claims=pd.DataFrame({"paper": [], "section": [], "verdict": []}),
         discrepancies=pd.DataFrame({"paper": [], "where": []}),

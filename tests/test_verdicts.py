@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from fedmix.cells.verdicts import compare
+from fedmix.cells.equivalence import compare
 
 
 def replications(mean: float, sd: float, n: int) -> np.ndarray:
@@ -19,9 +19,13 @@ def replications(mean: float, sd: float, n: int) -> np.ndarray:
     ("mean", "n", "verdict"),
     [
         (10.0, 400, "agrees closely"),
-        (10.2, 100_000, "undecided"),  # the print's own error: a fifth of its spread, give or take
+        (
+            10.2,
+            100_000,
+            "cannot be decided",
+        ),  # the print's own error: a fifth of its spread, give or take
         (10.2, 100, "agrees"),
-        (10.5, 400, "undecided"),  # on the edge of the margin
+        (10.5, 400, "cannot be decided"),  # on the edge of the margin
         (10.7, 400, "differs"),
         (11.5, 100, "differs"),
         (11.5, 3, "undecided"),  # noise of three replications could hide anything
@@ -61,6 +65,18 @@ def test_the_ratio_of_spreads_has_an_interval_that_covers():
     ]
     covered = np.mean([c.sd_ratio_low <= 1 <= c.sd_ratio_high for c in found])
     assert 0.85 < covered < 0.95
+
+
+@pytest.mark.parametrize(("sd", "verdict"), [(0.3, "agrees in mean only"), (0.7, "agrees closely")])
+def test_a_spread_less_than_half_of_the_published_one_is_no_full_agreement(sd, verdict):
+    assert compare(replications(10.0, sd, 200), 10.0, 1.0, 200, 2).verdict == verdict
+
+
+def test_what_no_number_of_replications_decides_is_told_apart():
+    few = compare(replications(10.0, 1.0, 10), 10.0, 1.0, 10, 2)
+    assert few.verdict == "cannot be decided"  # the published mean itself is known to .32 sd
+    assert few.needed == np.inf
+    assert compare(replications(10.0, 1.0, 10), 10.0, 1.0, 200, 2).verdict == "undecided"
 
 
 def test_the_replications_needed_decide():

@@ -87,6 +87,9 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("item", help="a table, e.g. fedgrem_table1")
     explain.add_argument("row", help="as in the table, e.g. '0 %%'")
     explain.add_argument("column", help="as in the table, e.g. FedGrEM")
+    explain.add_argument(
+        "--kept", action="store_true", help="from the kept evidence, where nothing has been run"
+    )
     return parser
 
 
@@ -158,9 +161,17 @@ def _evidence(request: Request, options: argparse.Namespace) -> Iterable[str]:
 def _explanations(request: Request, options: argparse.Namespace) -> Iterable[str]:
     from fedmix.cells.frame import judged_cells
     from fedmix.pipeline.explain import Explainer, find_cells
+    from fedmix.pipeline.explain_kept import KEPT, answer_of, explain_kept
 
+    if options.kept:
+        place = options.item, options.row, options.column
+        yield from explain_kept(options.workflow / KEPT, *place)
+        return
     explainer = Explainer(request, options.directory)
     paths = explainer.cells_of(options.item)
+    audit = options.directory / "results" / request.options["preset"] / "audit"
+    if said := answer_of(audit, options.item):
+        yield from [said, ""]
     for cell in find_cells(judged_cells(paths), options.item, options.row, options.column):
         yield from [cell["variant"], *explainer.lines(cell), ""]
 

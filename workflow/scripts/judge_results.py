@@ -34,7 +34,7 @@ with job(snakemake.log[0], snakemake.threads):
     cells = complete(pd.concat(own), items.values(), published)
     claims = read_claims(papers)
     parts = {
-        "scores": score_tables(cells),
+        "scores": score_tables(cells, items, papers),
         "ranks": rank_agreement(cells, items),
         "claims": evaluate_claims(claims, cells, concatenate(files.results), searches),
         "discrepancies": measure_discrepancies(read_discrepancies(papers), cells),

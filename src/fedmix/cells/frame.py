@@ -25,9 +25,10 @@ one setting, as one item shows it. A metric that no item shows has a row with an
 ``difference, difference_in_sd, difference_in_se, low, high, verdict, is_stand_in``
     Our mean minus the published one, in the unit shown, with its 90 % interval, and the verdict.
     They are empty if there is no published value, or if the item shows another metric.
-``sd_ratio, sd_ratio_low, sd_ratio_high, needed``
-    Our standard deviation divided by the published one, with its interval, and the number of
-    replications that would decide the verdict.
+``sd_ratio, sd_ratio_low, sd_ratio_high, needed, draws``
+    Our standard deviation divided by the published one, with its interval, the number of
+    replications that would decide the verdict, and whether the variance between partition draws was
+    measured or borrowed, with ``draws_sd, n_draws``.
 
 The cells of single settings (:func:`make_cells`) have no verdicts yet: a verdict may depend on
 settings of another study. :func:`complete` and :func:`judged_cells` return the frame with them.
@@ -41,11 +42,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.effects import YES, paired_effect
+from fedmix.cells.equivalence import JUDGEMENT, judge
 from fedmix.cells.items import Item
 from fedmix.cells.measured import PLACE, RUN_METRICS, SECONDS, Measured, measure
 from fedmix.cells.printed import PrintedNumber, PrintedTable, check_coverage
 from fedmix.cells.summary import metric_of, summarise
-from fedmix.cells.verdicts import JUDGEMENT, judge
 from fedmix.conditions import has_values, rows_with
 from fedmix.storage import concatenate
 
@@ -66,7 +67,7 @@ _NUMBERS = [
 _JUDGED = [*JUDGEMENT, "is_stand_in", "role", "best"]
 _UNJUDGED = ["is_stand_in", "judged", "partition_draws", "role", "best"]
 _TEXTS = [*_FIRST, "method", "label", "metric", "unit", "printed_text", "printed_file"]
-_TEXTS += ["made", "checked", "role", "best", "verdict", "partition_draws"]
+_TEXTS += ["made", "checked", "role", "best", "verdict", "draws", "partition_draws"]
 _FLAGS = ["is_stand_in", "judged"]
 _COUNTS = {
     **dict.fromkeys(("n", "failed"), "int64"),
@@ -86,7 +87,7 @@ def make_cells(
     """Return the cells of one study's settings, without verdicts.
 
     The cells do not have the columns of a verdict yet. They have the columns ``judged`` and
-    ``partition_draws``, from which :func:`fedmix.cells.verdicts.judge` decides the verdict.
+    ``partition_draws``, from which :func:`fedmix.cells.equivalence.judge` decides the verdict.
 
     Parameters
     ----------

@@ -31,6 +31,13 @@ class Look(Declared):
     line: Literal["-", "--", "-.", ":"]
 
 
+class Margin(Declared):
+    """A difference of substance: one that somebody who chooses a method would care about."""
+
+    size: float = Field(gt=0, description="In the unit of the frame of cells, not that shown.")
+    reason: str = Field(min_length=20, description="Why a smaller difference does not matter.")
+
+
 class Paper(Declared):
     """A paper, or a comparison of our own, as a whole."""
 
@@ -47,6 +54,9 @@ class Paper(Declared):
     citation: str = ""
     variants: dict[str, str] = Field(
         {}, description="Variant of its studies -> what it is, in half a sentence."
+    )
+    margins: Annotated[dict[str, dict[str, Any]], Like(dict[str, Margin])] = Field(
+        {}, description="Metric -> the smallest difference of substance, beside the published sd."
     )
     looks: Annotated[dict[str, dict[str, str]], Like(dict[str, Look])] = Field(
         {}, description="Method, or variant -> how it is drawn in every figure."

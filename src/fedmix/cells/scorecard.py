@@ -2,7 +2,8 @@
 
 A table counts one variant: the authors' if it was run, else the text's. It never takes the best
 variant for each value. An agreement counts separately if other variants were run and none of them
-differs.
+differs. Beside the counts stand those that an exact replication would be expected to get, how many
+values are the same in substance, and the table's answer in words.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fedmix.cells.answers import answer
 from fedmix.cells.claims import CLAIM_VERDICTS
+from fedmix.cells.expected import SCORED, expected_counts
 from fedmix.cells.items import Item
+from fedmix.cells.papers import Paper
 from fedmix.cells.verdicts import (
     COUNTED,
     NOT_JUDGED,
@@ -26,37 +30,76 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def score_tables(cells: pd.DataFrame) -> pd.DataFrame:
+def score_tables(
+    cells: pd.DataFrame, items: Mapping[str, Item], papers: Mapping[str, Paper]
+) -> pd.DataFrame:
     """Return one row per published table: the counts of its variant, and where differences lie.
 
     Parameters
     ----------
     cells : DataFrame
         All cells, from :func:`fedmix.cells.frame.complete`.
+    items : mapping of str to Item
+        They say which value is best, and the unit.
+    papers : mapping of str to Paper
+        They have the margins of substance.
 
     Returns
     -------
     DataFrame
-        ``paper, item, variant, role``, one column per :data:`COUNTED`, ``power`` (the mean over the
-        table's values), ``below``, ``above``, ``median_in_se`` and ``direction``. The direction is
-        a sentence, or empty if fewer than two values can be compared.
+        ``paper, item, variant, role``, one column per :data:`COUNTED`; ``expected: agrees`` and so
+        on, the counts that an exact replication would be expected to get; ``same, other, compared``
+        (values that are the same and that are not, in substance, of all that have a margin);
+        ``power`` (the mean over the table's values), ``below``, ``above``, ``median_in_se`` and
+        ``direction``. The direction is a sentence, or empty if fewer than two values can be
+        compared. ``answer`` is the answer of :func:`fedmix.cells.answers.answer`.
     """
     import pandas as pd
 
     numbers = judge_numbers(cells)
     judged = printed_cells(cells)
     compared = judged[~judged["verdict"].isin([STAND_IN, NOT_JUDGED, NOT_RUN])]
+    expected = expected_counts(cells).add_prefix("expected: ").to_dict("index")
+    nothing = dict.fromkeys((f"expected: {name}" for name in SCORED), 0.0)
     rows = []
     for (paper, item), own in numbers.groupby(["paper", "item"], sort=False):
         role = own["role"].iloc[0]
         here = compared[(compared["item"] == item) & (compared["role"] == role)]
-        rows.append(
-            {"paper": paper, "item": item, "variant": own["variant"].max(), "role": role}
-            | {name: int((own["counted"] == name).sum()) for name in COUNTED}
-            | {"power": own["power"].mean()}
-            | _direction(here["difference"], here["difference_in_se"])
-        )
+        row = {"paper": paper, "item": item, "variant": own["variant"].max(), "role": role}
+        row |= {name: int((own["counted"] == name).sum()) for name in COUNTED}
+        row |= expected.get(item, nothing) | _in_substance(here, papers.get(paper))
+        row |= {"power": own["power"].mean()}
+        row |= _direction(here["difference"], here["difference_in_se"])
+        shown = judged[judged["item"] == item]
+        rows.append(row | {"answer": answer(shown, items.get(item), row)})
     return pd.DataFrame(rows)
+
+
+def substance(cells: pd.DataFrame, paper: Paper | None) -> pd.Series:
+    """Return whether each difference is one of substance, by the paper's margins.
+
+    Returns
+    -------
+    Series of str
+        ``"same"`` if the 90 % interval lies within the margin, ``"other"`` if it lies outside,
+        ``"open"`` if it crosses an edge, and empty without a margin or an interval.
+    """
+    import numpy as np
+    import pandas as pd
+
+    margins = {name: margin["size"] for name, margin in paper.margins.items()} if paper else {}
+    margin = cells["metric"].map(margins).astype(float) / cells["scale"]
+    reach = cells[["low", "high"]].abs().max(axis=1)
+    is_outside = (cells["low"] > margin) | (cells["high"] < -margin)
+    known = margin.notna() & cells["low"].notna()
+    found = np.select([~known, reach <= margin, is_outside], ["", "same", "other"], "open")
+    return pd.Series(found, cells.index, dtype=object)
+
+
+def _in_substance(cells: pd.DataFrame, paper: Paper | None) -> dict[str, int]:
+    found = substance(cells, paper)
+    counted = {name: int((found == name).sum()) for name in ("same", "other")}
+    return counted | {"compared": int((found != "").sum())}
 
 
 def _direction(differences: pd.Series, in_se: pd.Series) -> dict[str, Any]:
@@ -128,7 +171,8 @@ def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
     columns = ["paper", "item", "row", "column", "variant", "role", "n", "failed", "mean", "sd"]
     columns += ["printed_text", "printed_mean", "printed_sd"]
     columns += ["difference", "difference_in_sd", "difference_in_se"]
-    columns += ["low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed", "verdict"]
+    columns += ["low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed", "draws"]
+    columns += ["verdict"]
     return judged.assign(**shown).merge(power, on=NUMBER)[[*columns, "power"]]
 
 

@@ -1,34 +1,22 @@
-"""Everything that decides the verdict on a published value, and the levels of other conclusions.
-
-Agreement means equivalence: it is not enough that no difference was shown. The 90 % interval of the
-difference of the means decides whether our mean agrees closely, agrees, differs or is undecided
-(:data:`RULES`). It is Welch's interval. It counts the replications of both sides, the rounding of
-the published value, and the partition draws that each side made only once. The margin is half of
-the published standard deviation, or one unit of the last published digit if that is larger. Close
-agreement needs half of the margin.
+"""The names of all verdicts and roles, the levels of all conclusions, and what a value counts as.
 
 A study may have several variants. The variant that counts for the paper is the authors', else the
 inferred one, else the text's. It decides what a published value counts as (:func:`judge_numbers`).
 Where nobody knows how a table was made (:func:`unknown_protocols`), its values count apart, by how
 near the nearest protocol comes.
 
-The table of constants also has the levels for claims, for advice and for the power of a table, so
-that all levels stand together.
+:mod:`fedmix.cells.equivalence` has the test behind a verdict. The table of constants also has the
+levels for claims, for advice and for the power of a table, so that all levels stand together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
-from math import inf, isnan, nan, sqrt
+from collections.abc import Iterable, Iterator
+from math import nan
 from typing import TYPE_CHECKING, Any
-
-from fedmix.cells.measured import SECONDS
-from fedmix.cells.summary import summarise
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike
 
 # Confidence levels: of a difference from the published value; of an effect behind a claim, where
 # one false alarm among many comparisons would decide; of an estimate that is only shown.
@@ -36,6 +24,8 @@ PRINT_CONFIDENCE, CLAIM_CONFIDENCE, SHOWN_CONFIDENCE = 0.90, 0.99, 0.95
 SHOWN_QUANTILES = 0.025, 0.975
 # Margins of equivalence with a published mean, in published standard deviations.
 NARROW, WIDE = 0.25, 0.5
+# Largest ratio of two standard deviations, either way, that still counts as the same spread.
+SPREAD = 2.0
 # The least gain that is worth an exchange.
 WORTHWHILE = 0.01
 # Level of the two-sided test behind a table's power, and how often it finds the difference.
@@ -47,7 +37,8 @@ CHOICE_LEVEL, RARELY = 0.01, 0.05
 SAYS_NOTHING = 0.75
 
 AGREES_CLOSELY, AGREES = "agrees closely", "agrees"
-UNDECIDED, DIFFERS = "undecided", "differs"
+AGREES_IN_MEAN, UNDECIDED = "agrees in mean only", "undecided"
+CANNOT_DECIDE, DIFFERS = "cannot be decided", "differs"
 STAND_IN, NOT_JUDGED, NOT_RUN = "stand-in", "not judged", "not run"
 #: What each verdict says, in words.
 RULES = {
@@ -56,8 +47,14 @@ RULES = {
         "the interval lies within the margin: half of the published sd, or one unit of the last "
         "published digit if that is larger"
     ),
-    UNDECIDED: (
-        "the interval crosses an edge of the margin: too few replications or partition draws"
+    AGREES_IN_MEAN: (
+        "the interval lies within the margin, but one standard deviation is more than twice the "
+        "other, beyond its interval"
+    ),
+    UNDECIDED: "the interval crosses an edge of the margin: we have too few replications",
+    CANNOT_DECIDE: (
+        "the interval crosses an edge of the margin, and no number of our replications would "
+        "change that: the published value's own error, or that of partition draws, is too large"
     ),
     DIFFERS: "the interval lies outside of the margin",
     STAND_IN: "another data set replaces the paper's, so that nothing can be compared",
@@ -100,204 +97,6 @@ SOURCES = {
     NEAREST: "the protocol of the search that comes nearest to the published values",
     FAIR: "errors corrected, and strong baselines",
 }
-
-#: No variance between partition draws, with the smallest number of draws that has a variance.
-NO_DRAWS = (0.0, 2)
-# What a cell shares with its repetitions under other partition draws.
-_DRAWN = ["setting_dataset", "method", "metric"]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Our replications compared with a published value, in the published unit.
-
-    Parameters
-    ----------
-    difference, difference_in_sd, difference_in_se : float
-        Our mean minus theirs, also in published standard deviations and in standard errors of the
-        difference.
-    low, high : float
-        The 90 % interval of the difference.
-    sd_ratio, sd_ratio_low, sd_ratio_high : float
-        Our standard deviation over theirs, and its 90 % interval (as of normal samples).
-    needed : float
-        Replications of ours with which the interval would decide, if the difference stays as it is;
-        infinite where the published value's own error is too large for any number.
-    verdict : str
-        One of :data:`RULES`.
-    """
-
-    difference: float = nan
-    difference_in_sd: float = nan
-    difference_in_se: float = nan
-    low: float = nan
-    high: float = nan
-    sd_ratio: float = nan
-    sd_ratio_low: float = nan
-    sd_ratio_high: float = nan
-    needed: float = nan
-    verdict: str = NOT_RUN
-
-
-#: The columns of a cell that :func:`judge` fills.
-JUDGEMENT = tuple(field.name for field in fields(Comparison))
-
-
-def compare(
-    values: ArrayLike,
-    printed_mean: float,
-    printed_sd: float,
-    printed_replications: int,
-    digits: int,
-    draws: tuple[float, int] = NO_DRAWS,
-) -> Comparison:
-    """Compare our replications with a published mean, both in the published unit.
-
-    Parameters
-    ----------
-    values : array-like of shape (n,)
-        One value per finished replication of ours.
-    printed_mean, printed_sd, printed_replications : float, float, int
-        Theirs.
-    digits : int
-        Published decimals: rounding adds a uniform error of variance ``10**(-2 digits) / 12``.
-    draws : tuple of float and int, default=NO_DRAWS
-        Variance between partition draws, where each side made one draw for all its replications,
-        and the number of draws behind this variance.
-
-    Returns
-    -------
-    Comparison
-    """
-    ours = summarise(values)
-    n, sd = int(ours["n"]), ours["sd"]
-    if n == 0:
-        return Comparison()
-    difference = ours["mean"] - printed_mean
-    in_sd = difference / printed_sd if printed_sd else nan
-    if n < 2:
-        return Comparison(difference, in_sd, verdict=UNDECIDED)
-    own = sd**2 / n
-    theirs = printed_sd**2 / printed_replications
-    rounding = 10.0 ** (-2 * digits) / 12
-    between = 2 * draws[0]
-    se = sqrt(own + theirs + rounding + between)
-    parts = (own, n), (theirs, printed_replications), (between, draws[1])
-    half = _student(_degrees_of_freedom(*parts)) * se
-    wide = max(WIDE * printed_sd, 10.0**-digits)
-    low, high = difference - half, difference + half
-    return Comparison(
-        difference,
-        in_sd,
-        difference / se,
-        low,
-        high,
-        *_sd_ratio(sd, n, printed_sd, printed_replications),
-        _needed(sd, theirs + rounding + between, abs(abs(difference) - wide)),
-        _verdict(low, high, wide, wide * NARROW / WIDE),
-    )
-
-
-def _verdict(low: float, high: float, wide: float, narrow: float) -> str:
-    if -narrow <= low and high <= narrow:
-        return AGREES_CLOSELY
-    if -wide <= low and high <= wide:
-        return AGREES
-    return DIFFERS if low > wide or high < -wide else UNDECIDED
-
-
-def _degrees_of_freedom(*parts: tuple[float, float]) -> float:
-    """Return Welch and Satterthwaite's degrees of freedom of a sum of (variance, n)."""
-    spread = sum(variance**2 / (n - 1) for variance, n in parts)
-    return sum(variance for variance, _ in parts) ** 2 / spread if spread else inf
-
-
-def _student(freedom: float) -> float:
-    from scipy.special import ndtri, stdtrit
-
-    level = (1 + PRINT_CONFIDENCE) / 2
-    return float(ndtri(level) if freedom == inf else stdtrit(freedom, level))
-
-
-def _sd_ratio(sd: float, n: int, printed_sd: float, printed_n: int) -> tuple[float, float, float]:
-    """Return the ratio of the standard deviations with its interval by the F distribution."""
-    from scipy.special import fdtri
-
-    if printed_sd == 0:
-        return nan, nan, nan
-    level = (1 + PRINT_CONFIDENCE) / 2
-    upper, lower = (fdtri(n - 1, printed_n - 1, p) for p in (level, 1 - level))
-    ratio = sd / printed_sd
-    return ratio, ratio / sqrt(upper), ratio / sqrt(lower)
-
-
-def _needed(sd: float, printed_variance: float, room: float) -> float:
-    """Return how many replications bring the interval to one side of the margin."""
-    left = (room / _student(inf)) ** 2 - printed_variance
-    return inf if left <= 0 else max(2.0, sd**2 / left)
-
-
-def judge(cells: pd.DataFrame) -> pd.DataFrame:
-    """Decide the verdict of every cell; nothing else does.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        Cells beside their published values, see :func:`fedmix.cells.frame.make_cells`. ``judged``
-        is false where an item shows a published value of another metric. ``partition_draws`` names
-        the study that repeats an item with other partition draws, one setting per draw. Where that
-        study has no cells, the verdict does not count the variance between draws.
-
-    Returns
-    -------
-    DataFrame
-        The cells with the columns :data:`JUDGEMENT` in place of ``judged`` and ``partition_draws``.
-    """
-    import pandas as pd
-
-    repeating = set(cells["partition_draws"]) & set(cells["study"])
-    variances = {study: _between_draws(cells[cells["study"] == study]) for study in repeating}
-    printed = cells[cells["printed_file"] != ""].astype({"digits": float})
-    found = [_judged(cell, variances) for cell in printed.to_dict("records")]
-    decided = pd.DataFrame(found, printed.index, JUDGEMENT).reindex(cells.index)
-    numbers = decided.drop(columns="verdict").astype(float)
-    verdicts = decided["verdict"].astype(object).fillna("").astype(str)
-    return cells.drop(columns=["judged", "partition_draws"]).assign(**numbers, verdict=verdicts)
-
-
-def _judged(
-    cell: Mapping[str, Any], variances: Mapping[str, Mapping[tuple, tuple[float, int]]]
-) -> dict[str, Any]:
-    """Return how far a cell is from its published value, and the verdict."""
-    noted = cell["metric"] == SECONDS
-    excused = STAND_IN if cell["is_stand_in"] else NOT_JUDGED if noted else ""
-    drawn = variances.get(cell["partition_draws"], {})
-    variance, n_draws = drawn.get(tuple(cell.get(name) for name in _DRAWN), NO_DRAWS)
-    scale, digits = cell["scale"], cell["digits"]
-    found = compare(
-        [value / scale for value in cell["values"]],
-        cell["printed_mean"],
-        cell["printed_sd"],
-        int(cell["printed_replications"]),
-        0 if isnan(digits) else int(digits),
-        NO_DRAWS if excused else (variance / scale**2, n_draws),
-    )
-    verdict = excused if excused and (noted or cell["n"]) else found.verdict
-    return asdict(found) | {"verdict": verdict if cell["judged"] else ""}
-
-
-def _between_draws(cells: pd.DataFrame) -> dict[tuple, tuple[float, int]]:
-    """Return the variance between partition draws, and their number, by data, method and metric.
-
-    The variance is that of the draws' means, less the replications' share of it.
-    """
-    once = cells.drop_duplicates(["setting", *_DRAWN])
-    found = {}
-    for place, draws in once.groupby(_DRAWN):
-        if len(draws) > 1:
-            within = (draws["sd"] ** 2 / draws["n"]).mean()
-            found[place] = (max(draws["mean"].var() - within, 0.0), len(draws))
-    return found
 
 
 def headline(roles: Iterable[str]) -> str:
@@ -383,7 +182,8 @@ def _judge(variants: list[dict[str, Any]], role: str, unknown: bool) -> dict[str
     differ = [v["variant"] for v in variants if v["verdict"] == DIFFERS]
     decided = len(agree) + len(differ)
     power = len(differ) / decided if decided > 1 else nan
-    tried = decided + sum(v["verdict"] == UNDECIDED for v in variants)
+    open_ = (AGREES_IN_MEAN, UNDECIDED, CANNOT_DECIDE)
+    tried = decided + sum(v["verdict"] in open_ for v in variants)
     says_nothing = verdict in AGREEING and tried > 1 and not differ
     counted = NONE_DIFFERS if says_nothing else verdict
     return {

@@ -53,7 +53,7 @@ def find_cells(frame: pd.DataFrame, item: str, row: str, column: str) -> list[Ce
     frame : DataFrame
         From :func:`fedmix.cells.frame.judged_cells`.
     item, row, column : str
-        Names as in the table.
+        Names as in the table, with or without spaces and capitals.
 
     Raises
     ------
@@ -62,12 +62,18 @@ def find_cells(frame: pd.DataFrame, item: str, row: str, column: str) -> list[Ce
     """
     for name, wanted in (("item", item), ("row", row), ("column", column)):
         known = [value for value in dict.fromkeys(frame[name]) if value]
-        if wanted not in known:
+        same = [value for value in known if _plain(value) == _plain(wanted)]
+        if not same:
             raise ConfigurationError(
                 f"No cells with {name} {wanted!r}. {nearest_names(wanted, known)}"
             )
-        frame = frame[frame[name] == wanted]
+        frame = frame[frame[name].isin(same)]
     return frame.to_dict("records")
+
+
+def _plain(name: str) -> str:
+    """Return a name without spaces and capitals, so that "0%" finds "0 %"."""
+    return "".join(name.split()).casefold()
 
 
 class Explainer:
@@ -244,6 +250,8 @@ def _printed(cell: Cell) -> Iterator[str]:
         f"published sd and {cell['difference_in_se']:+.2f} standard errors"
     )
     yield f"verdict: {cell['verdict']} ({verdicts.RULES[cell['verdict']]})"
+    if cell["draws"]:
+        yield f"variance between partition draws: {cell['draws']}"
 
 
 def _dependents(

@@ -32,7 +32,8 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
         The table itself.
     """
     lines = [f"# {without_html(table['title'])}", ""]
-    lines += [f"**{score}**\n" for score in _scores_of(table["name"], context)]
+    lines += [f"**{row['answer']}**\n" for row in _scores_of(table["name"], context)]
+    lines += [f"{score_in_words(row)}\n" for row in _scores_of(table["name"], context)]
     files = ", ".join(f"[{suffix}]({table['name']}.{suffix})" for suffix in ("csv", "tex"))
     lines += [f"The table as a file: {files}", "", text]
     if table is page.tables[0] and page.is_published:
@@ -65,7 +66,7 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     lines += ["## Tables and figures", ""]
     for page in pages:
         for table in page.tables:
-            score = "".join(f": {words}" for words in _scores_of(table["name"], context))
+            score = "".join(f": {row['answer']}" for row in _scores_of(table["name"], context))
             title = without_html(table["title"])
             lines.append(f"- [{title}](tables/{table['name']}.md){score}")
         if not page.tables:
@@ -84,10 +85,9 @@ def _costs(timings: pd.DataFrame) -> pd.DataFrame:
     return costs.rename(columns={"hours": "core-hours"}).round(2)
 
 
-def _scores_of(item: str, context: PageContext) -> list[str]:
+def _scores_of(item: str, context: PageContext) -> list[dict[str, Any]]:
     """Return the score of a published table; nothing for a table without published values."""
-    scores = context.scores[context.scores["item"] == item]
-    return [score_in_words(row) for row in scores.to_dict("records")]
+    return context.scores[context.scores["item"] == item].to_dict("records")
 
 
 def _figures(page: Page) -> Iterator[str]:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from math import ceil, inf
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
+from fedmix.cells.equivalence import BORROWED
+from fedmix.cells.expected import SCORED
 from fedmix.cells.scorecard import counts
-from fedmix.cells.verdicts import COUNTED, UNDECIDED, VERDICTS, printed_cells
+from fedmix.cells.verdicts import (
+    CANNOT_DECIDE,
+    COUNTED,
+    UNDECIDED,
+    VERDICTS,
+    printed_cells,
+)
 from fedmix.views.captions import best_explained, in_words
 from fedmix.views.page.contents import Page, items_named
 from fedmix.views.tables.build import blocks_of, described, notes
@@ -182,7 +190,11 @@ def _bar(numbers: dict[str, int]) -> dict[str, Any]:
 def score_in_words(score: Mapping[str, Any]) -> str:
     """Return the score of a published table, in the variant that is counted, as text."""
     counted = ", ".join(f"{n} {verdict}" for verdict, n in _counted(score).items())
-    return f"{in_words(score['variant']) or 'no variant'}, {counted}. {score['direction']}".rstrip()
+    told = f"{in_words(score['variant']) or 'no variant'}, {counted}. {score['direction']}".rstrip()
+    expected = _expected(score)
+    return (
+        f"{told} An exact replication would be expected to get: {expected}." if expected else told
+    )
 
 
 def _score(scores: pd.DataFrame, item: str) -> dict[str, Any] | None:
@@ -191,9 +203,17 @@ def _score(scores: pd.DataFrame, item: str) -> dict[str, Any] | None:
         power = "" if is_missing(row["power"]) else f"{row['power']:.0%}"
         name = in_words(row["variant"])
         return {"variant": name, "role": row["role"], "counts": _counted(row), "power": power} | {
-            "direction": row["direction"]
+            "direction": row["direction"],
+            "answer": row["answer"],
+            "expected": _expected(row),
         }
     return None
+
+
+def _expected(score: Mapping[str, Any]) -> str:
+    """Return what an exact replication would be expected to get, such as ``"12 agrees"``."""
+    known = {name: score[f"expected: {name}"] for name in SCORED}
+    return ", ".join(f"{count:.0f} {name}" for name, count in known.items() if count >= 0.5)
 
 
 def _counted(score: Mapping[str, Any]) -> dict[str, int]:
@@ -262,14 +282,10 @@ def _note(entry: Entry) -> str:
         parts.append(f"difference {cell['difference']:+.3g}, 90 % interval {interval}")
     if not is_missing(cell["sd_ratio"]):
         parts.append(f"sd {cell['sd_ratio']:.2g} times the published one")
-    if entry.verdict == UNDECIDED:
-        parts.append(_needed(cell["needed"]))
+    if entry.verdict == UNDECIDED and not is_missing(cell["needed"]):
+        parts.append(f"about {ceil(cell['needed'])} replications would decide")
+    if entry.verdict == CANNOT_DECIDE:
+        parts.append("no number of our replications would decide")
+    if cell["draws"] == BORROWED:
+        parts.append("variance between partition draws borrowed from another variant or setting")
     return ", ".join(part for part in parts if part)
-
-
-def _needed(replications: float) -> str:
-    if is_missing(replications):
-        return ""
-    if replications == inf:
-        return "no number of our replications would decide"
-    return f"about {ceil(replications)} replications would decide"

@@ -1,0 +1,190 @@
+"""Each table's answer in words, and the counts that an exact replication is expected to get."""
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedmix.__main__ import main
+from fedmix.cells.answers import lead_of
+from fedmix.cells.equivalence import judge
+from fedmix.cells.expected import expected_counts, simulate
+from fedmix.cells.items import Table
+from fedmix.cells.papers import Paper
+from fedmix.cells.scorecard import score_tables
+from fedmix.errors import ConfigurationError, DataError
+from fedmix.pipeline.explain_kept import answer_of, explain_kept
+from synthetic_cells import unjudged
+
+ROOT = Path(__file__).parents[1]
+PUBLISHED = {"FedGrEM": 10.0, "FedEM": 14.0, "LocalEM": 20.0}
+TABLE = Table(
+    name="item",
+    paper="paper",
+    title="Paper, Table 1",
+    caption="Errors.",
+    study="study",
+    metric="error",
+    row="{setting}",
+    column="{method}",
+    unit="percent",
+    digits=2,
+    best="lowest",
+)
+
+
+def variant(name, role, means, best="FedGrEM", n=200):
+    """Return a table's cells in one variant: means of ours beside those published."""
+    values = np.tile([-1.0, 1.0], n // 2)
+    return [
+        {
+            "variant": name,
+            "role": role,
+            "method": method,
+            "label": method,
+            "setting": setting,
+            "row": setting,
+            "column": method,
+            "mean": means[method],
+            "sd": values.std(ddof=1),
+            "n": n,
+            "values": means[method] + values,
+            "best": "best" if method == best else "",
+            "printed_mean": mean,
+            "printed_sd": 1.0,
+            "printed_replications": 200,
+            "printed_text": f"{mean}",
+            "printed_file": "f",
+            "printed_line": 10 * i + j,
+        }
+        for i, setting in enumerate(("0 %", "10 %"))
+        for j, (method, mean) in enumerate(PUBLISHED.items())
+    ]
+
+
+def scored(*variants, paper=None):
+    frame = judge(unjudged([row for rows in variants for row in rows]))
+    return score_tables(frame, {"item": TABLE}, {"paper": paper} if paper else {}).iloc[0]
+
+
+def test_the_answer_says_what_holds_by_how_much_and_on_what_it_depends():
+    half = {"FedGrEM": 12.0, "FedEM": 14.0, "LocalEM": 20.0}
+    gone = {"FedGrEM": 15.0, "FedEM": 14.0, "LocalEM": 20.0}
+    found = scored(variant("as_coded", "authors", half), variant("as_written", "written", gone))
+    assert found["answer"].startswith(
+        "The order holds, the size in part: FedGrEM leads by 2.0 points where 4.0 points are "
+        "published. 4 of 6 values agree"
+    )
+    assert "2 differ and 0 are open" in found["answer"]
+    assert "The lead depends on how it is run: as the text says it is gone." in found["answer"]
+    assert "text's own variant says no" not in found["answer"]  # it differs from 2 of 6
+
+
+def test_the_text_s_own_variant_that_says_no_is_told():
+    away = {name: mean + 5 for name, mean in PUBLISHED.items()}
+    found = scored(variant("as_coded", "authors", PUBLISHED), variant("text", "written", away))
+    assert "The text's own variant says no: it differs from 6 of 6 values." in found["answer"]
+    assert "its size too: FedGrEM leads by 4.0 points" in found["answer"]
+
+
+def test_an_order_that_does_not_hold_is_told_with_the_distance():
+    turned = {"FedGrEM": 15.0, "FedEM": 14.0, "LocalEM": 20.0}
+    found = scored(variant("as_coded", "authors", turned, best="FedEM"))
+    assert found["answer"].startswith(
+        "The order does not hold: FedGrEM is 1.0 points behind where a lead of 4.0 points is"
+    )
+
+
+def test_a_table_of_an_unknown_protocol_counts_what_comes_near():
+    found = scored(variant("like", "inferred", PUBLISHED))
+    assert (
+        "Nobody knows how the table was made; the nearest protocol agrees with 6 of 6"
+        in (found["answer"])
+    )
+
+
+def test_a_lead_needs_methods_that_can_be_ordered():
+    frame = pd.DataFrame(variant("as_coded", "authors", PUBLISHED)).assign(scale=1.0)
+    assert lead_of(frame, "none") is None
+    assert lead_of(frame[frame["method"] != "FedEM"], "lowest") is None
+    assert lead_of(frame, "highest").method == "LocalEM"
+
+
+def test_margins_of_substance_stand_beside_published_spreads():
+    margins = {"error": {"size": 0.5, "reason": "half a point, which nobody would choose by"}}
+    paper = Paper(
+        key="paper", kind="papers", folder=ROOT, title="t", name="n", about="a", margins=margins
+    )
+    means = PUBLISHED | {"FedEM": 14.2, "LocalEM": 21.0}
+    found = scored(variant("as_coded", "authors", means), paper=paper)
+    assert (found["same"], found["other"], found["compared"]) == (4, 2, 6)
+    assert "In substance 4 of 6 are the same and 2 are not." in found["answer"]
+    assert scored(variant("as_coded", "authors", means))["compared"] == 0
+
+
+@pytest.mark.parametrize(
+    ("n", "printed", "between", "closely", "agrees"),
+    [
+        (20, 200, 0.0, 0, 0.33),
+        (50, 50, 0.0, 0, 0.58),
+        (100, 100, 0.0, 0.09, 0.94),
+        (100, 100, 0.25, 0, 0),
+    ],
+)
+def test_an_exact_replication_does_not_agree_with_everything(n, printed, between, closely, agrees):
+    draws = (between**2, 10) if between else (0.0, 2)
+    found = Counter(simulate(1.0, n, printed, 2, draws, times=4000).tolist())
+    assert found["agrees closely"] / 4000 == pytest.approx(closely, abs=0.02)
+    both = found["agrees closely"] + found["agrees"]
+    assert both / 4000 == pytest.approx(agrees, abs=0.03)
+    assert found["differs"] / 4000 < 0.05
+
+
+def test_expected_counts_add_up_to_the_values_that_can_be_compared():
+    rows = variant("as_coded", "authors", PUBLISHED) + variant("trial", "diagnostic", PUBLISHED)
+    expected = expected_counts(judge(unjudged(rows)))
+    assert expected.loc["item"].sum() == pytest.approx(6)
+    again = expected_counts(judge(unjudged(rows)))
+    pd.testing.assert_frame_equal(expected, again)
+    alone = variant("as_coded", "authors", PUBLISHED, n=2)
+    once = [row | {"n": 1, "values": [1.0]} for row in alone]
+    assert expected_counts(judge(unjudged(once))).empty  # one replication has no spread
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """Return a folder of kept pages, with one value."""
+    cell = {
+        **{"paper": "p", "item": "t", "row": "0 %", "column": "FedGrEM", "variant": "as_coded"},
+        **{"n": 20, "mean": 1.5, "sd": 0.1, "printed_text": "1.4 (0.1)", "difference": 0.1},
+        **{"low": 0.05, "high": 0.15, "verdict": "differs", "draws": "borrowed"},
+    }
+    pd.DataFrame([cell]).to_csv(tmp_path / "cells.csv", index=False)
+    with open(tmp_path / "scores.csv", "w", newline="") as file:
+        csv.writer(file).writerows([["item", "answer"], ["t", "The order holds."]])
+    return tmp_path
+
+
+def test_a_kept_number_is_explained_without_any_run(kept):
+    said = "\n".join(explain_kept(kept, "t", "0%", "fedgrem"))
+    assert said.startswith("The order holds.")
+    for words in ("as_coded", "1.4 (0.1)", "verdict: differs", "20 replications", "borrowed"):
+        assert words in said
+    with pytest.raises(ConfigurationError, match="No cells with row '1%'"):
+        list(explain_kept(kept, "t", "1%", "FedGrEM"))
+
+
+def test_without_kept_cells_one_learns_how_to_make_them(tmp_path):
+    assert answer_of(tmp_path, "t") == ""
+    with pytest.raises(DataError, match="make kept"):
+        list(explain_kept(tmp_path, "t", "0 %", "FedGrEM"))
+
+
+def test_the_command_explains_a_kept_number(capsys):
+    assert (
+        main(["explain", "fedgrem_table4", "0.55", "h=0", "--kept", "--workflow", str(ROOT)]) == 0
+    )
+    assert "0.072 (0.017)" in capsys.readouterr().out
