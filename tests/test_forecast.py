@@ -1,27 +1,28 @@
-import numpy as np
+import json
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
 from fedmix.configuration import Document
-from fedmix.errors import DataError
-from fedmix.pipeline.costs import SHARED, Cost, Costs, costs_text, read_costs
-from fedmix.pipeline.forecast import (
-    STARTUP,
-    against_lines,
-    benchmark,
-    forecast,
-    forecast_lines,
-    read_actual,
-)
+from fedmix.errors import ConfigurationError, DataError
+from fedmix.pipeline.actual import against_lines, read_actual, read_kept
+from fedmix.pipeline.costs import SHARED, Cost, Costs, core_hours, costs_text, read_costs
+from fedmix.pipeline.coverage import Coverage
+from fedmix.pipeline.evidence import COLUMNS, Evidence, write_evidence
+from fedmix.pipeline.forecast import STARTUP, forecast, forecast_lines
+from fedmix.pipeline.machine import Machine, benchmark
 from fedmix.pipeline.plan import plan_study
 from fedmix.pipeline.request import Request
+from fedmix.revision import processor
 from fedmix.storage import write_table
 
+THERE = Machine(0.1, 0.2, 0.4)
 KNOWN = Costs(
     {
-        ("study", "", "FedEM"): Cost(2.0, 300.0, 0.1),
-        ("study", "", "TGMM"): Cost(8.0, 512.0, 0.1),
-        ("study", "", SHARED): Cost(1.0, 300.0, 0.1),
+        ("study", "", "", "FedEM"): Cost(2.0, 300.0, THERE),
+        ("study", "", "", "TGMM"): Cost(8.0, 512.0, THERE),
+        ("study", "", "", SHARED): Cost(1.0, 300.0, THERE),
     }
 )
 
@@ -44,7 +45,7 @@ def request_of_two_methods(block=10, costs=KNOWN):
 
 def run(results, seconds):
     """Two replications of two settings, whose methods take a second and the given ones."""
-    place = {"study": "study", "variant": "default", "shared_seconds": 0.5}
+    place = {"study": "study", "variant": "default", "shared_seconds": 0.5, "warm": True}
     rows = [
         {"setting": setting, "memory": memory, "method": name, "replication": r, "cpu_seconds": s}
         for setting, memory in (("h0", 512.0), ("h1", 64.0))
@@ -58,20 +59,26 @@ def run(results, seconds):
 def test_a_forecast_counts_methods_what_they_share_and_the_starts_of_jobs():
     [study] = forecast(request_of_two_methods()).studies
     assert study.jobs == 2 * 4 + 1
-    assert study.hours == pytest.approx(2 * 40 * (2.0 + 8.0 + 1.0) / 3600)
+    assert study.hours.typical == pytest.approx(2 * 40 * (2.0 + 8.0 + 1.0) / 3600)
     assert study.starts == pytest.approx(study.jobs * STARTUP / 3600)
     assert study.memory == 512.0
 
 
-def test_a_machine_of_half_the_speed_takes_twice_the_time():
-    [here] = forecast(request_of_two_methods(), unit=0.2).studies
+def test_the_range_is_that_of_the_kinds_of_work():
+    here = Machine(arithmetic=0.1, bandwidth=0.4, interpreter=1.6)  # 1, 2 and 4 times as long
     [there] = forecast(request_of_two_methods()).studies
-    assert here.hours == pytest.approx(2 * there.hours)
+    [study] = forecast(request_of_two_methods(), machine=here).studies
+    assert study.hours.typical == pytest.approx(2 * there.hours.typical)
+    assert study.hours.low == pytest.approx(there.hours.low)
+    assert study.hours.high == pytest.approx(4 * there.hours.high)
+    assert there.hours.low < there.hours.typical < there.hours.high
 
 
 def test_blocks_do_not_depend_on_the_speed_of_the_machine():
     study = request_of_two_methods(block=None).studies["study"]
-    slower = Costs({key: Cost(c.seconds, c.memory, 9.9) for key, c in KNOWN.known.items()})
+    slower = Costs(
+        {key: Cost(c.seconds, c.memory, Machine(9.0, 9.0, 9.0)) for key, c in KNOWN.known.items()}
+    )
     other = request_of_two_methods(block=None, costs=slower).studies["study"]
     for name, setting in study.settings.items():
         assert list(study.blocks(setting)) == list(other.blocks(other.settings[name]))
@@ -81,25 +88,35 @@ def test_blocks_do_not_depend_on_the_speed_of_the_machine():
     ("seconds", "block"), [(0.01, 50_000), (1.0, 500), (11.0, 50), (60.0, 10), (10_000.0, 1)]
 )
 def test_a_block_lasts_ten_minutes_at_most_where_it_can(seconds, block):
-    costs = Costs({("s", "d", "m"): Cost(seconds, 0.0, 0.1)})
-    assert costs.block("s", "d", ["m"]) == block
+    costs = Costs({("s", "d", "v", "m"): Cost(seconds, 0.0, THERE)})
+    assert costs.block("s", "d", "v", ["m"]) == block
 
 
 def test_what_is_not_known_is_taken_from_the_nearest_relative():
-    known = {("s", "a", "m"): 1.0, ("s", "b", "m"): 3.0, ("t", "", "m"): 90.0, ("t", "", "n"): 7.0}
-    costs = Costs({key: Cost(seconds, 0.0, 0.1) for key, seconds in known.items()})
-    assert costs.seconds("s", "a", "m") == 1.0
-    assert costs.seconds("s", "new", "m") == 2.0  # its other data sets
-    assert costs.seconds("new", "", "n") == 7.0  # another study
-    assert costs.seconds("s", "a", "new") == 2.0  # the study's other methods
-    assert costs.seconds("new", "", "new") == 1.0
-    assert costs.seconds("new", "", SHARED) == 0.0
+    known = {
+        ("s", "a", "v", "m"): 1.0,
+        ("s", "a", "w", "m"): 5.0,
+        ("s", "b", "v", "m"): 3.0,
+        ("s", "c", "", "m"): 9.0,
+        ("t", "", "", "m"): 90.0,
+        ("t", "", "", "n"): 7.0,
+    }
+    costs = Costs({key: Cost(seconds, 0.0, THERE) for key, seconds in known.items()})
+    assert costs.seconds("s", "a", "v", "m") == 1.0
+    assert costs.seconds("s", "a", "new", "m") == 3.0  # its other variants
+    assert costs.seconds("s", "c", "new", "m") == 9.0  # all variants together
+    assert costs.seconds("s", "new", "v", "m") == 2.0  # the variant on other data sets
+    assert costs.seconds("s", "new", "new", "m") == 4.5  # the study's other data sets
+    assert costs.seconds("new", "", "", "n") == 7.0  # another study
+    assert costs.seconds("s", "a", "v", "new") == 4.5  # the study's other methods
+    assert costs.seconds("new", "", "", "new") == 1.0
+    assert costs.seconds("new", "", "", SHARED) == 0.0
 
 
 def test_a_block_that_is_unwise_is_advised_on_at_both_ends():
     [_, advice, _] = forecast_lines(forecast(request_of_two_methods(block=1)))
     assert "block=1 is small: a job may last 11 s" in advice
-    slow = Costs({("study", "", "FedEM"): Cost(900.0, 0.0, 0.1)})
+    slow = Costs({("study", "", "", "FedEM"): Cost(900.0, 0.0, THERE)})
     [_, advice, _] = forecast_lines(forecast(request_of_two_methods(block=20, costs=slow)))
     assert "block=20 is too large: a job would last 10.0 h, and its limit is 120 minutes" in advice
     for fair in (10, None):
@@ -110,14 +127,15 @@ def test_a_run_gives_the_costs_that_foretell_it(tmp_path):
     run(tmp_path, 4.0)
     request = request_of_two_methods()
     actual = read_actual(request, tmp_path)
-    elsewhere = {("embeddings", "mnist", "tsne10"): Cost(2640.0, 900.0, 0.07)}
-    known = Costs(elsewhere | {("study", "", "TGMM"): Cost(9.0, 1.0, 0.2)})
-    (tmp_path / "costs.csv").write_text(costs_text(actual, 0.1, known))
+    elsewhere = {("embeddings", "mnist", "", "tsne10"): Cost(2640.0, 900.0, THERE)}
+    known = Costs(elsewhere | {("study", "", "", "TGMM"): Cost(9.0, 1.0, THERE)})
+    (tmp_path / "costs.csv").write_text(costs_text(actual, THERE, known))
     costs = read_costs(tmp_path / "costs.csv")
     assert elsewhere.items() <= costs.known.items(), "what was not run keeps its costs"
-    assert costs.known["study", "", "TGMM"] == Cost(4.0, 512.0, 0.1)
-    assert costs.known["study", "", SHARED] == Cost(0.5, 512.0, 0.1)
-    *_, together = against_lines(request_of_two_methods(costs=costs), actual, 0.1)
+    assert costs.known["study", "", "default", "TGMM"] == Cost(4.0, 512.0, THERE)
+    assert costs.known["study", "", "default", SHARED] == Cost(0.5, 512.0, THERE)
+    assert ("study", "", "", "TGMM") not in costs.known
+    *_, together = against_lines(request_of_two_methods(costs=costs), actual, THERE.typical)
     assert together.endswith("| 1.00 |")
 
 
@@ -126,10 +144,38 @@ def test_a_folder_without_a_run_gives_no_costs(tmp_path):
         read_actual(request_of_two_methods(), tmp_path)
 
 
+def keep(folder, processors):
+    """Two replications of FedEM in a setting, one on each processor."""
+    values = dict.fromkeys(COLUMNS, 0) | {
+        "setting": "h0", "method": "FedEM", "metric": "m", "status": "ok", "message": "",
+        "converged": True, "cpu_seconds": 3.0, "shared_seconds": 1.0, "warm": True, "key": "k",
+    }  # fmt: skip
+    made = [json.dumps({"processor": name}) for name in processors]
+    rows = pd.DataFrame([values | {"replication": r, "made": m} for r, m in enumerate(made)])
+    write_evidence(folder, "study", rows.assign(round=None), {})
+
+
+def test_evidence_of_this_kind_of_processor_gives_costs(tmp_path):
+    keep(tmp_path, [processor(), "another"])
+    coverage = Coverage(Evidence(tmp_path), {})
+    rows = read_kept(replace(request_of_two_methods(), coverage=coverage))
+    assert rows[["variant", "method", "seconds"]].values.tolist() == [
+        ["default", "FedEM", 3.0],
+        ["default", SHARED, 1.0],
+    ]
+
+
+def test_evidence_of_other_processors_gives_no_costs(tmp_path):
+    keep(tmp_path, ["another", "a third"])
+    coverage = Coverage(Evidence(tmp_path), {})
+    with pytest.raises(DataError, match="holds no replications of this preset that a processor"):
+        read_kept(replace(request_of_two_methods(), coverage=coverage))
+
+
 def test_forecast_against_actual_is_a_table_by_study(tmp_path):
     run(tmp_path, 17.0)
     request = request_of_two_methods()
-    lines = list(against_lines(request, read_actual(request, tmp_path), 0.1))
+    lines = list(against_lines(request, read_actual(request, tmp_path), THERE.typical))
     taken, foretold = 4 * (1.0 + 17.0 + 0.5), 4 * (2.0 + 8.0 + 1.0)
     assert lines[2] == (
         f"| study | 8 | {foretold / 3600:.3f} | {taken / 3600:.3f} | {taken / foretold:.2f} |"
@@ -138,11 +184,18 @@ def test_forecast_against_actual_is_a_table_by_study(tmp_path):
 
 def test_a_line_of_costs_that_cannot_be_read_is_named(tmp_path):
     path = tmp_path / "costs.csv"
-    path.write_text("study,dataset,method,seconds,memory,benchmark\ns,,m,fast,1,1\n")
-    with pytest.raises(Exception, match=r"costs.csv:2: expected study, .* got s, , m, fast"):
+    columns = "study,dataset,variant,method,seconds,memory,arithmetic,bandwidth,interpreter"
+    path.write_text(f"{columns}\ns,,,m,fast,1,1,1,1\n")
+    with pytest.raises(ConfigurationError, match=r"costs.csv:2: expected study, .* m, fast"):
         read_costs(path)
 
 
-def test_the_benchmark_gives_the_seconds_of_a_fixed_piece_of_work():
-    assert np.isfinite(benchmark(0.0))
-    assert 0 < benchmark(0.0) < 60
+def test_the_benchmark_gives_the_seconds_of_every_kind_of_work():
+    assert all(0 < seconds < 60 for seconds in benchmark(0.0).tasks)
+
+
+def test_few_core_hours_are_seconds():
+    assert core_hours(1.5) == core_hours(1.5, 1.5) == "1.50 core-hours"
+    assert core_hours(0.001) == "4 core-seconds"
+    assert core_hours(0.0, 0.004) == "0 to 14 core-seconds"
+    assert core_hours(0.004, 1.4) == "0.00 to 1.40 core-hours"

@@ -405,3 +405,19 @@ def test_a_wrong_command_has_no_traceback(tmp_path, monkeypatch, capsys, argumen
     command, *others = arguments
     assert main([command, "--workflow", str(ROOT), *others]) == 1
     assert says in capsys.readouterr().err
+
+
+def test_a_target_has_the_settings_of_its_items_and_the_draws_behind_their_verdicts(folder):
+    paper = read_request(folder, options(preset="paper"))
+    table = paper.of_target("fedgrem_table2")
+    assert set(table.items) == {"fedgrem_table2"}
+    assert set(table.studies) == {"fedgrem_real", "fedgrem_assignment"}
+    settings = table.studies["fedgrem_real"].settings.values()
+    assert {setting.dataset for setting in settings} == {"mnist"}
+    assert {item.paper for item in paper.of_target("fedgem").items.values()} == {"fedgem"}
+    assert paper.of_target("all") == paper.in_all()
+
+
+def test_an_unknown_target_is_told_with_the_nearest(folder):
+    with pytest.raises(ConfigurationError, match=r"no study or target 'matrx'. Did you mean 'matr"):
+        read_request(folder, options(preset="paper")).of_target("matrx")

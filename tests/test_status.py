@@ -10,7 +10,6 @@ import pytest
 
 from fedmix.__main__ import main
 from fedmix.configuration import Document
-from fedmix.errors import ConfigurationError
 from fedmix.pipeline.plan import plan_study
 from fedmix.pipeline.request import Request
 from fedmix.pipeline.status import (
@@ -112,12 +111,6 @@ def test_a_block_counts_once_although_every_method_has_it(request_of_one_method,
     [cell] = read_status(request_of_one_method, tmp_path)
     fewer = replace(cell, method="slow", blocks=1, done=0)
     assert next(status_lines([cell, fewer], "quick")).startswith("study: 1 of 3 blocks done")
-
-
-def test_an_unknown_study_is_told_with_the_nearest(request_of_one_method, tmp_path):
-    cells = read_status(request_of_one_method, tmp_path)
-    with pytest.raises(ConfigurationError, match=r"no study 'studdy'\. Did you mean 'study'"):
-        list(status_lines(cells, "quick", "studdy"))
 
 
 SMOKE = ["--workflow", str(ROOT), "--config", "preset=smoke", "replications=1"]

@@ -52,17 +52,28 @@ def _parser() -> argparse.ArgumentParser:
     status = commands.add_parser(
         "status", parents=[shared], help="what is done, running and failed: one line per study"
     )
-    status.add_argument("study", nargs="?", help="show every setting and method of this study")
-    forecast = commands.add_parser(
-        "forecast", parents=[shared], help="core-hours, memory and disk space of a request"
+    status.add_argument(
+        "name",
+        nargs="?",
+        help="a study, of which every setting and method is shown; or a paper, table or figure",
     )
+    forecast = commands.add_parser(
+        "forecast", parents=[shared], help="core-hours, memory and disk space of a target"
+    )
+    forecast.add_argument("target", nargs="?", help="a paper, table or figure (default: all)")
     forecast.add_argument(
         "--against", type=Path, metavar="RESULTS", help="compare with a finished run"
     )
     costs = commands.add_parser(
-        "costs", parents=[shared], help="print config/costs.csv with the costs of a finished run"
+        "costs", parents=[shared], help="print config/costs.csv with measured costs"
     )
-    costs.add_argument("results", type=Path, help="the folder `results` of the run")
+    costs.add_argument(
+        "results",
+        nargs="?",
+        type=Path,
+        help="the folder `results` of a run (default: what this kind of processor has added to the "
+        "evidence)",
+    )
     evidence = commands.add_parser(
         "evidence", parents=[shared], help="the kept replications: what they hold, add new ones"
     )
@@ -118,30 +129,29 @@ def _report(request: Request, options: argparse.Namespace) -> Iterable[str]:
         return _costs(request, options)
     from fedmix.pipeline.status import read_status, status_lines
 
-    cells = read_status(request, options.directory)
-    return status_lines(cells, request.options["preset"], options.study)
+    preset, name = request.options["preset"], options.name
+    if name is None or name in request.studies:
+        return status_lines(read_status(request, options.directory), preset, name)
+    return status_lines(read_status(request.of_target(name), options.directory), preset)
 
 
 def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
     """Return the forecast or known costs of a request, in seconds of this machine."""
+    from fedmix.pipeline.actual import against_lines, read_actual, read_kept
     from fedmix.pipeline.costs import costs_text, read_costs
-    from fedmix.pipeline.forecast import (
-        against_lines,
-        benchmark,
-        forecast,
-        forecast_lines,
-        read_actual,
-    )
+    from fedmix.pipeline.forecast import forecast, forecast_lines
     from fedmix.pipeline.jobs import prepare_process
+    from fedmix.pipeline.machine import benchmark
 
     prepare_process()
-    unit = benchmark()
     if options.command == "costs":
+        found = read_actual(request, options.results) if options.results else read_kept(request)
         known = read_costs(options.workflow / "config" / "costs.csv")
-        return [costs_text(read_actual(request, options.results), unit, known).rstrip()]
+        return [costs_text(found, benchmark(), known).rstrip()]
     if options.against:
-        return against_lines(request, read_actual(request, options.against), unit)
-    return forecast_lines(forecast(request.in_all(), options.directory, unit))
+        return against_lines(request, read_actual(request, options.against), benchmark().typical)
+    asked = request.of_target(options.target) if options.target else request.in_all()
+    return forecast_lines(forecast(asked, options.directory, benchmark()))
 
 
 def _evidence(request: Request, options: argparse.Namespace) -> Iterable[str]:

@@ -67,12 +67,12 @@ def origin() -> str:
         "date": datetime.now(UTC).date().isoformat(),
         "commit": commit(),
         **versions(),
-        "processor": _processor(),
+        "processor": processor(),
     }
     return json.dumps(about)
 
 
-def _processor() -> str:
+def processor() -> str:
     """Return the name of the processor, because rounding errors differ between families."""
     lines = _CPU.read_text(encoding="utf-8").splitlines() if _CPU.is_file() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

@@ -1,7 +1,8 @@
 """The cost of a replication of a method, used to size blocks and to forecast run time.
 
-``config/costs.csv`` holds costs measured on one machine, one row per study, data set and method.
-A plan depends on this file and not on the machine, so blocks have the same names everywhere.
+``config/costs.csv`` holds measured costs, one row per study, data set, variant and method, each
+with the speed of the machine that it was measured on. A plan depends on this file and not on the
+machine, so blocks have the same names everywhere.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fedmix.errors import ConfigurationError
+from fedmix.pipeline.machine import Machine
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,13 +27,17 @@ if TYPE_CHECKING:
 SHARED = "shared"
 # In the column of studies: embeddings; the column of methods has the embedding's name.
 EMBEDDINGS = "embeddings"
-COLUMNS = ("study", "dataset", "method", "seconds", "memory", "benchmark")
+#: What identifies a cost. The variant is empty where the cost is known for all of them together.
+PLACE = ("study", "dataset", "variant", "method")
+COLUMNS = (*PLACE, "seconds", "memory", "arithmetic", "bandwidth", "interpreter")
 _JOB = 600.0  # seconds of work: short enough to distribute, and its start takes less than 1 %
 _UNKNOWN = 1.0  # seconds of a method with unknown cost
 _SIZES = [digit * 10**power for power in range(6) for digit in (1, 2, 5)]
 
-Key = tuple[str, str, str]
-_Relative = tuple[str | None, str | None, str | None]
+Key = tuple[str, str, str, str]
+#: How many times as long as on the machine of a cost something takes on another.
+Scale = Callable[[Machine], float]
+_Relative = tuple[str | None, str | None, str | None, str | None]
 
 
 @dataclass(frozen=True)
@@ -44,67 +50,86 @@ class Cost:
         CPU seconds on one core.
     memory : float
         Peak memory of its job, in MB.
-    benchmark : float
-        Seconds of :func:`fedmix.pipeline.forecast.benchmark` on the same machine.
+    machine : Machine
+        The machine that it was measured on.
     """
 
     seconds: float
     memory: float
-    benchmark: float
+    machine: Machine
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Known costs by study, data set (empty for simulations) and method."""
+    """Known costs by study, data set (empty for simulations), variant and method."""
 
     known: Mapping[Key, Cost] = field(default_factory=dict)
+    _found: dict[tuple, float] = field(default_factory=dict, repr=False, compare=False)
 
-    def seconds(self, study: str, dataset: str, method: str, unit: float | None = None) -> float:
+    def seconds(
+        self, study: str, dataset: str, variant: str, method: str, scale: Scale | None = None
+    ) -> float:
         """Return CPU seconds per replication of a method, or of the most similar known ones.
 
-        The most similar are the method on other data sets of the study, then in other studies, then
-        all methods of the study. The unknown cost of shared work or of an embedding is zero.
+        The most similar are the method in other variants, then on other data sets of the study,
+        then in other studies, then all methods of the study. The unknown cost of shared work or of
+        an embedding is zero.
 
         Parameters
         ----------
-        study, dataset, method : str
-        unit : float, optional
-            Seconds that the benchmark takes on the machine of interest; default is the machine
-            that the costs were measured on.
+        study, dataset, variant, method : str
+        scale : callable, optional
+            The machine of a cost -> how many times as long the machine of interest takes, such as
+            :meth:`fedmix.pipeline.machine.Machine.typical`. By default it is the same machine.
         """
-        relatives: list[_Relative] = [(study, dataset, method)]
+        key = study, dataset, variant, method, scale
+        if key not in self._found:
+            self._found[key] = self._seconds(*key)
+        return self._found[key]
+
+    def _seconds(
+        self, study: str, dataset: str, variant: str, method: str, scale: Scale | None
+    ) -> float:
+        relatives: list[_Relative] = [
+            (study, dataset, variant, method),
+            (study, dataset, "", method),
+            (study, dataset, None, method),
+        ]
         if study != EMBEDDINGS:
-            relatives.append((study, None, method))
+            relatives += [(study, None, variant, method), (study, None, None, method)]
         if study != EMBEDDINGS and method != SHARED:
-            relatives += [(None, None, method), (study, None, None)]
+            relatives += [(None, None, None, method), (study, None, None, None)]
         for key in relatives:
             near = self._near.get(key)
             if near:
-                return fmean(c.seconds * (unit / c.benchmark if unit else 1.0) for c in near)
+                return fmean(c.seconds * (scale(c.machine) if scale else 1.0) for c in near)
         return 0.0 if method == SHARED or study == EMBEDDINGS else _UNKNOWN
 
     def memory(self, study: str) -> float:
         """Return the largest known memory of a study's jobs in MB, or 0."""
-        return max((cost.memory for cost in self._near.get((study, None, None), ())), default=0.0)
+        near = self._near.get((study, None, None, None), ())
+        return max((cost.memory for cost in near), default=0.0)
 
-    def block(self, study: str, dataset: str, methods: Iterable[str]) -> int:
+    def block(self, study: str, dataset: str, variant: str, methods: Iterable[str]) -> int:
         """Return the number of replications of some methods that take a job at most ten minutes.
 
         It is 1, 2 or 5 times a power of ten, so that blocks keep their names if costs change a
         little or replications are added.
         """
-        seconds = sum(self.seconds(study, dataset, name) for name in (SHARED, *methods))
+        seconds = sum(self.seconds(study, dataset, variant, name) for name in (SHARED, *methods))
         return max((n for n in _SIZES if n * seconds <= _JOB), default=1)
 
     @cached_property
     def _near(self) -> Mapping[_Relative, list[Cost]]:
-        """Costs by study, data set and method; None stands for any of them."""
+        """Costs by study, data set, variant and method; None stands for any of them."""
         near = defaultdict(list)
-        for (study, dataset, method), cost in self.known.items():
-            for key in ((study, dataset, method), (study, None, method), (None, None, method)):
-                near[key].append(cost)
+        for (study, dataset, variant, method), cost in self.known.items():
+            for place in dict.fromkeys([(dataset, variant), (dataset, None), (None, variant)]):
+                near[study, *place, method].append(cost)
+            near[study, None, None, method].append(cost)
+            near[None, None, None, method].append(cost)
             if method != SHARED:
-                near[study, None, None].append(cost)
+                near[study, None, None, None].append(cost)
         return near
 
 
@@ -123,36 +148,52 @@ def read_costs(path: Path) -> Costs:
     with open(path, encoding="utf-8", newline="") as stream:
         for line, row in enumerate(csv.DictReader(stream), start=2):
             try:
-                study, dataset, method, *numbers = (row[name] for name in COLUMNS)
-                known[study, dataset, method] = Cost(*map(float, numbers))
+                study, dataset, variant, method = (row[name] for name in PLACE)
+                seconds, memory, *tasks = (float(row[name]) for name in COLUMNS[len(PLACE) :])
+                known[study, dataset, variant, method] = Cost(seconds, memory, Machine(*tasks))
             except (KeyError, TypeError, ValueError):
                 raise ConfigurationError(
-                    f"{path}:{line}: expected {', '.join(COLUMNS)}, the last three numbers, got "
+                    f"{path}:{line}: expected {', '.join(COLUMNS)}, the last five numbers, got "
                     f"{', '.join(map(str, row.values()))}."
                 ) from None
     return Costs(known)
 
 
-def costs_text(actual: pd.DataFrame, unit: float, known: Costs) -> str:
-    """Return the text of ``config/costs.csv``: one row per study, data set and method.
+def costs_text(actual: pd.DataFrame, machine: Machine, known: Costs) -> str:
+    """Return the text of ``config/costs.csv``: one row per study, data set, variant and method.
 
     Parameters
     ----------
     actual : DataFrame
-        One row per replication, see :func:`fedmix.pipeline.forecast.read_actual`.
-    unit : float
-        Seconds that the benchmark takes here.
+        One row per replication, see :func:`fedmix.pipeline.actual.read_actual`.
+    machine : Machine
+        The machine that the replications ran on.
     known : Costs
         The costs of all that was not run, such as embeddings.
     """
     costs = dict(known.known)
-    for key, rows in actual.groupby(["study", "dataset", "method"]):
-        costs[key] = Cost(rows["seconds"].mean(), rows["memory"].max(), unit)
+    for (study, dataset, variant, method), rows in actual.groupby(list(PLACE)):
+        costs.pop((study, dataset, "", method), None)  # the cost of all variants together
+        cost = Cost(rows["seconds"].mean(), rows["memory"].max(), machine)
+        costs[study, dataset, variant, method] = cost
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for key, cost in sorted(costs.items()):
-        writer.writerow(
-            [*key, f"{cost.seconds:.4g}", f"{cost.memory:.0f}", f"{cost.benchmark:.4g}"]
-        )
+    for key, cost in sorted(costs.items(), key=lambda entry: entry[0]):
+        tasks = (f"{seconds:.4g}" for seconds in cost.machine.tasks)
+        writer.writerow([*key, f"{cost.seconds:.4g}", f"{cost.memory:.0f}", *tasks])
     return table.getvalue()
+
+
+def core_hours(hours: float, most: float | None = None) -> str:
+    """Return core-hours in words, or a range of them, in seconds where they are few.
+
+    Examples
+    --------
+    >>> core_hours(1.5), core_hours(0.001), core_hours(1.0, 1.4)
+    ('1.50 core-hours', '4 core-seconds', '1.00 to 1.40 core-hours')
+    """
+    most = hours if most is None else most
+    unit, factor, digits = ("core-hours", 1, 2) if most >= 0.01 else ("core-seconds", 3600, 0)
+    texts = dict.fromkeys(f"{number * factor:.{digits}f}" for number in (hours, most))
+    return f"{' to '.join(texts)} {unit}"

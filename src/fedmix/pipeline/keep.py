@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fedmix.errors import DataError
 from fedmix.experiments.settings import declared
 from fedmix.pipeline.blocks import finished
+from fedmix.pipeline.costs import core_hours
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import (
     BITS,
@@ -143,13 +144,12 @@ def evidence_lines(request: Request) -> Iterator[str]:
                 wanted, current = wanted + n, current + have
                 stale += len(index[method].replications) if method in index and not have else 0
                 unsure += have if (setting.folder, method) in others else 0
-                cost = study.costs.seconds(study.name, setting.dataset, method)
-                seconds += (n - have) * cost
+                seconds += (n - have) * study.seconds(method, setting)
         notes = f", {stale} stale" if stale else ""
         notes += f", {unsure} unverified with the installed versions of libraries" if unsure else ""
         yield (
             f"{study.name}: {current} of {wanted} replications current{notes}; about "
-            f"{seconds / 3600:.2f} core-hours are missing"
+            f"{core_hours(seconds / 3600)} are missing"
         )
 
 

@@ -18,7 +18,7 @@ from fedmix.configuration import Document, Keys, merged
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods import index
 from fedmix.methods.capabilities import able_methods
-from fedmix.pipeline.costs import Costs
+from fedmix.pipeline.costs import Costs, Scale
 
 DEFAULT_VARIANT = "default"
 REGISTERED = "registered"
@@ -149,10 +149,15 @@ class Study:
         first = 0
         for end in sorted(set(numbers.values())):
             methods = tuple(name for name, n in numbers.items() if n >= end)
-            size = self.block or self.costs.block(self.name, setting.dataset, methods)
+            place = self.name, setting.dataset, setting.variant
+            size = self.block or self.costs.block(*place, methods)
             for a in range(first, end, size):
                 yield Block(f"{a}-{min(a + size, end) - 1}", methods)
             first = end
+
+    def seconds(self, name: str, setting: Setting, scale: Scale | None = None) -> float:
+        """Return the known CPU seconds of a replication, see :meth:`.costs.Costs.seconds`."""
+        return self.costs.seconds(self.name, setting.dataset, setting.variant, name, scale)
 
     def blocks_of(self, name: str, setting: Setting) -> list[str]:
         """Return the names of a method's blocks in a setting, such as ``"0-19"``."""

@@ -70,6 +70,30 @@ class Request:
         papers = {key: p for key, p in self.papers.items() if key not in self.on_request}
         return replace(self, studies=kept, items=items, papers=papers)
 
+    def of_target(self, name: str) -> Request:
+        """Return the part behind a target: a paper, a table or a figure, or ``all``.
+
+        Raises
+        ------
+        ConfigurationError
+            If there is no such target, with the nearest names.
+        """
+        if name == "all":
+            return self.in_all()
+        items = {key: item for key, item in self.items.items() if name in (key, item.paper)}
+        if not items:
+            papers = {item.paper for item in self.items.values()}
+            hint = nearest_names(name, sorted({"all", *papers, *self.studies, *self.items}))
+            raise ConfigurationError(f"There is no study or target {name!r}. {hint}")
+        shown: dict[str, dict[str, Setting]] = {}
+        for part in (part for item in items.values() for part in self.parts_behind(item)):
+            own = {setting.folder: setting for setting in part.settings}
+            shown.setdefault(part.study.name, {}).update(own)
+        studies = {
+            key: replace(self.studies[key], settings=settings) for key, settings in shown.items()
+        }
+        return replace(self, studies=studies, items=items)
+
     def settings_of(self, item: Item) -> list[Setting]:
         """Return the settings that an item shows."""
         return [s for s in self.studies[item.study].settings.values() if s.matches(item.where)]

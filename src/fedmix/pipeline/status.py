@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.pipeline.costs import core_hours
 from fedmix.pipeline.plan import Block, Setting, Study, replications_of
 from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
@@ -111,7 +111,7 @@ def _setting_status(
             replications_failed=sum(bad.values()),
             message=next(iter(messages), ""),
             hours_used=sum(rows["cpu_seconds"].sum() for rows in timings.values()) / 3600,
-            hours_left=left * study.costs.seconds(study.name, setting.dataset, method) / 3600,
+            hours_left=left * study.seconds(method, setting) / 3600,
         )
 
 
@@ -149,15 +149,8 @@ def status_lines(cells: list[CellStatus], preset: str, study: str | None = None)
     study : str, optional
         Show every method in every setting of this study. The default is one line per study, with
         its first error.
-
-    Raises
-    ------
-    ConfigurationError
-        If the study is unknown, with the nearest names.
     """
     studies = dict.fromkeys(cell.study for cell in cells)
-    if study is not None and study not in studies:
-        raise ConfigurationError(f"There is no study {study!r}. {nearest_names(study, studies)}")
     for name in studies if study is None else [study]:
         mine = [cell for cell in cells if cell.study == name]
         yield _study_line(name, mine)
@@ -180,7 +173,7 @@ def _study_line(study: str, cells: list[CellStatus]) -> str:
     kept = f", {held} replications in the evidence" if held else ""
     return (
         f"{study}: {_blocks(cells, 'done')} of {_blocks(cells, 'blocks')} blocks done"
-        f"{_counted(cells)}{kept}, {used:.2f} core-hours used, about {left:.2f} left"
+        f"{_counted(cells)}{kept}, {core_hours(used)} used, about {core_hours(left)} left"
     )
 
 
