@@ -16,7 +16,7 @@ LAYERS = (
     {"kernels", "fitted"},
     {"families", "metrics", "partition", "embed"},
     {"simulate"},
-    {"initialization", "data", "selection"},
+    {"initialization", "data", "selection", "preprocessing"},
     {"methods"},
     {"experiments"},
     {"protocols"},
