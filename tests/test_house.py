@@ -22,6 +22,7 @@ LAYERS = (
     {"protocols"},
     {"cells"},
     {"views"},
+    {"comparison"},
     {"pipeline"},
     {"__main__"},
 )

@@ -44,8 +44,8 @@ class Clients:
         The clients' names. The default names are the positions 0 to K - 1.
     feature_names : sequence of d strings, optional
         The features' names.
-    rows : sequence of n labels, optional
-        Where each point stood in the data frame or array that was split into clients.
+    rows : sequence of n ints, optional
+        The row of each point in the data frame or array that was split into clients.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Clients:
     feature_names : list of d strings, or None
         The names of the columns, if the points came from data frames.
     rows : ndarray of shape (n,), or None
-        The index labels of the data frame, or row numbers of the array, that the points came from.
+        The row of each point in the data frame or array that was split, counted from 0.
 
     Raises
     ------
@@ -181,7 +181,6 @@ class Clients:
         DataError
             If there is not one label per point, or if labels are missing or cannot be sorted.
         """
-        rows = getattr(points, "index", None)  # of a data frame
         feature_names = column_names([points])
         points, groups = numbers(points, "Expected points of shape (n, d)"), np.asarray(groups)
         if groups.shape != points.shape[:1]:
@@ -213,7 +212,7 @@ class Clients:
             sorted_responses,
             names.tolist(),
             feature_names,
-            order if rows is None else np.asarray(rows)[order],
+            order,
         )
 
     @classmethod

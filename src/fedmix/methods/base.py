@@ -224,9 +224,9 @@ class FederatedEstimator(BaseEstimator):
         Returns
         -------
         DataFrame
-            One row per point. If the points came from one data frame or array, the rows have its
-            index and order. Otherwise they are client after client. For the training data of a
-            method that labels clients: one row per client.
+            One row per point. If the points came from one data frame or array, in the order of
+            its rows, otherwise client after client. For the training data of a method that labels
+            clients: one row per client.
         """
         import pandas as pd
 
