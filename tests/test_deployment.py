@@ -11,11 +11,14 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_equal
 from scipy.stats import multivariate_normal
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
 from contract_cases import CASES, build, make_clients
 from fedmix import Clients, methods
 from fedmix.errors import DataError
 from fedmix.methods.base import FederatedEstimator
+from fedmix.preprocessing import ClientScaler
 
 every_case = pytest.mark.parametrize(("name", "family"), CASES)
 GAUSSIAN = [name for name, family in CASES if family == "gaussian"]
@@ -152,11 +155,13 @@ def test_names_survive_from_a_data_frame_and_labels_go_back_to_its_rows(frame):
     fitted = methods.FedEM(2).fit(clients)
     table = fitted.labels_frame()
     assert list(table.columns) == ["client", "label"]
-    joined = frame.join(table, rsuffix="_again")
-    assert (joined["client"] == joined["client_again"]).all()
+    assert table["client"].tolist() == frame["client"].tolist()
+    joined = frame.assign(label=table["label"].to_numpy())
     assert joined.groupby(joined["size"] > 10)["label"].nunique().tolist() == [1, 1]
-    south = frame[frame["client"] == "south"]
-    assert fitted.labels_frame(Clients.from_frame(south)).equals(table[table["client"] == "south"])
+    south = fitted.labels_frame(Clients.from_frame(frame[frame["client"] == "south"]))
+    expected = joined.loc[joined["client"] == "south", "label"]
+    assert south["label"].tolist() == expected.tolist()
+    assert set(south["client"]) == {"south"}
 
 
 def test_groups_are_taken_as_a_keyword_and_labels_come_in_the_order_of_the_rows(frame):
@@ -319,3 +324,29 @@ def test_a_saved_model_labels_the_same_in_another_process(tmp_path):
     command = [sys.executable, "-c", _LOAD, tmp_path / "model.joblib", tmp_path / "x.npy"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == [fitted.labels_[1].tolist()]
+
+
+def test_a_pipeline_of_scikit_learn_standardises_each_client_and_knows_it_again(frame):
+    clients = Clients.from_frame(frame)
+    pipeline = make_pipeline(ClientScaler(), methods.FedGrEM(2)).fit(clients)
+    scaled = pipeline[0].transform(clients)
+    for own in scaled:
+        assert_allclose(own.mean(axis=0), 0, atol=1e-12)
+        assert_allclose(own.std(axis=0, ddof=1), 1)
+    assert scaled.names == clients.names
+    assert scaled.feature_names == ["size", "age"]
+    labels = pipeline.predict(clients)
+    few = Clients(clients[1][:3], [0, 3], None, ["south"], clients.feature_names)
+    assert_equal(pipeline.predict(few)[0], labels[1][:3])
+    again = clone(pipeline).fit(clients).predict(clients)
+    assert_equal(again, labels)
+    with pytest.raises(DataError, match=r"\['size', 'age'\].*\['age', 'size'\]"):
+        pipeline.predict(Clients.from_frame(frame[["age", "size", "client"]]))
+
+
+def test_a_new_client_is_standardised_by_its_own_points_and_an_empty_one_stays_empty():
+    xs = [np.array([[0.0], [2.0]]), np.empty((0, 1))]
+    scaler = ClientScaler().fit(xs)
+    assert_equal(scaler.scale_, [[np.sqrt(2)], [1.0]])
+    new = scaler.transform([np.array([[5.0], [5.0], [5.0]])])
+    assert_equal(new[0], np.zeros((3, 1)))

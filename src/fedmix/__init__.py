@@ -9,8 +9,22 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_LAZY_OBJECTS = {"Clients": "fedmix.clients", "align": "fedmix.alignment"}
-_LAZY_MODULES = ("data", "embed", "families", "methods", "metrics", "selection", "simulate")
+_LAZY_OBJECTS = {
+    "Clients": "fedmix.clients",
+    "align": "fedmix.alignment",
+    "compare": "fedmix.comparison",
+}
+_LAZY_MODULES = (
+    "data",
+    "embed",
+    "families",
+    "methods",
+    "metrics",
+    "plot",
+    "preprocessing",
+    "selection",
+    "simulate",
+)
 
 __all__ = [*_LAZY_OBJECTS, *_LAZY_MODULES]
 

@@ -9,15 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedmix.errors import DataError, InputTypeError, nearest_names
-from fedmix.inputs import as_matrix, column_names, describe, in_order_of, is_array, numbers
+from fedmix.inputs import (
+    as_matrix,
+    check_finite,
+    column_names,
+    describe,
+    in_order_of,
+    is_array,
+    numbers,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FloatArray = NDArray[np.float64]
-
-#: Larger numbers are refused: their squared distances would leave float64's range.
-LARGEST = 1e152
 
 
 class Clients:
@@ -39,8 +44,8 @@ class Clients:
         The clients' names. The default names are the positions 0 to K - 1.
     feature_names : sequence of d strings, optional
         The features' names.
-    rows : sequence of n labels, optional
-        Where each point stood in the data frame or array that was split into clients.
+    rows : sequence of n ints, optional
+        The row of each point in the data frame or array that was split into clients.
 
     Attributes
     ----------
@@ -53,7 +58,7 @@ class Clients:
     feature_names : list of d strings, or None
         The names of the columns, if the points came from data frames.
     rows : ndarray of shape (n,), or None
-        The index labels of the data frame, or row numbers of the array, that the points came from.
+        The row of each point in the data frame or array that was split, counted from 0.
 
     Raises
     ------
@@ -176,7 +181,6 @@ class Clients:
         DataError
             If there is not one label per point, or if labels are missing or cannot be sorted.
         """
-        rows = getattr(points, "index", None)  # of a data frame
         feature_names = column_names([points])
         points, groups = numbers(points, "Expected points of shape (n, d)"), np.asarray(groups)
         if groups.shape != points.shape[:1]:
@@ -208,7 +212,7 @@ class Clients:
             sorted_responses,
             names.tolist(),
             feature_names,
-            order if rows is None else np.asarray(rows)[order],
+            order,
         )
 
     @classmethod
@@ -332,11 +336,11 @@ class Clients:
         if self.n_points == 0:
             raise DataError("All clients are empty: expected at least one point.")
         self._check_names()
-        _check_finite(self, self.points, "points")
+        check_finite(self.offsets, self.points, "points")
         if self.responses is not None:
             if self.responses.shape != (self.n_points,):
                 raise DataError(f"Expected {self.n_points} responses; got {self.responses.shape}.")
-            _check_finite(self, self.responses, "responses")
+            check_finite(self.offsets, self.responses, "responses")
 
     def _check_names(self) -> None:
         if len(self.names) != len(self) or len(set(self.names)) != len(self):
@@ -407,22 +411,4 @@ def as_clients(data: Any, responses: Any = None, groups: ArrayLike | None = None
         "(n_k, d) arrays or data frames, one per client, a mapping of the clients' names to them, "
         "or X of shape (n, d) with groups=, the client of each point (n,). Use Clients.from_frame "
         "for a data frame with a client column."
-    )
-
-
-def _check_finite(clients: Clients, values: FloatArray, what: str) -> None:
-    valid = np.abs(values) <= LARGEST
-    if valid.all():
-        return
-    row = int(np.argwhere(~valid)[0, 0])
-    k = int(np.searchsorted(clients.offsets, row, side="right") - 1)
-    where = f"first in row {row - clients.offsets[k]} of this client"
-    count = f"{np.count_nonzero(~valid)} such values in all"
-    if np.isfinite(values).all():
-        raise DataError(
-            f"Client {k}: {what} hold numbers larger than {LARGEST:g}, {where} ({count}). Squared "
-            "distances would overflow. Rescale the data first."
-        )
-    raise DataError(
-        f"Client {k}: {what} hold NaN or infinity, {where} ({count}). Remove or impute them first."
     )

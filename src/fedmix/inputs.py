@@ -13,6 +13,9 @@ from fedmix.errors import DataError
 
 FloatArray = NDArray[np.float64]
 
+#: Larger numbers are refused: their squared distances would leave float64's range.
+LARGEST = 1e152
+
 
 def is_array(value: Any) -> bool:
     """Return whether a value can hold one client's points."""
@@ -73,3 +76,22 @@ def numbers(values: ArrayLike, expected: str) -> FloatArray:
         return as_real(values)
     except (TypeError, ValueError) as error:
         raise DataError(f"{expected}; {error}.") from error
+
+
+def check_finite(offsets: NDArray[np.int64], values: FloatArray, what: str) -> None:
+    """Raise DataError, with client and row, unless all values are finite and small enough."""
+    valid = np.abs(values) <= LARGEST
+    if valid.all():
+        return
+    row = int(np.argwhere(~valid)[0, 0])
+    k = int(np.searchsorted(offsets, row, side="right") - 1)
+    where = f"first in row {row - offsets[k]} of this client"
+    count = f"{np.count_nonzero(~valid)} such values in all"
+    if np.isfinite(values).all():
+        raise DataError(
+            f"Client {k}: {what} hold numbers larger than {LARGEST:g}, {where} ({count}). Squared "
+            "distances would overflow. Rescale the data first."
+        )
+    raise DataError(
+        f"Client {k}: {what} hold NaN or infinity, {where} ({count}). Remove or impute them first."
+    )

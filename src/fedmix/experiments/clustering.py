@@ -294,6 +294,21 @@ def clustering_scores(
     return pooled_scores(test, labels, together) | per_client_scores(test, labels, own)
 
 
+def all_scores(
+    estimator: FederatedEstimator, test: Clients, problem: Arrays, data: Dataset
+) -> dict[str, float]:
+    """Return every score of a fitted method on the good clients' test points."""
+    good = np.setdiff1d(np.arange(len(test)), problem["contaminated"])
+    found = (test.split(data.labels[problem["test"]]), *labels_of(estimator, test))
+    labels, own, together = ([values[k] for k in good] for values in found)
+    errors = [misclustering(a, b) for a, b in zip(labels, own, strict=True) if len(a)]
+    return clustering_scores(test.subset(good), labels, own, together) | {
+        "misclustering": float(np.mean(errors)),
+        "misclustering_pooled": misclustering(np.concatenate(labels), np.concatenate(together)),
+        "n_clusters": float(number_of_clusters(together)),
+    }
+
+
 def error_of(estimator: FederatedEstimator, test: Clients, problem: Arrays, data: Dataset) -> float:
     """Return the mean mis-clustering rate of the good clients' test data."""
     labels, predicted = test.split(data.labels[problem["test"]]), estimator.predict(test)

@@ -52,10 +52,7 @@ def run(
 
     The scores are those of all these points together, and means over the good clients.
     """
-    import numpy as np
-
     from fedmix.experiments import clustering
-    from fedmix.metrics.matching import misclustering
 
     train, test = real_clustering.clients_of(setting, problem, data, streams)
     components = clustering.classes_of_clients(problem, data)
@@ -63,13 +60,4 @@ def run(
         method, setting, train, components, initial, streams, step_size=setting.step_size
     )
     estimator = method.fit(train, known)
-    good = np.setdiff1d(np.arange(len(test)), problem["contaminated"])
-    found = (test.split(data.labels[problem["test"]]), *clustering.labels_of(estimator, test))
-    labels, own, together = ([values[k] for k in good] for values in found)
-    errors = [misclustering(a, b) for a, b in zip(labels, own, strict=True) if len(a)]
-    scores = clustering.clustering_scores(test.subset(good), labels, own, together) | {
-        "misclustering": float(np.mean(errors)),
-        "misclustering_pooled": misclustering(np.concatenate(labels), np.concatenate(together)),
-        "n_clusters": float(clustering.number_of_clusters(together)),
-    }
-    return Outcome.of(estimator, scores)
+    return Outcome.of(estimator, clustering.all_scores(estimator, test, problem, data))

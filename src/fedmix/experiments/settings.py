@@ -21,7 +21,7 @@ from fedmix import declarations
 from fedmix.errors import ConfigurationError, nearest_names
 
 #: Modules of this folder that are not experiments.
-NO_EXPERIMENTS = frozenset({"base", "clustering", "runner", "settings"})
+NO_EXPERIMENTS = frozenset({"base", "clustering", "given_clients", "runner", "settings"})
 
 Count = Annotated[int, Field(ge=1)]
 Number = Annotated[int, Field(ge=0)]

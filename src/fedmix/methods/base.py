@@ -17,20 +17,24 @@ from sklearn.utils.validation import check_is_fitted
 from fedmix.clients import Clients, ClientsLike, as_clients
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.fitted import check_features, owners_of, remember
-from fedmix.methods.constraints import Alternative, check_parameters
+from fedmix.methods.capabilities import define
+from fedmix.methods.constraints import Constraints, all_constraints, check_parameters
+from fedmix.methods.labels import check_labels
 
 if TYPE_CHECKING:
     import pandas as pd
 
 IntArray = NDArray[np.int64]
-Constraints = Mapping[str, Sequence[Alternative]]
 
 #: Parameters that set a number of components or clusters.
 _COUNTS = ("n_components", "n_clusters", "components_per_client")
 
 
 def register(cls: type[FederatedEstimator]) -> type[FederatedEstimator]:
-    """Class decorator that registers a method; :func:`fedmix.methods.index` looks for it.
+    """Class decorator that registers a method, in a file or in a notebook.
+
+    :func:`fedmix.methods.index` finds it in the text of a file of methods. A class anywhere else,
+    such as in a notebook, is registered when this runs.
 
     Parameters
     ----------
@@ -53,16 +57,8 @@ def register(cls: type[FederatedEstimator]) -> type[FederatedEstimator]:
             f"{cls.__name__}: its constraints and its constructor differ in "
             f"{', '.join(sorted(arguments ^ declared))}. Each parameter needs a constraint."
         )
+    define(cls)
     return cls
-
-
-def all_constraints(cls: type[FederatedEstimator]) -> Constraints:
-    """Return the valid values of a method's parameters: its own and inherited constraints."""
-    found: dict[str, Sequence[Alternative]] = {}
-    taken = inspect.signature(cls).parameters
-    for ancestor in reversed(cls.__mro__):
-        found |= vars(ancestor).get("constraints", {})
-    return {name: alternatives for name, alternatives in found.items() if name in taken}
 
 
 class FederatedEstimator(BaseEstimator):
@@ -228,9 +224,9 @@ class FederatedEstimator(BaseEstimator):
         Returns
         -------
         DataFrame
-            One row per point. If the points came from one data frame or array, the rows have its
-            index and order. Otherwise they are client after client. For the training data of a
-            method that labels clients: one row per client.
+            One row per point. If the points came from one data frame or array, in the order of
+            its rows, otherwise client after client. For the training data of a method that labels
+            clients: one row per client.
         """
         import pandas as pd
 
@@ -370,37 +366,6 @@ class FederatedEstimator(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "labels_")
-
-
-def check_labels(estimator: FederatedEstimator, clients: Clients) -> None:
-    """Raise DataError unless ``labels_`` holds one integer per point, or per client."""
-    name, labels = type(estimator).__name__, estimator.labels_
-    if estimator.level == "client":
-        if np.shape(labels) != (len(clients),) or np.asarray(labels).dtype.kind != "i":
-            raise DataError(
-                f"{name}: expected labels_ to hold {len(clients)} integers, one per client; got "
-                f"{_form(labels)}. Correct its _fit."
-            )
-        return
-    if not isinstance(labels, list) or len(labels) != len(clients):
-        raise DataError(
-            f"{name}: expected a list of {len(clients)} arrays of labels, one per client; got "
-            f"{_form(labels)}. Correct its _predict."
-        )
-    for client, own, size in zip(clients.names, labels, clients.sizes, strict=True):
-        if np.shape(own) != (size,) or np.asarray(own).dtype.kind != "i":
-            raise DataError(
-                f"{name}: expected {size} integer labels for client {client}, one per point; got "
-                f"{_form(own)}. Correct its _predict."
-            )
-
-
-def _form(values: Any) -> str:
-    """Describe the form of a method's labels."""
-    if isinstance(values, np.ndarray):
-        return f"an array of {values.dtype} of shape {values.shape}"
-    length = f" of length {len(values)}" if hasattr(values, "__len__") else ""
-    return f"a {type(values).__name__}{length}"
 
 
 def _few(names: Sequence[Hashable], most: int = 10) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 
 from fedmix import plugins
 from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.methods.constraints import all_constraints
 
 
 def use_plugins(folder: str | os.PathLike | None) -> None:
@@ -46,9 +47,39 @@ def use_plugins(folder: str | os.PathLike | None) -> None:
         )
 
 
-@cache
+#: Methods that are in no file of methods, such as classes of a notebook, by name.
+_defined: dict[str, type] = {}
+
+
+def define(cls: type) -> None:
+    """Register a class that is in no file of methods. A class of the same name is replaced.
+
+    Raises
+    ------
+    ConfigurationError
+        If a file of methods has a method of this name.
+    """
+    if cls.__module__.startswith("fedmix.") or cls.__module__ in plugins.modules():
+        return
+    if cls.__name__ in _in_files():
+        raise ConfigurationError(
+            f"There is a method {cls.__name__} already, in {_in_files()[cls.__name__]}. Rename "
+            "this one."
+        )
+    _defined[cls.__name__] = cls
+
+
 def index() -> dict[str, str]:
     """Return the module of every registered method, ``{"FedGrEM": "fedmix.methods.fedgrem"}``.
+
+    The errors are those of a file with methods that is not valid.
+    """
+    return {**_in_files(), **{name: cls.__module__ for name, cls in _defined.items()}}
+
+
+@cache
+def _in_files() -> dict[str, str]:
+    """Return the module of every method in a file.
 
     Raises
     ------
@@ -75,7 +106,7 @@ def get(name: str) -> type:
         If no method has this name. The message lists the most similar names.
     """
     _check_known(name)
-    return getattr(import_module(index()[name]), name)
+    return _defined.get(name) or getattr(import_module(index()[name]), name)
 
 
 @dataclass(frozen=True)
@@ -110,7 +141,6 @@ class Capabilities:
         return ""
 
 
-@cache
 def capabilities_of(name: str) -> Capabilities:
     """Return the capabilities of a registered method.
 
@@ -120,6 +150,15 @@ def capabilities_of(name: str) -> Capabilities:
         If no method has this name, or a class variable is not written as a literal.
     """
     _check_known(name)
+    if name in _defined:
+        return Capabilities(
+            **{f.name: getattr(_defined[name], f.name) for f in fields(Capabilities)}
+        )
+    return _capabilities_in_file(name)
+
+
+@cache
+def _capabilities_in_file(name: str) -> Capabilities:
     found = {f.name: list(_class_variables(name, f.name)) for f in fields(Capabilities)}
     missing = [variable for variable, values in found.items() if not values]
     if missing:
@@ -127,8 +166,7 @@ def capabilities_of(name: str) -> Capabilities:
     return Capabilities(**{variable: values[0] for variable, values in found.items()})
 
 
-@cache
-def constraints_of(name: str) -> dict[str, list]:
+def constraints_of(name: str) -> dict[str, Any]:
     """Return the valid values of each parameter of a registered method.
 
     The keys are the parameters of its constructor, inherited constraints included. Values are
@@ -136,6 +174,13 @@ def constraints_of(name: str) -> dict[str, list]:
     :func:`capabilities_of`.
     """
     _check_known(name)
+    if name in _defined:
+        return dict(all_constraints(_defined[name]))
+    return _constraints_in_file(name)
+
+
+@cache
+def _constraints_in_file(name: str) -> dict[str, list]:
     merged: dict[str, list] = {}
     for own in reversed(list(_class_variables(name, "constraints"))):
         merged |= own
@@ -251,4 +296,4 @@ def _registered(node: ast.stmt) -> str | None:
 
 
 #: The functions whose results depend on the plug-ins.
-_CACHED = (index, capabilities_of, constraints_of, _parsed, _classes)
+_CACHED = (_in_files, _capabilities_in_file, _constraints_in_file, _parsed, _classes)

@@ -18,6 +18,7 @@ An alternative is one of
 
 from __future__ import annotations
 
+import inspect
 import operator
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -28,6 +29,7 @@ from typing import Any
 from fedmix.errors import ConfigurationError, did_you_mean
 
 Alternative = str | Collection[str] | None
+Constraints = Mapping[str, Sequence[Alternative]]
 
 _BOUND = re.compile(r"(>=|<=|>|<) ([-+.e\d]+)")
 _HOLDS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
@@ -53,9 +55,16 @@ def violation(method: str, name: str, value: Any, alternatives: Sequence[Alterna
     return f"{method}: expected {name} to be {wanted}, got {value!r}. {hint}".rstrip()
 
 
-def check_parameters(
-    method: str, values: Mapping[str, Any], constraints: Mapping[str, Sequence[Alternative]]
-) -> None:
+def all_constraints(cls: type) -> Constraints:
+    """Return the valid values of a method's parameters: its own and inherited constraints."""
+    found: dict[str, Sequence[Alternative]] = {}
+    taken = inspect.signature(cls).parameters
+    for ancestor in reversed(cls.__mro__):
+        found |= vars(ancestor).get("constraints", {})
+    return {name: alternatives for name, alternatives in found.items() if name in taken}
+
+
+def check_parameters(method: str, values: Mapping[str, Any], constraints: Constraints) -> None:
     """Raise a ConfigurationError that lists all violations of a method's constraints."""
     found = [violation(method, name, value, constraints[name]) for name, value in values.items()]
     if any(found):

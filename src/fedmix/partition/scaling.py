@@ -161,11 +161,21 @@ def column_scales(points: NDArray[np.float64]) -> NDArray[np.float64]:
 def _standardize(
     train: NDArray[np.float64], test: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if len(train) == 0:
-        return train, test
-    mean = train.mean(axis=0)
-    deviation = _or_one(column_scales(train), mean)
+    mean, deviation = location_and_scale(train)
     return (train - mean) / deviation, (test - mean) / deviation
+
+
+def location_and_scale(
+    points: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the columns' means and standard deviations, (d,); 0 and 1 without points.
+
+    The standard deviation of a column that is constant up to rounding is 1.
+    """
+    if len(points) == 0:
+        return np.zeros(points.shape[1]), np.ones(points.shape[1])
+    mean = points.mean(axis=0)
+    return mean, _or_one(column_scales(points), mean)
 
 
 def _or_one(scales: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.float64]:

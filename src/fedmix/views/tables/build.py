@@ -43,7 +43,7 @@ def build_table(
         If none of the item's cells was run.
     """
     own = captions.cells_of(item, cells[cells["n"] + cells["failed"] > 0])
-    writers = {"csv": _csv, "md": _markdown, "tex": _latex, "html": _html}
+    writers = {"csv": _csv, "md": _markdown, "tex": _latex, "html": to_html}
     for output in outputs:
         suffix = os.fspath(output).rpartition(".")[2]
         write_text(output, writers[suffix](item, own))
@@ -67,7 +67,8 @@ def _markdown(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     return to_markdown(table, caption(item, cells), [*_brackets(cells), *_below(item, cells)])
 
 
-def _html(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
+def to_html(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
+    """Return a table as a page of its own; the arguments are those of :func:`build_table`."""
     from jinja2 import Environment, FileSystemLoader
 
     blocks = blocks_of(item, cells)

@@ -1,0 +1,384 @@
+"""Comparing methods on one's own clients, in a notebook or a program, without Snakemake."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fedmix import methods as registry
+from fedmix.cells.condensed import mean_ranks
+from fedmix.cells.frame import make_cells
+from fedmix.cells.items import Table
+from fedmix.cells.summary import LOWEST_FIRST
+from fedmix.cells.verdicts import judge
+from fedmix.clients import Clients, ClientsLike, as_clients
+from fedmix.data.dataset import Dataset
+from fedmix.errors import ConfigurationError, DataError
+from fedmix.experiments.base import Method
+from fedmix.experiments.runner import Fits, Scenario, run_block, tables_of
+from fedmix.methods.capabilities import able_methods, capabilities_of
+from fedmix.views.tables.build import to_html
+from fedmix.views.tables.layout import lay_out
+from fedmix.views.tables.text import as_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+#: Score -> which value is best, and its name in tables.
+_SCORES = {
+    "ari_pooled": ("highest", "ARI of all points"),
+    "ari_per_client": ("highest", "mean ARI of the clients"),
+    "misclustering_pooled": ("lowest", "error of all points"),
+    "misclustering": ("lowest", "mean error of the clients"),
+    "silhouette_pooled": ("highest", "silhouette of all points"),
+    "silhouette_per_client": ("highest", "mean silhouette of the clients"),
+    "n_clusters": ("none", "clusters"),
+    "rounds": ("none", "rounds"),
+    "floats": ("none", "floats sent"),
+    "seconds": ("none", "seconds"),
+}
+_DIGITS = {"n_clusters": 1, "rounds": 0, "floats": 0, "seconds": 2}
+_RANKED = "highest", "lowest"
+#: The constants of the workflow's matrix.
+PROTOCOL = {
+    "train_fraction": 0.8,
+    "initialization": "kmeans++10",
+    "max_rounds": 100,
+    "tol": 1e-3,
+    "step_size": 1.0,
+    "final_radius_scale": [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4],
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The results of :func:`compare`.
+
+    Parameters
+    ----------
+    results : DataFrame
+        One row per method, replication and score, as in a result file of the workflow.
+    timings : DataFrame
+        One row per method and replication, with its seconds.
+    frame : DataFrame
+        One row per method and score: means, standard deviations, values and ranks, as in the
+        workflow's frame of cells.
+    """
+
+    results: pd.DataFrame = field(repr=False)
+    timings: pd.DataFrame = field(repr=False)
+    frame: pd.DataFrame = field(repr=False)
+
+    @property
+    def failures(self) -> pd.DataFrame:
+        """The replications that failed: ``method, replication, status, message``."""
+        failed = self.results[self.results["status"] != "ok"]
+        return failed[["method", "replication", "status", "message"]].reset_index(drop=True)
+
+    def table(self) -> pd.DataFrame:
+        """Return means with standard deviations, a row per method and a column per score.
+
+        Two asterisks on either side mark the best method of a column, and the methods that the
+        paired test at the level 1 % cannot distinguish from it.
+        """
+        shown = self._shown()
+        return as_text(lay_out(shown, names=_NAMES), shown, "method")
+
+    def ranks(self, score: str | None = None) -> pd.DataFrame:
+        """Return the methods' mean ranks over replications, the best first.
+
+        Parameters
+        ----------
+        score : str, optional
+            The score that is ranked, by default the first one of the table.
+
+        Returns
+        -------
+        DataFrame
+            ``method, label, mean_rank, low, high``, with the ends of a 95 % bootstrap interval.
+        """
+        return mean_ranks(self.frame, _rank_of(self._score(score)))
+
+    def plot(self, score: str | None = None) -> Figure:
+        """Draw the mean ranks by one score, beside the scores; see :meth:`ranks`."""
+        from fedmix.views.figures.ranks import draw
+        from fedmix.views.figures.style import house_style
+
+        score = self._score(score)
+        row = {"metric": score, "rank": _rank_of(score), "title": _SCORES[score][1]}
+        with house_style():
+            return draw(self.frame, {}, {"rows": [row], "names": {score: _SCORES[score][1]}})
+
+    def _score(self, score: str | None) -> str:
+        there = [name for name, (best, _) in _SCORES.items() if best in _RANKED]
+        there = [name for name in there if name in set(self.frame["metric"])]
+        if score is None:
+            return there[0]
+        if score not in there:
+            raise ConfigurationError(f"Unknown score {score!r}. Valid: {', '.join(there)}.")
+        return score
+
+    def _shown(self) -> pd.DataFrame:
+        return self.frame[self.frame["metric"].isin(_SCORES) & (self.frame["item"] != "")]
+
+    def _repr_html_(self) -> str:
+        shown = self._shown()
+        failed = self.failures
+        item = {
+            "title": "Comparison",
+            "caption": "Scores on each client's test points.",
+            "options": {"rows": "method", "names": _NAMES},
+            "preset": "none",
+            "variants": {},
+            "datasets": {},
+            "direction": "none",
+            "left_out": {
+                f"{row.status} in replication {row.replication} ({row.message})": [row.method]
+                for row in failed.itertuples()
+            },
+        }
+        return to_html(item, shown)
+
+
+_NAMES = {score: name for score, (_, name) in _SCORES.items()}
+
+
+def compare(
+    methods: Iterable[Any],
+    clients: ClientsLike,
+    labels: ArrayLike | Sequence[ArrayLike] | Mapping[Hashable, ArrayLike] | None = None,
+    replications: int = 10,
+    n_components: int | None = None,
+    random_state: int = 0,
+    progress: bool = True,
+) -> Comparison:
+    """Compare methods on the same clients, under the protocol of the workflow's matrix.
+
+    Each replication splits every client's points at random into 80 % for training and 20 % for
+    testing, and all methods get the same split and start. Methods iterate until nothing moves by
+    more than 0.001, for at most 100 rounds. Parameters that need tuning are chosen without labels.
+    Whatever an estimator is given takes precedence.
+
+    Parameters
+    ----------
+    methods : iterable of estimators, their classes or names, or "all"
+        "all" stands for every registered method that labels the points of Gaussian data. A class
+        in a notebook is registered by the decorator :func:`fedmix.methods.base.register`.
+    clients : Clients, list or mapping of K arrays or data frames of shape (n_k, d), or (X, groups)
+        The data.
+    labels : list or mapping of K arrays of shape (n_k,), or array of shape (n,), optional
+        The true labels, of any type. One array has the order of the rows of X, or of the data
+        frame that the clients came from. Without labels the scores are silhouettes.
+    replications : int, default=10
+        Number of splits. Ten tell apart what differs by about a standard deviation.
+    n_components : int, optional
+        Number of clusters, which all methods are given. The default is the number of different
+        labels or else the number that the estimators name.
+    random_state : int, default=0
+        Seed of the splits and of the methods.
+    progress : bool, default=True
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ConfigurationError
+        If a method is not registered or cannot run on such data, if two methods are the same, or
+        if the number of clusters is not known.
+    DataError
+        If there is not one label per point, or if the clients have responses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedmix import compare, methods
+    >>> rng = np.random.default_rng(0)
+    >>> labels = [rng.integers(2, size=40) for _ in range(3)]
+    >>> xs = [8.0 * own[:, None] + rng.normal(size=(40, 2)) for own in labels]
+    >>> found = compare(["KFED", methods.FedEM()], xs, labels, replications=2, progress=False)
+    >>> found.table()["ARI of all points"].tolist()
+    ['**1.000 (0.000)**', '**1.000 (0.000)**']
+    """
+    data = as_clients(clients)
+    if data.responses is not None:
+        raise DataError("compare scores labels of points; clients with responses are not taken.")
+    chosen = _chosen(methods)
+    found, n_labels = _numbered(labels, data)
+    scenario = Scenario(
+        study="compare",
+        variant="default",
+        setting=f"seed {random_state}",
+        experiment="given_clients",
+        values={
+            **PROTOCOL,
+            "dataset": "clients",
+            "n_components": n_components or n_labels or _named_number(chosen),
+            "labelled": labels is not None,
+        },
+        data=Dataset(
+            name="clients",
+            features=data.points,
+            labels=found,
+            groups=np.repeat(np.arange(len(data)), data.sizes),
+        ),
+    )
+    fits: Fits = {}
+    for r in _with_progress(range(replications), progress):
+        run_block(scenario, chosen, [r], fits=fits)
+    return _comparison(scenario, chosen, fits, replications)
+
+
+def _comparison(
+    scenario: Scenario, chosen: list[Method], fits: Fits, replications: int
+) -> Comparison:
+    import pandas as pd
+
+    tables = [tables_of(scenario, method, fits, range(replications)) for method in chosen]
+    results, timings = (pd.concat(part, ignore_index=True) for part in zip(*tables, strict=True))
+    measured = set(results["metric"]) | {"rounds", "floats", "seconds"}
+    items = [item for score in _SCORES if score in measured for item in _items_of(score)]
+    cells = make_cells(results, timings, items, "", "", {}, {"default": ""})
+    return Comparison(results, timings, judge(cells))
+
+
+def _items_of(score: str) -> list[Table]:
+    """Return the table's column of a score and, if a value of it is best, that of its rank."""
+    best, name = _SCORES[score]
+    shown = [(score, best, _DIGITS.get(score, 3))]
+    if best in _RANKED:
+        shown.append((_rank_of(score), "none", 1))
+    return [
+        Table.model_validate(
+            {
+                "name": metric,
+                "paper": "",
+                "title": name,
+                "caption": "",
+                "study": "compare",
+                "metric": metric,
+                "row": "{label}",
+                "column": "{metric}",
+                "best": direction,
+                "digits": digits,
+            }
+        )
+        for metric, direction, digits in shown
+    ]
+
+
+def _rank_of(score: str) -> str:
+    kind = LOWEST_FIRST if _SCORES[score][0] == "lowest" else "rank"
+    return f"{kind}: {score}"
+
+
+def _chosen(given: Iterable[Any]) -> list[Method]:
+    """Return the methods to run, each with a name of its own."""
+    given = [given] if isinstance(given, str) else list(given)
+    listed = [_method_of(one) for one in given if not (isinstance(one, str) and one == "all")]
+    kinds = [method.estimator for method in listed]
+    listed = [m if kinds.count(m.estimator) == 1 else _named_in_full(m) for m in listed]
+    if len(listed) < len(given):
+        named = {method.estimator for method in listed}
+        listed += [Method(name, name) for name in able_methods() if name not in named]
+    for method in listed:
+        if obstacle := capabilities_of(method.estimator).obstacle("gaussian", "sample"):
+            raise ConfigurationError(f"{method.estimator} cannot be compared here: {obstacle}.")
+    names = [method.name for method in listed]
+    if not names or len(set(names)) < len(names):
+        twice = next((name for name in names if names.count(name) > 1), "")
+        said = f"{twice} is given twice" if twice else "there is no method"
+        raise ConfigurationError(f"compare: {said}. Give at least one, and each only once.")
+    return listed
+
+
+def _method_of(given: Any) -> Method:
+    """Return a configured method from an estimator, its class or its name."""
+    if isinstance(given, str):
+        return Method(given, registry.get(given).__name__)
+    kind = given if isinstance(given, type) else type(given)
+    if registry.index().get(kind.__name__) is None or registry.get(kind.__name__) is not kind:
+        raise ConfigurationError(
+            f"compare: {kind.__name__} is not registered. Decorate the class with "
+            "fedmix.methods.base.register."
+        )
+    if isinstance(given, type):
+        return Method(kind.__name__, kind.__name__)
+    defaults = inspect.signature(kind).parameters
+    changed = {
+        name: value
+        for name, value in given.get_params(deep=False).items()
+        if not _same(value, defaults[name].default)
+    }
+    return Method(kind.__name__, kind.__name__, changed)
+
+
+def _named_in_full(method: Method) -> Method:
+    """Return a method with its parameters in its name, beside others of the same class."""
+    short = {name: v for name, v in method.parameters.items() if _is_short(v)}
+    text = ", ".join(f"{name}={value}" for name, value in short.items())
+    return replace(method, name=f"{method.name}({text})" if text else method.name)
+
+
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and np.ndim(value) == 0 and bool(value == default)
+
+
+def _is_short(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def _named_number(chosen: list[Method]) -> int:
+    """Return the number of clusters that the estimators name."""
+    names = ("n_components", "n_clusters", "components_per_client")
+    found = {m.parameters[name] for m in chosen for name in names if name in m.parameters}
+    if len(found) != 1:
+        given = f"the estimators name {sorted(found)}" if found else "no estimator names one"
+        raise ConfigurationError(
+            f"compare: the number of clusters is not known: there are no labels, and {given}. Give "
+            "n_components."
+        )
+    return int(found.pop())
+
+
+def _numbered(labels: Any, data: Clients) -> tuple[NDArray[np.int64], int]:
+    """Return the labels as numbers, client after client, and how many different ones there are."""
+    if labels is None:
+        return np.zeros(data.n_points, dtype=np.int64), 0
+    if isinstance(labels, Mapping):
+        labels = [labels[name] for name in data.names if name in labels]
+    if isinstance(labels, list) and [np.shape(own) for own in labels] == [(n,) for n in data.sizes]:
+        flat = np.concatenate([np.asarray(own) for own in labels])
+    else:
+        flat = _in_order_of_points(labels, data)
+    classes, numbers = np.unique(flat, return_inverse=True)
+    return numbers.astype(np.int64), len(classes)
+
+
+def _in_order_of_points(labels: Any, data: Clients) -> NDArray:
+    """Return one array of labels in the order of the clients' points."""
+    shape = (len(labels),) if isinstance(labels, list) else np.shape(labels)
+    if shape != (data.n_points,) or (isinstance(labels, list) and np.ndim(labels[0])):
+        raise DataError(
+            f"labels: expected one per point of {data!r}, as a list of {len(data)} arrays or one "
+            f"array of shape ({data.n_points},); got shape {shape}."
+        )
+    flat = np.asarray(labels)
+    return flat if data.rows is None else flat[np.argsort(np.argsort(data.rows))]
+
+
+def _with_progress(replications: range, wanted: bool) -> Iterable[int]:
+    if not wanted:
+        return replications
+    from tqdm.auto import tqdm
+
+    return tqdm(replications, desc="replications", unit="replication")

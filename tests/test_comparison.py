@@ -1,0 +1,167 @@
+"""Comparing methods in a notebook: the workflow's runner, frame, tables and ranks."""
+
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from fedmix import Clients, compare, comparison, methods
+from fedmix.errors import ConfigurationError, DataError
+from fedmix.methods import capabilities
+from fedmix.methods.base import register
+from fedmix.methods.centroids import CentroidClustering
+
+ROOT = Path(__file__).parents[1]
+CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0]])
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    labels = [rng.integers(3, size=n) for n in (40, 30, 0, 35)]
+    return [CENTRES[own] + rng.normal(size=(len(own), 2)) for own in labels], labels
+
+
+@pytest.fixture
+def origin():
+    """A method as one writes it in a notebook: every point belongs to one cluster."""
+
+    @register
+    class AllAlike(CentroidClustering):
+        """One cluster at the mean of the first client's points."""
+
+        needs: ClassVar[tuple[str, ...]] = ()
+
+        def __init__(self, random_state=0):
+            self.random_state = random_state
+
+        def _fit(self, clients):
+            self.n_rounds_, self.converged_ = 1, True
+            self._set_centres(clients[0].mean(axis=0, keepdims=True))
+
+    yield AllAlike
+    capabilities._defined.clear()
+
+
+def test_the_protocol_is_that_of_the_matrix():
+    study = yaml.safe_load((ROOT / "config/beyond/matrix/studies/matrix.yaml").read_text())
+    constants = study["constants"]
+    assert {name: constants[name] for name in comparison.PROTOCOL} == comparison.PROTOCOL
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_methods_of_a_notebook_estimators_and_names_meet_in_one_table(problem, origin):
+    xs, labels = problem
+    given = [origin(), methods.FedGrEM(n_components=3), "KFED", methods.FedEM]
+    found = compare(given, xs, labels, replications=3, progress=False)
+    table = found.table()
+    assert list(table.index) == ["AllAlike", "FedGrEM", "KFED", "FedEM"]
+    assert table.loc["AllAlike", "ARI of all points"] == "0.000 (0.000)"
+    assert table.loc["FedEM", "ARI of all points"].startswith("**")
+    frame = found.frame.set_index(["item", "method"])
+    assert frame.loc[("ari_pooled", "KFED"), "n"] == 3
+    assert found.ranks()["method"].iloc[-1] == "AllAlike"
+    assert found.ranks("misclustering")["method"].iloc[-1] == "AllAlike"
+    assert len(found.timings) == 12
+    assert found.failures.empty
+    figure = found.plot()
+    assert figure.axes[0].get_title(loc="left") == "ARI of all points"
+    html = found._repr_html_()
+    assert "<table>" in html
+    assert "AllAlike" in html
+    with pytest.raises(ConfigurationError, match=r"Unknown score 'ari'.*ari_pooled"):
+        found.ranks("ari")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_all_means_every_method_for_such_data_and_no_labels_mean_silhouettes(problem):
+    xs, _ = problem
+    found = compare(["all"], xs, n_components=3, replications=1, progress=False)
+    assert list(found.table().index) == methods.capabilities.able_methods()
+    assert not any("ARI" in column for column in found.table())
+    assert "silhouette of all points" in found.table()
+
+
+def test_the_same_comparison_gives_the_same_bits_and_another_seed_other_splits(problem):
+    xs, labels = problem
+    one, again, other = (
+        compare(["FedEM"], xs, labels, replications=2, random_state=seed, progress=False)
+        for seed in (0, 0, 1)
+    )
+    pd.testing.assert_frame_equal(one.results, again.results)
+    assert not one.results["value"].equals(other.results["value"])
+
+
+def test_labels_come_by_client_by_name_or_in_the_order_of_the_rows(problem):
+    xs, labels = problem
+    frame = pd.DataFrame(np.concatenate(xs), columns=["u", "v"])
+    frame["client"] = np.repeat(["a", "b", "c", "d"], [len(x) for x in xs])
+    frame["class"] = np.array(["x", "y", "z"])[np.concatenate(labels)]
+    frame = frame.sample(frac=1, random_state=0)
+    clients = Clients.from_frame(frame.drop(columns="class"))
+    by_client = [own["class"].to_numpy() for _, own in frame.groupby("client")]
+    forms = [
+        frame["class"],
+        frame["class"].tolist(),
+        by_client,
+        dict(zip("abd", by_client, strict=True)),
+    ]
+    scores = [
+        compare(["FedEM"], clients, own, replications=1, progress=False).results["value"].tolist()
+        for own in forms
+    ]
+    assert scores[0] == scores[1] == scores[2] == scores[3]
+
+
+def test_two_of_a_kind_are_told_apart_by_their_parameters(problem):
+    xs, labels = problem
+    given = [methods.FedGrEM(), methods.FedGrEM(penalty_scale=8.0)]
+    found = compare(given, xs, labels, replications=1, progress=False)
+    assert list(found.table().index) == ["FedGrEM", "FedGrEM(penalty_scale=8.0)"]
+
+
+def test_a_failure_stands_in_the_table_with_its_reason(problem, origin):
+    class_ = origin
+    class_._fit = lambda self, clients: 1 / 0
+    found = compare([class_, "FedEM"], *problem, replications=1, progress=False)
+    assert found.failures["message"].tolist() == ["ZeroDivisionError: division by zero"]
+    assert found.table().loc["AllAlike", "ARI of all points"] == "–, n = 0"
+    assert "ZeroDivisionError" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "says"),
+    [
+        (["FedEM"], {}, "no labels, and no estimator names one. Give n_components"),
+        ([methods.FedEM(2), methods.KFED(3)], {}, r"the estimators name \[2, 3\]"),
+        (["FedEM", "FedEM"], {"n_components": 2}, "FedEM is given twice"),
+        ([], {"n_components": 2}, "there is no method"),
+        (["FedMe"], {"n_components": 2}, "Did you mean 'FedEM'"),
+        (["TwoPhase"], {"n_components": 2}, "TwoPhase cannot be compared here"),
+        ([object()], {"n_components": 2}, "object is not registered. Decorate"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_before_anything_runs(problem, given, options, says):
+    with pytest.raises(ConfigurationError, match=says):
+        compare(given, problem[0], progress=False, **options)
+
+
+def test_wrong_labels_and_regressions_are_refused(problem):
+    xs, labels = problem
+    with pytest.raises(DataError, match="labels: expected one per point"):
+        compare(["FedEM"], xs, labels[:2], progress=False)
+    regression = Clients.from_arrays(xs, [x[:, 0] for x in xs])
+    with pytest.raises(DataError, match="responses"):
+        compare(["FedEM"], regression, labels, progress=False)
+
+
+def test_a_name_of_a_method_in_a_file_is_taken():
+    class KFED(CentroidClustering):
+        def __init__(self, random_state=0):
+            self.random_state = random_state
+
+    with pytest.raises(ConfigurationError, match=r"a method KFED already.*Rename"):
+        register(KFED)
