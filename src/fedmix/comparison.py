@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedmix import methods as registry
 from fedmix.cells.condensed import mean_ranks
+from fedmix.cells.equivalence import judge
 from fedmix.cells.frame import make_cells
 from fedmix.cells.items import Table
 from fedmix.cells.summary import LOWEST_FIRST
-from fedmix.cells.verdicts import judge
 from fedmix.clients import Clients, ClientsLike, as_clients
 from fedmix.data.dataset import Dataset
 from fedmix.errors import ConfigurationError, DataError
