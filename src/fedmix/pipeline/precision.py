@@ -246,7 +246,7 @@ def precision_lines(precision: Precision) -> Iterator[str]:
         if not found:
             continue
         states = Counter(reached.state for _, reached in found)
-        yield f"{study.name}: {', '.join(f'{n} values {state}' for state, n in states.items())}"
+        yield f"{study.name}, published values: {', '.join(f'{n} {s}' for s, n in states.items())}"
         for setting, reached in found:
             target = reached.target
             until = f", {reached.planned} next" if reached.state == GOES_ON else ""
@@ -267,9 +267,9 @@ def instalment_lines(precision: Precision, preset: str) -> Iterator[str]:
     )
     if going:
         yield (
-            f"{going} settings of this preset were not yet precise before this run. To go on where "
-            f"they still are not: python -m fedmix evidence add --config preset={preset}, then run "
-            "again."
+            f"Settings that were not yet precise before this run: {going}. To go on where they "
+            "still are not, add the run to the evidence (python -m fedmix evidence add --config "
+            f"preset={preset}) and run again."
         )
 
 
