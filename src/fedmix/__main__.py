@@ -79,8 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     evidence.add_argument(
         "action",
-        choices=["status", "add", "adopt"],
-        help="add: all finished results; adopt: check it by a sample after a change of the code",
+        choices=["status", "precision", "add", "adopt"],
+        help="precision: which numbers have enough replications; add: all finished results; adopt: "
+        "check it by a sample after a change of the code",
     )
     evidence.add_argument(
         "files", nargs="*", type=Path, help="add these archives or files of evidence instead"
@@ -160,9 +161,14 @@ def _evidence(request: Request, options: argparse.Namespace) -> Iterable[str]:
     prepare_process()
     from fedmix.pipeline.adoption import adopt
     from fedmix.pipeline.keep import add, evidence_lines
+    from fedmix.pipeline.precision import precision_lines
 
     if options.action == "adopt":
         return adopt(request, options.directory)
+    if options.action == "precision":
+        if not request.precision:
+            raise ConfigurationError("This preset runs fixed numbers of replications.")
+        return precision_lines(request.precision)
     if options.action == "add":
         return add(request, options.directory, options.files)
     return evidence_lines(request)

@@ -2,6 +2,7 @@
 
 import time
 
+from fedmix.pipeline.precision import instalment_lines
 from fedmix.pipeline.status import failed_throughout, summary_lines
 from fedmix.storage import require_writable
 
@@ -17,6 +18,8 @@ onstart:
 
 onsuccess:
     print(*summary_lines(SHOWN, STARTED), sep="\n", file=sys.stderr)
+    if REQUEST.precision:
+        print(*instalment_lines(REQUEST.precision, config["preset"]), sep="\n", file=sys.stderr)
     failures = failed_throughout(REQUEST, SHOWN)
     if failures:
         raise WorkflowError("\n".join(failures))

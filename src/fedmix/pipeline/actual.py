@@ -127,7 +127,10 @@ def against_lines(request: Request, actual: pd.DataFrame, scale: Scale) -> Itera
     for study, rows in actual.groupby("study", sort=False):
         costs = request.studies[study].costs
         counts = rows.value_counts(list(PLACE))
-        expected = sum(n * costs.seconds(*place, scale) for place, n in counts.items())
+        expected = sum(
+            n * costs.seconds(study, dataset, variant, method, scale)
+            for (_, dataset, variant, method), n in counts.items()
+        )
         fits = int((rows["method"] != SHARED).sum())
         taken = rows["seconds"].sum()
         yield _against(study, fits, expected, taken)

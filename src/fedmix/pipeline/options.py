@@ -33,7 +33,7 @@ class Options(Declared):
         "FEDMIX_PLUGINS does the same."
     )
     replications: Count | None = Field(
-        description="Replications of every study, instead of the preset's numbers."
+        description="Replications of every study, instead of the preset's numbers or rule."
     )
     block: Count | None = Field(
         description="Replications per job; by default sized with config/costs.csv to last minutes."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -105,7 +105,8 @@ class Block:
 class Study:
     """A configured study: settings times methods times replications.
 
-    ``block`` is the number of replications per job; None derives it from ``costs``.
+    ``block`` is the number of replications per job; None derives it from ``costs``. ``enough``
+    gives the replications that a setting needs at most, see :mod:`fedmix.pipeline.precision`.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Study:
     variants: Mapping[str, Mapping[str, Any]]
     methods: Mapping[str, PlannedMethod]
     costs: Costs = field(default_factory=Costs, repr=False)
+    enough: Callable[[Study, Setting], int] | None = field(default=None, repr=False, compare=False)
 
     @property
     def method_names(self) -> set[str]:
@@ -128,11 +130,16 @@ class Study:
         """The role of each variant, from :data:`fedmix.cells.verdicts.SOURCES`."""
         return {name: change.get("role", DIAGNOSTIC) for name, change in self.variants.items()}
 
-    def replications_of(self, name: str, setting: Setting) -> int:
-        """Return a method's replications in a setting: the study's number, or a smaller one."""
+    def most_replications(self, name: str, setting: Setting) -> int:
+        """Return a method's configured replications: the study's number, or a smaller one."""
         variant = self.variants[setting.variant]
         limits = [variant.get("replications"), self.methods[name].replications]
         return min([self.replications, *(limit for limit in limits if limit)])
+
+    def replications_of(self, name: str, setting: Setting) -> int:
+        """Return a method's replications in a setting: the configured number, or a smaller one."""
+        most = self.most_replications(name, setting)
+        return min(most, self.enough(self, setting)) if self.enough else most
 
     def replications_in(self, setting: Setting) -> dict[str, int]:
         """Return the number of replications of each method in a setting."""

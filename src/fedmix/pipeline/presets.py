@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,6 +13,7 @@ from fedmix.cells.papers import Paper
 from fedmix.configuration import Document, name_of, raise_all
 from fedmix.declarations import Declared, Names
 from fedmix.errors import nearest_names
+from fedmix.pipeline.precision import ReplicationRule
 from fedmix.pipeline.studies import StudyFile
 
 ALL = "all"
@@ -53,6 +54,10 @@ class PresetFile(Declared):
         description="Folders of studies that `all`, its audit and its pages leave out. They run if "
         "a target names them, such as `snakemake --cores 2 beyond`.",
     )
+    replications: ReplicationRule | None = Field(
+        None,
+        description="When a setting has enough replications; by default at its study's number.",
+    )
     items: dict[str, dict[str, Any]] = Field(
         {},
         description="Item name -> keys to change, e.g. the stand-in data set that a table shows.",
@@ -69,11 +74,14 @@ class Preset:
         The changes of each study to run, and of items.
     on_request : set of str
         Papers that run only if a target names them.
+    replications : ReplicationRule or None
+        When a setting has enough replications.
     """
 
     studies: dict[str, Document] = field(default_factory=dict)
     items: dict[str, Document] = field(default_factory=dict)
     on_request: set[str] = field(default_factory=set)
+    replications: ReplicationRule | None = None
 
 
 def preset_files(folder: Path, papers: Mapping[str, Paper]) -> dict[str, list[Path]]:
@@ -122,7 +130,7 @@ def read_preset(
     Raises
     ------
     ConfigurationError
-        If a study or paper does not exist, or two files change the same study.
+        If a study or paper does not exist, or two files change the same study or have a rule.
     """
     preset = Preset()
     for part in parts:
@@ -133,7 +141,14 @@ def read_preset(
             raise_all(_add(preset.studies, part, "studies"))
         raise_all(_add(preset.items, part, "items"))
         preset.on_request.update(part.content.get("on_request", ()))
-    return preset
+    rules = [part for part in parts if part.content.get("replications")]
+    raise_all(
+        f"{part.place('replications')}: another file of the preset has a rule too"
+        for part in rules[1:]
+    )
+    if not rules:
+        return preset
+    return replace(preset, replications=ReplicationRule(**rules[0].content["replications"]))
 
 
 def _unknown(

@@ -19,6 +19,7 @@ from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import Evidence
 from fedmix.pipeline.options import read_options
 from fedmix.pipeline.plan import Setting, Study
+from fedmix.pipeline.precision import Precision
 
 _NOT_CHOSEN = "not chosen"
 
@@ -52,6 +53,8 @@ class Request:
         Papers that the preset runs only if a target names them.
     coverage : Coverage
         The finished replications that the evidence holds.
+    precision : Precision or None
+        The preset's rule for replications; None for the studies' own numbers.
     """
 
     options: Mapping[str, Any]
@@ -62,6 +65,7 @@ class Request:
     left_out: Mapping[str, tuple[Setting, ...]] = field(default_factory=dict)
     on_request: frozenset[str] = frozenset()
     coverage: Coverage = field(default_factory=lambda: Coverage(Evidence(), {}))
+    precision: Precision | None = None
 
     def in_all(self) -> Request:
         """Return the part of the target ``all``, which is also that of the audit and the pages."""
@@ -194,6 +198,12 @@ def read_request(
     if options["partial"]:
         present = {name: _started(study, coverage) for name, study in present.items()}
     items = read_items(configuration.papers, configuration.changes[preset].items)
+    rule = configuration.changes[preset].replications
+    precision = None
+    if rule and not options["replications"]:
+        published = folder.parent / "data" / "published"
+        precision = Precision(rule, coverage, present, items, published)
+        present = {name: replace(study, enough=precision) for name, study in present.items()}
     planned = {name: item for name, item in items.items() if item.study in studies}
     planned = with_metrics(planned, compared, options["metrics"])
     request = Request(
@@ -205,6 +215,7 @@ def read_request(
         left_out=left_out,
         on_request=frozenset(configuration.changes[preset].on_request),
         coverage=coverage,
+        precision=precision,
     )
     shown = {name: item for name, item in planned.items() if _has_something_to_show(item, request)}
     return replace(request, items=shown)

@@ -1,0 +1,278 @@
+"""How many replications a setting gets: until its printed numbers are precise, never by a verdict.
+
+The rule is fixed before a run, in the preset (:class:`ReplicationRule`), and looks at the width of
+an interval only. A plan is static, so it is applied between runs: the number of a setting is
+decided from the evidence. Where that is not yet precise, a run goes one step further.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import inf, isfinite, isnan, nan
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import Field, model_validator
+
+from fedmix.cells.items import Item
+from fedmix.cells.measured import SECONDS, identity_of
+from fedmix.cells.printed import PrintedTable
+from fedmix.cells.summary import summarise
+from fedmix.cells.verdicts import NO_DRAWS, _between_draws, compare, headline
+from fedmix.declarations import Declared
+from fedmix.pipeline.coverage import Coverage
+from fedmix.pipeline.plan import Setting, Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Step = Annotated[int, Field(ge=1)]
+PRECISE, COMPLETE, FAILED = "precise", "at the study's number", "failed throughout"
+GOES_ON = "not yet precise"
+_EXACT, _EXACT_DIGITS = 10**12, 99  # replications and decimals of a number without an error
+
+
+class ReplicationRule(Declared):
+    """When a setting has enough replications."""
+
+    steps: list[Step] = Field(
+        min_length=1,
+        description="Numbers of replications after which the precision is looked at. The last step "
+        "of a study is its own number, whatever the precision.",
+    )
+    precision: float = Field(
+        gt=0,
+        description="The half-width of the 90 % interval of our mean, in published standard "
+        "deviations, at which a setting needs no more replications.",
+    )
+    other_variants: Step = Field(
+        description="The most replications of a variant that does not count for the paper's tables."
+    )
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        if any(a >= b for a, b in pairwise(self.steps)):
+            raise ValueError(f"steps: expected rising numbers, got {self.steps}")
+        return self
+
+
+@dataclass(frozen=True)
+class Target:
+    """A published value that a method has in a setting, in the unit of the measured values."""
+
+    method: str
+    metric: str
+    sd: float
+    partition_draws: str
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How precise our mean of a published value is.
+
+    Parameters
+    ----------
+    target : Target
+    held : int
+        Replications in the evidence: the largest step that is complete.
+    half_width : float
+        Of the 90 % interval of our mean, in published standard deviations; infinite with fewer than
+        two finished replications, and NaN if all of them failed.
+    planned : int
+        Replications that the next run ends with, if no other method of the setting needs more.
+    state : str
+        Why it stops there: :data:`PRECISE`, :data:`COMPLETE`, :data:`FAILED`; or :data:`GOES_ON`.
+    """
+
+    target: Target
+    held: int
+    half_width: float
+    planned: int
+    state: str
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The rule of a preset, applied to the evidence.
+
+    Parameters
+    ----------
+    rule : ReplicationRule
+    coverage : Coverage
+        What the evidence holds with the planned keys.
+    studies : mapping of str to Study
+    items : mapping of str to Item
+    published : path
+        ``data/published``.
+    """
+
+    rule: ReplicationRule
+    coverage: Coverage
+    studies: Mapping[str, Study]
+    items: Mapping[str, Item]
+    published: Path
+    _tables: dict[str, PrintedTable] = field(default_factory=dict, repr=False)
+    _values: dict[str, dict] = field(default_factory=dict, repr=False)
+    _draws: dict[tuple[str, str], Mapping] = field(default_factory=dict, repr=False)
+    _numbers: dict[tuple[str, str], int] = field(default_factory=dict, repr=False)
+
+    def __call__(self, study: Study, setting: Setting) -> int:
+        """Return the number of replications of a setting, the same for all of its methods."""
+        place = study.name, setting.folder
+        if place not in self._numbers:
+            self._numbers[place] = self._number(study, setting)
+        return self._numbers[place]
+
+    def _number(self, study: Study, setting: Setting) -> int:
+        if not counts(study, setting):
+            return min(study.replications, self.rule.other_variants)
+        planned = [found.planned for found in self.reached(study, setting)]
+        return max(planned, default=study.replications)
+
+    def reached(self, study: Study, setting: Setting) -> Iterator[Reached]:
+        """Yield how precise each published value of a setting is; none without evidence."""
+        if self.coverage.evidence.folder is None:
+            return
+        held = self.coverage.held(study, setting)
+        for target in self._targets(study, setting):
+            own = held.get(target.method, frozenset())
+            steps = self._steps(study.most_replications(target.method, setting))
+            complete = max((n for n in steps if own.issuperset(range(n))), default=0)
+            width = self._half_width(study, setting, target, complete) if complete else inf
+            further = next((n for n in steps if n > complete), complete)
+            state = _state(width, self.rule.precision, complete == further)
+            planned = further if state == GOES_ON else complete
+            yield Reached(target, complete, width, planned, state)
+
+    def _steps(self, most: int) -> list[int]:
+        return [*(n for n in self.rule.steps if n < most), most]
+
+    def _targets(self, study: Study, setting: Setting) -> Iterator[Target]:
+        for item in self.items.values():
+            if item.study != study.name or not (item.judged and item.printed):
+                continue
+            if not setting.matches(item.where):
+                continue
+            if item.name not in self._tables:
+                self._tables[item.name] = PrintedTable(item, self.published)
+            table = self._tables[item.name]
+            for name in study.methods_of(setting):
+                method = study.method_in(name, setting)
+                parameters = {f"method_{key}": v for key, v in method.parameters.items()}
+                identity = identity_of(setting.values, name, method.label) | parameters
+                names, is_stand_in = table.names_of(identity)
+                number = None if is_stand_in else table.number(names or {})
+                for metric in item.metrics_of(name) if number else ():
+                    if metric != SECONDS:
+                        yield Target(name, metric, number.sd * item.scale, item.partition_draws)
+
+    def _half_width(self, study: Study, setting: Setting, target: Target, n: int) -> float:
+        """Return the half-width of the interval of our mean, in published standard deviations."""
+        finished = self._finished(study, setting, target.method, target.metric)
+        values = [value for replication, value in finished.items() if replication < n]
+        if not values:
+            return nan
+        draws = self._between(target, setting.dataset) if target.partition_draws else NO_DRAWS
+        # The difference from an exact number has the interval of our mean alone. `compare` counts
+        # the draws of both sides.
+        exact = compare(values, 0.0, 0.0, _EXACT, _EXACT_DIGITS, (draws[0] / 2, draws[1]))
+        half = (exact.high - exact.low) / 2
+        if not isfinite(half):
+            return inf
+        return half / target.sd if target.sd else (inf if half else 0.0)
+
+    def _finished(
+        self, study: Study, setting: Setting, method: str, metric: str
+    ) -> Mapping[int, float]:
+        """Return the values of the finished replications with the planned key."""
+        if study.name not in self._values:
+            self._values[study.name] = _final_values(self.coverage.evidence.rows(study.name))
+        key = self.coverage.keys(study, setting).get(method, "")
+        return self._values[study.name].get((setting.folder, method, metric, key), {})
+
+    def _between(self, target: Target, dataset: str) -> tuple[float, int]:
+        """Return the variance between partition draws and their number; infinite if not known."""
+        place = target.partition_draws, target.metric
+        if place not in self._draws:
+            study = self.studies.get(target.partition_draws)
+            self._draws[place] = self._all_draws(study, target.metric) if study else {}
+        return self._draws[place].get((dataset, target.method, target.metric), (inf, 2))
+
+    def _all_draws(self, study: Study, metric: str) -> Mapping[tuple, tuple[float, int]]:
+        import pandas as pd
+
+        cells = [
+            {"setting": s.folder, "setting_dataset": s.dataset, "method": method, "metric": metric}
+            | summarise(list(values.values()))
+            for s in study.settings.values()
+            for method in study.methods_of(s)
+            if (values := self._finished(study, s, method, metric))
+        ]
+        return _between_draws(pd.DataFrame(cells)) if cells else {}
+
+
+def _final_values(rows: pd.DataFrame) -> dict[tuple[str, str, str, str], dict[int, float]]:
+    """Return the values that finished replications end with, by setting, method, metric and key."""
+    rows = rows[(rows["status"] == "ok") & rows["round"].isna()]
+    found: dict[tuple[str, str, str, str], dict[int, float]] = {}
+    columns = (rows[name] for name in ("setting", "method", "metric", "key"))
+    for *place, replication, value in zip(
+        *columns, rows["replication"], rows["value"], strict=True
+    ):
+        found.setdefault(tuple(place), {})[replication] = value
+    return found
+
+
+def _state(half_width: float, wanted: float, is_last: bool) -> str:
+    if isnan(half_width):
+        return FAILED
+    if half_width <= wanted:
+        return PRECISE
+    return COMPLETE if is_last else GOES_ON
+
+
+def precision_lines(precision: Precision) -> Iterator[str]:
+    """Yield what stopped where: a line for each study, and one for each published value of ours."""
+    for study in precision.studies.values():
+        found = [
+            (setting, reached)
+            for setting in study.settings.values()
+            if counts(study, setting)
+            for reached in precision.reached(study, setting)
+        ]
+        if not found:
+            continue
+        states = Counter(reached.state for _, reached in found)
+        yield f"{study.name}, published values: {', '.join(f'{n} {s}' for s, n in states.items())}"
+        for setting, reached in found:
+            target = reached.target
+            until = f", {reached.planned} next" if reached.state == GOES_ON else ""
+            yield (
+                f"  {setting.folder}  {target.method}, {target.metric}: {reached.held} "
+                f"replications, half-width {reached.half_width:.3f} published sd, "
+                f"{reached.state}{until}"
+            )
+
+
+def instalment_lines(precision: Precision, preset: str) -> Iterator[str]:
+    """Yield what to do after a run that took some settings one step further."""
+    going = sum(
+        any(reached.state == GOES_ON for reached in precision.reached(study, setting))
+        for study in precision.studies.values()
+        for setting in study.settings.values()
+        if counts(study, setting)
+    )
+    if going:
+        yield (
+            f"Settings that were not yet precise before this run: {going}. To go on where they "
+            "still are not, add the run to the evidence (python -m fedmix evidence add --config "
+            f"preset={preset}) and run again."
+        )
+
+
+def counts(study: Study, setting: Setting) -> bool:
+    """Return whether a setting's variant is the one that the paper's tables count."""
+    return study.roles[setting.variant] == headline(study.roles.values())

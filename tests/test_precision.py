@@ -1,0 +1,214 @@
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from fedmix.cells.items import Table
+from fedmix.configuration import Document, read_yaml
+from fedmix.pipeline.plan import plan_study
+from fedmix.pipeline.precision import (
+    COMPLETE,
+    FAILED,
+    GOES_ON,
+    PRECISE,
+    Precision,
+    ReplicationRule,
+    instalment_lines,
+    precision_lines,
+)
+from fedmix.pipeline.request import read_request
+
+ROOT = Path(__file__).parents[1]
+RULE = ReplicationRule(steps=[20, 50, 100], precision=0.125, other_variants=50)
+PRINTED = "dataset,method,mean,sd\na,FedEM,1.0,0.8\na,TGMM,1.0,0.8\n"
+
+
+@dataclass
+class Kept:
+    """Evidence and its coverage, with one key per method."""
+
+    rows_of: dict = field(default_factory=dict)
+    folder: Path | None = Path("evidence")
+
+    @property
+    def evidence(self):
+        return self
+
+    def rows(self, study):
+        columns = ["setting", "method", "metric", "replication", "value", "status", "round", "key"]
+        return pd.DataFrame(self.rows_of.get(study, []), columns=columns)
+
+    def keys(self, study, setting):
+        return dict.fromkeys(study.methods_of(setting), "now")
+
+    def held(self, study, setting):
+        rows = self.rows(study.name)
+        rows = rows[(rows["setting"] == setting.folder) & (rows["key"] == "now")]
+        return {m: frozenset(own["replication"]) for m, own in rows.groupby("method")}
+
+    def add(self, setting, method, n, sd, study="s", key="now", status="ok"):
+        """Add replications with a given standard deviation, or failed ones."""
+        values = np.random.default_rng(0).permutation(np.linspace(-1, 1, n))
+        values *= sd / values.std(ddof=1)
+        ok = status == "ok"
+        self.rows_of.setdefault(study, []).extend(
+            (setting, method, "error" if ok else "", r, v if ok else None, status, None, key)
+            for r, v in enumerate(values)
+        )
+        return self
+
+
+def study(name="s", **changes):
+    document = {
+        "experiment": "mixture_simulation",
+        "replications": 200,
+        "settings": [{"grid": {"dataset": ["a", "unprinted"]}}],
+        "setting_id": "{dataset}",
+        "variants": {"as_coded": {"role": "authors"}, "as_written": {"role": "written"}},
+        "methods": ["FedEM", "TGMM"],
+        **changes,
+    }
+    methods = {name: {"estimator": name, "label": name} for name in ("FedEM", "TGMM")}
+    return plan_study(name, "p", Document(document, (lambda keys: "study.yaml",)), methods)
+
+
+@pytest.fixture
+def plan(tmp_path):
+    """Return a function that gives the replications of a setting, with some evidence."""
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "numbers.csv").write_text(PRINTED)
+
+    def make(kept, draws="", **others):
+        printed = {
+            "file": "numbers.csv",
+            "columns": {"dataset": "setting_dataset", "method": "label"},
+            "mean": "mean",
+            "sd": "sd",
+            "replications": 200,
+            "best": "lowest",
+            "partition_draws": draws,
+        }
+        item = Table(
+            name="t", paper="p", title="t", caption="c", study="s", metric="error",
+            row="{dataset}", column="{label}", digits=1, printed=printed,
+        )  # fmt: skip
+        studies = {"s": study(), **others}
+        return Precision(RULE, kept, studies, {"t": item}, tmp_path)
+
+    return make
+
+
+def number(precision, folder):
+    own = precision.studies["s"]
+    return precision(own, own.settings[folder])
+
+
+def states(precision, folder="as_coded.a"):
+    own = precision.studies["s"]
+    found = precision.reached(own, own.settings[folder])
+    return {reached.target.method: reached.state for reached in found}
+
+
+def both(n, sd, other_sd=None):
+    kept = Kept().add("as_coded.a", "FedEM", n, sd)
+    return kept.add("as_coded.a", "TGMM", n, sd if other_sd is None else other_sd)
+
+
+@pytest.mark.parametrize(
+    ("held", "sd", "planned"),
+    [
+        (0, 0.0, 20),
+        (19, 0.01, 20),  # the first step is not complete
+        (20, 0.2, 20),  # 1.73 x .2 / sqrt(20) is below an eighth of .8
+        (20, 0.3, 50),
+        (60, 0.3, 50),  # 1.68 x .3 / sqrt(50) is below
+        (50, 0.8, 100),
+        (100, 0.8, 200),
+        (200, 8.0, 200),
+    ],
+)
+def test_a_setting_stops_at_the_step_at_which_its_numbers_are_precise(plan, held, sd, planned):
+    assert number(plan(both(held, sd) if held else Kept()), "as_coded.a") == planned
+
+
+def test_methods_stay_paired(plan):
+    precision = plan(both(20, 0.1, other_sd=0.9))
+    assert states(precision) == {"FedEM": PRECISE, "TGMM": GOES_ON}
+    assert number(precision, "as_coded.a") == 50
+
+
+def test_a_method_that_changed_catches_up_with_the_others(plan):
+    kept = Kept().add("as_coded.a", "FedEM", 50, 0.1)
+    kept.add("as_coded.a", "TGMM", 50, 0.1, key="before")
+    assert number(plan(kept), "as_coded.a") == 50
+
+
+def test_a_method_may_have_fewer_replications_than_its_setting(plan):
+    slow = study(methods=["FedEM", {"name": "TGMM", "replications": 10}])
+    precision = plan(both(20, 0.9), s=slow)
+    assert states(precision) == {"FedEM": GOES_ON, "TGMM": COMPLETE}
+    assert number(precision, "as_coded.a") == 50
+
+
+def test_other_variants_and_settings_without_a_published_value_have_fixed_numbers(plan):
+    precision = plan(both(20, 0.1))
+    assert number(precision, "as_written.a") == 50
+    assert number(precision, "as_written.unprinted") == 50
+    assert number(precision, "as_coded.unprinted") == 200
+
+
+def test_without_evidence_every_setting_of_the_table_runs_its_studys_number(plan):
+    assert number(plan(Kept(folder=None)), "as_coded.a") == 200
+
+
+def test_a_method_that_always_fails_needs_no_more_replications(plan):
+    kept = Kept().add("as_coded.a", "FedEM", 20, 0.1)
+    kept.add("as_coded.a", "TGMM", 20, 1.0, status="diverged")
+    precision = plan(kept)
+    assert states(precision) == {"FedEM": PRECISE, "TGMM": FAILED}
+    assert number(precision, "as_coded.a") == 20
+
+
+@pytest.mark.parametrize(
+    ("apart", "state"), [(0.0, PRECISE), (2.0, GOES_ON), (None, GOES_ON)], ids=str
+)
+def test_the_variance_between_partition_draws_counts(plan, apart, state):
+    kept = both(20, 0.1)
+    grid = {"dataset": ["a"], "draw": [0, 1, 2, 3]}
+    draws = study("d", variants={"v": {}}, settings=[{"grid": grid}], setting_id="{dataset}-{draw}")
+    for draw in range(4 if apart is not None else 0):  # None: nothing is known of the draws
+        for method in ("FedEM", "TGMM"):
+            kept.add(f"v.a-{draw}", method, 10, 0.1, study="d")
+    kept.rows_of["d"] = [
+        (setting, *rest[:3], rest[3] + (apart or 0) * int(setting[-1]), *rest[4:])
+        for setting, *rest in kept.rows_of.get("d", [])
+    ]
+    assert set(states(plan(kept, draws="d", d=draws)).values()) == {state}
+
+
+def test_what_stopped_where_is_told(plan):
+    precision = plan(both(20, 0.1, other_sd=0.9))
+    total, first, second = precision_lines(precision)
+    assert total == "s, published values: 1 precise, 1 not yet precise"
+    assert first.endswith("FedEM, error: 20 replications, half-width 0.048 published sd, precise")
+    assert second.endswith("half-width 0.435 published sd, not yet precise, 50 next")
+    [advice] = instalment_lines(precision, "paper")
+    assert advice.startswith("Settings that were not yet precise before this run: 1.")
+    assert not list(instalment_lines(plan(both(20, 0.1)), "paper"))
+
+
+def test_steps_must_rise():
+    with pytest.raises(ValidationError, match="expected rising numbers"):
+        ReplicationRule(steps=[50, 20], precision=0.1, other_variants=50)
+
+
+def test_a_number_on_the_command_line_replaces_the_rule(tmp_path):
+    options = {**read_yaml(ROOT / "config" / "config.yaml"), "preset": "paper", "evidence": False}
+    assert read_request(ROOT / "config", options, tmp_path).precision
+    fixed = read_request(ROOT / "config", {**options, "replications": 7}, tmp_path)
+    assert not fixed.precision
+    own = fixed.studies["fedgrem_real"]
+    assert {n for s in own.settings.values() for n in own.replications_in(s).values()} == {7}
