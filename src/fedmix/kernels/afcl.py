@@ -1,11 +1,10 @@
-"""Hot loops of AFCL: competition among seeds with cooperation, and the grouping of close seeds."""
+"""Hot loops of AFCL: clients' messages, competition among seeds, and the grouping of close seeds."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fedmix.kernels.compiler import njit
-from fedmix.kernels.distances import squared_distance
 
 COOPERATION_FLOOR = 1e-4  # squared distance within which a seed always moves with the winner
 
@@ -28,21 +27,73 @@ def compete(points, seeds, wins, rates, floor=COOPERATION_FLOOR):
         Seeds within this squared distance of the winner always move; so do those that are no
         farther from it than the point.
     """
-    n_seeds, n_features = seeds.shape
+    n_seeds = len(seeds)
+    columns = seeds.T.copy()  # the inner loops run over seeds
+    distances, handicapped = np.empty(n_seeds), np.empty(n_seeds)
     total = wins.sum()
-    for i in range(len(points)):
-        winner, reach, best = 0, np.inf, np.inf
+    for point in points:
+        _distances_from(point, columns, distances)
         for j in range(n_seeds):
-            distance = squared_distance(points[i], seeds[j])
-            if wins[j] / total * distance < best:
-                winner, reach, best = j, distance, wins[j] / total * distance
+            handicapped[j] = wins[j] / total * distances[j]
+        winner = 0
+        for j in range(n_seeds):
+            if handicapped[j] < handicapped[winner]:
+                winner = j
+        reach = max(distances[winner], floor)
         wins[winner] += 1
         total += 1
-        centre = seeds[winner].copy()
-        for j in range(n_seeds):
-            if squared_distance(seeds[j], centre) <= max(reach, floor):
-                for f in range(n_features):
-                    seeds[j, f] += rates[f] * (points[i, f] - seeds[j, f])
+        _distances_from(columns[:, winner].copy(), columns, distances)
+        for f in range(len(point)):
+            row, rate, target = columns[f], rates[f], point[f]
+            for j in range(n_seeds):
+                moved = row[j] + rate * (target - row[j])
+                row[j] = moved if distances[j] <= reach else row[j]
+    seeds[:] = columns.T
+
+
+@njit(cache=True, inline="always")
+def _distances_from(point, columns, distances):
+    """Set ``distances`` (k,) to the squared distances of columns (d, k) from a point (d,)."""
+    distances[:] = 0.0
+    for f in range(len(point)):
+        row, value = columns[f], point[f]
+        for j in range(len(distances)):
+            difference = value - row[j]
+            distances[j] += difference * difference
+
+
+@njit(cache=True)
+def describe(points, labels, n_seeds):
+    """Describe the points of each seed by their centre and their mean distance from it.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    labels : ndarray of shape (n,)
+        The seed of each point.
+    n_seeds : int
+        k.
+
+    Returns
+    -------
+    spreads, centres : ndarrays of shape (k,) and (k, d)
+        0 for a seed without points. The centre of a single point has the mean of its coordinates
+        in every feature, as in the authors' program.
+    """
+    n_points, n_features = points.shape
+    spreads, centres = np.zeros(n_seeds), np.zeros((n_seeds, n_features))
+    sizes = np.zeros(n_seeds, dtype=np.int64)
+    for i in range(n_points):
+        sizes[labels[i]] += 1
+        centres[labels[i]] += points[i]
+    for j in np.flatnonzero(sizes):
+        centres[j] /= sizes[j]
+        if sizes[j] == 1:
+            centres[j] = centres[j].mean()
+    for i in range(n_points):
+        j = labels[i]
+        spreads[j] += np.sqrt(np.square(points[i] - centres[j]).sum()) / sizes[j]
+    return spreads, centres
 
 
 @njit(cache=True)

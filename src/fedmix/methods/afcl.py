@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedmix.clients import Clients
-from fedmix.kernels.afcl import compete, group, near
+from fedmix.kernels.afcl import compete, describe, group, near
 from fedmix.methods.base import Constraints, register
 from fedmix.methods.centroids import CentroidClustering, components_of, nearest_centre
 from fedmix.streams import generator_of
@@ -289,13 +289,7 @@ class Server:
         differences = np.zeros((len(seeds), points.shape[1]))
         differences[n_seeds:] = self.rates * (points - self.seeds[labels])
         self._differences[g] = differences[order], seeds[order]
-        self._spreads[g], self._centres[g] = 0.0, 0.0
-        for j in np.unique(labels):
-            own = points[labels == j]
-            # The program's mean of a single row is the mean of its coordinates.
-            centre = own.mean(axis=0) if len(own) > 1 else own.mean()
-            self._centres[g, j] = centre
-            self._spreads[g, j] = np.sqrt(np.square(own - centre).sum(axis=1)).mean()
+        self._spreads[g], self._centres[g] = describe(points, labels, n_seeds)
 
     def _count_participations(self, speaks: NDArray[np.bool_]) -> None:
         """Count the clients that send, and those whose last message is used again."""
