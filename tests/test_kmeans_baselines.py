@@ -38,6 +38,16 @@ def test_one_client_reaches_a_fixed_point_of_lloyd():
     assert model.converged_
 
 
+def test_all_rounds_are_run_without_a_tolerance():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(200, 2)) + 10 * rng.integers(3, size=(200, 1))
+    stopped, full = (FedKMeans(3, tol=tol).fit(Clients.from_arrays([x])) for tol in (0.0, None))
+    assert stopped.converged_
+    assert stopped.n_rounds_ < 20
+    assert full.n_rounds_ == 20
+    assert not full.converged_
+
+
 def test_no_rounds_means_clustered_seeds_only():
     x = np.random.default_rng(0).normal(size=(50, 2))
     model = FedKMeans(3, max_rounds=0, random_state=0).fit(Clients.from_arrays([x, x]))

@@ -330,7 +330,7 @@ class FederatedEstimator(BaseEstimator):
             self.n_rounds_ = number
             if self.converged_:
                 return
-        if most > 0 and getattr(self, "tol", 0) > 0:
+        if most > 0 and (getattr(self, "tol", None) or 0) > 0:
             self._warn_of_no_convergence(f"{most} rounds")
 
     def _send(self, up: SupportsInt = 0, down: SupportsInt = 0) -> None:

@@ -44,9 +44,10 @@ class FedKMeans(CentroidClustering):
     n_local_trials : int, optional
         Number of points from which each client's k-means++ seed is chosen; scikit-learn's number
         by default.
-    tol : float, default=0.0
+    tol : float or None, default=0.0
         The fit stops when no global centre moves further than this. With 0 it runs all rounds
-        unless no centre moves at all.
+        unless no centre moves at all. With None it runs all rounds: the server's k-means can find
+        other centres in the next one.
     random_state : int, Generator or None, default=0
         Seed of the clients' seeds and of the server's k-means.
 
@@ -68,7 +69,7 @@ class FedKMeans(CentroidClustering):
         "local_steps": ["integer >= 1"],
         "n_init": ["integer >= 1"],
         "n_local_trials": ["integer >= 1", None],
-        "tol": ["number >= 0"],
+        "tol": ["number >= 0", None],
     }
 
     def __init__(
@@ -79,7 +80,7 @@ class FedKMeans(CentroidClustering):
         local_steps: int = 300,
         n_init: int = 10,
         n_local_trials: int | None = None,
-        tol: float = 0.0,
+        tol: float | None = 0.0,
         random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.n_clusters = n_clusters
@@ -105,7 +106,8 @@ class FedKMeans(CentroidClustering):
             for _ in self._rounds(self.max_rounds):
                 sent = [_local_kmeans(x, centres, self.local_steps) for x in active]
                 previous, centres = centres, self._aggregate(sent, rng)
-                self.converged_ = _largest_move(previous, centres) <= self.tol
+                moved = _largest_move(previous, centres)
+                self.converged_ = self.tol is not None and moved <= self.tol
         self._set_centres(centres)
 
     def _aggregate(
