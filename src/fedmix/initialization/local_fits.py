@@ -119,7 +119,7 @@ def regular_factors(covariances: FloatArray) -> FloatArray:
     smallest = SMALLEST_SHARE * np.trace(covariances, axis1=-2, axis2=-1) / d
     try:
         np.linalg.cholesky(covariances - smallest[..., None, None] * np.eye(d))
-        return np.linalg.cholesky(covariances)
+        return np.asarray(np.linalg.cholesky(covariances))
     except np.linalg.LinAlgError:
         each = [regular_factor(covariance) for covariance in covariances.reshape(-1, d, d)]
         return np.array(each).reshape(covariances.shape)
