@@ -3,7 +3,8 @@
 Prints milliseconds of an E-step with its statistics at the size of the image studies (56,000
 points in 10 dimensions, 10 components, 100 clients) for both families; the ratio to one iteration
 of scikit-learn's spherical ``GaussianMixture`` and to NumPy client by client on the same data; the
-growth with n, R, d and K; and a round of each method. Run it on one core:
+growth with n, R, d and K; and an iteration of the Dirichlet-process mixture beside
+scikit-learn's. ``limits.py`` times a round of each method. Run it on one core:
 ``NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 python benchmarks/em_round.py``.
 """
 
@@ -14,12 +15,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fedmix import Clients, families, methods
+from fedmix import Clients, families
 from fedmix.families import Sample
+from fedmix.methods.variational import fit_in_blocks
 from timing import best_seconds
 
 N_POINTS, N_FEATURES, N_COMPONENTS, N_CLIENTS = 56_000, 10, 10, 100
-METHODS = ["LocalEM", "LocalGradientEM", "PooledEM", "PooledGradientEM", "FedEM", "FedGrEM", "TGMM"]
 
 
 def milliseconds(function: Callable[[], object], repeats: int = 15) -> float:
@@ -76,6 +77,28 @@ def sklearn_iteration(points: np.ndarray, means: np.ndarray) -> float:
         return (milliseconds(lambda: fit(11), 3) - milliseconds(lambda: fit(1), 3)) / 10
 
 
+def dirichlet_process_iteration(fit: Callable, points: np.ndarray, n_components: int) -> float:
+    """Return milliseconds per iteration of a spherical Dirichlet-process mixture."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import BayesianGaussianMixture
+
+    def run(iterations: int) -> None:
+        model = BayesianGaussianMixture(
+            n_components=n_components,
+            covariance_type="spherical",
+            weight_concentration_prior_type="dirichlet_process",
+            max_iter=iterations,
+            tol=0.0,
+            init_params="random_from_data",
+            random_state=0,
+        )
+        fit(model, points)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return (milliseconds(lambda: run(6), 3) - milliseconds(lambda: run(1), 3)) / 5
+
+
 def print_references() -> None:
     clients, weights, means = problem()
     ours = e_step_time("gaussian")
@@ -109,19 +132,16 @@ def print_growth() -> None:
         print(f"  {name:13s} " + ", ".join(steps))
 
 
-def print_methods() -> None:
-    print("\nA round of each method, gaussian (20 rounds minus 0, over 20)")
-    clients, weights, means = problem()
-    for name in METHODS:
-        fits = [
-            methods.get(name)(N_COMPONENTS, init=(weights, means), max_rounds=rounds, tol=0.0)
-            for rounds in (0, 20)
-        ]
-        start, full = (milliseconds(lambda fit=fit: fit.fit(clients), 3) for fit in fits)
-        print(f"  {name:18s} {(full - start) / 20:8.2f} ms")
+def print_dirichlet_process(n: int = 20_000, n_components: int = 200) -> None:
+    points = problem(n=n)[0].points
+    ours = dirichlet_process_iteration(fit_in_blocks, points, n_components)
+    theirs = dirichlet_process_iteration(lambda model, x: model.fit(x), points, n_components)
+    print(f"\nDirichlet-process mixture, n={n}, d={N_FEATURES}, K={n_components}, an iteration")
+    print(f"  ours                                  {ours:8.2f} ms")
+    print(f"  scikit-learn BayesianGaussianMixture  {theirs:8.2f} ms = {theirs / ours:.1f} x ours")
 
 
 if __name__ == "__main__":
     print_references()
+    print_dirichlet_process()
     print_growth()
-    print_methods()

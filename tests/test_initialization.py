@@ -10,6 +10,7 @@ from fedmix.initialization import INITIALIZATIONS, aligned_initial_values, initi
 from fedmix.initialization.local_fits import (
     own_noise_em,
     regular_factor,
+    regular_factors,
     shared_covariance_em,
     shared_noise_em,
 )
@@ -170,6 +171,15 @@ def test_regular_factor_raises_small_eigenvalues_only():
     np.testing.assert_allclose(flat @ flat.T, np.ones((2, 2)), atol=2e-6)
     assert np.linalg.eigvalsh(flat @ flat.T)[0] > 5e-7
     np.testing.assert_array_equal(regular_factor(np.zeros((2, 2))), np.eye(2))
+
+
+def test_regular_factors_are_those_of_each_covariance():
+    regular = np.array([[2.0, 1.0], [1.0, 2.0]])
+    nearly_flat = np.array([[1.0, 0.0], [0.0, 4e-7]])
+    for last in (regular + 1, np.ones((2, 2)), np.zeros((2, 2)), nearly_flat):
+        each = np.array([regular_factor(regular), regular_factor(last)])
+        factors = regular_factors(np.array([regular, last]))
+        np.testing.assert_allclose(factors, each, rtol=1e-12, atol=1e-14)
 
 
 def test_unknown_strategy_names_those_of_the_family():

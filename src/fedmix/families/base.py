@@ -151,7 +151,8 @@ def log_sum(log_joint: FloatArray) -> FloatArray:
 
 def symmetric(upper: FloatArray) -> FloatArray:
     """Return the symmetric matrices (..., d, d) with the given upper triangles."""
-    return np.triu(upper) + np.triu(upper, 1).swapaxes(-2, -1)
+    below = np.tri(upper.shape[-1], k=-1, dtype=bool)
+    return np.where(below, upper.swapaxes(-2, -1), upper)
 
 
 def floor_code(density_floor: str | None) -> int:

@@ -109,6 +109,22 @@ def regular_factor(covariance: FloatArray) -> FloatArray:
     return np.sqrt(mean_variance) * np.linalg.cholesky((vectors * values) @ vectors.T)
 
 
+def regular_factors(covariances: FloatArray) -> FloatArray:
+    """Return :func:`regular_factor` of covariances (..., d, d), up to rounding errors.
+
+    Eigenvalues are computed only if one has to be raised. Then a covariance has no Cholesky factor
+    once the smallest valid variance is subtracted.
+    """
+    d = covariances.shape[-1]
+    smallest = SMALLEST_SHARE * np.trace(covariances, axis1=-2, axis2=-1) / d
+    try:
+        np.linalg.cholesky(covariances - smallest[..., None, None] * np.eye(d))
+        return np.asarray(np.linalg.cholesky(covariances))
+    except np.linalg.LinAlgError:
+        each = [regular_factor(covariance) for covariance in covariances.reshape(-1, d, d)]
+        return np.array(each).reshape(covariances.shape)
+
+
 def in_turn(rows: NDArray, n_rows: int) -> NDArray:
     """Return a copy of the first ``n_rows`` rows, repeated in turn if there are fewer."""
     return rows[np.arange(n_rows) % len(rows)]

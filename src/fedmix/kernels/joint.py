@@ -134,5 +134,4 @@ def _raise(responsibilities, n, floor):
     highest_raised = FLOOR if floor == BELOW else 0.0
     for row in responsibilities:
         for i in range(n):
-            if row[i] <= highest_raised:
-                row[i] = FLOOR
+            row[i] = row[i] if row[i] > highest_raised else FLOOR

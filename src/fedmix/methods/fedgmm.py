@@ -13,7 +13,7 @@ from fedmix.clients import Clients
 from fedmix.families import Sample, log_sum
 from fedmix.families.base import floor_code, symmetric
 from fedmix.families.regression import PUBLISHED_RIDGE, normal_step
-from fedmix.initialization.local_fits import regular_factor, shared_covariance_em
+from fedmix.initialization.local_fits import regular_factors, shared_covariance_em
 from fedmix.initialization.strategies import ward_labels
 from fedmix.kernels.joint import joint_expectation
 from fedmix.methods.base import Constraints, register
@@ -132,8 +132,7 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
 
     def _joint_expectation(self, sample: Sample) -> JointStatistics:
         """Do the E-step of the joint mixture for all clients."""
-        factors = self._factors()
-        roots = np.prod(np.diagonal(factors, axis1=2, axis2=3), axis=2)
+        roots, whiteners = self._whiteners()
         return JointStatistics(
             *joint_expectation(
                 sample.columns,
@@ -141,18 +140,23 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
                 sample.offsets,
                 np.ascontiguousarray(self.joint_weights_ / roots[..., None]),
                 np.ascontiguousarray(self.covariate_means_),
-                np.linalg.inv(factors),
+                whiteners,
                 np.ascontiguousarray(self.means_),
                 floor_code(self.density_floor),
             )
         )
 
-    def _factors(self) -> FloatArray:
-        """Return Cholesky factors of the covariances, (K, M, d, d), shared after one round."""
+    def _whiteners(self) -> tuple[FloatArray, FloatArray]:
+        """Return the determinants of the Cholesky factors, (K, M), and their inverses.
+
+        After one round all clients have the same covariances.
+        """
         shared = self.n_rounds_ > 0
-        covariances = self.covariances_[:1] if shared else self.covariances_
-        factors = np.array([[regular_factor(c) for c in own] for own in covariances])
-        return np.repeat(factors, len(self.weights_), axis=0) if shared else factors
+        factors = regular_factors(self.covariances_[:1] if shared else self.covariances_)
+        roots = np.prod(np.diagonal(factors, axis1=2, axis2=3), axis=2)
+        copies = len(self.weights_) if shared else 1
+        whiteners = np.linalg.inv(factors)
+        return np.repeat(roots, copies, axis=0), np.repeat(whiteners, copies, axis=0)
 
     def _joint_weights(self, statistics: JointStatistics, sample: Sample) -> FloatArray:
         """Do the M-step of the joint weights, (K, M, R); empty clients keep theirs."""
@@ -238,8 +242,7 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
         """Return log N(x; mu_m, Sigma_m), of shape (n, M)."""
         d = x.shape[1]
         densities = np.empty((len(x), self.n_covariate_components))
-        for m in range(self.n_covariate_components):
-            factor = regular_factor(self.covariances_[k, m])
+        for m, factor in enumerate(regular_factors(self.covariances_[k])):
             whitened = np.linalg.solve(factor, (x - self.covariate_means_[k, m]).T)
             densities[:, m] = -0.5 * np.square(whitened).sum(axis=0)
             densities[:, m] -= np.log(np.diag(factor)).sum() + 0.5 * d * math.log(2 * math.pi)
