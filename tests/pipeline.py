@@ -11,6 +11,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from numba.core.caching import _CacheLocator
+
+from fedmix.pipeline.jobs import _kernel_cache
 from fedmix.storage import sha256_of
 
 ROOT = Path(__file__).parents[1]
@@ -146,7 +149,25 @@ class Pipeline:
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(self.project / "src"),
             "PYTHONUNBUFFERED": "1",
+            "NUMBA_CACHE_DIR": str(self._compiled()),
         }
+
+    def _compiled(self) -> Path:
+        """Return a folder in which jobs find the compiled kernels of the repository.
+
+        Numba files them under the path of their source: every copy would compile them anew.
+        """
+        shared = _kernel_cache(None)
+        folder = self.project.parent / "compiled" / shared.name
+        folder.mkdir(parents=True, exist_ok=True)
+        theirs, own = (
+            place / _CacheLocator.get_suitable_cache_subpath(root / "src/fedmix/kernels/em.py")
+            for place, root in ((shared, ROOT), (folder, self.project))
+        )
+        theirs.mkdir(parents=True, exist_ok=True)
+        if not own.is_symlink():
+            own.symlink_to(theirs)
+        return folder
 
     def planned(self, *arguments: str, config: dict | None = None) -> Counter:
         """Count the jobs that a dry run plans, by rule."""

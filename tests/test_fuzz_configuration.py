@@ -84,20 +84,24 @@ def at(document, keys):
 def edited(document, keys, kind):
     """Return a copy with one edit, or None where this kind makes no sense."""
     *parents, last = keys
-    changed = copy.deepcopy(document)
-    parent, value = at(changed, parents), at(document, keys)
+    parent, value = at(document, parents), at(document, keys)
     if kind in VALUES:
         new = VALUES[kind](value)
         if new is None or (value is None and kind == "null"):
             return None
-        parent[last] = None if new is NULL else new
+        new = None if new is NULL else new
+        if repr(new) == repr(value):
+            return None
     elif kind == "missing entry":
         if isinstance(parent, dict):
             return None
-        del parent[last]
     elif not isinstance(parent, dict) or not isinstance(last, str):
         return None
-    elif kind == "missing key":
+    changed = copy.deepcopy(document)
+    parent = at(changed, parents)
+    if kind in VALUES:
+        parent[last] = new
+    elif kind in ("missing key", "missing entry"):
         del parent[last]
     elif kind == "further key":
         parent["surplus"] = 1
@@ -105,7 +109,7 @@ def edited(document, keys, kind):
         items = [(misspelt(k) if k == last else k, v) for k, v in parent.items()]
         parent.clear()
         parent.update(items)
-    return changed if repr(changed) != repr(document) else None
+    return changed
 
 
 def edits(path):

@@ -5,8 +5,8 @@ from fedmix.pipeline import provenance
 
 def forget():
     """Empty the caches, because the files behind them have changed."""
-    for function in (provenance.source_hash, provenance._closure, provenance._imports):
-        function.cache_clear()
+    for name in ("source_hash", "_closure", "_imports", "_file_of"):
+        getattr(provenance, name).cache_clear()
 
 
 @pytest.fixture

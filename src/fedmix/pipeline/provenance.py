@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 _RESOURCES = (".html", ".css", ".js", ".mplstyle")
 # A new version number alone changes no result.
 _VERSION = re.compile(r"^__version__ = .*$", re.MULTILINE)
+_HOLD_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _BEGINS = {tokenize.ENCODING, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
 
@@ -172,15 +173,17 @@ def _blank(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> No
 @cache
 def _closure(module: str) -> dict[str, Path]:
     """Return the files that importing a module may run, including its own, by name."""
-    seen: dict[str, Path] = {}
-    waiting = [module]
+    files: dict[str, Path] = {}
+    waiting, met = [module], {module}
     while waiting:
         name = waiting.pop()
         path = _path(name)
-        if path is not None and _name(name, path) not in seen:
-            seen[_name(name, path)] = path
-            waiting += _imports(name, path)
-    return seen
+        if path is not None:
+            files[_name(name, path)] = path
+            others = set(_imports(name, path)) - met
+            met |= others
+            waiting += others
+    return files
 
 
 def _name(module: str, path: Path) -> str:
@@ -246,10 +249,16 @@ def _with_parents(name: str) -> Iterator[str]:
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the statements that running a file may reach, without those for type checkers only."""
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if not (isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING"):
-            yield from _run(child)
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [
+            child
+            for child in ast.iter_child_nodes(node)
+            if isinstance(child, _HOLD_STATEMENTS)
+            and not (isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING")
+        ]
 
 
 def _path(module: str) -> Path | None:
@@ -257,6 +266,11 @@ def _path(module: str) -> Path | None:
     top, *rest = module.split(".")
     if top != PACKAGE or (rest[:1] == ["plugins"] and len(rest) > 1):
         return plugins.path_of(module)
-    base = ROOT.joinpath(*rest)
+    return _file_of(ROOT, *rest)
+
+
+@cache
+def _file_of(root: Path, *parts: str) -> Path | None:
+    base = root.joinpath(*parts)
     candidates = (base.with_suffix(".py"), base / "__init__.py")
     return next((p for p in candidates if p.is_file()), None)
