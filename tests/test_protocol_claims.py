@@ -14,7 +14,7 @@ from fedmix.cells.protocols.kept import Search, keep, read_search
 from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols
 from fedmix.cells.protocols.score import printed_cells, score_protocols
 from fedmix.cells.protocols.space import Claim, Rung, Space, read_searches
-from fedmix.cells.unreported import Share, open_claims, read_curves, specification_curves
+from fedmix.cells.unreported import open_claims, read_curves, specification_curves
 from fedmix.errors import DataError
 from fedmix.views.figures.specification import claims_figure, draw_claims
 from synthetic_results import PUBLISHED, cells, results_and_timings, shipped_items
@@ -107,7 +107,8 @@ def test_the_share_is_that_of_the_searchs_own_scores(search, printed, evaluated)
     assert (
         f"it holds in {lowest:.0%} of {DRAWN} protocols (tested on pen digits, n_contam" in remarks
     )
-    assert evaluated.loc["fedgrem-pendigits-lowest", "verdict"] == "depends on an unreported choice"
+    # Two replications decide nothing about a protocol.
+    assert evaluated.loc["fedgrem-pendigits-lowest", "verdict"] != "depends on an unreported choice"
 
 
 def test_the_choice_that_decides_is_named_with_its_shares(evaluated):
@@ -195,13 +196,6 @@ def test_curves_are_read_as_they_were_written_and_drawn_a_panel_a_claim(tmp_path
 
 def test_without_a_search_there_are_no_curves():
     assert specification_curves(read_claims(read_papers(ROOT / "config")), []).empty
-
-
-@pytest.mark.parametrize(
-    ("holds", "depends"), [(0.0, False), (0.01, True), (0.9, True), (0.97, False), (1.0, False)]
-)
-def test_what_holds_in_any_protocol_depends_on_them_unless_it_holds_in_nearly_all(holds, depends):
-    assert Share(holds, 100, "protocols").depends == depends
 
 
 def test_a_search_of_some_data_sets_answers_for_these_alone():

@@ -16,19 +16,33 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.cells import predicates, verdicts
 from fedmix.cells.effects import NO, UNCLEAR, YES
-from fedmix.cells.evidence import PRINT, Evidence, Place
+from fedmix.cells.evidence import (
+    METHODS,
+    PRINT,
+    ROUNDS,
+    SETTINGS,
+    SHUFFLED,
+    Evidence,
+    Place,
+)
 from fedmix.cells.papers import Paper
 from fedmix.cells.predicates import Check, ask, needed, places_of
 from fedmix.cells.protocols.space import DRAWN, NEAR
 from fedmix.cells.registers import Claim, read_register
-from fedmix.cells.unreported import Share, answers, protocol_answers, share_of
-from fedmix.cells.verdicts import SAYS_NOTHING
+from fedmix.cells.unreported import (
+    Answer,
+    Share,
+    answer_of,
+    answers,
+    protocol_answers,
+    share_of,
+)
+from fedmix.cells.verdicts import SAYS_LITTLE
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fedmix.cells.protocols.kept import Search
-    from fedmix.cells.unreported import Answer
 
 HOLDS, MOSTLY, PARTLY_UNTESTED = "holds", "holds in most", "partly untested"
 DEPENDS, MIXED, REVERSED = "depends on an unreported choice", "mixed", "reversed"
@@ -36,10 +50,12 @@ TOO_FEW, UNTESTABLE = "inconclusive", "not testable"
 #: What each verdict means.
 CLAIM_RULES = {
     HOLDS: "yes in every setting, or in as many as the claim states",
-    MOSTLY: "yes in more than half of the settings, but in fewer than the claim states",
+    MOSTLY: "yes in more than half of the settings, and no in none",
     PARTLY_UNTESTED: "holds wherever it was run, but part of what the claim is about was not run",
-    DEPENDS: "the answer depends on a choice that the paper does not report",
-    MIXED: "no in some settings, and yes in at most half",
+    DEPENDS: (
+        "beyond noise it holds with one value of an unreported choice, and does not with another"
+    ),
+    MIXED: "no in some settings, and neither holds nor reversed",
     TOO_FEW: "unclear in at least half of the settings; more replications could show that it holds",
     REVERSED: "yes in no setting, and no in more than half",
     UNTESTABLE: "nothing that the claim is about was run, or it cannot be tested here",
@@ -47,7 +63,7 @@ CLAIM_RULES = {
 CLAIM_VERDICTS = tuple(CLAIM_RULES)
 #: What a claim is tested on, in the order of the columns.
 SOURCES = (PRINT, *verdicts.SOURCES)
-#: Shuffles of the methods' names behind ``chance``.
+#: Shuffles behind ``chance``.
 SHUFFLES = 20
 
 _OF = {DRAWN: "protocols", NEAR: "protocols near the published values"}
@@ -95,8 +111,9 @@ def evaluate_claims(
         One row per claim: ``id, paper, section, quote, claim, predicate`` (in words), ``study,
         verdict, where`` (the settings by answer, or why it cannot be tested), ``source`` (which
         decides the verdict), ``remarks`` (list of sentences), ``chance`` (the share of shuffles in
-        which it holds), ``print_fails``; for each source ``<source>_yes, _no, _unclear``, the
-        median of the margins and the smallest one with its 99 % interval; and ``details``, every
+        which it holds, see :func:`_control`), ``print_fails``; for each source ``<source>_yes, _no,
+        _unclear``, the median of the margins and the smallest one with its 99 % interval; and
+        ``details``, every
         :class:`Check` as a dict with its ``source``.
 
     Examples
@@ -107,7 +124,9 @@ def evaluate_claims(
     import pandas as pd
 
     measured, printed = Evidence(cells, results), Evidence.of_print(cells)
-    shuffled = [measured.shuffled(draw) for draw in range(SHUFFLES)]
+    shuffled = {
+        what: [measured.shuffled(draw, what) for draw in range(SHUFFLES)] for what in SHUFFLED
+    }
     of_study = {search.space.study: search for search in searches}
     rows = [
         _evaluate(claim, measured, printed, shuffled, of_study.get(claim.get("study", "")))
@@ -120,7 +139,7 @@ def _evaluate(
     claim: Mapping[str, Any],
     measured: Evidence,
     printed: Evidence,
-    shuffled: list[Evidence],
+    shuffled: Mapping[str, list[Evidence]],
     search: Search | None,
 ) -> dict[str, Any]:
     checks = {
@@ -129,10 +148,10 @@ def _evaluate(
     }
     source = verdicts.headline(name for name, found in checks.items() if found)
     own = checks.get(source, [])
-    chance = _chance(claim, shuffled, source) if own else None
+    chance = _chance(claim, shuffled[_control(claim)], source) if own else None
     fails = _fails(claim, checks[PRINT])
     share = _share(claim, measured, search)
-    untested = _untested(claim, measured)
+    untested = _untested(claim, measured, source)
     verdict = _final(_verdict(claim, own), share, untested)
     return {
         "id": claim["id"],
@@ -145,7 +164,7 @@ def _evaluate(
         "verdict": verdict,
         "where": _where(claim, verdict, own),
         "source": source,
-        "remarks": list(_remarks(claim, fails, chance, share, untested, checks[verdicts.NEAREST])),
+        "remarks": list(_remarks(claim, fails, chance, share, untested, checks, source)),
         "chance": chance,
         "print_fails": fails,
         **{key: value for name in SOURCES for key, value in _summary(name, checks[name]).items()},
@@ -166,7 +185,7 @@ def _verdict(claim: Mapping[str, Any], checks: list[Check]) -> str:
         return UNTESTABLE
     if yes >= needed(claim, n):
         return HOLDS
-    if 2 * yes > n:
+    if 2 * yes > n and not no:
         return MOSTLY
     if not yes and 2 * no > n:
         return REVERSED
@@ -186,6 +205,19 @@ def _final(verdict: str, share: Share | None, untested: str) -> str:
     if share and share.depends:
         return DEPENDS
     return PARTLY_UNTESTED if untested and verdict == HOLDS else verdict
+
+
+def _control(claim: Mapping[str, Any]) -> str:
+    """Return what is shuffled to see what a claim would say by chance.
+
+    A claim on how a score moves with a setting keeps its methods, and the settings are shuffled. A
+    claim on what happens round by round keeps both, and the rounds are shuffled. Any other claim
+    compares methods, or describes one, and the methods' names are shuffled.
+    """
+    if claim.get("predicate") in predicates.BY_ROUND:
+        return ROUNDS
+    given = claim.get("parameters", {})
+    return SETTINGS if {"along", "column"} & set(given) else METHODS
 
 
 def _chance(claim: Mapping[str, Any], shuffled: list[Evidence], source: str) -> float:
@@ -209,18 +241,30 @@ def _decided(claim: Mapping[str, Any], measured: Evidence, places: list[Place]) 
     """Return whether a claim holds in a variant, where that is decided."""
     checks = ask(claim, measured, places)
     verdict = _verdict(claim, checks)
-    return None if verdict in (UNTESTABLE, TOO_FEW) else (verdict in (HOLDS, MOSTLY), checks)
+    if verdict in (UNTESTABLE, TOO_FEW):
+        return None
+    return answer_of(claim, checks, verdict in (HOLDS, MOSTLY))
 
 
-def _untested(claim: Mapping[str, Any], measured: Evidence) -> str:
-    """Return the parts of a claim that no variant ran."""
-    places = places_of(claim, measured)
+def _untested(claim: Mapping[str, Any], measured: Evidence, source: str) -> str:
+    """Return the parts of a claim that the variant that answers did not run."""
+    places = places_of(claim, measured, {"role": source} if source else {})
     parts = [claim["untested"]] if "untested" in claim else []
     for name, wanted in claim.get("where", {}).items():
         values = wanted if isinstance(wanted, list) else [wanted]
-        missing = [v for v in values if not any(place.has({name: v}) for place in places)]
+        ran = {value for value in values if any(place.has({name: value}) for place in places)}
+        missing = [v for v in values if not any(_same_data(v, other) for other in ran)]
         parts += [f"{name} {', '.join(map(str, missing))}"] if missing else []
     return "; ".join(parts)
+
+
+def _same_data(one: Any, other: Any) -> bool:
+    """Return whether two values are equal, or two readings of one data set.
+
+    The name of a reading begins with that of the data set, such as ``abalone_as_written``.
+    """
+    longer, shorter = sorted((str(one), str(other)), key=len, reverse=True)
+    return longer == shorter or longer.startswith(f"{shorter}_")
 
 
 def _where(claim: Mapping[str, Any], verdict: str, checks: list[Check]) -> str:
@@ -243,20 +287,23 @@ def _remarks(
     chance: float | None,
     share: Share | None,
     untested: str,
-    nearest: list[Check],
+    checks: Mapping[str, list[Check]],
+    source: str,
 ) -> Iterator[str]:
     if "by_construction" in claim:
         yield f"By construction: {claim['by_construction']}"
     if fails:
         yield f"Fails on the published values: {claim.get('contradiction', 'not looked into yet')}"
-    if chance is not None and chance >= SAYS_NOTHING:
+    if chance is not None and chance > SAYS_LITTLE:
         yield (
-            f"Says nothing about a method: it holds in {chance:.0%} of {SHUFFLES} shuffles of the "
-            "methods' names"
+            f"Says little: it holds in {chance:.0%} of {SHUFFLES} shuffles of the {_control(claim)}"
         )
+    text = checks[verdicts.WRITTEN]
+    if source != verdicts.WRITTEN and _verdict(claim, text) in (MIXED, REVERSED):
+        yield f"The text's own variant says no: {_where(claim, '', text)}"
     if share:
         yield f"Not reported: {claim['unreported']}; {share}"
-    if "unreported" in claim and not nearest:
+    if "unreported" in claim and not checks[verdicts.NEAREST]:
         yield "No nearest protocol: its tables were not searched"
     if untested and "study" in claim:
         yield f"Not run: {untested}"

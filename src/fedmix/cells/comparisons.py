@@ -221,11 +221,14 @@ def fails(
     evidence: Evidence, places: list[Place], method: MethodName, share: Share = 0.1
 ) -> Iterator[Check]:
     """Check that more than a share of a method's replications diverge or fail."""
+    import numpy as np
+
     for place in places:
         runs = evidence.runs(place, method)
         if runs:
             failed, total = runs
-            found = Finding.above(Effect(failed / total - share, 0.0, total))
+            flags = np.arange(total) < failed
+            found = Finding.above(share_effect(flags, share))
             yield check(place, place.setting, found, f"{failed} of {total} failed")
 
 

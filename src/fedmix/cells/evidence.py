@@ -14,11 +14,16 @@ from fedmix.cells.verdicts import headline
 from fedmix.conditions import Where, has_values
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 _CELL = [*PLACE, "method", "metric"]
 #: The role of places that hold published values.
 PRINT = "print"
+#: What a control can shuffle.
+METHODS, SETTINGS, ROUNDS = SHUFFLED = ("methods' names", "settings", "rounds")
+#: A sum of two metrics that claims may name.
+FLOATS, _FLOATS = "floats", ("floats_up", "floats_down")
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,7 @@ class Evidence:
         self._runs: dict[tuple, tuple[int, int]] = {}
         self._methods: dict[tuple, list[str]] = {}
         self._paths: dict[tuple, pd.DataFrame] = {}
+        self._rounds_draw: int | None = None
         self._read(run)
         if results is not None and len(results):
             ok = results[results["round"].notna() & (results["status"] == "ok")]
@@ -94,28 +100,40 @@ class Evidence:
             found._methods.setdefault(key[:3], []).append(row["method"])
         return found
 
-    def shuffled(self, draw: int) -> Evidence:
-        """Return the evidence with the methods' names shuffled within every place.
+    def shuffled(self, draw: int, what: str = METHODS) -> Evidence:
+        """Return the evidence with something shuffled, for a control.
 
         Parameters
         ----------
         draw : int
             Each number gives its own shuffle, which is always the same.
+        what : str, default="methods' names"
+            One of :data:`SHUFFLED`: the methods' names within every place, the settings within
+            every variant, or the rounds of every trajectory.
         """
-        import numpy as np
+        if what == ROUNDS:
+            other = copy(self)
+            other._rounds_draw = draw
+            return other
+        if what == SETTINGS:
+            return self._renamed(_permuted(self._settings(), draw), 2)
+        return self._renamed(_permuted(self._methods, draw), 3)
 
-        names = {}
-        for place, methods in self._methods.items():
-            rng = np.random.default_rng([draw, crc32("/".join(place).encode())])
-            names[place] = dict(zip(methods, rng.permutation(methods).tolist(), strict=True))
-        other = Evidence.__new__(Evidence)
-        other._places, other._methods = self._places, self._methods
+    def _settings(self) -> dict[tuple, list[str]]:
+        """Return the settings of every variant of a study."""
+        found: dict[tuple, list[str]] = {}
+        for place in self._places:
+            found.setdefault((place.study, place.variant), []).append(place.setting)
+        return found
+
+    def _renamed(self, names: Mapping[tuple, Mapping[str, str]], at: int) -> Evidence:
+        """Return the evidence with the part ``at`` of every key renamed, by what precedes it."""
+        other = copy(self)
         for part in ("_scores", "_runs", "_paths"):
-            own = getattr(self, part)
             renamed = {
-                (*key[:3], names[key[:3]][key[3]], *key[4:]): value
-                for key, value in own.items()
-                if key[:3] in names
+                (*key[:at], names[key[:at]][key[at]], *key[at + 1 :]): value
+                for key, value in getattr(self, part).items()
+                if key[:at] in names
             }
             setattr(other, part, renamed)
         return other
@@ -144,6 +162,9 @@ class Evidence:
 
     def score(self, place: Place, method: str, metric: str) -> Score | None:
         """Return a metric's final score; None if there is none."""
+        if metric == FLOATS and (*place.key, method, metric) not in self._scores:
+            up, down = (self.values(place, method, name) for name in _FLOATS)
+            return Replications(up + down) if len(up) and len(down) else None
         return self._scores.get((*place.key, method, metric))
 
     def values(self, place: Place, method: str, metric: str) -> pd.Series:
@@ -160,7 +181,11 @@ class Evidence:
         key = (*place.key, method, metric)
         if key not in self._paths:
             return pd.DataFrame()
-        return self._paths[key].pivot(index="replication", columns="round", values="value")
+        path = self._paths[key].pivot(index="replication", columns="round", values="value")
+        if self._rounds_draw is None:
+            return path
+        order = _generator(self._rounds_draw, key).permutation(path.shape[1])
+        return path.iloc[:, order].set_axis(path.columns, axis=1)
 
     def runs(self, place: Place, method: str) -> tuple[int, int] | None:
         """Return how many replications failed and how many there were; None if none was run."""
@@ -181,6 +206,20 @@ class Evidence:
                 self._methods.setdefault(key[:3], []).append(key[3])
             total = max(failed + len(values), self._runs.get(key[:4], (0, 0))[1])
             self._runs[key[:4]] = (failed, total)
+
+
+def _permuted(names: Mapping[tuple, list[str]], draw: int) -> dict[tuple, dict[str, str]]:
+    """Return, for every key, its names by a permutation of them."""
+    return {
+        key: dict(zip(own, _generator(draw, key).permutation(own).tolist(), strict=True))
+        for key, own in names.items()
+    }
+
+
+def _generator(draw: int, key: tuple) -> np.random.Generator:
+    import numpy as np
+
+    return np.random.default_rng([draw, crc32("/".join(key).encode())])
 
 
 def _places(cells: pd.DataFrame) -> list[Place]:

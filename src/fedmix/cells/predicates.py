@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _MODULES = ("comparisons", "trends")
 _REGISTRY: dict[str, Predicate] = {}
+#: Predicates on what happens round by round.
+BY_ROUND = frozenset({"falls_by_round", "slows_after"})
 _SOME = 2  # "several" data sets are at least this many
 
 
@@ -51,6 +53,8 @@ class Check:
     margin, low, high : float
         How far the effect lies on the claimed side of its bound, in the effect's own unit, and the
         ends of its 99 % interval. Of several effects, the one that decides.
+    n : int
+        Replications behind it.
     """
 
     variant: str
@@ -60,6 +64,7 @@ class Check:
     margin: float
     low: float
     high: float
+    n: int
 
 
 def check(at: Place, place: str, finding: Finding, detail: str) -> Check:
@@ -74,8 +79,8 @@ def check(at: Place, place: str, finding: Finding, detail: str) -> Check:
     finding : Finding
     detail : str
     """
-    mean, half = finding.margin.mean, finding.margin.half_width
-    return Check(at.variant, place, finding.answer, detail, mean, mean - half, mean + half)
+    mean, half, n = finding.margin.mean, finding.margin.half_width, finding.margin.n
+    return Check(at.variant, place, finding.answer, detail, mean, mean - half, mean + half, n)
 
 
 def in_words(name: str, parameters: Mapping[str, Any]) -> str:

@@ -5,9 +5,12 @@ claim's rows, they are the protocols nearest to the published values. Without a 
 variants that were run. :class:`Share` has the share of them in which a claim holds, and the choice
 that it depends on most.
 
-A claim holds under a protocol if its deciding margin, how far the effect lies on the claimed side,
-is above zero. Protocols have as few as two replications, so that no interval is estimated:
-:func:`specification_curves` gives the range of what each replication says by itself.
+A claim lies on its side under a protocol if its deciding margin, how far the effect lies on the
+claimed side, is above zero. Protocols with at least ten replications also answer by 99 % intervals.
+Only these answers decide whether a claim depends on a choice: some must say yes and some must say
+no, by the same share, and one choice must tell them apart beyond noise. Protocols with fewer
+replications have no interval: :func:`specification_curves` gives the range of what each replication
+says by itself.
 """
 
 from __future__ import annotations
@@ -17,11 +20,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.predicates import Check, ask, needed, places_of
 from fedmix.cells.protocols.space import DRAWN, NEAR
-from fedmix.cells.verdicts import CHOICE_LEVEL, RARELY
+from fedmix.cells.verdicts import CHOICE_LEVEL, DECIDING_REPLICATIONS, RARELY
 from fedmix.conditions import has_values
 
 if TYPE_CHECKING:
@@ -31,13 +35,37 @@ if TYPE_CHECKING:
     from fedmix.cells.protocols.kept import Search
     from fedmix.cells.protocols.space import Space, Table
 
-    #: Whether a claim holds in a variant, and the checks behind it.
-    Answer = tuple[bool, list[Check]]
-
 CURVE = ["search", "id", "claim", "kind", "protocol", "replications"]
 CURVE += ["margin", "low", "high", "holds", "nearest"]
 #: A value of a choice is reported if at least this many protocols have it.
 FEWEST = 10
+
+
+class Answer(NamedTuple):
+    """The answer to a claim in one variant or protocol.
+
+    Parameters
+    ----------
+    holds : bool
+        Whether the claim lies on its side, noise or not.
+    checks : list of Check
+    decided : bool or None
+        Whether it holds beyond noise, by 99 % intervals of at least ten replications in every
+        setting that decides; None if these do not tell.
+    """
+
+    holds: bool
+    checks: list[Check]
+    decided: bool | None
+
+
+def answer_of(claim: Mapping[str, Any], checks: list[Check], holds: bool) -> Answer:
+    """Return the answer that checks give to a claim."""
+    answers = [c.answer if c.n >= DECIDING_REPLICATIONS else UNCLEAR for c in checks]
+    least = needed(claim, len(answers))
+    if answers.count(YES) >= least:
+        return Answer(holds, checks, True)
+    return Answer(holds, checks, False if len(answers) - answers.count(NO) < least else None)
 
 
 @dataclass(frozen=True)
@@ -55,6 +83,10 @@ class Share:
         Of protocols, the settings in which the claim was tested.
     choice : str
         Of protocols, the unreported choice that it depends on most, with its values' shares.
+    yes, no : int
+        The protocols, or variants, in which it holds and does not hold beyond noise.
+    decided_by : str
+        What tells these apart beyond noise, with counts; empty if nothing does.
     """
 
     holds: float
@@ -62,20 +94,27 @@ class Share:
     of: str
     where: str = ""
     choice: str = ""
+    yes: int = 0
+    no: int = 0
+    decided_by: str = ""
 
     @property
     def depends(self) -> bool:
-        """Whether it holds in some and fails in others.
-
-        One in which it holds is enough, because the paper may have used that one.
-        """
-        return 0 < self.holds < 1 - RARELY
+        """Whether it holds in some and does not hold in others, beyond noise, by some choice."""
+        least = RARELY * (self.yes + self.no)
+        return bool(self.decided_by) and 0 < self.yes >= least and 0 < self.no >= least
 
     def __str__(self) -> str:
         text = f"it holds in {self.holds:.0%} of {self.tried} {self.of}"
         if self.where:
             text += f" (tested on {self.where})"
-        return f"{text}, {self.choice}" if self.choice else text
+        text += f", {self.choice}" if self.choice else ""
+        if self.yes + self.no:
+            decided = self.yes + self.no
+            text += (
+                f"; beyond noise it holds in {self.yes} of {decided} and does not hold in {self.no}"
+            )
+        return f"{text}, {self.decided_by}" if self.decided_by else text
 
 
 def answers(places: list[Place], ask: Callable[[list[Place]], Answer | None]) -> dict[str, Answer]:
@@ -116,11 +155,16 @@ def share_of(
 
     if not answered:
         return None
-    flags = pd.Series({name: flag for name, (flag, _) in answered.items()})
-    asked = dict.fromkeys(check.place for _, checks in answered.values() for check in checks)
+    flags = pd.Series({name: a.holds for name, a in answered.items()})
+    asked = dict.fromkeys(check.place for a in answered.values() for check in a.checks)
     where = "" if of == "variants" else ", ".join(asked)
     choice = "" if choices is None else _decisive(flags, choices.loc[flags.index])
-    return Share(float(flags.mean()), len(flags), of, where, choice)
+    decided = pd.Series(
+        {name: a.decided for name, a in answered.items() if a.decided is not None}, dtype=bool
+    )
+    counts = int(decided.sum()), int((~decided).sum())
+    by = _told_apart(decided, choices)
+    return Share(float(flags.mean()), len(flags), of, where, choice, *counts, by)
 
 
 def choices_by_weight(flags: pd.Series, choices: pd.DataFrame) -> pd.Series:
@@ -157,6 +201,24 @@ def _decisive(flags: pd.Series, choices: pd.DataFrame) -> str:
     return _in_words(name, flags.groupby(choices[name]).agg(["mean", "size"]))
 
 
+def _told_apart(decided: pd.Series, choices: pd.DataFrame | None) -> str:
+    """Return what tells protocols in which a claim holds from the others, beyond noise.
+
+    Variants are readings of their own, so that they are named themselves.
+    """
+    if decided.nunique() < 2:
+        return ""
+    if choices is None:
+        names = (", ".join(decided.index[decided == flag]) for flag in (True, False))
+        return "decided by the variant: it holds in {}, not in {}".format(*names)
+    p = choices_by_weight(decided, choices.loc[decided.index])
+    if not (p <= CHOICE_LEVEL).any():
+        return ""
+    of_value = decided.groupby(choices.loc[decided.index, p.index[0]]).agg(["sum", "size"])
+    counted = (f"{v} in {yes} of {n}" for v, yes, n in of_value.itertuples())
+    return f"decided by {p.index[0].replace('_', ' ')}: it holds with {', '.join(counted)}"
+
+
 def _in_words(choice: str, shares: pd.DataFrame) -> str:
     reported = shares[shares["size"] >= FEWEST].sort_values("mean", ascending=False)
     values = ", ".join(f"{value} in {share:.0%}" for value, share in reported["mean"].items())
@@ -179,9 +241,9 @@ def answers_by_protocol(claim: Mapping[str, Any], evidence: Evidence) -> dict[st
 
 
 def _held(claim: Mapping[str, Any], protocols: Evidence, places: list[Place]) -> Answer | None:
-    """Return whether a claim holds under a protocol; two replications are too few for intervals."""
+    """Return whether a claim holds under a protocol, by the side of its margin."""
     checks = ask(claim, protocols, places)
-    return (deciding_margin(claim, checks) > 0, checks) if checks else None
+    return answer_of(claim, checks, deciding_margin(claim, checks) > 0) if checks else None
 
 
 def deciding_margin(claim: Mapping[str, Any], checks: list[Check]) -> float:
@@ -292,5 +354,5 @@ def _margins(claim: Mapping[str, Any], found: Mapping[str, Answer]) -> pd.Series
     import pandas as pd
 
     return pd.Series(
-        {name: deciding_margin(claim, checks) for name, (_, checks) in found.items()}, dtype=float
+        {name: deciding_margin(claim, a.checks) for name, a in found.items()}, dtype=float
     )

@@ -31,10 +31,11 @@ WORTHWHILE = 0.01
 # Level of the two-sided test behind a table's power, and how often it finds the difference.
 TEST_LEVEL, TEST_POWER = 0.05, 0.80
 # Level of the test that a claim depends on a choice, over all choices; and the share of protocols
-# in which a claim may fail without depending on any.
-CHOICE_LEVEL, RARELY = 0.01, 0.05
-# A claim that holds in this share of shuffles of the methods' names says nothing of a method.
-SAYS_NOTHING = 0.75
+# that must say yes, and that must say no, for a claim to depend on one. Fewer replications than
+# these decide nothing about a protocol.
+CHOICE_LEVEL, RARELY, DECIDING_REPLICATIONS = 0.01, 0.05, 10
+# A claim that holds in more than this share of shuffles says little.
+SAYS_LITTLE = 0.5
 
 AGREES_CLOSELY, AGREES = "agrees closely", "agrees"
 AGREES_IN_MEAN, UNDECIDED = "agrees in mean only", "undecided"
