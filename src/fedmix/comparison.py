@@ -23,6 +23,7 @@ from fedmix.errors import ConfigurationError, DataError
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Fits, Scenario, run_block, tables_of
 from fedmix.methods.capabilities import able_methods, capabilities_of
+from fedmix.plot.style import style_for
 from fedmix.views.tables.build import to_html
 from fedmix.views.tables.layout import lay_out
 from fedmix.views.tables.text import as_text
@@ -125,8 +126,9 @@ class Comparison:
         n_replications = self.results["replication"].nunique()
         n_methods = len(ranked)
         width = critical_difference(n_methods, n_replications) if n_methods > 1 else None
-        axis = plot.ranks(ranked, width, axis)
-        axis.set_title(_NAMES[score])
+        with style_for(axis):
+            axis = plot.ranks(ranked, width, axis)
+            axis.set_title(_NAMES[score])
         return axis
 
     def _score(self, score: str | None) -> str:
