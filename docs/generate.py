@@ -45,15 +45,32 @@ SCHEMAS: dict[str, tuple[str, Any]] = {
     "protocols": ("`config/papers/<paper>/protocols/*.yaml`", Space),
 }
 # scikit-learn adds these to every estimator; nothing here routes metadata.
-_NO_ROUTING = "   :exclude-members: set_fit_request, set_predict_request, set_score_request\n"
+_NO_ROUTING = (
+    "   :exclude-members: set_fit_request, set_predict_request, set_predict_proba_request, "
+    "set_score_request, set_transform_request\n"
+)
 _BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
 _API = {
-    "Data of many clients": ["fedmix.clients", "fedmix.partition", "fedmix.data"],
+    "Data of many clients": [
+        "fedmix.clients",
+        "fedmix.preprocessing",
+        "fedmix.partition",
+        "fedmix.data",
+    ],
+    "Comparisons and pictures": [
+        "fedmix.comparison",
+        "fedmix.plot",
+        "fedmix.plot.points",
+        "fedmix.plot.mixtures",
+        "fedmix.plot.lines",
+        "fedmix.plot.ranks",
+    ],
     "Parts of the methods": [
         "fedmix.families",
         "fedmix.initialization",
         "fedmix.alignment",
         "fedmix.methods.base",
+        "fedmix.methods.likelihood",
         "fedmix.methods.constraints",
         "fedmix.methods.capabilities",
         "fedmix.methods.federated_mixture",

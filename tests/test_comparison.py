@@ -67,8 +67,7 @@ def test_methods_of_a_notebook_estimators_and_names_meet_in_one_table(problem, o
     assert found.ranks("misclustering")["method"].iloc[-1] == "AllAlike"
     assert len(found.timings) == 12
     assert found.failures.empty
-    figure = found.plot()
-    assert figure.axes[0].get_title(loc="left") == "ARI of all points"
+    assert found.plot().get_title(loc="left") == "ARI of all points"
     html = found._repr_html_()
     assert "<table>" in html
     assert "AllAlike" in html

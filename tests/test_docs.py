@@ -164,7 +164,7 @@ def test_the_notebook_runs_from_top_to_bottom(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["options", "choosing"])
+@pytest.mark.parametrize("name", ["options", "choosing", "scikit_learn"])
 def test_a_page_with_code_prints_what_it_shows(name, tmp_path):
     page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     code, shown = (

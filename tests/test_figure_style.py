@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 
 from fedmix.cells.papers import Color, read_papers
+from fedmix.plot.style import COLORS, house_style, looks_of
 from fedmix.views.figures.save import save_figure
-from fedmix.views.figures.style import COLORS, house_style, looks_of
 
 ROOT = Path(__file__).parents[1]
 # Beyond the papers a figure shows some of many methods; the shipped figures are tested one by one.

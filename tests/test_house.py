@@ -20,6 +20,7 @@ LAYERS = (
     {"methods"},
     {"experiments"},
     {"protocols"},
+    {"plot"},
     {"cells"},
     {"views"},
     {"comparison"},

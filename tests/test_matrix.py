@@ -14,8 +14,8 @@ from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, run_block, tables_of
 from fedmix.methods.capabilities import Capabilities, able_methods, capabilities_of, obstacles
 from fedmix.pipeline.request import left_out
+from fedmix.plot.style import COLORS, looks_of
 from fedmix.views.figures.ranks import draw
-from fedmix.views.figures.style import COLORS, looks_of
 from fedmix.views.tables.build import blocks_of, notes
 from fedmix.views.tables.text import as_text
 from synthetic_cells import laid_out

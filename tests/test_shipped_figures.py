@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 
 from configured_studies import configured_studies
 from fedmix.cells.papers import read_papers
+from fedmix.plot.style import house_style
 from fedmix.views.figures.build import BUILDERS, BY_ROUND
-from fedmix.views.figures.style import house_style
 from synthetic_cells import frame
 from synthetic_results import ROOT, shipped_items
 

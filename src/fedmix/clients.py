@@ -15,8 +15,9 @@ from fedmix.inputs import (
     column_names,
     describe,
     in_order_of,
-    is_array,
+    is_form,
     numbers,
+    stack_responses,
 )
 
 if TYPE_CHECKING:
@@ -140,18 +141,7 @@ class Clients:
         if len(widths) > 1:
             raise DataError(f"Clients differ in their number of features: {widths}.")
         sizes = [len(a) for a in arrays]
-        stacked = None
-        if responses is not None:
-            vectors = [
-                numbers(y, f"Client {k}: expected responses of shape (n_k,)")
-                for k, y in enumerate(responses)
-            ]
-            shapes = [y.shape for y in vectors]
-            if shapes != [(n,) for n in sizes]:
-                raise DataError(
-                    f"Expected one response per point: client sizes {sizes}, got shapes {shapes}."
-                )
-            stacked = np.concatenate(vectors)
+        stacked = None if responses is None else stack_responses(responses, sizes)
         points = np.concatenate(arrays)
         return cls(points, offsets_of(sizes), stacked, names, feature_names)
 
@@ -358,13 +348,6 @@ def offsets_of(sizes: ArrayLike) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
-def _is_form(data: Any) -> bool:
-    """Return whether data are a list of arrays, or a mapping of names to arrays."""
-    if isinstance(data, Mapping):
-        return bool(data) and all(map(is_array, data.values()))
-    return isinstance(data, list) and all(map(is_array, data))
-
-
 #: The forms in which an estimator takes the clients' data, see :func:`as_clients`.
 ClientsLike = Clients | Mapping[Hashable, ArrayLike] | Sequence[ArrayLike] | ArrayLike
 
@@ -404,7 +387,7 @@ def as_clients(data: Any, responses: Any = None, groups: ArrayLike | None = None
         return data
     if groups is not None:
         return Clients.from_groups(data, groups, responses)
-    if _is_form(data):
+    if is_form(data):
         return Clients.from_arrays(data, responses)
     raise InputTypeError(
         f"Expected the data of several clients, got {describe(data)}. Give Clients, a list of "

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedmix import methods as registry
-from fedmix.cells.condensed import mean_ranks
+from fedmix import plot
+from fedmix.cells.condensed import critical_difference, mean_ranks
 from fedmix.cells.equivalence import judge
 from fedmix.cells.frame import make_cells
 from fedmix.cells.items import Table
@@ -22,13 +23,14 @@ from fedmix.errors import ConfigurationError, DataError
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Fits, Scenario, run_block, tables_of
 from fedmix.methods.capabilities import able_methods, capabilities_of
+from fedmix.plot.style import style_for
 from fedmix.views.tables.build import to_html
 from fedmix.views.tables.layout import lay_out
 from fedmix.views.tables.text import as_text
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 
 #: Score -> which value is best, and its name in tables.
@@ -106,15 +108,28 @@ class Comparison:
         """
         return mean_ranks(self.frame, _rank_of(self._score(score)))
 
-    def plot(self, score: str | None = None) -> Figure:
-        """Draw the mean ranks by one score, beside the scores; see :meth:`ranks`."""
-        from fedmix.views.figures.ranks import draw
-        from fedmix.views.figures.style import house_style
+    def plot(self, score: str | None = None, axis: Axes | None = None) -> Axes:
+        """Draw the mean ranks by one score, with the critical difference over the replications.
 
+        The splits of a replication overlap with those of others, so the critical difference is a
+        little too small, and it holds for these clients alone.
+
+        Parameters
+        ----------
+        score : str, optional
+            As in :meth:`ranks`.
+        axis : Axes, optional
+            Where to draw; by default in a new figure.
+        """
         score = self._score(score)
-        row = {"metric": score, "rank": _rank_of(score), "title": _SCORES[score][1]}
-        with house_style():
-            return draw(self.frame, {}, {"rows": [row], "names": {score: _SCORES[score][1]}})
+        ranked = self.ranks(score)
+        n_replications = self.results["replication"].nunique()
+        n_methods = len(ranked)
+        width = critical_difference(n_methods, n_replications) if n_methods > 1 else None
+        with style_for(axis):
+            axis = plot.ranks(ranked, width, axis)
+            axis.set_title(_NAMES[score])
+        return axis
 
     def _score(self, score: str | None) -> str:
         there = [name for name, (best, _) in _SCORES.items() if best in _RANKED]

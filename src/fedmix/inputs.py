@@ -22,6 +22,13 @@ def is_array(value: Any) -> bool:
     return isinstance(value, list | tuple) or hasattr(value, "__array__")
 
 
+def is_form(data: Any) -> bool:
+    """Return whether data are a list of arrays, or a mapping of names to arrays."""
+    if isinstance(data, Mapping):
+        return bool(data) and all(map(is_array, data.values()))
+    return isinstance(data, list) and all(map(is_array, data))
+
+
 def describe(data: Any) -> str:
     """Describe a value of the wrong type for an error message."""
     kind = f"a {type(data).__name__}"
@@ -60,6 +67,20 @@ def in_order_of(names: list | None, responses: Mapping[Hashable, ArrayLike]) -> 
             "both as mappings with the same keys, or both as lists."
         )
     return [responses[name] for name in names]
+
+
+def stack_responses(responses: Sequence[ArrayLike], sizes: list[int]) -> FloatArray:
+    """Return all clients' responses in one array (n,), or raise DataError."""
+    vectors = [
+        numbers(y, f"Client {k}: expected responses of shape (n_k,)")
+        for k, y in enumerate(responses)
+    ]
+    shapes = [y.shape for y in vectors]
+    if shapes != [(n,) for n in sizes]:
+        raise DataError(
+            f"Expected one response per point: client sizes {sizes}, got shapes {shapes}."
+        )
+    return np.concatenate(vectors)
 
 
 def as_matrix(x: ArrayLike, k: int) -> FloatArray:

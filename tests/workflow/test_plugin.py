@@ -132,7 +132,7 @@ def test_the_example_keeps_the_contract():
 
 
 def test_the_example_has_a_look_of_its_own():
-    from fedmix.views.figures.style import looks_of
+    from fedmix.plot.style import looks_of
 
     alone = looks_of(["OneShotKMeans"], {})["OneShotKMeans"]
     known = {"FedKMeans": {"color": "sky", "marker": "^", "line": "-"}}

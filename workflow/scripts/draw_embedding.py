@@ -4,9 +4,9 @@ from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
     from fedmix.data.dataset import load_dataset
+    from fedmix.plot.style import house_style
     from fedmix.views.figures.embedding import embedding_figure
     from fedmix.views.figures.save import save_figure
-    from fedmix.views.figures.style import house_style
 
     data = load_dataset(snakemake.input[0])
     name = f"{snakemake.wildcards.dataset}, {snakemake.wildcards.embedding}"

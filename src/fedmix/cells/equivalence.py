@@ -262,7 +262,7 @@ def judge(cells: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     repeating = set(cells["partition_draws"]) & set(cells["study"])
-    variances = {study: _between_draws(cells[cells["study"] == study]) for study in repeating}
+    variances = {study: between_draws(cells[cells["study"] == study]) for study in repeating}
     printed = cells[cells["printed_file"] != ""].astype({"digits": float})
     found = [_judged(cell, variances) for cell in printed.to_dict("records")]
     decided = pd.DataFrame(found, printed.index, JUDGEMENT).reindex(cells.index)
@@ -297,7 +297,7 @@ def _judged(
     return asdict(found) | (judged if cell["judged"] else {"verdict": ""})
 
 
-def _between_draws(cells: pd.DataFrame) -> dict[tuple, tuple[float, int]]:
+def between_draws(cells: pd.DataFrame) -> dict[tuple, tuple[float, int]]:
     """Return the variance between partition draws, and their number.
 
     The keys are what a cell shares with the draws: data, method and metric, with the variant and

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, model_validator
 
+from fedmix.cells.equivalence import NO_DRAWS, between_draws, compare
 from fedmix.cells.items import Item
 from fedmix.cells.measured import SECONDS, identity_of
 from fedmix.cells.printed import PrintedTable
 from fedmix.cells.summary import summarise
-from fedmix.cells.verdicts import NO_DRAWS, _between_draws, compare, headline
+from fedmix.cells.verdicts import headline
 from fedmix.declarations import Declared
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.plan import Setting, Study
@@ -199,19 +200,27 @@ class Precision:
         if place not in self._draws:
             study = self.studies.get(target.partition_draws)
             self._draws[place] = self._all_draws(study, target.metric) if study else {}
-        return self._draws[place].get((dataset, target.method, target.metric), (inf, 2))
+        shared = dataset, target.method, target.metric
+        return self._draws[place].get((shared, ()), (inf, 2))
 
     def _all_draws(self, study: Study, metric: str) -> Mapping[tuple, tuple[float, int]]:
         import pandas as pd
 
         cells = [
-            {"setting": s.folder, "setting_dataset": s.dataset, "method": method, "metric": metric}
-            | summarise(list(values.values()))
+            {
+                "variant": s.variant,
+                "setting": s.folder,
+                "setting_dataset": s.dataset,
+                "setting_n_contaminated": s.values.get("n_contaminated"),
+                "method": method,
+                "metric": metric,
+                **summarise(list(values.values())),
+            }
             for s in study.settings.values()
             for method in study.methods_of(s)
             if (values := self._finished(study, s, method, metric))
         ]
-        return _between_draws(pd.DataFrame(cells)) if cells else {}
+        return between_draws(pd.DataFrame(cells)) if cells else {}
 
 
 def _final_values(rows: pd.DataFrame) -> dict[tuple[str, str, str, str], dict[int, float]]:

@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.plot.style import COLORS, house_style
 from fedmix.views import captions
 from fedmix.views.figures.save import save_with_caption
-from fedmix.views.figures.style import COLORS, house_style
 
 if TYPE_CHECKING:
     import pandas as pd

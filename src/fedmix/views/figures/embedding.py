@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmix.errors import DataError
+from fedmix.plot.points import colors_of, principal_axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,9 +50,10 @@ def embedding_figure(
             f"embedding of shape {embedding.shape} with labels of shape {labels.shape}: "
             "expected (n, q) and (n,)."
         )
-    axes_names, positions = _principal_axes(embedding)
+    axes_names, centre, directions = principal_axes(embedding)
+    positions = (embedding - centre) @ directions
     classes = np.unique(labels)
-    colors = _colors(len(classes))
+    colors = colors_of(len(classes))
     shown = np.random.default_rng(0).permutation(len(labels))[:_MAX_POINTS]
     figure = Figure(figsize=(5.6, 4.2), layout="constrained")
     axes = figure.add_subplot()
@@ -69,28 +71,3 @@ def embedding_figure(
     if title is not None:
         axes.set_title(title)
     return figure
-
-
-def _principal_axes(embedding: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Return the axes' names with their shares of variance, and positions of shape (n, 2)."""
-    centred = embedding - embedding.mean(axis=0)
-    variances, directions = np.linalg.eigh(centred.T @ centred)
-    shares = variances[::-1] / max(variances.sum(), np.finfo(float).tiny)
-    positions = np.zeros((len(embedding), 2))
-    n_axes = min(2, embedding.shape[1])
-    positions[:, :n_axes] = centred @ directions[:, ::-1][:, :n_axes]
-    shares = [*shares[:n_axes], *[0.0] * (2 - n_axes)]
-    names = [
-        f"{which} principal axis ({share:.0%} of variance)"
-        for which, share in zip(("First", "Second"), shares, strict=True)
-    ]
-    return names, positions
-
-
-def _colors(n_classes: int) -> np.ndarray:
-    """Return one colour per class, shape (n_classes, 4)."""
-    from matplotlib import colormaps
-
-    if n_classes <= 20:
-        return colormaps["tab10" if n_classes <= 10 else "tab20"](np.arange(n_classes))
-    return colormaps["turbo"](np.linspace(0, 1, n_classes))

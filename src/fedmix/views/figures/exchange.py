@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.summary import quartiles_by_round
+from fedmix.plot.lines import line_with_band
 from fedmix.views.figures.panels import (
     legend_below,
-    line_with_band,
     name_axes,
     new_figure,
     panels_of,

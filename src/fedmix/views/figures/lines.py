@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fedmix.plot.lines import line_with_band
 from fedmix.views.figures.panels import (
     legend_below,
-    line_with_band,
     mark_printed,
     middle_and_band,
     name_axes,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fedmix.views.figures.style import MethodStyle
+    from fedmix.plot.style import MethodStyle
 
 
 def draw(

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from fedmix.plot.style import MethodStyle, looks_of
 from fedmix.views.captions import in_words
-from fedmix.views.figures.style import MethodStyle, looks_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +78,7 @@ def series_of(
         ``series`` is the column with one line per value: ``"method"``, the default, or
         another such as ``"variant"``; ``names`` is an argument of :func:`named`.
     looks : mapping of str to mapping
-        As in :func:`fedmix.views.figures.style.looks_of`.
+        As in :func:`fedmix.plot.style.looks_of`.
     """
     column = options.get("series", "method")
     shown = cells.drop_duplicates(column)
@@ -112,35 +109,6 @@ def middle_and_band(
         spread = values[columns[1]].fillna(0.0)  # a single replication has none
         return middle, (middle - spread, middle + spread)
     return middle, (values[columns[1]], values[columns[2]])
-
-
-def line_with_band(
-    axis: Axes,
-    x: ArrayLike,
-    middle: ArrayLike,
-    band: tuple[ArrayLike, ArrayLike],
-    label: str,
-    look: MethodStyle,
-    **more: Any,
-) -> None:
-    """Draw a line and a pale band around it.
-
-    Parameters
-    ----------
-    axis : Axes
-    x, middle : array-like of shape (n,)
-        The line.
-    band : pair of array-like of shape (n,)
-        Lower and upper edge.
-    label : str
-        The legend's entry.
-    look : MethodStyle
-    **more
-        Further keywords of ``Axes.plot``.
-    """
-    axis.plot(x, middle, label=label, **look.keywords(), **more)
-    pixels = len(np.asarray(x)) > 100  # a path would take more bytes
-    axis.fill_between(x, *band, color=look.color, alpha=0.12, linewidth=0, rasterized=pixels)
 
 
 def mark_printed(axis: Axes, x: pd.Series, y: pd.Series, look: MethodStyle) -> None:

@@ -14,11 +14,11 @@ import pandas as pd
 from fedmix.cells.items import Item
 from fedmix.cells.protocols.outcome import SHOWN, drawn_nearest
 from fedmix.cells.protocols.space import Space
+from fedmix.plot.style import COLORS, MANY, house_style
 from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_with_caption
 from fedmix.views.figures.specification import choices_below, sorted_effects
-from fedmix.views.figures.style import COLORS, MANY, house_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fedmix import plot
 from fedmix.cells.condensed import critical_difference, data_of, mean_ranks
 from fedmix.cells.summary import LOWEST_FIRST
-from fedmix.views.figures.style import COLORS, looks_of
+from fedmix.plot.style import COLORS
 from fedmix.views.tables.format import number
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ABOVE = 2.2  # rows above the best method, for the critical difference and its value
 _PALE_FROM = 0.55  # position in the colour map from which the text is dark
 
 
@@ -40,7 +40,8 @@ def draw(
     matplotlib.figure.Figure
         Left: points are mean ranks, best on top; lines are 95 % bootstrap intervals over
         replications; the bar on top is Nemenyi's critical difference over the independent data
-        sets. Right: a heat map of mean scores, one column per setting, methods in the same order.
+        sets, and grey lines join methods that do not differ. Right: a heat map of mean scores, one
+        column per setting, methods in the same order.
     """
     from matplotlib.figure import Figure
 
@@ -53,9 +54,8 @@ def draw(
     )
     for (left, right), row in zip(axes, rows, strict=True):
         ranked = mean_ranks(cells, row["rank"], same)
-        _draw_ranks(left, ranked, looks)
-        if n_methods > 1:
-            _draw_critical_difference(left, critical_difference(n_methods, n_data), n_methods)
+        width = critical_difference(n_methods, n_data) if n_methods > 1 else None
+        plot.ranks(ranked, width, left, known=looks)
         data = "data set" if n_data == 1 else "independent data sets"
         left.set(title=row["title"], xlabel=f"mean rank over {n_data} {data} (1 is best)")
         scores = cells[cells["metric"] == row["metric"]]
@@ -64,35 +64,6 @@ def draw(
         _draw_scores(right, scores, order, names, lowest_is_best)
         right.set_title("means (brighter is better)", fontsize="small", fontweight="normal")
     return figure
-
-
-def _draw_ranks(axis: Axes, frame: pd.DataFrame, looks: Mapping[str, Mapping[str, str]]) -> None:
-    own = looks_of([name for name in frame["method"] if name not in looks], {})
-    for place, row in enumerate(frame.itertuples()):
-        style = own.get(row.method)
-        color, marker = (style.color, style.marker) if style else (COLORS["black"], "o")
-        size = 9 if style else 5
-        axis.plot([row.low, row.high], [place, place], color=color, linestyle="-")
-        axis.plot(row.mean_rank, place, color=color, marker=marker, markersize=size)
-    axis.set_yticks(range(len(frame)), list(frame["label"]))
-    for label, method in zip(axis.get_yticklabels(), frame["method"], strict=True):
-        if method in own:
-            label.set(color=own[method].color, fontweight="bold")
-    axis.set_ylim(len(frame) - 0.5, -_ABOVE)
-    axis.set_xlim(0.5, len(frame) + 0.5)
-
-
-def _draw_critical_difference(axis: Axes, width: float, n_methods: int) -> None:
-    """Draw the bar, or an arrow to the end of the axis if the bar is longer."""
-    longest = n_methods - 1
-    fits = width <= longest
-    end, height = 1 + min(width, longest), -0.9
-    axis.plot([1, end], [height, height], color=COLORS["black"], linestyle="-")
-    axis.plot(1, height, color=COLORS["black"], marker="|")
-    axis.plot(end, height, color=COLORS["black"], marker="|" if fits else ">")
-    more = "" if fits else f", more than the {longest} between first and last"
-    text = f"critical difference {width:.1f}{more}"
-    axis.text(1, height - 0.35, text, fontsize="x-small", va="bottom")
 
 
 def _draw_scores(

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fedmix.plot.style import house_style
 from fedmix.storage import atomic_path, write_text
-from fedmix.views.figures.style import house_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +45,7 @@ def save_figure(
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        Drawn within :func:`fedmix.views.figures.style.house_style`.
+        Drawn within :func:`fedmix.plot.style.house_style`.
     stem : path-like
         Path without suffix, e.g. ``"results/quick/figures/fedgrem_figure3"``.
     formats : iterable of {"pdf", "svg", "png"}

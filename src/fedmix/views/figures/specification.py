@@ -12,10 +12,10 @@ import numpy as np
 from fedmix.cells.protocols.space import DRAWN, Space
 from fedmix.cells.unreported import choices_by_weight
 from fedmix.cells.verdicts import CHOICE_LEVEL
+from fedmix.plot.style import COLORS, MANY, house_style
 from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_with_caption
-from fedmix.views.figures.style import COLORS, MANY, house_style
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.summary import quartiles_by_round
+from fedmix.plot.lines import line_by_round
 from fedmix.views.captions import in_words
-from fedmix.views.figures.panels import legend_below, line_with_band, new_figure, series_of
+from fedmix.views.figures.panels import legend_below, new_figure, series_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fedmix.views.figures.style import MethodStyle
-
-_MARKERS = 8  # per line, so that lines can be distinguished without colour
+    from fedmix.plot.style import MethodStyle
 
 
 def draw(
@@ -72,6 +71,5 @@ def _draw_panel(
         own = paths[paths["method"] == method]
         if own.empty:
             continue
-        band, every = (own["q1"], own["q3"]), max(1, len(own) // _MARKERS)
-        rounds = own["round"].astype(float)
-        line_with_band(axis, rounds, own["median"], band, *series[method], markevery=every)
+        rounds, band = own["round"].astype(float), (own["q1"], own["q3"])
+        line_by_round(axis, rounds, own["median"], band, *series[method])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,11 @@ def _look_by_name(name: str, taken: set[str]) -> MethodStyle:
     color = next((c for c in in_turn if c not in taken), in_turn[0])
     number, marker = divmod(number, len(_SPARE_MARKERS))
     return MethodStyle(color, _SPARE_MARKERS[marker], _LINES[number % len(_LINES)])
+
+
+def style_for(axes: Any) -> AbstractContextManager:
+    """Return the style to draw in: that of the given axes, or the house style for new ones."""
+    return house_style() if axes is None else nullcontext()
 
 
 @contextmanager

@@ -1,0 +1,13 @@
+"""Pictures of clients, models and comparisons: Matplotlib axes in, axes out.
+
+Each function draws on the axes that it is given, or on new ones, and returns them. Methods keep
+their colours in all pictures; :func:`fedmix.plot.style.house_style` gives the style of fedmix's own
+figures.
+"""
+
+from fedmix.plot.lines import contamination, trajectories
+from fedmix.plot.mixtures import weights
+from fedmix.plot.points import clusters
+from fedmix.plot.ranks import ranks
+
+__all__ = ["clusters", "contamination", "ranks", "trajectories", "weights"]

@@ -1,0 +1,146 @@
+"""Lines with bands: a number of each method against rounds or contamination."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fedmix.errors import DataError
+from fedmix.plot.style import MethodStyle, looks_of, style_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MARKERS = 8  # per line, so that lines can be distinguished without colour
+
+
+def trajectories(
+    paths: Mapping[str, ArrayLike], axis: Axes | None = None, ylabel: str = "error"
+) -> Axes:
+    """Draw scores by round on a log scale: medians with bands between quartiles.
+
+    Parameters
+    ----------
+    paths : mapping of str to array of shape (T,) or (n, T)
+        Method -> its score in each round, for one or n replications. A round with NaN, after a
+        replication that ended earlier, is left out.
+    axis : Axes, optional
+        Where to draw; by default in a new figure.
+    ylabel : str, default="error"
+        The name of the score.
+
+    Returns
+    -------
+    Axes
+    """
+    with style_for(axis):
+        axis = axis or _new_axis()
+        looks = looks_of(paths, {})
+        for name, values in paths.items():
+            low, middle, high = np.nanquantile(np.atleast_2d(values), [0.25, 0.5, 0.75], axis=0)
+            rounds = np.arange(len(middle))
+            line_by_round(axis, rounds, middle, (low, high), name, looks[name])
+        axis.set(yscale="log", xlabel="round", ylabel=ylabel)
+        axis.legend()
+    return axis
+
+
+def contamination(
+    shares: ArrayLike,
+    errors: Mapping[str, ArrayLike],
+    axis: Axes | None = None,
+    ylabel: str = "error",
+) -> Axes:
+    """Draw errors against the share of contaminated clients: means with standard deviations.
+
+    Parameters
+    ----------
+    shares : array of shape (S,)
+        Shares of the clients that are contaminated, from 0 to 1.
+    errors : mapping of str to array of shape (S,) or (S, n)
+        Method -> its error at each share, in one or n replications.
+    axis : Axes, optional
+        Where to draw; by default in a new figure.
+    ylabel : str, default="error"
+        The name of the error.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    DataError
+        If a method does not have one error, or row of errors, per share.
+    """
+    percent = 100 * np.asarray(shares, dtype=float)
+    rows = {name: np.asarray(own, dtype=float) for name, own in errors.items()}
+    for name, own in rows.items():
+        if own.shape[:1] != percent.shape:
+            raise DataError(
+                f"contamination: {name} has errors of shape {own.shape}; expected one, "
+                f"or one row, for each of {len(percent)} shares."
+            )
+    looks = looks_of(errors, {})
+    with style_for(axis):
+        axis = axis or _new_axis()
+        for name, own in rows.items():
+            own = own.reshape(len(percent), -1)
+            middle = own.mean(axis=1)
+            spread = own.std(axis=1, ddof=1) if own.shape[1] > 1 else np.zeros(len(own))
+            band = middle - spread, middle + spread
+            line_with_band(axis, percent, middle, band, name, looks[name])
+        axis.set(xlabel="contaminated clients (%)", ylabel=ylabel)
+        axis.legend()
+    return axis
+
+
+def line_by_round(
+    axis: Axes,
+    rounds: ArrayLike,
+    middle: ArrayLike,
+    band: tuple[ArrayLike, ArrayLike],
+    label: str,
+    look: MethodStyle,
+) -> None:
+    """Draw a line and its band with few markers; the arguments are those of `line_with_band`."""
+    every = max(1, len(np.asarray(rounds)) // _MARKERS)
+    line_with_band(axis, rounds, middle, band, label, look, markevery=every)
+
+
+def line_with_band(
+    axis: Axes,
+    x: ArrayLike,
+    middle: ArrayLike,
+    band: tuple[ArrayLike, ArrayLike],
+    label: str,
+    look: MethodStyle,
+    **more: Any,
+) -> None:
+    """Draw a line and a pale band around it.
+
+    Parameters
+    ----------
+    axis : Axes
+    x, middle : array-like of shape (n,)
+        The line.
+    band : pair of array-like of shape (n,)
+        Lower and upper edge.
+    label : str
+        The legend's entry.
+    look : MethodStyle
+    **more
+        Further keywords of ``Axes.plot``.
+    """
+    axis.plot(x, middle, label=label, **look.keywords(), **more)
+    pixels = len(np.asarray(x)) > 100  # a path would take more bytes
+    axis.fill_between(x, *band, color=look.color, alpha=0.12, linewidth=0, rasterized=pixels)
+
+
+def _new_axis() -> Axes:
+    import matplotlib.pyplot as plt
+
+    return plt.subplots()[1]

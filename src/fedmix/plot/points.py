@@ -1,0 +1,160 @@
+"""Points in the plane of their first two principal axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fedmix.clients import ClientsLike, as_clients
+from fedmix.errors import DataError
+from fedmix.plot.style import COLORS, style_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FloatArray = NDArray[np.float64]
+
+_COLUMNS = 4  # of small multiples
+_MARGIN = 0.1  # of the range of the good clients' points
+
+
+def clusters(
+    clients: ClientsLike,
+    labels: Sequence[ArrayLike],
+    contaminated: Iterable[Hashable] = (),
+    axes: ArrayLike | None = None,
+) -> NDArray:
+    """Draw each client's points, coloured by label, in the plane of the first principal axes.
+
+    The axes are those of the good clients' points together, and so is the section that is shown, so
+    that far points of a contaminated client do not hide the others.
+
+    Parameters
+    ----------
+    clients : Clients, list or mapping of K arrays or data frames of shape (n_k, d), or (X, groups)
+        The points.
+    labels : sequence of K int arrays of shape (n_k,)
+        What ``predict`` or ``predict_clusters`` returns, or the true labels. The same label has the
+        same colour at all clients.
+    contaminated : iterable of names, optional
+        Clients to mark, by their names or, if they have none, their positions.
+    axes : array-like of K Axes, optional
+        Where to draw; by default small multiples in a new figure.
+
+    Returns
+    -------
+    ndarray of K Axes
+
+    Raises
+    ------
+    DataError
+        If there is not one label per point, not one axis per client, or no good client.
+    """
+    data, marked = as_clients(clients), set(contaminated)
+    if unknown := marked - set(data.names):
+        raise DataError(f"clusters: client {min(map(str, unknown))} is not among {data.names}.")
+    if [np.shape(own) for own in labels] != [(n,) for n in data.sizes]:
+        raise DataError(f"clusters: expected one label per point of {data!r}.")
+    good = [k for k, name in enumerate(data.names) if name not in marked and data.sizes[k]]
+    if not good:
+        raise DataError("clusters: expected at least one client with points that is not marked.")
+    seen = data.subset(good).points
+    names, centre, directions = principal_axes(seen)
+    low, high = _section((seen - centre) @ directions)
+    classes = np.unique(np.concatenate([np.asarray(own) for own in labels]))
+    colors = colors_of(len(classes))
+    with style_for(axes):
+        drawn = _grid(len(data), names) if axes is None else _given(axes, len(data))
+        for axis, name, points, own in zip(drawn, data.names, data, labels, strict=True):
+            positions = (points - centre) @ directions
+            axis.scatter(*positions.T, s=6, linewidths=0, c=colors[np.searchsorted(classes, own)])
+            axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+            outside = np.count_nonzero(((positions < low) | (positions > high)).any(axis=1))
+            if outside:
+                text = f"{outside} points outside"
+                axis.text(0.03, 0.03, text, transform=axis.transAxes, fontsize="small")
+            _name(axis, name, name in marked)
+    return drawn
+
+
+def principal_axes(points: FloatArray) -> tuple[list[str], FloatArray, FloatArray]:
+    """Return the first two principal axes of points (n, d).
+
+    Returns
+    -------
+    names : list of str
+        With the shares of the variance.
+    centre : ndarray of shape (d,)
+        The mean.
+    directions : ndarray of shape (d, 2)
+        Zero for the second axis if d is 1.
+    """
+    centre = points.mean(axis=0)
+    centred = points - centre
+    variances, vectors = np.linalg.eigh(centred.T @ centred)
+    shares = variances[::-1] / max(variances.sum(), np.finfo(float).tiny)
+    n_axes = min(2, points.shape[1])
+    directions = np.zeros((points.shape[1], 2))
+    directions[:, :n_axes] = vectors[:, ::-1][:, :n_axes]
+    shares = [*shares[:n_axes], *[0.0] * (2 - n_axes)]
+    names = [
+        f"{which} principal axis ({share:.0%} of variance)"
+        for which, share in zip(("First", "Second"), shares, strict=True)
+    ]
+    return names, centre, directions
+
+
+def colors_of(n_classes: int) -> FloatArray:
+    """Return one colour per class, of shape (n_classes, 4)."""
+    from matplotlib import colormaps
+
+    if n_classes <= 20:
+        return colormaps["tab10" if n_classes <= 10 else "tab20"](np.arange(n_classes))
+    return colormaps["turbo"](np.linspace(0, 1, n_classes))
+
+
+def _section(positions: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the lower and upper limits (2,) of the section to show."""
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    margin = _MARGIN * np.where(high > low, high - low, 1.0)
+    return low - margin, high + margin
+
+
+def _given(axes: ArrayLike, n_clients: int) -> NDArray:
+    drawn = np.ravel(np.asarray(axes, dtype=object))
+    if len(drawn) != n_clients:
+        raise DataError(f"clusters: expected {n_clients} axes, one per client; got {len(drawn)}.")
+    return drawn
+
+
+def _grid(n_clients: int, names: list[str]) -> NDArray:
+    """Return the axes of small multiples in a new figure, with the names of its axes."""
+    import matplotlib.pyplot as plt
+
+    n_columns = min(n_clients, _COLUMNS)
+    n_rows = math.ceil(n_clients / n_columns)
+    size = (2.0 * n_columns + 0.4, 1.9 * n_rows + 0.4)
+    figure, grid = plt.subplots(
+        n_rows, n_columns, sharex=True, sharey=True, squeeze=False, figsize=size
+    )
+    for spare, above in zip(grid.ravel()[n_clients:], grid[-2:-1].ravel()[::-1], strict=False):
+        spare.remove()
+        above.tick_params(labelbottom=True)
+    figure.supxlabel(names[0], fontsize="medium")
+    figure.supylabel(names[1], fontsize="medium")
+    return grid.ravel()[:n_clients]
+
+
+def _name(axis: Axes, name: Hashable, marked: bool) -> None:
+    text = f"client {name}" if isinstance(name, int) else str(name)
+    if not marked:
+        axis.set_title(text)
+        return
+    axis.set_title(f"{text}, contaminated", color=COLORS["vermillion"])
+    axis.patch.set_facecolor("#fbeee6")
+    for spine in axis.spines.values():
+        spine.set(color=COLORS["vermillion"], visible=True)
