@@ -11,9 +11,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "fedmix"
 LAYERS = (
     {"", "errors", "theory", "conditions", "revision"},
     {"checks", "declarations", "plugins"},
-    {"configuration", "streams", "storage", "clients", "alignment"},
+    {"configuration", "streams", "storage", "clients"},
     {"kernels"},
-    {"families", "metrics", "partition", "embed"},
+    {"alignment", "families", "metrics", "partition", "embed"},
     {"simulate"},
     {"initialization", "data", "selection"},
     {"methods"},
