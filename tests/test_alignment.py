@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 from fedmix import align
 from fedmix.alignment import alignment_score
 from fedmix.errors import ConfigurationError, DataError
+from fedmix.kernels.alignment import distance_sums
 
 
 def shuffled(means, generator):
@@ -89,6 +91,18 @@ def test_each_row_is_a_permutation_even_for_equal_means():
 def test_one_client_or_one_component_is_aligned_already(shape):
     permutations = align(np.random.default_rng(0).normal(size=shape))
     np.testing.assert_array_equal(permutations, np.tile(np.arange(shape[1]), (shape[0], 1)))
+
+
+def test_costs_are_the_distances_summed_in_the_order_of_the_clients():
+    means = np.random.default_rng(0).normal(size=(700, 3, 4))  # more clients than a block
+    costs = distance_sums(means.transpose(1, 2, 0).copy(), 699, means[699])
+    by_pair = [cdist(earlier, means[699]) for earlier in means[:699]]
+    np.testing.assert_array_equal(costs, np.sum(by_pair, axis=0))
+
+
+def test_means_whose_distances_overflow_are_named():
+    with pytest.raises(DataError, match="client 1, component 0 .* overflows"):
+        align([[[0.0], [1.0]], [[1e200], [1.0]]])
 
 
 def test_too_large_exhaustive_search_is_refused():

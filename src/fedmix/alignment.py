@@ -36,7 +36,8 @@ def align(
         Component means of each client.
     n_orders : int, default=50
         Number of random orders of the clients that the stepwise search tries. The result with the
-        smallest score is returned. The default is the published code's.
+        smallest score is returned. The default is the published code's. The time grows with
+        n_orders K^2 R^2 d, and the memory with K R d.
     method : {"stepwise", "reference", "exhaustive"}, default="stepwise"
         "stepwise" takes the clients in order and aligns each to those before it, by a linear
         assignment problem (Alignment Algorithm 2). "reference" aligns each client to the first
@@ -65,13 +66,13 @@ def align(
     array([[0, 1],
            [1, 0]])
     """
-    distances = _distances(_as_means(means))
+    means = _as_means(means)
     if method == "exhaustive":
-        found = _exhaustive(distances)
+        found = _exhaustive(means)
     elif method == "stepwise":
-        found = _stepwise(distances, n_orders, np.random.default_rng(random_state))
+        found = _stepwise(means, n_orders, np.random.default_rng(random_state))
     elif method == "reference":
-        found = _align_to_first(distances)
+        found = _align_to_first(means)
     else:
         hint = nearest_names(method, ["stepwise", "reference", "exhaustive"])
         raise ConfigurationError(f"Unknown alignment method {method!r}. {hint}")
@@ -94,7 +95,9 @@ def alignment_score(means: ArrayLike, permutations: ArrayLike) -> float:
     float
         The sum of distances; smaller is better.
     """
-    return _score(_distances(_as_means(means)), np.asarray(permutations))
+    from fedmix.kernels.alignment import pair_distances
+
+    return 2 * pair_distances(_as_means(means), np.asarray(permutations))
 
 
 def _as_means(means: ArrayLike) -> FloatArray:
@@ -104,68 +107,61 @@ def _as_means(means: ArrayLike) -> FloatArray:
     if not np.isfinite(means).all():
         k, r, _ = np.argwhere(~np.isfinite(means))[0]
         raise DataError(f"The means of client {k}, component {r} are not finite.")
-    return means
-
-
-def _distances(means: FloatArray) -> FloatArray:
-    """Return D[k, l, r, s], the distance of client k's mean r from client l's mean s."""
-    from scipy.spatial.distance import cdist
-
-    n_clients, n_components, d = means.shape
-    flat = means.reshape(-1, d)
-    square = cdist(flat, flat).reshape(n_clients, n_components, n_clients, n_components)
-    if not np.isfinite(square).all():
-        k, r, *_ = np.argwhere(~np.isfinite(square))[0]
+    with np.errstate(over="ignore"):
+        widest = np.square(np.ptp(means.reshape(-1, means.shape[2]), axis=0)).sum()
+    if not np.isfinite(widest):
+        k, r, _ = np.unravel_index(np.abs(means).argmax(), means.shape)
         raise DataError(
             f"The mean of client {k}, component {r} is so far from other means that the distance "
             "overflows. Rescale the data."
         )
-    return np.ascontiguousarray(square.transpose(0, 2, 1, 3))
+    return np.ascontiguousarray(means)
 
 
-def _score(distances: FloatArray, permutations: Permutations) -> float:
-    k = np.arange(len(permutations))
-    chosen = permutations[:, None, :], permutations[None, :, :]
-    return float(distances[k[:, None, None], k[None, :, None], *chosen].sum())
-
-
-def _stepwise(distances: FloatArray, n_orders: int, generator: np.random.Generator) -> Permutations:
+def _stepwise(means: FloatArray, n_orders: int, generator: np.random.Generator) -> Permutations:
     """Return the best result of ``n_orders`` stepwise searches."""
     if n_orders < 1:
         raise ConfigurationError(f"n_orders must be 1 or more; got {n_orders!r}.")
-    best, best_score = None, np.inf
-    for _ in range(n_orders):
-        found = _align_in_order(distances, generator.permutation(len(distances)))
-        score = _score(distances, found)
-        if best is None or score < best_score:
-            best, best_score = found, score
-    return best
+    searches = (_align_in_order(means, generator.permutation(len(means))) for _ in range(n_orders))
+    return min(searches, key=lambda search: search[1])[0]
 
 
-def _align_in_order(distances: FloatArray, order: NDArray[np.int64]) -> Permutations:
-    """Align each client to those before it, by one linear assignment problem per client."""
+def _align_in_order(means: FloatArray, order: NDArray[np.int64]) -> tuple[Permutations, float]:
+    """Align each client to those before it, by one linear assignment problem per client.
+
+    Returns the permutations and half their score. Distances are computed anew in every search,
+    because those of all pairs of means would take (K R)^2 numbers.
+    """
     from scipy.optimize import linear_sum_assignment
 
-    n_clients, _, n_components, _ = distances.shape
-    found = np.tile(np.arange(n_components), (n_clients, 1))
-    for position in range(1, n_clients):
-        k, earlier = order[position], order[:position]
+    from fedmix.kernels.alignment import distance_sums
+
+    n_clients, n_components, d = means.shape
+    found = np.empty((n_clients, n_components), dtype=np.int64)
+    aligned = np.empty((n_components, d, n_clients))
+    score = 0.0
+    for position, k in enumerate(order):
         # cost[r, s]: client k's component s against label r of all clients before it
-        cost = distances[earlier[:, None], k, found[earlier]].sum(axis=0)
+        cost = distance_sums(aligned, position, means[k])
         found[k] = linear_sum_assignment(cost)[1]
-    return found
+        score += cost[np.arange(n_components), found[k]].sum()
+        aligned[:, :, position] = means[k, found[k]]
+    return found, float(score)
 
 
-def _align_to_first(distances: FloatArray) -> Permutations:
+def _align_to_first(means: FloatArray) -> Permutations:
     """Align each client to the first one, by one linear assignment problem per client."""
     from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
 
-    return np.array([linear_sum_assignment(cost)[1] for cost in distances[0]])
+    return np.array([linear_sum_assignment(cdist(means[0], own))[1] for own in means])
 
 
-def _exhaustive(distances: FloatArray) -> Permutations:
+def _exhaustive(means: FloatArray) -> Permutations:
     """Return the best of all permutations. The first client's is fixed without loss."""
-    n_clients, _, n_components, _ = distances.shape
+    from fedmix.kernels.alignment import pair_distances
+
+    n_clients, n_components, _ = means.shape
     n_combinations = factorial(n_components) ** (n_clients - 1)
     if n_combinations > MAX_COMBINATIONS:
         raise ConfigurationError(
@@ -174,4 +170,4 @@ def _exhaustive(distances: FloatArray) -> Permutations:
         )
     orders = [np.array(p) for p in permutations(range(n_components))]
     candidates = product([orders[0]], *[orders] * (n_clients - 1))
-    return min((np.array(c) for c in candidates), key=lambda c: _score(distances, c))
+    return min((np.array(c) for c in candidates), key=lambda c: pair_distances(means, c))

@@ -1,4 +1,4 @@
-"""Hot loops of AFCL: clients' messages, competition among seeds, and grouping of close seeds."""
+"""Hot loops of AFCL: clients' messages, the competition among seeds, groups of close seeds."""
 
 from __future__ import annotations
 
