@@ -9,6 +9,7 @@ from fedmix.families import Sample
 from fedmix.kernels.joint import joint_expectation
 from fedmix.kernels.regression import solve_normal
 from fedmix.kernels.responsibilities import BELOW, BLOCK, NO_FLOOR, ZEROS, exp_of_nonpositive
+from fedmix.kernels.rounds import has_settled, limited_steps
 
 
 @njit
@@ -176,3 +177,24 @@ def test_points_whose_kernels_are_barely_above_zero_are_weighed_like_others(floo
     start = (np.ones((1, 1)), np.zeros((1, 1, 1)))
     fitted = methods.LocalEM(1, init=start, max_rounds=1, density_floor=floor).fit(clients)
     assert fitted.means_[0, 0, 0] == pytest.approx(19.1)
+
+
+def test_steps_are_limited_by_one_over_the_curvature_and_not_where_it_is_zero():
+    steps = limited_steps(np.array([[2.0, 2.0, 0.1]]), np.array([[0.0, 1.0, 4.0]]))
+    np.testing.assert_array_equal(steps, [[2.0, 1.0, 0.1]])
+
+
+@pytest.mark.parametrize(
+    ("after", "tolerance", "settled"),
+    [
+        ([1.0, 2.0], 0.0, True),
+        ([1.0, 2.0 + 1e-15], 0.0, False),
+        ([1.0, 2.05], 0.1, True),
+        ([1.0, 2.1], 0.05, False),
+        ([1.0, np.nan], 0.1, False),
+    ],
+)
+def test_a_fit_has_settled_if_every_value_moves_by_less_than_the_tolerance(
+    after, tolerance, settled
+):
+    assert has_settled(np.array([1.0, 2.0]), np.array(after), tolerance) == settled
