@@ -101,7 +101,7 @@ def test_costs_are_the_distances_summed_in_the_order_of_the_clients():
 
 
 def test_means_whose_distances_overflow_are_named():
-    with pytest.raises(DataError, match="client 1, component 0 .* overflows"):
+    with pytest.raises(DataError, match=r"client 1, component 0 .* overflows"):
         align([[[0.0], [1.0]], [[1e200], [1.0]]])
 
 
