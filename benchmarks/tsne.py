@@ -1,7 +1,8 @@
 """Cost of an iteration of t-SNE: ratios and growth within one run.
 
-Prints the ratio to the gradient of scikit-learn's exact t-SNE on the same points, the ratio of
-sampled to exact repulsion, the growth with n and d in pairs a second, the cost of neighbours and
+Prints whole embeddings in two dimensions against scikit-learn and, where it is installed, openTSNE;
+the ratio to the gradient of scikit-learn's exact t-SNE on the same points, the ratio of sampled to
+exact repulsion, the growth with n and d in pairs a second, the cost of neighbours and
 affinities, and the gain by threads. All but the last are CPU times on one core; run it as
 ``OMP_NUM_THREADS=1 python benchmarks/tsne.py``.
 """
@@ -9,11 +10,13 @@ affinities, and the gain by threads. All but the last are CPU times on one core;
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from scipy import sparse
 
+from fedmix.embed import tsne
 from fedmix.embed.objective import Objective, joint_affinities, nearest_neighbors
 from timing import best_seconds
 
@@ -67,6 +70,32 @@ def against_scikit_learn(d: int = 10) -> None:
         )
 
 
+def whole_embeddings(n: int = 5000) -> None:
+    """Embed the same points in two dimensions with each library, by its own defaults otherwise."""
+    from sklearn.manifold import TSNE
+
+    points = clusters(n)
+    libraries: dict[str, Callable[[], np.ndarray]] = {
+        "fedmix": lambda: tsne(points, 2),
+        "scikit-learn": lambda: TSNE(n_jobs=1, random_state=0).fit_transform(points),
+    }
+    try:
+        import openTSNE
+    except ImportError:
+        print("openTSNE is not installed")
+    else:
+        libraries["openTSNE"] = lambda: np.asarray(openTSNE.TSNE(random_state=0).fit(points))
+    objective = Objective(graph(n))
+    print(f"a whole embedding of {n} points in two dimensions, with its KL divergence")
+    tsne(points[:200], 2, n_iter=10)  # compiles
+    for name, embed in libraries.items():
+        start = time.process_time()
+        embedding = embed()
+        seconds = time.process_time() - start
+        kl = objective(np.ascontiguousarray(embedding, dtype=np.float32)).kl
+        print(f"  {name}: {seconds:.1f} s, KL {kl:.3f}")
+
+
 def growth() -> None:
     print("growth with n (d = 10): exact, sampled with 4000 points")
     for n in (10_000, 20_000, 40_000, MNIST_SIZE):
@@ -106,6 +135,7 @@ def threads(n: int = 20_000) -> None:
 
 
 if __name__ == "__main__":
+    whole_embeddings()
     against_scikit_learn()
     growth()
     preparation()
