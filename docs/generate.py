@@ -81,6 +81,7 @@ _API = {
         "fedmix.selection",
         "fedmix.metrics.clustering",
         "fedmix.metrics.matching",
+        "fedmix.metrics.normality",
         "fedmix.theory",
     ],
     "Embeddings and simulations": ["fedmix.embed.tsne", "fedmix.embed.linear", "fedmix.simulate"],

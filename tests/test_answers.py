@@ -125,6 +125,21 @@ def test_margins_of_substance_stand_beside_published_spreads():
     assert scored(variant("as_coded", "authors", means))["compared"] == 0
 
 
+@pytest.mark.parametrize(("between", "speaks"), [(0.0, ""), (3.0, "one partition draw")])
+def test_the_published_spread_tells_whether_a_partition_was_drawn_once(between, speaks):
+    rows = [row | {"partition_draws": "draws"} for row in variant("v", "authors", PUBLISHED)]
+    draws = [
+        row
+        | {"study": "draws", "setting": f"s{i}", "item": "", "printed_file": ""}
+        | {"mean": row["mean"] + between * i}
+        for i in range(5)
+        for row in variant("v", "authors", PUBLISHED)[:3]
+    ]
+    found = score_tables(judge(unjudged([*rows, *draws])), {"item": TABLE}, {}).iloc[0]["answer"]
+    assert ("standard deviations speak for" in found) == bool(speaks)
+    assert speaks in found
+
+
 @pytest.mark.parametrize(
     ("n", "printed", "between", "closely", "agrees"),
     [

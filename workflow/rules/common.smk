@@ -86,5 +86,6 @@ TARGETS = [
     "protocols",
     "archive",
     "reproduction",
+    "calibration",
 ]
 ITEM_SUFFIXES = {"table": ["csv", "md", "tex", "html"], "figure": ["pdf", "svg", "png", "md"]}

@@ -8,6 +8,7 @@ localrules:
     page,
     archive,
     reproduction,
+    calibration,
 
 
 rule fetch:
@@ -38,6 +39,11 @@ rule archive:
 rule reproduction:
     input:
         rules.export_reproduction.output,
+
+
+rule calibration:
+    input:
+        rules.calibrate_verdicts.output,
 
 
 for paper in sorted({item.paper for item in ITEMS.values()}):

@@ -131,7 +131,7 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
     parts += [_values(score), _same(score)]
     if found:
         parts += _dependence(cells, score["role"], found, direction, unit)
-    parts += _text_says_no(cells, score["role"])
+    parts += [*_text_says_no(cells, score["role"]), *_assigned_once(counted)]
     return " ".join(part for part in parts if part)
 
 
@@ -204,6 +204,27 @@ def _text_says_no(cells: pd.DataFrame, role: str) -> Iterator[str]:
     differing = int(text["verdict"].eq(DIFFERS).sum())
     if role != WRITTEN and 2 * differing > len(text):
         yield f"The text's own variant says no: it differs from {differing} of {len(text)} values."
+
+
+def _assigned_once(cells: pd.DataFrame) -> Iterator[str]:
+    """Yield whether the published spread is that within one partition draw, or over many.
+
+    That a paper draws its partition once is an inference. If it drew one in each replication, its
+    standard deviations would include the variance between draws.
+    """
+    import numpy as np
+
+    own = cells[(cells["draws_sd"] > 0) & (cells["sd"] > 0) & (cells["printed_sd"] > 0)]
+    if own.empty:
+        return
+    once = own["sd"] / own["scale"]
+    anew = np.hypot(once, own["draws_sd"])
+    nearer = np.log(own["printed_sd"] / once).abs() < np.log(own["printed_sd"] / anew).abs()
+    speaks = "one partition draw" if 2 * nearer.sum() > len(own) else "a draw in each replication"
+    yield (
+        f"The published standard deviations speak for {speaks}: they are nearer to those within "
+        f"one draw in {nearer.sum()} of {len(own)} values."
+    )
 
 
 def _amount(value: float, unit: str) -> str:

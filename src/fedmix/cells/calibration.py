@@ -1,0 +1,236 @@
+"""Known truths sent through the whole path: from results of made-up experiments to verdicts.
+
+A world is a made-up paper with one table, five methods in four settings. Its published values are
+drawn and rounded, and our replications are drawn again: exactly as published, or with a known
+error. The results take the way of all results (cells, verdicts, claims), so that the confusion
+matrix of truths and verdicts shows the error rates of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from fedmix.cells.claims import CLAIM_VERDICTS, evaluate_claims
+from fedmix.cells.expected import SCORED
+from fedmix.cells.frame import complete, make_cells
+from fedmix.cells.items import Item, Table
+from fedmix.cells.verdicts import AUTHORS, judge_numbers
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+PAPER, STUDY, VARIANT = "known", "known_truths", "as_coded"
+#: Replications of ours and of the print, as in the three papers and with few of ours.
+DESIGNS = ((20, 200), (50, 50), (100, 100), (200, 200))
+#: True means of the methods, in standard deviations: B and C are equal.
+METHODS = {"A": 0.0, "B": 1.0, "C": 1.0, "D": 2.0, "E": 3.0}
+SETTINGS = 4
+_LEVEL, _DIGITS, _COMMON = 10.0, 2, 0.5
+_RUN = {"message": "", "rounds": 1, "converged": True, "floats_up": 1, "floats_down": 1}
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is known of our replications.
+
+    Parameters
+    ----------
+    name : str
+        In words.
+    shift : float, default=0.0
+        Our true mean minus theirs, in standard deviations.
+    spread : float, default=1.0
+        Our true standard deviation over theirs.
+    methods : str, default="ABCDE"
+        The methods that the error concerns; only their values count.
+    instead : str, optional
+        Those whose values stand in their place, method by method.
+    """
+
+    name: str
+    shift: float = 0.0
+    spread: float = 1.0
+    methods: str = "ABCDE"
+    instead: str = ""
+
+
+EXACT = Truth("exact replication")
+TRUTHS = (
+    EXACT,
+    Truth("shifted by a quarter sd", shift=0.25),
+    Truth("shifted by half an sd", shift=0.5),
+    Truth("shifted by one sd", shift=1.0),
+    Truth("a third of the spread", spread=1 / 3),
+    Truth("two columns swapped", methods="AD", instead="DA"),
+    Truth("a program that scores A in place of B", methods="B", instead="A"),
+)
+
+
+def _ordered(method: str, than: str | list[str], **more: Any) -> dict[str, Any]:
+    asked = {"metric": "error", "method": method, "direction": "below", "than": than}
+    return {"predicate": "ordered", "parameters": asked | more}
+
+
+#: Claims with a known truth on exact replications; D is worse than E in the last setting alone.
+CLAIMS: Mapping[str, dict[str, Any]] = {
+    "true: A is lowest": _ordered("A", "all"),
+    "true: B and C are similar": {
+        "predicate": "similar",
+        "parameters": {"metric": "error", "method": "B", "to": "C", "tolerance": 0.1},
+    },
+    "false in one setting: D is below E": _ordered("D", ["E"]),
+    "false by nothing: B is below C": _ordered("B", ["C"]),
+    "false: D is below A": _ordered("D", ["A"]),
+    "false: A differs from B by no more than .1": {
+        "predicate": "similar",
+        "parameters": {
+            "metric": "error",
+            "method": "A",
+            "to": "B",
+            "tolerance": 0.1,
+            "absolute": True,
+        },
+    },
+}
+
+
+def calibrate(
+    exact: int = 40, others: int = 10, seed: int = 0
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the confusion matrices of numbers and of claims.
+
+    Parameters
+    ----------
+    exact, others : int, default=40 and 10
+        Made-up papers for every design, replicated exactly or with each known error. Each paper
+        has twenty published values. The claims are planted in those replicated exactly.
+    seed : int, default=0
+
+    Returns
+    -------
+    numbers, claims : DataFrame
+        One row per ``design`` and ``truth`` (for claims: a claim, which says whether it is true),
+        ``n`` of them, and one column per verdict with its share.
+    """
+    import numpy as np
+    import pandas as pd
+
+    numbers: list[dict[str, Any]] = []
+    claims: list[dict[str, Any]] = []
+    for place, (ours, theirs) in enumerate(DESIGNS):
+        for which, truth in enumerate(TRUTHS):
+            rng = np.random.default_rng([seed, place, which])
+            worlds = exact if truth is EXACT else others
+            results, cells = _world_cells(rng, truth, ours, theirs, worlds)
+            design = f"{ours} of ours, {theirs} published"
+            known = judge_numbers(cells[cells["method"].isin(list(truth.methods))])["verdict"]
+            numbers.append(_shares(design, truth.name, known, SCORED))
+            if truth is EXACT:
+                claims += _claim_shares(design, cells, results, worlds)
+    return pd.DataFrame(numbers), pd.DataFrame(claims)
+
+
+def _world_cells(
+    rng: np.random.Generator, truth: Truth, ours: int, theirs: int, worlds: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the results of many worlds with one truth, and their judged cells."""
+    import pandas as pd
+
+    printed, results = [], []
+    replaced = dict(zip(truth.methods, truth.instead, strict=False))
+    for world in range(worlds):
+        for row in range(SETTINGS):
+            published, own = (_draw(rng, n, row) for n in (theirs, ours))
+            for method, values in published.items():
+                mean, sd = (round(float(x), _DIGITS) for x in (values.mean(), values.std(ddof=1)))
+                printed.append(
+                    {"world": world, "row": row, "method": method, "mean": mean, "sd": sd}
+                )
+            for method in METHODS:
+                values = own[replaced.get(method, method)]
+                centre = _LEVEL + _mean(replaced.get(method, method), row)
+                values = centre + truth.spread * (values - centre) + truth.shift
+                results.append(_rows(world, row, method, values))
+    frame = pd.concat(results, ignore_index=True).assign(**_RUN)
+    with TemporaryDirectory() as folder:
+        (Path(folder) / PAPER).mkdir()
+        pd.DataFrame(printed).to_csv(Path(folder) / PAPER / "table.csv", index=False)
+        item = _item(theirs)
+        made = make_cells(frame, pd.DataFrame(), [item], folder, PAPER, {}, {VARIANT: AUTHORS})
+        return frame, complete(made, [item], folder)
+
+
+def _mean(method: str, row: int) -> float:
+    """Return a method's true mean; in the last setting D and E change places."""
+    if row == SETTINGS - 1:
+        method = {"D": "E", "E": "D"}.get(method, method)
+    return METHODS[method]
+
+
+def _draw(rng: np.random.Generator, n: int, row: int) -> dict[str, np.ndarray]:
+    """Return replications of standard deviation 1, in part common to all methods."""
+    import numpy as np
+
+    common = np.sqrt(_COMMON) * rng.standard_normal(n)
+    return {
+        method: _LEVEL + _mean(method, row) + common + np.sqrt(1 - _COMMON) * rng.standard_normal(n)
+        for method in METHODS
+    }
+
+
+def _rows(world: int, row: int, method: str, values: np.ndarray) -> pd.DataFrame:
+    import pandas as pd
+
+    place: dict[str, Any] = {"study": STUDY, "variant": VARIANT, "metric": "error"}
+    place |= {"setting": f"world{world}-row{row}", "setting_world": world, "setting_row": row}
+    columns = {"replication": range(len(values)), "value": values}
+    return pd.DataFrame(columns).assign(method=method, status="ok", round=pd.NA, **place)
+
+
+def _item(printed_replications: int) -> Item:
+    return Table(
+        name="known_table",
+        paper=PAPER,
+        title="Known truths",
+        caption="Made-up results.",
+        study=STUDY,
+        metric="error",
+        row="world {world}, row {row}",
+        column="{method}",
+        digits=_DIGITS,
+        printed={
+            "file": "table.csv",
+            "columns": {"world": "setting_world", "row": "setting_row", "method": "method"},
+            "mean": "mean",
+            "sd": "sd",
+            "replications": printed_replications,
+            "best": "lowest",
+        },
+    )
+
+
+def _claim_shares(
+    design: str, cells: pd.DataFrame, results: pd.DataFrame, worlds: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the verdicts on every planted claim, over all worlds."""
+    asked = [
+        {"id": f"{name} {world}", "paper": PAPER, "section": "", "claim": name, "study": STUDY}
+        | {"where": {"world": world}}
+        | claim
+        for name, claim in CLAIMS.items()
+        for world in range(worlds)
+    ]
+    found = evaluate_claims(asked, cells, results)
+    for name in CLAIMS:
+        yield _shares(design, name, found.loc[found["claim"] == name, "verdict"], CLAIM_VERDICTS)
+
+
+def _shares(design: str, truth: str, verdicts: pd.Series, names: tuple[str, ...]) -> dict[str, Any]:
+    shares = verdicts.value_counts(normalize=True)
+    row = {"design": design, "truth": truth, "n": len(verdicts)}
+    return row | {name: float(shares.get(name, 0.0)) for name in names}

@@ -1,0 +1,105 @@
+"""The page of the calibration: confusion matrices of known truths and verdicts, with a figure."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedmix.cells.verdicts import DIFFERS
+from fedmix.storage import write_text
+from fedmix.views.figures.save import save_figure
+from fedmix.views.figures.style import house_style
+from fedmix.views.tables.format import to_markdown
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+_ABOUT = """\
+# Calibration: the error rates of the verdicts
+
+`snakemake calibration` sends known truths through the whole path, from results to verdicts, and
+writes this page. A made-up paper has one table, with five methods in four settings. Its values are
+drawn, rounded and "published". Our replications are drawn again: exactly as published, or with a
+known error. The claims are planted in the papers that are replicated exactly, where their truth is
+known.
+"""
+
+
+def calibration_page(
+    numbers: pd.DataFrame, claims: pd.DataFrame, stem: str | os.PathLike
+) -> list[Path]:
+    """Write the page in Markdown, and its figure as SVG next to it.
+
+    Parameters
+    ----------
+    numbers, claims : DataFrame
+        Of :func:`fedmix.cells.calibration.calibrate`.
+    stem : path-like
+        Path without suffix.
+    """
+    stem = Path(stem)
+    lines = [_ABOUT, goals(numbers, claims), "", f"![Shares of verdicts]({stem.name}.svg)", ""]
+    lines += ["## Published values", "", _tables(numbers)]
+    lines += ["## Claims", "", _tables(claims)]
+    page = stem.with_suffix(".md")
+    write_text(page, "\n".join(lines).rstrip() + "\n")
+    return [page, *_draw(numbers, claims, stem)]
+
+
+def goals(numbers: pd.DataFrame, claims: pd.DataFrame) -> str:
+    """Return the goals beside what was measured, over all designs."""
+    exact = numbers[numbers["truth"] == "exact replication"]
+    is_true = claims["truth"].str.startswith("true")
+
+    def share(rows: pd.DataFrame, verdict: str) -> str:
+        return f"{(rows[verdict] * rows['n']).sum() / rows['n'].sum():.1%} of {rows['n'].sum()}"
+
+    return (
+        f"- An exact replication *differs* in {share(exact, DIFFERS)} values (goal: under 5 %).\n"
+        f"- A false claim *holds* in {share(claims[~is_true], 'holds')} cases (goal: under 1 %).\n"
+        f"- A true claim is *reversed* in {share(claims[is_true], 'reversed')} cases (goal: under "
+        "1 %)."
+    )
+
+
+def _tables(shares: pd.DataFrame) -> str:
+    """Return one table per design, in percent; verdicts that never occur are left out."""
+    kept = [c for c in shares.columns[3:] if shares[c].any()]
+    parts = []
+    for design, own in shares.groupby("design", sort=False):
+        percent = (100 * own[kept]).round(1)
+        table = own[["truth", "n"]].join(percent).set_index("truth")
+        parts.append(f"{design}, in percent:\n\n{to_markdown(table)}")
+    return "\n".join(parts)
+
+
+def _draw(numbers: pd.DataFrame, claims: pd.DataFrame, stem: Path) -> list[Path]:
+    from matplotlib.figure import Figure
+
+    with house_style():
+        figure = Figure(figsize=(9, 7), layout="constrained")
+        axes = figure.subplots(2, 1)
+        _matrix(axes[0], numbers, "published values, mean over designs")
+        _matrix(axes[1], claims, "claims, mean over designs")
+        about = "Confusion matrices of known truths and verdicts."
+        return save_figure(figure, stem, ["svg"], about)
+
+
+def _matrix(axis: Axes, shares: pd.DataFrame, title: str) -> None:
+    mean = shares.groupby("truth", sort=False)[list(shares.columns[3:])].mean()
+    mean = mean.loc[:, mean.any()]
+    axis.imshow(mean.to_numpy(), cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    axis.set_xticks(range(mean.shape[1]), list(mean.columns), rotation=20, ha="right")
+    axis.set_yticks(range(len(mean)), list(mean.index))
+    axis.set_title(title)
+    axis.grid(False)
+    for (row, column), share in _entries(mean):
+        color = "white" if share > 0.6 else "black"
+        axis.text(column, row, f"{share:.0%}", ha="center", va="center", color=color, fontsize=8)
+
+
+def _entries(mean: pd.DataFrame) -> list[tuple[tuple[int, int], float]]:
+    values = mean.to_numpy()
+    return [((i, j), float(v)) for i, row in enumerate(values) for j, v in enumerate(row) if v > 0]
