@@ -182,9 +182,9 @@ def read_request(
     """
     folder = Path(folder)
     options = read_options(folder, options)
-    use_plugins(options["plugins"])
     problems = Problems()
     with problems.kept():
+        use_plugins(options["plugins"])
         raise_all(plugin_errors())
     with problems.kept():
         configuration = read_configuration(folder)
