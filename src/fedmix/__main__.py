@@ -1,4 +1,4 @@
-"""Commands besides Snakemake: the cost of a run, its status, where a number comes from."""
+"""Commands besides Snakemake: checks and skeletons before a run, its cost, status and origins."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; return its exit status."""
     options = _parser().parse_args(arguments)
     try:
+        if options.command in _BEFORE:
+            for line in _BEFORE[options.command](options):
+                print(line)
+            return 0
         request = _request(options)
         if options.command != "rerun":
             for line in _report(request, options):
@@ -93,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("setting", help="the folder's name under results/STUDY, e.g. gaussian-h0.5")
     again.add_argument("method")
     again.add_argument("replication", type=_replication, help="its number, from 0")
+    _add_commands_before_a_run(commands, shared)
     explain = commands.add_parser(
         "explain", parents=[shared], help="where a table's number comes from, in every variant"
     )
@@ -103,6 +108,52 @@ def _parser() -> argparse.ArgumentParser:
         "--kept", action="store_true", help="from the kept evidence, where nothing has been run"
     )
     return parser
+
+
+def _add_commands_before_a_run(commands: Any, shared: argparse.ArgumentParser) -> None:
+    check = commands.add_parser(
+        "check", parents=[shared], help="everything that is wrong with the configuration, at once"
+    )
+    check.add_argument("--plugins", metavar="FOLDER", help="import the methods of this folder too")
+    check.add_argument("--paper", metavar="KEY", help="show only what is wrong with this paper")
+    method = commands.add_parser("new-method", help="write a method to start from")
+    method.add_argument("name", help="name of its class, e.g. MyKMeans")
+    method.add_argument(
+        "--folder", type=Path, default=Path("my_methods"), help="of plug-ins (default: my_methods)"
+    )
+    for command, what in (
+        ("new-dataset", "a data set's entry"),
+        ("new-paper", "a paper's folders"),
+    ):
+        new = commands.add_parser(command, help=f"write {what} to start from")
+        new.add_argument("name", help="lower-case letters, digits and underscores")
+        new.add_argument(
+            "--workflow",
+            type=Path,
+            default=Path("."),
+            help="where the Snakefile is (default: here)",
+        )
+
+
+def _check(options: argparse.Namespace) -> Iterable[str]:
+    from fedmix.pipeline.check import check
+
+    if options.plugins:
+        options.config = [*options.config, f"plugins={options.plugins}"]
+    return check(lambda: _request(options), options.paper)
+
+
+def _new(options: argparse.Namespace) -> Iterable[str]:
+    from fedmix.pipeline.skeleton import new_dataset, new_method, new_paper
+
+    if options.command == "new-method":
+        return new_method(options.name, options.folder)
+    write = new_dataset if options.command == "new-dataset" else new_paper
+    return write(options.name, options.workflow)
+
+
+#: Commands that need no valid configuration.
+_BEFORE = {"check": _check, "new-method": _new, "new-dataset": _new, "new-paper": _new}
 
 
 def _replication(text: str) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -215,8 +216,28 @@ def raise_all(errors: Iterable[str]) -> None:
     if errors:
         listing = "\n".join(f"  - {e}" for e in errors)
         raise ConfigurationError(
-            f"The configuration has {len(errors)} error{'s' * (len(errors) > 1)}:\n{listing}"
+            f"The configuration has {len(errors)} error{'s' * (len(errors) > 1)}:\n{listing}",
+            errors,
         )
+
+
+class Problems:
+    """The problems that several independent checks raise, to be raised together."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep the problems of a ConfigurationError instead of raising it."""
+        try:
+            yield
+        except ConfigurationError as error:
+            self.found += error.problems
+
+    def raise_all(self) -> None:
+        """Raise what was kept, if there is anything."""
+        raise_all(self.found)
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,19 @@ class FedmixError(Exception):
 
 
 class ConfigurationError(FedmixError, ValueError):
-    """The configuration asks for something that does not exist or is impossible."""
+    """The configuration asks for something that does not exist or is impossible.
+
+    Parameters
+    ----------
+    message : str
+        All that is wrong.
+    problems : sequence of str, optional
+        The same, one by one.
+    """
+
+    def __init__(self, message: str, problems: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems) or (message,)
 
 
 class DataError(FedmixError, ValueError):

@@ -18,7 +18,12 @@ from fedmix.clients import Clients, ClientsLike, as_clients
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.fitted import check_features, owners_of, remember
 from fedmix.methods.capabilities import define
-from fedmix.methods.constraints import Constraints, all_constraints, check_parameters
+from fedmix.methods.constraints import (
+    Constraints,
+    all_constraints,
+    check_parameters,
+    constraint_problems,
+)
 from fedmix.methods.labels import check_labels
 
 if TYPE_CHECKING:
@@ -49,7 +54,8 @@ def register(cls: type[FederatedEstimator]) -> type[FederatedEstimator]:
     Raises
     ------
     ConfigurationError
-        If ``constraints`` and the constructor do not name the same parameters.
+        If ``constraints`` and the constructor do not name the same parameters, or if a constraint
+        is not understood or does not allow the parameter's default.
     """
     arguments, declared = set(inspect.signature(cls).parameters), set(all_constraints(cls))
     if arguments != declared:
@@ -57,6 +63,8 @@ def register(cls: type[FederatedEstimator]) -> type[FederatedEstimator]:
             f"{cls.__name__}: its constraints and its constructor differ in "
             f"{', '.join(sorted(arguments ^ declared))}. Each parameter needs a constraint."
         )
+    if wrong := constraint_problems(cls):
+        raise ConfigurationError(" ".join(wrong), wrong)
     define(cls)
     return cls
 

@@ -26,7 +26,7 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
-from fedmix.errors import ConfigurationError, did_you_mean
+from fedmix.errors import ConfigurationError, did_you_mean, nearest_names
 
 Alternative = str | Collection[str] | None
 Constraints = Mapping[str, Sequence[Alternative]]
@@ -62,6 +62,45 @@ def all_constraints(cls: type) -> Constraints:
     for ancestor in reversed(cls.__mro__):
         found |= vars(ancestor).get("constraints", {})
     return {name: alternatives for name, alternatives in found.items() if name in taken}
+
+
+def constraint_problems(cls: type) -> list[str]:
+    """Return what is wrong with the constraints that a method declares, and with its defaults.
+
+    A default may be None if the parameter is one that the method ``needs``.
+    """
+    found = []
+    for name, alternatives in all_constraints(cls).items():
+        if not isinstance(alternatives, list | tuple):
+            wrong = [f"expected a list of alternatives, got {alternatives!r}"]
+        else:
+            wrong = [text for text in map(_misspelt, alternatives) if text]
+        found += [f"{cls.__name__}.constraints[{name!r}]: {text}." for text in wrong]
+        default = inspect.signature(cls).parameters[name].default
+        needed = default is None and name in getattr(cls, "needs", ())
+        if not (wrong or needed or default is inspect.Parameter.empty):
+            found += filter(None, [violation(cls.__name__, name, default, alternatives)])
+    return found
+
+
+def _misspelt(alternative: Any) -> str:
+    """Return what is wrong with an alternative, or an empty string."""
+    if alternative is None:
+        return ""
+    if isinstance(alternative, set | frozenset) and all(isinstance(o, str) for o in alternative):
+        return ""
+    if not isinstance(alternative, str):
+        return f"{alternative!r} is neither None, a text nor a set of texts"
+    kind, _, bounds = alternative.partition(" ")
+    known = [*_KINDS, "integers"]
+    if kind not in known:
+        return f"{alternative!r} begins with no known kind. {nearest_names(kind, known)}".rstrip(
+            "."
+        )
+    one = _BOUND.pattern
+    if bounds and not re.fullmatch(f"{one}( and {one})*", bounds):
+        return f"{alternative!r} has bounds that are not like 'number > 0 and <= 1'"
+    return ""
 
 
 def check_parameters(method: str, values: Mapping[str, Any], constraints: Constraints) -> None:

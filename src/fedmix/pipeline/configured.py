@@ -17,6 +17,7 @@ from fedmix.cells.protocols.space import in_preset, search_documents, space_of
 from fedmix.cells.registers import Claim, Discrepancy, read_entries
 from fedmix.configuration import (
     Document,
+    Problems,
     name_of,
     raise_all,
     read_document,
@@ -91,29 +92,48 @@ def read_configuration(folder: str | Path) -> Configuration:
     """
     folder = Path(folder)
     papers = read_papers(folder)
-    methods = _read(folder / "methods.yaml", dict[str, MethodEntry])
-    datasets = read_document(folder / "datasets.yaml", empty={})
-    entries_of(datasets)
-    raise_all(method_errors(methods))
+    problems = Problems()
+    with problems.kept():
+        methods = _read(folder / "methods.yaml", dict[str, MethodEntry])
+        raise_all(method_errors(methods))
+    with problems.kept():
+        datasets = read_document(folder / "datasets.yaml", empty={})
+        entries_of(datasets)
     files = _study_files(papers)
-    studies = {name: _read(path, StudyFile) for name, (_, path) in files.items()}
-    changes = _read_presets(folder, papers, studies)
+    studies = {}
+    for name, (_, path) in files.items():
+        with problems.kept():
+            studies[name] = _read(path, StudyFile)
+    for kind, entry in (("claims", Claim), ("discrepancies", Discrepancy)):
+        with problems.kept():
+            read_entries(papers, kind, entry)
+    with problems.kept():
+        items_of(item_entries(papers))
+    if len(studies) == len(files):  # a preset may name any study
+        with problems.kept():
+            changes = _read_presets(folder, papers, studies)
+    problems.raise_all()
     planner = _Planner(
         {name: paper.key for name, (paper, _) in files.items()},
         methods.content,
         datasets.content,
         read_costs(folder / "costs.csv"),
     )
-    published = {name: planner.plan(name, document) for name, document in studies.items()}
-    presets = {
-        preset: {
-            name: planner.plan(name, changed(studies[name], change), published[name])
-            if change.content
-            else published[name]
-            for name, change in parts.studies.items()
-        }
-        for preset, parts in changes.items()
-    }
+    published: dict[str, Study] = {}
+    presets: dict[str, dict[str, Study]] = {preset: {} for preset in changes}
+    for name, document in studies.items():
+        with problems.kept():
+            published[name] = planner.plan(name, document)
+    for preset, parts in changes.items():
+        for name, change in parts.studies.items():
+            if name in published:
+                with problems.kept():
+                    presets[preset][name] = (
+                        planner.plan(name, changed(studies[name], change), published[name])
+                        if change.content
+                        else published[name]
+                    )
+    problems.raise_all()
     configuration = Configuration(papers, datasets.content, published, presets, changes)
     raise_all(_reference_errors(configuration, PrintedFiles(folder.parent / "data" / "published")))
     return configuration

@@ -10,10 +10,11 @@ from typing import Any
 
 from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import Paper
-from fedmix.configuration import raise_all
+from fedmix.configuration import Problems, raise_all
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods import index, use_plugins
 from fedmix.methods.capabilities import obstacles
+from fedmix.pipeline.checking.plugins import plugin_errors
 from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import Evidence
@@ -181,8 +182,13 @@ def read_request(
     """
     folder = Path(folder)
     options = read_options(folder, options)
-    use_plugins(options["plugins"])
-    configuration = read_configuration(folder)
+    problems = Problems()
+    with problems.kept():
+        use_plugins(options["plugins"])
+        raise_all(plugin_errors())
+    with problems.kept():
+        configuration = read_configuration(folder)
+    problems.raise_all()
     preset, known = options["preset"], configuration.presets
     if preset not in known:
         raise ConfigurationError(f"There is no preset {preset!r}. {nearest_names(preset, known)}")

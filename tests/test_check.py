@@ -1,0 +1,122 @@
+"""Before a run: all problems at once, and skeletons that have none."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fedmix import methods, plugins
+from fedmix.__main__ import main
+from fedmix.errors import ConfigurationError
+from fedmix.methods.base import register
+from fedmix.methods.centroids import CentroidClustering
+
+ROOT = Path(__file__).parents[1]
+BROKEN = """from fedmix.methods.base import FederatedEstimator, register
+
+register.nothing_here
+
+
+@register
+class Broken(FederatedEstimator):
+    pass
+"""
+
+
+@pytest.fixture
+def copy(tmp_path, monkeypatch):
+    """A copy of the configuration, which is the working directory."""
+    for folder in ("config", "data/published"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(plugins.VARIABLE, "")
+    yield tmp_path
+    monkeypatch.delenv(plugins.VARIABLE)
+    methods.use_plugins(None)
+
+
+def spoil(path, old, new):
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def test_a_valid_configuration_has_no_problem(copy, capsys):
+    assert main(["check"]) == 0
+    assert capsys.readouterr().out.startswith("No problem found in")
+
+
+def test_everything_wrong_is_listed_at_once(copy, capsys):
+    spoil(copy / "config/methods.yaml", "estimator: FFCM", "estimator: FFCN")
+    studies = copy / "config/papers/fedgem/studies"
+    spoil(sorted(studies.glob("*.yaml"))[0], "experiment:", "experimnt:")
+    spoil(copy / "config/papers/fedgrem/claims.yaml", "predicate:", "predicat:")
+    spoil(copy / "config/papers/fedgrem/tables.yaml", "title:", "titel:")
+    folder = copy / "mine"
+    folder.mkdir()
+    (folder / "broken.py").write_text(BROKEN)
+    assert main(["check", "--plugins", "mine"]) == 1
+    said = capsys.readouterr().err
+    for wrong in ("FFCN", "experimnt", "predicat", "titel", "broken.py:3: AttributeError"):
+        assert wrong in said
+
+
+def test_one_paper_is_shown_alone(copy, capsys):
+    spoil(copy / "config/papers/fedgrem/claims.yaml", "predicate:", "predicat:")
+    assert main(["check", "--paper", "fedgem"]) == 0
+    assert "No problem in fedgem. Elsewhere there are" in capsys.readouterr().out
+    assert main(["check", "--paper", "fedgrem"]) == 1
+    assert "predicat" in capsys.readouterr().err
+
+
+def test_a_paper_that_does_not_exist_is_an_error(copy, capsys):
+    assert main(["check", "--paper", "fedgen"]) == 1
+    assert "There is no paper 'fedgen'" in capsys.readouterr().err
+
+
+def test_skeletons_pass_the_check(copy, capsys):
+    assert main(["new-method", "MyKMeans"]) == 0
+    assert main(["new-dataset", "my_wards"]) == 0
+    assert main(["new-paper", "my_paper"]) == 0
+    assert main(["check", "--plugins", "my_methods"]) == 0
+    assert main(["check", "--paper", "my_paper"]) == 0
+    fitted = methods.get("MyKMeans")(2).fit([[[0.0], [1.0]], [[9.0]]])
+    assert fitted.cluster_centers_.shape == (2, 1)
+    assert main(["new-paper", "my_paper"]) == 1
+    assert "exists already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("new-method", "my-means"), ("new-dataset", "My Data"), ("new-paper", "../out")],
+)
+def test_a_name_that_cannot_be_is_refused(copy, capsys, command, name):
+    assert main([command, name]) == 1
+    assert f"{command}: expected" in capsys.readouterr().err
+
+
+def test_a_data_set_is_not_added_twice(copy, capsys):
+    assert main(["new-dataset", "mnist"]) == 1
+    assert "has a data set mnist already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("constraint", "says"),
+    [
+        ("integer >= 1", "expected a list of alternatives, got 'integer >= 1'"),
+        (["intger >= 1"], "'intger >= 1' begins with no known kind. Did you mean 'integer'"),
+        (["integer => 1"], "has bounds that are not like"),
+        ([3], "3 is neither None, a text nor a set of texts"),
+        (["integer >= 5"], "expected n_clusters to be an integer >= 5, got 2"),
+    ],
+)
+def test_a_wrong_constraint_is_an_error_when_the_method_is_registered(constraint, says):
+    class Mine(CentroidClustering):
+        constraints = {"n_clusters": constraint}  # noqa: RUF012
+
+        def __init__(self, n_clusters=2, random_state=0):
+            self.n_clusters, self.random_state = n_clusters, random_state
+
+    with pytest.raises(ConfigurationError) as raised:
+        register(Mine)
+    assert says in str(raised.value)
