@@ -1,3 +1,5 @@
+import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -5,6 +7,7 @@ import yaml
 
 from fedmix.configuration import Document, merged, read_yaml
 from fedmix.errors import ConfigurationError
+from fedmix.pipeline.brief import Brief
 from fedmix.pipeline.plan import combinations, plan_study, replications_of
 
 METHODS = {
@@ -179,3 +182,12 @@ def test_a_registered_method_needs_no_entry():
         "LocalEM": ("LocalEM", "LocalEM"),
         "mine": ("FedEM", "mine"),
     }
+
+
+def test_a_long_parameter_is_recorded_by_its_length_and_hash():
+    brief = Brief("settings", [{"h": 0.0, "sizes": [1, 2]}, {"h": 1.0}])
+    assert re.fullmatch(r"2 settings \([0-9a-f]{24}\)", repr(brief))
+    assert repr(Brief("settings", [*brief[:1], {"h": 1.5}])) != repr(brief)
+    sent = pickle.loads(pickle.dumps(brief))  # as Snakemake does for a job's script
+    assert sent == list(brief)
+    assert repr(sent) == repr(brief)

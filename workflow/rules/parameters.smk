@@ -71,7 +71,7 @@ def method_sources(wildcards):
 def part_settings(wildcards):
     """What a job needs to collect each setting of a part."""
     part = part_of(wildcards)
-    return [setting_parameters(part.study, setting) for setting in part.settings]
+    return Brief("settings", [setting_parameters(part.study, setting) for setting in part.settings])
 
 
 def setting_parameters(study, setting):
@@ -98,11 +98,12 @@ def more_memory(base_mb):
 def shown_numbers(wildcards):
     """The numbers that the items of a study show, without titles and captions."""
     names = "name kind paper study where metric methods row column unit scale digits printed best judged"
-    return [
+    shown = [
         {"title": "", "caption": "", **{name: getattr(item, name) for name in names.split()}}
         for item in ITEMS.values()
         if item.study == wildcards.study
     ]
+    return Brief("tables and figures", shown)
 
 
 def study_parameters(wildcards):

@@ -177,6 +177,8 @@ class Precision:
         if not values:
             return nan
         draws = self._between(target, setting.dataset) if target.partition_draws else NO_DRAWS
+        if draws[0] == inf:
+            return inf
         # The difference from an exact number has the interval of our mean alone. `compare` counts
         # the draws of both sides.
         exact = compare(values, 0.0, 0.0, _EXACT, _EXACT_DIGITS, (draws[0] / 2, draws[1]))
