@@ -114,8 +114,8 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     files = {
         "scorecard": "paper,cells: agrees,cells: differs,claims: holds,claims: reversed\n"
         "fedgrem,12,3,4,1\nmixed_regression,0,0,2,0\n",
-        "scores": "paper,item,variant,role,agrees,differs,power,direction\n"
-        "fedgrem,fedgrem_table4,as_coded,authors,12,1,0.5,All below.\n",
+        "scores": "paper,item,variant,role,agrees,differs,power,direction,answer\n"
+        "fedgrem,fedgrem_table4,as_coded,authors,12,1,0.5,All below.,The order holds.\n",
         "claims": "paper,section,verdict\n"
         'fedgrem,"B.1, Tables 4-5",holds\nfedgrem,Table 4,reversed\nfedgem,Table 4,holds\n',
     }
@@ -129,13 +129,19 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     assert "| 12 agree, 3 differ | 4 hold, 1 reversed |" in told
     assert told.count("| – | – |") == 1, "a paper that the run had not yet"
     monkeypatch.setattr(update, "ROOT", tmp_path)
-    assert "| FedGrEM, Table 4 | as coded: 12 agree, 1 differs |" in update.summary(scores)
+    assert (
+        "| FedGrEM, Table 4 | The order holds. | as coded: 12 agree, 1 differs |"
+        in update.summary(scores)
+    )
     page = tmp_path / "docs" / "reproduction" / "tables" / "fedgrem_table4.md"
     page.parent.mkdir(parents=True)
     page.write_text("# FedGrEM, Table 4")
     told = update.summary(scores)
     link = "[FedGrEM, Table 4](docs/reproduction/tables/fedgrem_table4.md)"
-    assert f"| {link} | as coded: 12 agree, 1 differs | 1 holds, 1 reversed |" in told
+    assert (
+        f"| {link} | The order holds. | as coded: 12 agree, 1 differs | 1 holds, 1 reversed |"
+        in told
+    )
     assert "So far 15 of the 15 published values have been run." in told
     assert told.endswith("<!-- Stamp: evidence 1a2b. -->")
     update.draw(scores)

@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedmix.cells.predicates import Check
+from fedmix.cells.effects import Finding, mean_effect
+from fedmix.cells.evidence import Place
+from fedmix.cells.predicates import Check, check
 from fedmix.cells.unreported import Share, answer_of, share_of
 
 
@@ -50,3 +52,23 @@ def test_a_claim_that_is_false_in_every_protocol_does_not_depend_on_any():
     found = share_of(answers_with(told, 10), "protocols", choices)
     assert found.depends
     assert "decided by scaling: it holds with a in 30 of 30, b in 0 of 30" in str(found)
+
+
+@pytest.mark.parametrize("margin", [-1.0, -0.25, 0.0, 1.0])
+def test_a_claim_that_is_equally_true_everywhere_hardly_ever_depends(margin):
+    """Its margin in sd is the same in every protocol, so that no choice can decide."""
+    rng = np.random.default_rng(0)
+    choices = pd.DataFrame(
+        {"scaling": ["a", "b", "c"] * 32, "start": ["x", "y"] * 48},
+        index=[f"p{i}" for i in range(96)],
+    )
+    place = Place("study", "v", "s")
+    depends = 0
+    for _ in range(40):
+        found = {}
+        for name in choices.index:
+            effect = mean_effect(margin + rng.standard_normal(10))
+            checks = [check(place, "s", Finding.above(effect), "")]
+            found[name] = answer_of({"extent": "all"}, checks, effect.mean > 0)
+        depends += share_of(found, "protocols", choices).depends
+    assert depends == 0

@@ -162,8 +162,8 @@ def _values(score: Mapping[str, Any]) -> str:
     near, far = score[NEAR_UNKNOWN], score[FAR_UNKNOWN]
     if near + far:
         return (
-            f"Nobody knows how the table was made; the nearest protocol agrees with {near} of "
-            f"{near + far} values."
+            f"Nobody knows how the table was made; the nearest protocol agrees, in mean at least, "
+            f"with {near} of {near + far} values."
         )
     agreeing = sum(score[name] for name in (*AGREEING, NONE_DIFFERS))
     open_ = score[UNDECIDED] + score[CANNOT_DECIDE] + score[AGREES_IN_MEAN]

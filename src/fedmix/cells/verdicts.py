@@ -67,13 +67,15 @@ RULES = {
 #: From the best verdict for a paper to the worst.
 VERDICTS = tuple(RULES)
 AGREEING = frozenset({AGREES_CLOSELY, AGREES})
+#: Of a protocol that was searched by means, whatever its spread.
+NEAR = AGREEING | {AGREES_IN_MEAN}
 #: What a published value counts as where its verdict alone would mislead.
 NONE_DIFFERS = "agrees (not discriminating)"
 NEAR_UNKNOWN, FAR_UNKNOWN = "protocol unknown: near", "protocol unknown: not near"
 COUNTING_RULES = {
     NONE_DIFFERS: "ours agrees, but so does every variant that was run: it distinguishes none",
-    NEAR_UNKNOWN: "nobody knows how the table was made, and the nearest protocol agrees",
-    FAR_UNKNOWN: "nobody knows how the table was made, and the nearest protocol does not agree",
+    NEAR_UNKNOWN: "nobody knows how it was made; the nearest protocol agrees, at least in mean",
+    FAR_UNKNOWN: "nobody knows how it was made; the nearest protocol does not agree in mean",
 }
 _AFTER = {AGREES: (NONE_DIFFERS,), DIFFERS: (NEAR_UNKNOWN, FAR_UNKNOWN)}
 #: What a published value counts as, in the order of :data:`VERDICTS`. What is not judged is left
@@ -133,13 +135,13 @@ def unknown_protocols(cells: pd.DataFrame) -> set[str]:
     """Return the tables of which nobody knows how they were made.
 
     Either the variant that counts was inferred from the table itself, or it differs from most of
-    the table's values, while the nearest protocol of a search agrees with most.
+    the table's values, while the nearest protocol of a search agrees with most, in mean at least.
     """
     roles, found = headline_roles(cells), set()
     for item, own in printed_cells(cells).groupby("item", sort=False):
         counted, nearest = (own.loc[own["role"] == r, "verdict"] for r in (roles[item], NEAREST))
         replaced = 2 * counted.eq(DIFFERS).sum() > len(counted)
-        replaced &= 2 * nearest.isin(AGREEING).sum() > len(counted)
+        replaced &= 2 * nearest.isin(NEAR).sum() > len(counted)
         if roles[item] == INFERRED or replaced:
             found.add(item)
     return found
@@ -207,4 +209,4 @@ def _nearness(variants: list[dict[str, Any]], role: str) -> str:
     verdict = of_role.get(NEAREST, of_role.get(role, NOT_RUN))
     if verdict in (STAND_IN, NOT_JUDGED, NOT_RUN):
         return verdict
-    return NEAR_UNKNOWN if verdict in AGREEING else FAR_UNKNOWN
+    return NEAR_UNKNOWN if verdict in NEAR else FAR_UNKNOWN

@@ -16,6 +16,7 @@ from fedmix.storage import write_text
 from fedmix.views.page.contents import light_image, pages_of
 from fedmix.views.page.context import Figure, PageContext
 from fedmix.views.page.markdown import front_page, table_page
+from fedmix.views.page.views import share_told
 from fedmix.views.tables.format import to_markdown
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def export_reproduction(
         (folder / name).mkdir(parents=True)
     kept = _with_figures_in(folder / "figures", context)
     listed = claims_table(context.claims)
-    summary = listed[["paper", "section", "claim", "verdict", "where", "remarks"]]
+    told = listed.assign(chance=listed["chance"].map(share_told))
+    summary = told[["paper", "section", "claim", "verdict", "where", "chance", "remarks"]]
     write_text(
         folder / "cells.csv", cells_table(context.cells).to_csv(index=False, float_format="%.6g")
     )

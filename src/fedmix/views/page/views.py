@@ -124,9 +124,16 @@ def claim_views(claims: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the claims grouped by paper, in the registry's order."""
     order = {name: position for position, name in enumerate(CLAIM_VERDICTS)}
     return [
-        row | {"order": order[row["verdict"]], "sources": _sources(row)}
+        row
+        | {"order": order[row["verdict"]], "sources": _sources(row)}
+        | {"chance_told": share_told(row["chance"])}
         for row in claims.to_dict("records")
     ]
+
+
+def share_told(share: float | None) -> str:
+    """Return a share in percent; empty without one."""
+    return "" if share is None or is_missing(share) else f"{share:.0%}"
 
 
 def _sources(claim: Mapping[str, Any]) -> list[dict[str, Any]]:
