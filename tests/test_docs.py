@@ -142,7 +142,7 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
         f"| {link} | The order holds. | as coded: 12 agree, 1 differs | 1 holds, 1 reversed |"
         in told
     )
-    assert "So far 15 of the 15 published values have been run." in told
+    assert "So far 15 of the 15 published values have been run; run times are not counted." in told
     assert told.endswith("<!-- Stamp: evidence 1a2b. -->")
     update.draw(scores)
     assert "<svg" in (tmp_path / "scorecard.svg").read_text()
