@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedmix.cells.verdicts import DIFFERS
+from fedmix.plot.style import house_style
 from fedmix.storage import write_text
 from fedmix.views.figures.save import save_figure
-from fedmix.views.figures.style import house_style
 from fedmix.views.tables.format import to_markdown
 
 if TYPE_CHECKING:

@@ -123,6 +123,8 @@ def read_description(path: str | os.PathLike) -> dict[str, str]:
 
 def count_failures(results: pd.DataFrame) -> pd.DataFrame:
     """Return rows ``study, variant, method, status, n`` of replications that did not finish."""
-    failed = results[results["status"] != "ok"]
     keys = ["study", "variant", "method", "status"]
+    if results.empty:  # nothing has been run yet, so there are no columns
+        results = results.reindex(columns=keys)
+    failed = results[results["status"] != "ok"]
     return failed.groupby(keys, as_index=False).size().rename(columns={"size": "n"})
