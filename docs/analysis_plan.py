@@ -66,7 +66,7 @@ def entries() -> Iterator[tuple[str, str, str]]:
 
 def _in_words(claim: dict[str, Any]) -> str:
     """Return what a claim says and how it is tested, in one line."""
-    left_out = ("id", "paper", "note", "claim", "predicate", "parameters")
+    left_out = ("id", "paper", "quote", "note", "claim", "predicate", "parameters")
     parts = [f"{key} {value}" for key, value in claim.items() if key not in left_out]
     test = ""
     if "predicate" in claim:
