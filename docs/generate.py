@@ -63,7 +63,7 @@ _API = {
         "fedmix.plot.points",
         "fedmix.plot.mixtures",
         "fedmix.plot.lines",
-        "fedmix.plot.ranks",
+        "fedmix.plot.rankings",
     ],
     "Parts of the methods": [
         "fedmix.families",

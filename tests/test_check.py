@@ -86,6 +86,17 @@ def test_skeletons_pass_the_check(copy, capsys):
     assert "exists already" in capsys.readouterr().err
 
 
+def test_a_published_value_that_nothing_can_match_is_an_error(copy, capsys):
+    assert main(["new-paper", "my_paper"]) == 0
+    values = copy / "data/published/my_paper/table1.csv"
+    spoil(values, "5,k-FED,", "5,k-FEB,")
+    spoil(values, "10,FedKmeans,", "11,FedKmeans,")
+    assert main(["check"]) == 1
+    said = capsys.readouterr().err
+    assert "table1.csv, line 2: no method is called 'k-FEB'. Did you mean 'k-FED'?" in said
+    assert "table1.csv, line 5: no setting of the study has n_clients '11'" in said
+
+
 @pytest.mark.parametrize(
     ("command", "name"),
     [("new-method", "my-means"), ("new-dataset", "My Data"), ("new-paper", "../out")],

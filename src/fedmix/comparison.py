@@ -24,7 +24,7 @@ from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Fits, Scenario, run_block, tables_of
 from fedmix.methods.capabilities import able_methods, capabilities_of
 from fedmix.plot.style import style_for
-from fedmix.views.tables.build import to_html
+from fedmix.views.tables.build import html_part
 from fedmix.views.tables.layout import lay_out
 from fedmix.views.tables.text import as_text
 
@@ -159,7 +159,7 @@ class Comparison:
                 for row in failed.itertuples()
             },
         }
-        return to_html(item, shown)
+        return html_part(item, shown)
 
 
 _NAMES = {score: name for score, (_, name) in _SCORES.items()}

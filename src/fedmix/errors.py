@@ -49,9 +49,14 @@ class SelectionWarning(UserWarning):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ``Did you mean 'FedGrEM'?``, or an empty string if no name is similar."""
+    """Return ``Did you mean 'FedGrEM'?``, or an empty string if no name is similar.
+
+    Without a similar name, those that begin with the given one are meant.
+    """
     lowered = {str(k).lower(): str(k) for k in sorted(map(str, known))}
-    close = get_close_matches(str(name).lower(), list(lowered), n=3, cutoff=0.5)
+    given = str(name).lower()
+    close = get_close_matches(given, list(lowered), n=3, cutoff=0.5)
+    close = close or [k for k in lowered if given and k.startswith(given)][:3]
     return f"Did you mean {' or '.join(repr(lowered[c]) for c in close)}?" if close else ""
 
 

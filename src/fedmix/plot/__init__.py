@@ -8,6 +8,6 @@ figures.
 from fedmix.plot.lines import contamination, trajectories
 from fedmix.plot.mixtures import weights
 from fedmix.plot.points import clusters
-from fedmix.plot.ranks import ranks
+from fedmix.plot.rankings import ranks
 
 __all__ = ["clusters", "contamination", "ranks", "trajectories", "weights"]

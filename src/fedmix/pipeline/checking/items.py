@@ -16,6 +16,7 @@ from fedmix.cells.verdicts import NEAREST
 from fedmix.configuration import Document, Place, read_document
 from fedmix.declarations import names_in
 from fedmix.errors import nearest_names
+from fedmix.pipeline.checking.printed import Rows, plain, unmatched_rows
 from fedmix.pipeline.checking.vocabulary import (
     Vocabulary,
     condition_errors,
@@ -26,8 +27,6 @@ from fedmix.pipeline.plan import Study
 
 # Options of a figure whose value is a column of the frame of cells.
 _COLUMNS = ("series", "along", "level")
-
-Rows = list[dict[str, str]]
 
 
 class PrintedFiles:
@@ -210,11 +209,12 @@ def _printed_errors(
     for column in content.get("stand_in", {}):
         place = printed.place("stand_in", column)
         yield from unknown(place, "printed column", column, content["columns"])
+    yield from unmatched_rows(printed, paper, study, rows)
 
 
 def _never_printed(place: Place, column: str, value: Any, rows: Rows) -> Iterator[str]:
     texts = {row[column] for row in rows if column in row}
-    if texts and not any(_same(value, text) for text in texts):
+    if texts and not any(plain(value) == plain(text) for text in texts):
         hint = nearest_names(str(value), texts)
         yield f"{place}: {value!r} is not printed under {column!r}. {hint}"
 
@@ -224,12 +224,3 @@ def _never_ours(place: Place, column: str, value: Any, study: Vocabulary) -> Ite
         yield from value_errors(place, column.removeprefix("setting_"), value, study.settings)
     elif column == "label" and value not in study.labels:
         yield f"{place}: no method is labelled {value!r}. {nearest_names(value, study.labels)}"
-
-
-def _same(value: Any, text: str) -> bool:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            return float(text) == value
-        except ValueError:
-            return False
-    return str(value) == text

@@ -43,7 +43,7 @@ def build_table(
         If none of the item's cells was run.
     """
     own = captions.cells_of(item, cells[cells["n"] + cells["failed"] > 0])
-    writers = {"csv": _csv, "md": _markdown, "tex": _latex, "html": to_html}
+    writers = {"csv": _csv, "md": _markdown, "tex": _latex, "html": _html}
     for output in outputs:
         suffix = os.fspath(output).rpartition(".")[2]
         write_text(output, writers[suffix](item, own))
@@ -67,14 +67,22 @@ def _markdown(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     return to_markdown(table, caption(item, cells), [*_brackets(cells), *_below(item, cells)])
 
 
-def to_html(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
-    """Return a table as a page of its own; the arguments are those of :func:`build_table`."""
+def _html(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
+    return _rendered("table.html", item, cells)
+
+
+def html_part(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
+    """Return a table with its notes as a part of a page; the arguments are those of build_table."""
+    return _rendered("table_part.html", item, cells)
+
+
+def _rendered(template: str, item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     from jinja2 import Environment, FileSystemLoader
 
     blocks = blocks_of(item, cells)
     loader = FileSystemLoader(Path(__file__).parent)
-    template = Environment(loader=loader, autoescape=True, trim_blocks=True)
-    return template.get_template("table.html").render(
+    templates = Environment(loader=loader, autoescape=True, trim_blocks=True)
+    return templates.get_template(template).render(
         title=item["title"],
         caption=caption(item, cells),
         corner=corner_of(blocks, item["options"].get("rows", "")),
