@@ -68,7 +68,7 @@ def test_baseline_has_the_program_s_centres_and_scores(program, name):
     expected = program.results[f"{name}_centres"]
     np.testing.assert_allclose(model.cluster_centers_, expected, rtol=0, atol=1e-6)
     found = pooled_scores(program.test, program.labels, model.predict(program.test))
-    scores = [found["ari_pooled"], found["silhouette_pooled"]]
+    scores = [found["ari_pooled"], found.get("silhouette_pooled", np.nan)]
     np.testing.assert_allclose(scores, program.results[f"{name}_scores"], rtol=0, atol=1e-6)
 
 

@@ -51,3 +51,21 @@ def test_nominal_clients_hold_equal_shares():
 def test_unknown_imbalance_is_refused():
     with pytest.raises(ConfigurationError, match="nominal"):
         simulate_clusters(np.random.default_rng(0), imbalance="nominel")
+
+
+def test_the_program_s_clients_lack_two_clusters_and_test_all_of_theirs_equally():
+    largest = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        drawn = simulate_clusters(rng, imbalance="cluster", n_test=2_000, design="program")
+        largest = max(largest, drawn.n_components.max())
+        assert set(drawn.test_labels) == set(range(10))
+        for own in drawn.test.split(drawn.test_labels):
+            _, counts = np.unique(own, return_counts=True)
+            np.testing.assert_allclose(counts, 2_000 / drawn.n_components.sum(), atol=2)
+    assert largest == 8
+
+
+def test_an_unknown_design_is_refused():
+    with pytest.raises(ConfigurationError, match="design"):
+        simulate_clusters(np.random.default_rng(0), design="other")

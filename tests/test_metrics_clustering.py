@@ -42,6 +42,14 @@ def test_pooled_and_per_client_scores_differ_by_what_labels_mean():
     assert per_client_scores(clients, labels, swapped)["ari_per_client"] == 1.0
 
 
+def test_given_weights_apply_to_the_means_over_clients():
+    clients, labels = clients_and_labels()
+    predicted = [labels[0], np.zeros(10, int), labels[2], labels[3]]
+    ari = [1.0, 0.0, 1.0]
+    scores = per_client_scores(clients, labels, predicted, weights=[1, 6, 5, 1])
+    assert scores["ari_per_client"] == pytest.approx(np.average(ari, weights=[1, 6, 1]))
+
+
 def test_undefined_silhouettes_are_counted_and_left_out():
     clients, labels = clients_and_labels()
     predicted = [labels[0], np.zeros(10, int), labels[2], labels[3]]

@@ -39,6 +39,11 @@ class Settings(ExperimentSettings, FinalRadius, SharedSeeds):
     """Number of test points of all clients together."""
     starts: Count
     """Number of starts. Each score is that of its best start."""
+    design: Literal["text", "program"] = "text"
+    """How clusters are given to clients and how clients are averaged. "text": 2 <= K_g < K, test
+    points in the shares of training, plain means over clients. "program", as FedGEM's public
+    program: 2 <= K_g <= K - 2, equally many test points of every cluster of every client, means
+    weighted by the clients' numbers of training points."""
 
 
 METRICS = {
@@ -63,6 +68,7 @@ def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
         imbalance=setting.imbalance,
         client_sizes=setting.n_per_client,
         n_test=setting.n_test,
+        design=setting.design,
     )
     return {
         "train": drawn.train.points,
@@ -93,6 +99,7 @@ def run(
     train, test = clients_in(problem, "train"), clients_in(problem, "test")
     labels = test.split(problem["test_labels"])
     known = known_numbers(setting.n_components, problem["components_per_client"])
+    weights = train.sizes if setting.design == "program" else None
     fits, scores = [], []
     for start in range(setting.starts):
         known["random_state"] = streams.integer(f"method {method.estimator}, start {start}")
@@ -101,7 +108,7 @@ def run(
             known |= shared_seeds(train, problem["components_per_client"], rng)
         fitted, _ = fit_method(method, train, known, setting)
         fits.append(fitted)
-        scores.append(score(fitted, test, labels))
+        scores.append(score(fitted, test, labels, weights=weights))
     best = _best(scores, "ari_per_client")
     metrics = dict(scores[best])
     for name in _SCORES:

@@ -288,10 +288,14 @@ def number_of_clusters(
 
 
 def clustering_scores(
-    test: Clients, labels: Sequence[IntArray], own: Sequence[IntArray], together: Sequence[IntArray]
+    test: Clients,
+    labels: Sequence[IntArray],
+    own: Sequence[IntArray],
+    together: Sequence[IntArray],
+    weights: IntArray | None = None,
 ) -> dict[str, float]:
     """Score the global labels on all points together, and a method's own as means over clients."""
-    return pooled_scores(test, labels, together) | per_client_scores(test, labels, own)
+    return pooled_scores(test, labels, together) | per_client_scores(test, labels, own, weights)
 
 
 def all_scores(

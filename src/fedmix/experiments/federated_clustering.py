@@ -127,16 +127,18 @@ def score(
     test: Clients,
     labels: Sequence[IntArray],
     clusters: str = "own_estimate",
+    weights: IntArray | None = None,
 ) -> dict[str, float]:
     """Score a fitted method on all points together and by the mean over clients.
 
     If a method's clients keep their own components, the number of clusters is the method's own
-    estimate. ``clusters`` defines it for other methods, see :class:`Settings`.
+    estimate. ``clusters`` defines it for other methods, see :class:`Settings`. ``weights`` are the
+    clients' weights in the mean; equal by default.
     """
     from fedmix.experiments.clustering import clustering_scores, labels_of, number_of_clusters
 
     own, together = labels_of(estimator, test)
     estimated = together is not own or clusters == "own_estimate"
     n_clusters = number_of_clusters(own, estimator if estimated else None)
-    scores = clustering_scores(test, labels, own, together)
+    scores = clustering_scores(test, labels, own, together, weights)
     return scores | {"n_clusters": float(n_clusters)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fedmix.clients import Clients
 from fedmix.errors import DataError
@@ -81,7 +81,10 @@ def pooled_scores(
 
 
 def per_client_scores(
-    clients: Clients, labels: Sequence[IntArray], predicted: Sequence[IntArray]
+    clients: Clients,
+    labels: Sequence[IntArray],
+    predicted: Sequence[IntArray],
+    weights: ArrayLike | None = None,
 ) -> dict[str, float]:
     """Score every client separately and average over clients.
 
@@ -91,29 +94,32 @@ def per_client_scores(
         Clients without points do not count.
     labels, predicted : sequences of K int arrays of shape (n_k,)
         True classes and clusters; the latter may mean something else at every client.
+    weights : array-like of shape (K,), optional
+        Weights of the clients in the means; equal by default.
 
     Returns
     -------
     dict
-        ``ari_per_client`` and ``silhouette_per_client``, plain means; ``..._weighted``, means
-        weighted by the clients' sizes (what the paper's text says); and
+        ``ari_per_client`` and ``silhouette_per_client``, means with ``weights``; ``..._weighted``,
+        means weighted by the clients' sizes (what the paper's text says); and
         ``silhouette_per_client_undefined``, the number of clients whose silhouette is undefined,
         which take no part in its means.
     """
     _check(clients, labels, predicted)
     filled = [k for k, n in enumerate(clients.sizes) if n]
     sizes = clients.sizes[filled]
+    given = np.ones(len(filled)) if weights is None else np.asarray(weights)[filled]
     ari = [adjusted_rand_index(labels[k], predicted[k]) for k in filled]
     values = [silhouette(clients[k], predicted[k]) for k in filled]
     defined = np.array([v is not None for v in values])
     scores = {
-        "ari_per_client": float(np.mean(ari)),
+        "ari_per_client": float(np.average(ari, weights=given)),
         "ari_per_client_weighted": float(np.average(ari, weights=sizes)),
         "silhouette_per_client_undefined": float(np.sum(~defined)),
     }
     if defined.any():
         found = [v for v in values if v is not None]
-        scores["silhouette_per_client"] = float(np.mean(found))
+        scores["silhouette_per_client"] = float(np.average(found, weights=given[defined]))
         scores["silhouette_per_client_weighted"] = float(np.average(found, weights=sizes[defined]))
     return scores
 

@@ -16,6 +16,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 IMBALANCES = ("nominal", "client", "cluster")
+DESIGNS = ("text", "program")
 #: Standard deviation of the centres in each coordinate.
 CENTRE_SCALE = 5.0
 _TRIES = 10_000
@@ -50,6 +51,7 @@ def simulate_clusters(
     imbalance: str = "nominal",
     client_sizes: int | list[int] = 500,
     n_test: int = 5000,
+    design: str = "text",
 ) -> IsotropicClusters:
     """Draw clusters with unit variance and assign them to clients.
 
@@ -67,6 +69,10 @@ def simulate_clusters(
         Number of training points per client. A list shorter than G is repeated.
     n_test : int, default=5000
         Number of test points of all clients together.
+    design : {"text", "program"}, default="text"
+        "text" draws 2 <= K_g < K, anew if a cluster is at no client, and test points in the shares
+        of training. The published program draws 2 <= K_g <= K - 2 once, and equally many test
+        points of every cluster of every client.
 
     Returns
     -------
@@ -78,15 +84,18 @@ def simulate_clusters(
         If the centres cannot be placed, or if the clients cannot have all clusters.
     """
     check_choice("simulate_clusters", "imbalance", imbalance, IMBALANCES)
+    check_choice("simulate_clusters", "design", design, DESIGNS)
     centres = draw_centres(n_clusters, n_features, separation, rng)
-    classes = _classes_that_cover(n_clusters, n_clients, rng)
+    classes = _classes_that_cover(n_clusters, n_clients, design, rng)
+    n_components = np.array([len(own) for own in classes])
     shares = [_shares(len(own), imbalance, rng) for own in classes]
     sizes = np.resize(client_sizes, n_clients)
     train, _ = _draw(centres, classes, shares, sizes, rng)
-    bounds = np.linspace(0, n_test, n_clients + 1).round().astype(np.int64)
-    test_sizes = bounds[1:] - bounds[:-1]
-    test, test_labels = _draw(centres, classes, shares, test_sizes, rng)
-    n_components = np.array([len(own) for own in classes])
+    parts = np.ones(n_clients)
+    if design == "program":
+        parts, shares = n_components, [_shares(k, "nominal", rng) for k in n_components]
+    bounds = (n_test * np.cumsum([0, *parts]) / sum(parts)).round().astype(np.int64)
+    test, test_labels = _draw(centres, classes, shares, np.diff(bounds), rng)
     return IsotropicClusters(train, test, test_labels, n_components)
 
 
@@ -116,11 +125,18 @@ def draw_centres(
 
 
 def _classes_that_cover(
-    n_clusters: int, n_clients: int, rng: np.random.Generator
+    n_clusters: int, n_clients: int, design: str, rng: np.random.Generator
 ) -> list[IntArray]:
-    """Draw the clients' clusters, 2 <= K_g < K, until every cluster is at some client."""
+    """Draw the clients' clusters until every cluster is at some client."""
+    most = max(2, n_clusters - (1 if design == "text" else 2))
+    numbers: IntArray | None = None
+    if design == "program":
+        numbers = rng.integers(2, most, endpoint=True, size=n_clients)
     for _ in range(_TRIES):
-        classes = draw_classes(n_clusters, n_clients, max(2, n_clusters - 1), rng)
+        if numbers is None:
+            classes = draw_classes(n_clusters, n_clients, most, rng)
+        else:
+            classes = [np.sort(rng.permutation(n_clusters)[:k]) for k in numbers]
         if len(np.unique(np.concatenate(classes))) == n_clusters:
             return classes
     raise ConfigurationError(
