@@ -43,7 +43,7 @@ def drawn():
             for method, numbers in request.coverage.held(study, setting).items():
                 cells = [(setting.folder, method, number) for number in sorted(numbers)]
                 held.setdefault(method, []).extend(cells)
-        own = [(study.name, *cells[rng.integers(len(cells))]) for cells in held.values()]
+        own = [(study.name, *cells[rng.integers(len(cells))]) for cells in held.values() if cells]
         by_study.append(rng.permutation(np.array(own, dtype=object)).tolist())
     return list(islice(filter(None, chain(*zip_longest(*by_study))), N_DRAWN))
 
