@@ -38,7 +38,7 @@ PIXEL = (
 def judged(frame: pd.DataFrame, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {
         "cells": frame,
-        "scores": score_tables(frame),
+        "scores": score_tables(frame, shipped_items(), PAPERS),
         "ranks": rank_agreement(frame, shipped_items()),
         "claims": evaluate_claims(read_claims(PAPERS), frame, results),
         "discrepancies": measure_discrepancies(read_discrepancies(PAPERS), frame),

@@ -40,7 +40,7 @@ def run(tmp_path_factory):
     curve = Figure("fedgrem", "Which protocol?", work / "figures/fedgrem_protocols/b.svg")
     context = PageContext(
         cells(),
-        scores=score_tables(cells()),
+        scores=score_tables(cells(), shipped_items(), {}),
         ranks=rank_agreement(cells(), shipped_items()),
         claims=evaluate_claims(read_claims(papers), cells(), results_and_timings()[0]),
         discrepancies=measure_discrepancies(read_discrepancies(papers), cells()),
@@ -97,8 +97,8 @@ def test_tables_are_kept_for_other_programs_too(folder):
 
 def test_a_table_s_page_in_markdown_has_what_belongs_to_it(folder):
     page = (folder / "tables" / "fedgrem_table5.md").read_text(encoding="utf-8")
-    score = score_tables(cells()).set_index("item").loc["fedgrem_table5"]
-    assert page.startswith("# FedGrEM, Table 5\n\n**as coded, ")
+    score = score_tables(cells(), shipped_items(), {}).set_index("item").loc["fedgrem_table5"]
+    assert page.startswith(f"# FedGrEM, Table 5\n\n**{score['answer']}**\n\nas coded, ")
     for text in (score["direction"], "| table in md |", "](../figures/a.svg)", "## Discrepancies"):
         assert text in page
     assert "[csv](fedgrem_table5.csv), [tex](fedgrem_table5.tex)" in page
@@ -114,9 +114,8 @@ def test_the_front_page_says_what_each_table_comes_to_and_by_which_variant(folde
     readme = (folder / "README.md").read_text(encoding="utf-8")
     assert re.search(r"\| one +\| +2 +\| +2(\.0+)? +\|", readme)  # replications, core-hours
     [line] = [x for x in readme.splitlines() if x.startswith("- [FedGrEM, Table 5]")]
-    score = score_tables(cells()).set_index("item").loc["fedgrem_table5"]
-    assert ": as coded, " in line
-    assert line.endswith(score["direction"])
+    score = score_tables(cells(), shipped_items(), {}).set_index("item").loc["fedgrem_table5"]
+    assert line.endswith(f": {score['answer']} (as coded)")
 
 
 def test_claims_have_their_counts_for_every_source(folder):

@@ -117,7 +117,8 @@ def expected_counts(cells: pd.DataFrame) -> pd.DataFrame:
         Items in rows, one column per :data:`SCORED`; each counts the variant that its table counts.
     """
     judged = printed_cells(cells)
-    counted = judged[judged["role"] == judged["item"].map(headline_roles(cells))]
+    is_counted = judged["role"] == judged["item"].map(headline_roles(cells))
+    counted = judged[is_counted].reset_index(drop=True)
     shares = expected_shares(counted)
     return shares.groupby(counted.loc[shares.index, "item"], sort=False).sum()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.scorecard import scorecard
+from fedmix.views.captions import in_words
 from fedmix.views.page.contents import Page
 from fedmix.views.page.context import PageContext
 from fedmix.views.page.views import claims_about, entries_about, score_in_words
@@ -66,7 +67,7 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     lines += ["## Tables and figures", ""]
     for page in pages:
         for table in page.tables:
-            score = "".join(f": {row['answer']}" for row in _scores_of(table["name"], context))
+            score = "".join(_answer(row) for row in _scores_of(table["name"], context))
             title = without_html(table["title"])
             lines.append(f"- [{title}](tables/{table['name']}.md){score}")
         if not page.tables:
@@ -75,6 +76,11 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     lines += [f"| {k} | {without_html(v)} |" for k, v in context.provenance.items()]
     lines += ["", "## Costs", "", to_markdown(_costs(timings))]
     return "\n".join(lines)
+
+
+def _answer(score: Mapping[str, Any]) -> str:
+    variant = f" ({in_words(score['variant'])})" if score["variant"] else ""
+    return f": {score['answer']}{variant}"
 
 
 def _costs(timings: pd.DataFrame) -> pd.DataFrame:
