@@ -109,6 +109,8 @@ def test_a_lead_needs_methods_that_can_be_ordered():
     assert lead_of(frame, "none") is None
     assert lead_of(frame[frame["method"] != "FedEM"], "lowest") is None
     assert lead_of(frame, "highest").method == "LocalEM"
+    level = frame.assign(printed_mean=[1.0, 2.0, 3.0, 9.0, 2.0, 3.0])  # each is best somewhere
+    assert lead_of(level, "lowest") is None
 
 
 def test_margins_of_substance_stand_beside_published_spreads():

@@ -321,6 +321,8 @@ def test_values_of_an_unknown_protocol_count_by_how_near_the_nearest_protocol_co
     ("found", "near", "counted"),
     [
         (["differs"] * 2 + ["agrees"], ["agrees"] * 3, "protocol unknown: near"),
+        (["differs", "undecided", "undecided"], ["agrees"] * 3, "protocol unknown: near"),
+        (["differs"] * 3, ["agrees in mean only"] * 3, "protocol unknown: near"),
         (["differs"] + ["agrees"] * 2, ["agrees"] * 3, "differs"),
         (["differs"] * 3, ["agrees"] + ["undecided"] * 2, "differs"),
     ],

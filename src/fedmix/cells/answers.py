@@ -70,7 +70,7 @@ class Lead:
 
 
 def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | None:
-    """Return a table's lead in one variant; None where no methods are compared.
+    """Return a table's lead in one variant; None where no method leads as published.
 
     Parameters
     ----------
@@ -95,6 +95,8 @@ def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | Non
     if not leads:
         return None
     ours, published = map(fmean, zip(*leads, strict=True))
+    if published <= 0:  # another method is best in every setting, so that none leads
+        return None
     kept = sum(winner["best"] != "" for winner in winners)
     return Lead(method, ours, published, kept, len(settings))
 
@@ -145,7 +147,7 @@ def _order(lead: Lead, unit: str) -> str:
             f"{order}: {lead.method} is {behind} behind where a lead of {published} is published."
         )
     low, high = _SAME_SIZE
-    ratio = lead.ours / lead.published if lead.published > 0 else high
+    ratio = lead.ours / lead.published
     size = (
         "its size too"
         if low <= ratio <= high

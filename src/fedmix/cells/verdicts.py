@@ -134,13 +134,14 @@ def headline_roles(cells: pd.DataFrame) -> dict[str, str]:
 def unknown_protocols(cells: pd.DataFrame) -> set[str]:
     """Return the tables of which nobody knows how they were made.
 
-    Either the variant that counts was inferred from the table itself, or it differs from most of
-    the table's values, while the nearest protocol of a search agrees with most, in mean at least.
+    Either the variant that counts was inferred from the table itself, or it differs from more of
+    the table's values than it agrees with, while the nearest protocol of a search agrees with more
+    than half of them, in mean at least.
     """
     roles, found = headline_roles(cells), set()
     for item, own in printed_cells(cells).groupby("item", sort=False):
         counted, nearest = (own.loc[own["role"] == r, "verdict"] for r in (roles[item], NEAREST))
-        replaced = 2 * counted.eq(DIFFERS).sum() > len(counted)
+        replaced = counted.eq(DIFFERS).sum() > counted.isin(NEAR).sum()
         replaced &= 2 * nearest.isin(NEAR).sum() > len(counted)
         if roles[item] == INFERRED or replaced:
             found.add(item)
