@@ -130,7 +130,7 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
     counted = cells[cells["role"] == score["role"]]
     found = lead_of(counted, direction)
     parts = [] if found is None else [_order(found, unit)]
-    parts += [_values(score), _same(score)]
+    parts += [_values(score, _near_in_mean(cells, score["role"])), _same(score)]
     if found:
         parts += _dependence(cells, score["role"], found, direction, unit)
     parts += [*_text_says_no(cells, score["role"]), *_assigned_once(counted)]
@@ -159,13 +159,20 @@ def _order(lead: Lead, unit: str) -> str:
     return f"{order}, {size}: {lead.method} leads by {ours} where {published} are published."
 
 
-def _values(score: Mapping[str, Any]) -> str:
+def _near_in_mean(cells: pd.DataFrame, role: str) -> int:
+    """Return with how many values the nearest protocol agrees in mean only."""
+    nearest = NEAREST if cells["role"].eq(NEAREST).any() else role
+    return int((cells["role"].eq(nearest) & cells["verdict"].eq(AGREES_IN_MEAN)).sum())
+
+
+def _values(score: Mapping[str, Any], near_in_mean: int) -> str:
     """Return a sentence on the counts, beside those expected of an exact replication."""
     near, far = score[NEAR_UNKNOWN], score[FAR_UNKNOWN]
     if near + far:
+        told = f", with {near_in_mean} of them in mean only" if near_in_mean else ""
         return (
-            f"Nobody knows how the table was made; the nearest protocol agrees, in mean at least, "
-            f"with {near} of {near + far} values."
+            "Nobody knows how the table was made; the nearest protocol agrees with "
+            f"{near} of {near + far} values{told}."
         )
     agreeing = sum(score[name] for name in (*AGREEING, NONE_DIFFERS))
     open_ = score[UNDECIDED] + score[CANNOT_DECIDE] + score[AGREES_IN_MEAN]
