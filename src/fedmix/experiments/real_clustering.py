@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from fedmix.experiments.base import Arrays, Method, Outcome
 from fedmix.experiments.settings import (
@@ -68,7 +68,7 @@ class Settings(DataSettings):
     """Strategy for each client's own start, before labels are aligned (`fedmix.initialization`)."""
     alignment: Alignment = "best_of_50_orders"
     """How labels are aligned: by a search over orders of the clients, or to the first client."""
-    own_start: dict[str, OwnStart] = {}
+    own_start: dict[str, OwnStart] = Field(default={})
     """Method -> its own `initialization` or `alignment`, where it differs from the others'."""
     n_components: Count
     """Number of components, R, which is given to all methods."""
