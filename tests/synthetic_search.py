@@ -5,12 +5,13 @@ from pathlib import Path
 import pandas as pd
 
 from fedmix.cells.papers import read_papers
+from fedmix.cells.protocols.choices import Choice
 from fedmix.cells.protocols.score import printed_cells
 from fedmix.cells.protocols.space import (
-    Choice,
     Claim,
     Column,
-    Rung,
+    Draw,
+    Optimizer,
     Space,
     Table,
     read_searches,
@@ -46,7 +47,7 @@ def column(name):
     return Column(name=name, estimator=name, label=name, parameters={"tol": 1e-4})
 
 
-def space(tables=("one",), sizes=(64, 8)):
+def space(tables=("one",), drawn=64):
     choices = [
         choice("scaling", {"none": 3.0, "global": 1.0}, setting="scaling"),
         choice("penalty", {"1": 1.0, "2": 1.0}, methods={"FedGrEM": "penalty_scale"}),
@@ -62,10 +63,8 @@ def space(tables=("one",), sizes=(64, 8)):
         methods={m: column(m) for m in METHODS},
         tables={t: Table(name=t, title=f"table {t}", setting=SETTING, rows=[0, 2]) for t in tables},
         choices={c.name: c for c in choices},
-        rungs=[
-            Rung(protocols=sizes[0], replications=2, block=16, rows=1),
-            *(Rung(protocols=n, replications=3, block=4) for n in sizes[1:]),
-        ],
+        draw=Draw(protocols=drawn, replications=3, block=16),
+        search=Optimizer(trials=60, replications=2, seeds=1, judged=3),
         in_all=False,
         presets={},
     )

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from fedmix.cells.protocols.kept import read_search
+from fedmix.cells.protocols.running import Runner
 from fedmix.cells.protocols.space import read_searches
 from fedmix.configuration import read_yaml
-from fedmix.data import load_dataset
 from fedmix.pipeline.adoption import run_again
 from fedmix.pipeline.request import read_request
-from fedmix.protocols import Bench
 
 pytestmark = pytest.mark.slow
 
@@ -97,14 +96,13 @@ def test_a_kept_protocol_is_run_again(search, table, embedded, request):
     [chosen] = kept.protocols[(kept.protocols[place] == fit[place]).all(axis=1)].to_dict("records")
     [row] = {row for row in space.tables[table].rows if str(row) == str(fit["row"])}
     metrics = {m: plan.items[space.tables[table].item].metrics_of(m)[0] for m in space.methods}
-    bench = Bench(space.experiment, space.study, space.row, space.tables[table].setting, metrics)
-    protocol = space.protocol(table, chosen)
-    data = {}
+    files = []
     for dataset, embedding in space.data(table):
         path = f"data/embedded/{dataset}/{embedding}.npz"
-        folder = embedded(path, request.getfixturevalue("mirror"))
-        data[dataset, embedding] = load_dataset(folder / path)
-    again = bench.run([protocol], [(row, fit["replication"])], data)
+        files.append(embedded(path, request.getfixturevalue("mirror")) / path)
+    again = Runner(space, {table: metrics}, files).run(
+        [chosen], {table: [(row, fit["replication"])]}
+    )
     methods = list(space.methods)
     values = again.set_index("method")["value"][methods].to_list()
     assert values == pytest.approx(fit[methods].to_list(), abs=1e-6, nan_ok=True)

@@ -9,11 +9,11 @@ import pytest
 from fedmix.cells.claims import evaluate_claims, read_claims
 from fedmix.cells.frame import complete
 from fedmix.cells.papers import read_papers
-from fedmix.cells.protocols.design import draw_protocols
+from fedmix.cells.protocols.drawing import draw_protocols
 from fedmix.cells.protocols.kept import Search, keep, read_search
-from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols
+from fedmix.cells.protocols.outcome import judged_cells, score_search
 from fedmix.cells.protocols.score import printed_cells, score_protocols
-from fedmix.cells.protocols.space import Claim, Rung, Space, read_searches
+from fedmix.cells.protocols.space import Claim, Draw, Space, read_searches
 from fedmix.cells.unreported import open_claims, read_curves, specification_curves
 from fedmix.errors import DataError
 from fedmix.views.figures.specification import claims_figure, draw_claims
@@ -29,11 +29,8 @@ LEADS = ("tenth", "none")  # scalings with which FedGrEM has its printed lead in
 @pytest.fixture(scope="module")
 def space() -> Space:
     whole = read_searches(read_papers(ROOT / "config"), "paper")["fedgrem"]
-    rungs = [
-        Rung(protocols=DRAWN, replications=2, block=16, rows=1),
-        Rung(protocols=8, replications=3, block=4),
-    ]
-    return whole.model_copy(update={"tables": {TABLE: whole.tables[TABLE]}, "rungs": rungs})
+    draw = Draw(protocols=DRAWN, replications=2, block=16)
+    return whole.model_copy(update={"tables": {TABLE: whole.tables[TABLE]}, "draw": draw})
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +59,21 @@ def runs(printed: pd.DataFrame, design: pd.DataFrame, replications: int) -> pd.D
 
 @pytest.fixture(scope="module")
 def kept(space, printed, design) -> dict[str, pd.DataFrame]:
-    every = runs(printed, design, 3)
-    first = every[(every["n_contaminated"] == 0) & (every["replication"] < 2)]
-    ranked = rank_protocols(space, every, {TABLE: printed}, [design])
-    near = nearest_cells(ranked, every, {TABLE: printed})
-    return keep(space, design, first, {TABLE: ranked}, {TABLE: near})
+    # The drawn protocols ran the first row only, the optimiser found two others.
+    drawn = runs(printed, design, 2)
+    drawn = drawn[drawn["n_contaminated"] == 0]
+    found = design[design["scaling"].isin(LEADS)].iloc[:2].assign(protocol=["s1.7", "s2.9"])
+    return kept_of(space, design, drawn, found, runs(printed, found, 3), {TABLE: printed})
+
+
+def kept_of(space, design, drawn, found, judged, printed) -> dict[str, pd.DataFrame]:
+    every = {"drawn": drawn, "tried": judged, "judged": judged}
+    scores, cells = {}, {}
+    for table, own in printed.items():
+        parts = {kind: part[part["table"] == table] for kind, part in every.items()}
+        scores[table] = score_search(space, design, found, parts, {table: own})
+        cells[table] = judged_cells(scores[table], parts["judged"], {table: own})
+    return keep(space, design, drawn, scores, cells)
 
 
 def search_of(space: Space, kept: dict[str, pd.DataFrame]) -> Search:
@@ -130,7 +137,7 @@ def test_the_nearest_protocol_answers_a_column_of_its_own(evaluated):
 
 def test_a_claim_that_the_first_rung_cannot_answer_is_put_to_what_is_near_the_print(evaluated):
     said = " ".join(evaluated.loc["fedgrem-robust-to-contamination", "remarks"])
-    assert "it holds in 100% of 20 protocols near the published values (tested on pendigits" in said
+    assert "it holds in 100% of 2 protocols near the published values (tested on pendigits" in said
     said = " ".join(evaluated.loc["fedgrem-mnist-lowest-contaminated", "remarks"])
     assert "protocols" not in said  # the search has no such table
 
@@ -200,9 +207,7 @@ def test_without_a_search_there_are_no_curves():
 
 def test_a_search_of_some_data_sets_answers_for_these_alone():
     whole = read_searches(read_papers(ROOT / "config"), "paper")["fedgem_benchmark"]
-    sizes = {16: 16, 4: 4}
-    rungs = [Rung(protocols=n, replications=2, block=b) for n, b in sizes.items()]
-    own = whole.model_copy(update={"rungs": rungs})
+    own = whole.model_copy(update={"draw": Draw(protocols=16, replications=2, block=16)})
     design = draw_protocols(own)
     printed = printed_cells(own, shipped_items(), PUBLISHED)
     # FedGEM as printed, but below the others where rows are dealt at random.
@@ -217,12 +222,10 @@ def test_a_search_of_some_data_sets_answers_for_these_alone():
     dealt = set(design.loc[design["partition"] == "dealt", "protocol"])
     made.loc[(made["method"] == "FedGEM") & made["protocol"].isin(dealt), "value"] = 0.0
     made = made.drop(columns=["mean", "sd"])
-    ranked, near = {}, {}
-    for table, own_cells in printed.items():
-        runs = made[made["table"] == table]
-        ranked[table] = rank_protocols(own, runs, {table: own_cells}, [design])
-        near[table] = nearest_cells(ranked[table], runs, {table: own_cells})
-    search = search_of(own, keep(own, design, made, ranked, near))
+    found = design[~design["protocol"].isin(dealt)].iloc[:1]
+    judged = made[made["protocol"].isin(found["protocol"])]
+    judged, found = (part.assign(protocol="s1.0") for part in (judged, found))
+    search = search_of(own, kept_of(own, design, made, found, judged, printed))
 
     beside = search.nearest_cells()
     assert set(beside["item"]) == {"fedgem_table1"}

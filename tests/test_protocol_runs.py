@@ -43,8 +43,8 @@ def protocol(name, parameters=None, **setting):
 
 def run(protocols, cells=((0, 0), (2, 0), (0, 1)), data=None):
     metrics = {m.name: "misclustering" for p in protocols for m in p.methods}
-    bench = Bench("real_clustering", "study", "n_contaminated", SETTING, metrics)
-    return bench.run(protocols, cells, data or blobs())
+    bench = Bench("real_clustering", "study", "n_contaminated", SETTING, metrics, data or blobs())
+    return bench.run(protocols, cells)
 
 
 def test_sharing_work_changes_no_result():
@@ -60,6 +60,13 @@ def test_sharing_work_changes_no_result():
     pd.testing.assert_frame_equal(
         together.sort_values(by, ignore_index=True), alone.sort_values(by, ignore_index=True)
     )
+
+
+def test_work_that_was_forgotten_is_done_again(monkeypatch):
+    several = [protocol(s, scaling=s) for s in ("none", "tenth", "global", "none")]
+    kept = run(several)
+    monkeypatch.setattr("fedmix.protocols.real_clustering.RECENT", 1)
+    pd.testing.assert_frame_equal(kept, run(several))
 
 
 def test_the_experiment_itself_comes_to_the_same_errors():
@@ -80,7 +87,7 @@ def test_the_experiment_itself_comes_to_the_same_errors():
 
 
 def test_a_method_can_have_an_alignment_and_a_start_of_its_own():
-    parameters = {method: {"max_rounds": 1} for method in ("FedEM", "TGMM")}
+    parameters = {"FedEM": {"max_rounds": 1}, "TGMM": {"max_rounds": 1}}
     shared = protocol("shared", parameters, initialization="random")
     own = {"initialization": "ward", "alignment": "first_client"}
     other = protocol("other", parameters, **own)
@@ -156,7 +163,7 @@ SIMULATION = {
 def simulate(protocols, h=(0.0, 1.0)):
     metrics = {m.name: "means_error" for p in protocols for m in p.methods}
     bench = Bench("mixture_simulation", "study", "h", SIMULATION, metrics)
-    return bench.run(protocols, [(value, 0) for value in h], {})
+    return bench.run(protocols, [(value, 0) for value in h])
 
 
 def test_any_experiment_runs_as_it_does_by_itself():
@@ -184,13 +191,14 @@ def test_protocols_of_any_experiment_fill_settings():
 def test_the_data_set_can_be_a_choice():
     setting = {"n_clients": 3, "partition": "dealt", "train_fraction": 0.7, "spared_classes": 0}
     setting |= {"dataset": "blobs", "embedding": "raw", "v": 1.0}
-    bench = Bench("federated_clustering", "study", "n_clients", setting, {"KFED": "ari_pooled"})
     kfed = [Method("KFED", "KFED", {})]
     small = blobs()[BLOBS]
     noise = np.random.default_rng(1).normal(size=small.features.shape)
     data = {BLOBS: small, ("noise", "raw"): Dataset("noise", noise, small.labels)}
     protocols = [Protocol("a", {}, kfed), Protocol("b", {"dataset": "noise"}, kfed)]
-    found = bench.run(protocols, [(3, 0)], data).set_index("protocol")["value"]
+    metrics = {"KFED": "ari_pooled"}
+    bench = Bench("federated_clustering", "study", "n_clients", setting, metrics, data)
+    found = bench.run(protocols, [(3, 0)]).set_index("protocol")["value"]
     assert found["a"] > 0.9
     assert found["b"] < 0.2
 

@@ -1,4 +1,4 @@
-"""The search for a protocol: scores, halving, controls, shares and words."""
+"""The search for a protocol: scores, the optimiser, controls, shares and words."""
 
 import shutil
 
@@ -8,19 +8,21 @@ import pytest
 
 from fedmix.cells.items import Item
 from fedmix.cells.papers import read_papers
-from fedmix.cells.protocols.controls import held_out, permuted
-from fedmix.cells.protocols.design import draw_protocols, survivors, vary
-from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols
+from fedmix.cells.protocols.choices import Choice
+from fedmix.cells.protocols.controls import leads_where_others_are_near, permuted, under_priors
+from fedmix.cells.protocols.drawing import draw_protocols
+from fedmix.cells.protocols.optimizing import contrasts, objective, optimize
+from fedmix.cells.protocols.outcome import best_trials, judged_cells, score_search
+from fedmix.cells.protocols.running import Runner
 from fedmix.cells.protocols.score import score_protocols, score_tables
 from fedmix.cells.protocols.shares import variance_shares
 from fedmix.cells.protocols.space import Claim, read_searches
 from fedmix.cells.protocols.words import in_words
 from fedmix.data import Dataset
 from fedmix.errors import DataError
-from fedmix.protocols import Bench
 from fedmix.simulate.waveform import waveform
 from fedmix.views.figures.protocols import CAPTIONS, draw_search
-from synthetic_search import CLAIM, PRINTED, ROOT, choice, printed_of, runs_of, search_of, space
+from synthetic_search import CLAIM, PRINTED, ROOT, printed_of, runs_of, search_of, space
 
 
 def test_distance_is_in_printed_standard_deviations():
@@ -31,17 +33,10 @@ def test_distance_is_in_printed_standard_deviations():
     assert scores.loc["b", "cells"] == 6
     assert scores.loc["b", "effect"] == pytest.approx(-0.1)
     assert scores["lowest"].all()
-    assert scores["rank_correlation"].tolist() == pytest.approx([1.0, 1.0])
+    assert scores["others"].tolist() == pytest.approx([0.0, 2.0], abs=1e-9)
+    assert scores["least_lead"].tolist() == pytest.approx([1.0, 1.0])
     assert (scores["distance_low"] <= scores["distance"]).all()
     assert (scores["distance"] <= scores["distance_high"]).all()
-
-
-def test_sd_distance_is_zero_where_spreads_are_the_printed_ones():
-    runs = runs_of({"a": 0.0}, replications=2)
-    means = runs.groupby(["n_contaminated", "method"])["value"].transform("mean")
-    sign = np.where(runs["replication"] == 0, -1, 1)
-    runs["value"] = means + sign * 0.01 / np.sqrt(2)
-    assert score_protocols(runs, PRINTED, CLAIM)["sd_distance"].item() == pytest.approx(0.0)
 
 
 def test_claim_can_be_that_a_method_lies_above_some_others():
@@ -98,153 +93,226 @@ def test_table_without_a_printed_cell_is_an_error():
         printed_of(own, "paper")
 
 
-def test_halving_keeps_the_nearest_to_all_tables():
-    near = runs_of({"p0": 0.1, "p1": 1.0, "p2": 2.0})
-    far = runs_of({"p0": 9.0, "p1": 1.0, "p2": 2.0}, table="two")
-    scores = score_tables(
-        space(("one", "two")), pd.concat([near, far]), {"one": PRINTED, "two": PRINTED}
-    )
-    assert survivors(scores, 2) == ["p1", "p2"]
-    assert survivors(scores[scores["table"] == "one"], 1) == ["p0"]
+class MadeUp(Runner):
+    """Protocols whose cells lie at a distance that their choices make."""
+
+    def __init__(self, own, distance):
+        self.space, self.distance, self.benches = own, distance, dict.fromkeys(own.tables)
+        self.cells = 0
+
+    def run(self, protocols, cells):
+        parts = []
+        for (table, own), protocol in ((c, p) for c in cells.items() for p in protocols):
+            runs = runs_of({protocol["protocol"]: self.distance(protocol)}, table=table)
+            self.cells += len(own)
+            parts += [
+                runs[runs["n_contaminated"].eq(n) & runs["replication"].eq(0)].assign(replication=r)
+                for n, r in own
+            ]
+        return pd.concat(parts)
 
 
-def test_variations_differ_in_a_few_choices_from_the_nearest():
+def far_from_the_best(protocol):
+    away = abs(np.log10(float(protocol["first"].split()[0]) / 3))
+    return 0.1 + away + (protocol["scaling"] != "global")
+
+
+@pytest.fixture(scope="module")
+def own():
     own = space()
-    rung = own.rungs[1].model_copy(update={"variations": 20})
-    own = own.model_copy(update={"rungs": [own.rungs[0], rung]})
-    own.choices["elsewhere"] = choice(
-        "elsewhere", {"a": 1.0, "b": 1.0}, methods={"KFED": "seeding"}, tables=["two"]
+    spreads = {"weight": 1.0, "between": [0.01, 100], "log": True}
+    own.choices["first"] = Choice(
+        name="first", silent="", values={"x": spreads}, methods={"FedGrEM": "initial_penalty"}
     )
-    nearest = draw_protocols(own).iloc[:3]
-    varied = vary(own, nearest, 1, ["one"])
-    assert len(varied) == 20
-    assert varied["protocol"].is_unique
-    assert (varied["entered"] == "1").all()
-    parents = nearest.set_index("protocol")
-    for row in varied.to_dict("records"):
-        parent = parents.loc[row["protocol"].partition("-")[0]]
-        assert any(row[name] != parent[name] for name in own.choices)
-        assert row["elsewhere"] == parent["elsewhere"]
-    pd.testing.assert_frame_equal(varied, vary(own, nearest, 1, ["one"]))
-    assert own.rungs[1].blocks()[-1] == "24-27"
+    return own
 
 
-def search():
+@pytest.fixture(scope="module")
+def found(own):
+    runner = MadeUp(own, far_from_the_best)
+    return runner, *optimize(own, runner, {"one": PRINTED}, 1)
+
+
+def test_the_optimiser_finds_the_category_and_the_number(found):
+    _, trials, _ = found
+    best = best_trials(trials).iloc[0]
+    assert best["scaling"] == "global"
+    assert 1.5 < float(best["first"].split()[0]) < 6
+    assert best["objective"] == trials["objective"].min()
+
+
+def test_a_trial_that_is_not_among_the_best_ends_early(own, found):
+    runner, trials, runs = found
+    cells = len(own.searched_cells("one"))
+    complete = trials["complete"].sum()
+    assert 0.1 * len(trials) < complete < 0.9 * len(trials)
+    assert runner.cells == complete * cells + (len(trials) - complete)
+    assert len(runs) == 3 * runner.cells
+    assert set(runs["n_contaminated"]) == {0}  # the other row is held out
+
+
+def test_a_search_is_the_same_from_the_same_seed(own, found):
+    _, trials, runs = found
+    again = optimize(own, MadeUp(own, far_from_the_best), {"one": PRINTED}, 1)
+    pd.testing.assert_frame_equal(trials, again[0])
+    pd.testing.assert_frame_equal(runs, again[1])
+    other, _ = optimize(own, MadeUp(own, far_from_the_best), {"one": PRINTED}, 2)
+    assert not trials["first"].equals(other["first"])
+
+
+def test_a_missed_lead_counts_beside_the_distance():
+    own = space()
+    runs = runs_of({"a": 0.0})
+    assert objective(own, runs, {"one": PRINTED}) == pytest.approx(0.0, abs=1e-9)
+    lost = runs.assign(value=runs["value"].mask(runs["method"] == "FedGrEM", 0.2))
+    # Ten published sd in one column of three; the leads are missed, the change is not.
+    expected = 10 / np.sqrt(3) + 0.3 * np.sqrt((2 * 10**2 + 0) / 3)
+    assert objective(own, lost, {"one": PRINTED}) == pytest.approx(expected)
+    lost.loc[lost.index[0], "value"] = np.nan
+    assert objective(own, lost, {"one": PRINTED}) == np.inf
+
+
+def test_contrasts_are_leads_the_change_and_the_lead_over_the_baseline():
+    means = np.array([[0.3, 0.2, 0.1], [0.3, 0.15, 0.12]])
+    claim = Claim(method="FedGrEM", baseline="LocalEM")
+    found = contrasts(means, ["LocalEM", "FedEM", "FedGrEM"], claim)
+    np.testing.assert_allclose(found, [-0.1, -0.03, 0.02, -0.2, -0.18])
+
+
+def search(own):
     """A whole search on made-up runs: protocols without scaling lie nearer."""
-    own = space()
     design = draw_protocols(own)
     rng = np.random.default_rng(1)
     base = np.where(design["scaling"] == "none", 1.0, 4.0) + 0.1 * rng.random(len(design))
-    offsets = dict(zip(design["protocol"], base, strict=True))
-    first = runs_of(offsets, rows=(0,), replications=2)
-    kept = survivors(score_tables(own, first, {"one": PRINTED}), 8)
-    done = first[["protocol", "n_contaminated", "replication"]]
-    later = runs_of({name: offsets[name] for name in kept})
-    later = later.merge(done.drop_duplicates(), how="left", indicator=True)
-    later = later[later["_merge"] == "left_only"].drop(columns="_merge")
-    chosen = [design, design[design["protocol"].isin(kept)]]
-    return own, chosen, first, pd.concat([first, later], ignore_index=True)
+    trials = pd.DataFrame(
+        [
+            {"protocol": f"s{seed}.0", "seed": seed, "trial": 0, "objective": 1.0, "complete": True}
+            | design.iloc[seed].drop("protocol").to_dict()
+            for seed in (1, 2)
+        ]
+    )
+    runs = {
+        "drawn": runs_of(dict(zip(design["protocol"], base, strict=True))),
+        "tried": runs_of({"s1.0": 0.4, "s2.0": 0.3}, rows=(0,)),
+        "judged": runs_of({"s1.0": 0.5, "s2.0": 0.6}),
+    }
+    return design, trials, runs, score_search(own, design, trials, runs, {"one": PRINTED})
 
 
-def test_ranks_put_those_that_got_further_first_and_then_the_nearest():
-    own, chosen, _, runs = search()
-    ranked = rank_protocols(own, runs, {"one": PRINTED}, chosen)
-    assert ranked["rank"].tolist() == list(range(1, 65))
-    assert (ranked["rung"].iloc[:8] == 1).all()
-    assert (ranked["rung"].iloc[8:] == 0).all()
-    assert ranked["joint_distance"].iloc[:8].is_monotonic_increasing
-    assert ranked["replications"].tolist() == [3] * 8 + [2] * 56
-    assert ranked["cells"].tolist() == [6] * 8 + [3] * 56
-
-
-def test_permuted_columns_are_not_matched_as_well_as_the_print():
-    control = permuted(runs_of({"a": 0.2, "b": 1.0}), {"one": PRINTED}).iloc[0]
-    assert control["distance"] == pytest.approx(0.2, rel=1e-2)
-    assert control["share"] == 0.0
-    assert control["permuted_lowest"] > 1.0
-    assert control["tried"] == 2
-
-
-def test_rows_are_permuted_where_the_first_rung_runs_several():
-    # Methods do not differ, rows do: a table with its rows permuted is not matched.
-    rows = PRINTED.assign(mean=0.1 * PRINTED["n_contaminated"])
-    runs = runs_of({"a": 0.0}).drop(columns="value").merge(rows, on=["n_contaminated", "method"])
-    runs["value"] = runs["mean"]
-    control = permuted(runs, {"one": rows}).iloc[0]
-    assert control["distance"] == pytest.approx(0.0)
-    assert 0.3 < control["share"] < 0.7
-    assert control["permuted_median"] >= 0.0
-
-
-def test_rows_and_tables_are_held_out_in_turn():
-    runs = pd.concat([runs_of({"a": 0.2, "b": 1.0}, table=t) for t in ("one", "two")])
-    splits = held_out(runs, {"one": PRINTED, "two": PRINTED})
-    assert splits["control"].tolist() == ["rows"] * 4 + ["tables"] * 2
-    assert (splits["nearest"] == "a").all()
-    np.testing.assert_allclose(splits["elsewhere"], 0.2, rtol=1e-2)
-    np.testing.assert_allclose(splits["typical"], 0.6, rtol=1e-2)
+def test_judged_protocols_are_ranked_with_the_rows_seen_and_held_out():
+    own = space()
+    _, _, runs, scores = search(own)
+    judged = scores[scores["kind"] == "judged"].set_index("protocol")
+    assert judged["rank"].to_dict() == {"s1.0": 1, "s2.0": 2}
+    for part in ("distance", "saw", "held_out"):
+        np.testing.assert_allclose(judged[part], [0.5, 0.6], atol=1e-3)
+    assert scores["kind"].value_counts().to_dict() == {"drawn": 64, "tried": 2, "judged": 2}
+    cells = judged_cells(scores, runs["judged"], {"one": PRINTED})
+    assert cells["rank"].value_counts().to_dict() == {1: 18, 2: 18}
 
 
 def test_a_table_of_one_row_holds_nothing_out_and_says_so():
-    own, chosen, first, _ = search()
-    one = own.tables["one"].model_copy(update={"rows": [0]})
-    rungs = [rung.model_copy(update={"rows": None}) for rung in own.rungs]
-    own = own.model_copy(update={"tables": {"one": one}, "rungs": rungs})
+    own = space()
+    table = own.tables["one"].model_copy(update={"rows": [0]})
+    own = own.model_copy(update={"tables": {"one": table}})
+    design, trials, runs, _ = search(own)
+    one = {kind: part[part["n_contaminated"] == 0] for kind, part in runs.items()}
     printed = {"one": PRINTED[PRINTED["n_contaminated"] == 0]}
-    ranked = rank_protocols(own, first, printed, chosen)
-    scores = score_tables(own, first, printed).merge(chosen[0], on="protocol")
-    splits, shuffled = held_out(first, printed), permuted(first, printed)
-    assert splits.empty
-    shares = variance_shares(own, "one", scores)
-    text = " ".join(in_words(own, "one", scores, ranked, splits, shuffled, shares))
-    assert "Nothing is held out: the table has one row." in text
-    assert "with its methods' columns permuted" in text
+    scores = score_search(own, design, trials, one, printed)
+    assert scores["held_out"].isna().all()
+    assert "nothing is held out, because the table has one row" in told(own, scores, one, printed)
+
+
+def told(own, scores, runs, printed):
+    drawn = scores[scores["kind"] == "drawn"]
+    return " ".join(
+        in_words(
+            own,
+            "one",
+            scores,
+            leads_where_others_are_near(scores),
+            under_priors(own, drawn),
+            variance_shares(own, "one", drawn),
+            permuted(own, runs["drawn"], printed),
+        )
+    )
+
+
+def test_columns_are_exchanged_within_a_kind_alone():
+    own = space()
+    kinds = {"LocalEM": "local", "FedEM": "federated", "FedGrEM": "federated"}
+    columns = {m: c.model_copy(update={"kind": kinds[m]}) for m, c in own.methods.items()}
+    own = own.model_copy(update={"methods": columns})
+    control = permuted(own, runs_of({"a": 0.2, "b": 1.0}), {"one": PRINTED}).iloc[0]
+    assert control["distance"] == pytest.approx(0.2, rel=1e-2)
+    assert (control["permutations"], control["share"], control["tried"]) == (1, 0.0, 2)
+    # FedEM and FedGrEM are ten published sd apart.
+    assert control["permuted_median"] == pytest.approx(10 * np.sqrt(2 / 3), rel=0.1)
+
+
+def test_shares_are_weighed_again_under_other_priors():
+    own = space()
+    design = draw_protocols(own)
+    holds = design["scaling"] == "none"
+    scores = design.assign(table="one", lowest=holds)
+    found = under_priors(own, scores).set_index("prior")
+    assert found.loc["weights", "share"] == pytest.approx(0.75)
+    assert found.loc["weights", "n"] == len(design)
+    assert found.loc["uniform", "share"] == pytest.approx(0.5, abs=0.1)
+    assert found.loc["uniform", "n"] < len(design)
+    none = own.choices["scaling"].by_name["none"].model_copy(update={"natural": False})
+    own.choices["scaling"].by_name["none"] = none
+    found = under_priors(own, scores).set_index("prior")
+    assert found.loc["natural", "share"] == 0.0
+    assert found.loc["natural", "n"] == (~holds).sum()
+
+
+def test_leads_are_told_where_the_other_columns_are_near():
+    runs = runs_of({"near": 0.5, "far": 2.0})
+    scores = score_protocols(runs, PRINTED, CLAIM).assign(table="one")
+    row = leads_where_others_are_near(scores).iloc[0]
+    assert (row["n"], row["least"]) == (1, pytest.approx(-0.1))
 
 
 def test_variance_belongs_to_the_choices_that_make_it():
-    own = space(sizes=(256, 8))
+    own = space(drawn=256)
     design = draw_protocols(own)
     alone = (design["rounds"] == "20").astype(float)
     mixed = ((design["scaling"] == "none") == (design["penalty"] == "1")).astype(float)
     found = variance_shares(own, "one", design.assign(distance=np.exp(alone), lowest=mixed))
-    found = found.set_index(["outcome", "choice", "other"])["share"]
-    assert found["distance", "rounds", ""] > 0.9
-    assert found["distance", "scaling", ""] < 0.05
-    assert found["lowest", "scaling", "penalty"] > 0.6
+    found = found.set_index(["outcome", "choice"])["share"]
+    assert found["distance", "rounds"] > 0.9
+    assert found["distance", "scaling"] < 0.05
+    assert found.loc["distance"].sum() == pytest.approx(1.0)
 
 
-def test_a_choice_that_makes_all_of_the_variance_has_no_more_than_all_of_it():
-    own = space(sizes=(256, 8))
-    design = draw_protocols(own)
-    decided = (design["scaling"] == "none").astype(float)
-    found = variance_shares(own, "one", design.assign(distance=np.exp(decided), lowest=decided))
-    main = found[found["other"] == ""].groupby("choice")["share"].max()
-    assert 0.97 < main["scaling"] < 1.01
+def test_an_outcome_that_does_not_vary_has_no_shares():
+    own = space()
+    design = draw_protocols(own).assign(distance=1.0, lowest=True)
+    assert (variance_shares(own, "one", design)["share"] == 0).all()
 
 
 @pytest.mark.slow
 def test_sentences_and_figures_are_made_from_a_search(tmp_path):
-    own, chosen, first, runs = search()
+    own = space()
+    _, trials, runs, scores = search(own)
     printed = {"one": PRINTED}
-    ranked = rank_protocols(own, runs, printed, chosen)
-    scores = score_tables(own, first, printed).merge(chosen[0], on="protocol")
-    shares = variance_shares(own, "one", scores)
+    text = told(own, scores, runs, printed)
+    assert "64 protocols drawn by how natural each choice is (3 replications, all rows)" in text
+    assert "FedGrEM is the lowest of 3 methods in all rows of table one in 100 % of 64" in text
+    assert "0.50 on the rows that the search saw and 0.50 on those held out" in text
+    assert "The choices of the nearest, s1.0: scaling" in text
     parts = {
-        "first": scores,
-        "scores": ranked,
-        "nearest": nearest_cells(ranked, runs, printed),
-        "shares": shares,
+        "scores": scores,
+        "judged": judged_cells(scores, runs["judged"], printed),
+        "shares": variance_shares(own, "one", scores[scores["kind"] == "drawn"]),
+        "seed1": trials[trials["seed"] == 1],
+        "seed2": trials[trials["seed"] == 2],
     }
     for name, part in parts.items():
         part.to_csv(tmp_path / f"{name}.csv", index=False)
-    controls = held_out(runs[runs["protocol"].isin(chosen[1]["protocol"])], printed)
-    text = " ".join(
-        in_words(own, "one", scores, ranked, controls, permuted(first, printed), shares)
-    )
-    assert "64 with 2 replications on the first row, then 8 with 3 replications on all rows" in text
-    assert "FedGrEM is the lowest of 3 methods in 100 % of 64 protocols" in text
-    assert "Its choices: scaling none" in text
-    inputs = {name: tmp_path / f"{name}.csv" for name in parts}
+    inputs = {name: tmp_path / f"{name}.csv" for name in ("scores", "judged", "shares")}
+    inputs["trials"] = [tmp_path / f"seed{seed}.csv" for seed in (1, 2)]
     outputs = [tmp_path / f"t_{kind}.{s}" for kind in CAPTIONS for s in ("svg", "md")]
     item = Item(
         name="one",
@@ -268,18 +336,16 @@ def test_the_documented_paper_is_searched_by_its_own_study(tmp_path):
     shutil.copytree(ROOT / "docs" / "examples" / "paper", tmp_path, dirs_exist_ok=True)
     own = read_searches(read_papers(tmp_path / "config"), "quick")["waveforms"]
     printed = printed_of(own, "quick", tmp_path / "config", tmp_path / "data" / "published")
-    [(name, table)] = own.tables.items()
-    metrics = dict.fromkeys(own.methods, "ari_pooled")
-    bench = Bench(own.experiment, own.study, own.row, table.setting, metrics)
-    protocols = [own.protocol(name, p) for p in draw_protocols(own).to_dict("records")]
+    [name] = own.tables
     points, labels = waveform(400, np.random.default_rng(0))
+    runner = Runner(own, {name: dict.fromkeys(own.methods, "ari_pooled")})
     dataset = Dataset("waveform_generated", points, labels)
-    data = {("waveform_generated", "raw"): dataset}
-    runs = bench.run(protocols, own.cells(name, 0), data).assign(table=name)
+    runner.benches[name].data["waveform_generated", "raw"] = dataset
+    protocols = draw_protocols(own).to_dict("records")
+    runs = runner.run(protocols, {name: own.drawn_cells(name)})
     scores = score_tables(own, runs, printed)
     assert len(scores) == 16
     assert (scores["cells"] == 4).all()
-    assert len(survivors(scores, own.rungs[1].protocols)) == 4
     # High values are good: k-FED leads where its index is above FedKMeans'.
     means = runs.groupby(["protocol", "n_clients", "method"])["value"].mean().unstack()
     leads = (means["KFED"] > means["FedKMeans"]).groupby("protocol").all()

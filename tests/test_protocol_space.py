@@ -3,15 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 
 from fedmix.cells.papers import read_papers
-from fedmix.cells.protocols.design import draw_protocols
-from fedmix.cells.protocols.space import Value, read_searches
+from fedmix.cells.protocols.choices import Choice
+from fedmix.cells.protocols.drawing import draw_protocols
+from fedmix.cells.protocols.space import read_searches
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError
 from fedmix.experiments.base import Method
 from fedmix.protocols import Protocol
-from synthetic_search import ROOT, choice, printed_of, search_of, space
+from synthetic_search import ROOT, printed_of, search_of, space
 
 
 def paper_with(tmp_path, change):
@@ -66,7 +68,7 @@ def test_a_choice_of_the_features_needs_all_of_them():
         (
             "fedgrem",
             "fedgrem_table2",
-            "embedding scaling initialization alignment contamination contaminated",
+            "embedding scaling initialization alignment own_start contamination contaminated",
         ),
         ("fedgem_benchmark", "abalone", "embedding partition v"),
         ("fedgem_benchmark", "frog_b", "embedding partition v"),
@@ -90,7 +92,11 @@ def test_preset_that_is_not_listed_has_no_search():
         (lambda d: d.update(claim={"method": "FedGrEMM"}), "FedGrEMM.*not run"),
         (lambda d: d["choices"]["rounds"]["methods"].update(KFED="rounds"), "KFED.*not run"),
         (lambda d: d["choices"]["scaling"].update(tables=["table9"]), "unknown table 'table9'"),
-        (lambda d: d["rungs"].reverse(), "must not rise"),
+        (lambda d: d["claim"].update(baseline="LocalEMM"), "LocalEMM.*not run"),
+        (
+            lambda d: d["choices"]["penalty_scale"]["values"]["spreads"].update(between=[8, 0.01]),
+            "ends above its start",
+        ),
         (lambda d: d["choices"]["scaling"].pop("silent"), "silent"),
         (lambda d: d.update(only_tables=["fedgrem_table9"]), "unknown table 'fedgrem_table9'"),
         (lambda d: d.update(study="fedgrem_reel"), "no study 'fedgrem_reel'.*fedgrem_real"),
@@ -102,28 +108,51 @@ def test_wrong_spaces_are_named(tmp_path, change, message):
         read_searches(paper_with(tmp_path, change), "paper")
 
 
-def test_unknown_parameter_is_named_before_anything_runs():
-    wrong = choice("penalty", {"1": 1.0}, methods={"FedGrEM": "penalty_scal"})
-    own = space()
-    own.choices["penalty"] = wrong
-    with pytest.raises(ConfigurationError, match="penalty_scale"):
-        draw_protocols(own)
+def range_of(**values):
+    own = {"weight": 3.0, "between": [0.01, 100], "log": True, "units": ["spread"]}
+    values = {"1": {"value": 1.0, "weight": 1.0}, "spreads": own | values}
+    return Choice(name="first", silent="", values=values, methods={"FedGrEM": "initial_penalty"})
 
 
-def test_units_that_an_experiment_does_not_know_are_named_before_anything_runs():
-    own = search_of("fedgrem_simulation", "quick")
-    spread = Value(name="2 spreads", value=2.0, units=["spread"], weight=1.0)
-    choice = own.choices["penalty_scale"].model_copy(update={"by_name": {spread.name: spread}})
-    own.choices["penalty_scale"] = choice
-    with pytest.raises(ConfigurationError, match="choices: penalty_scale: unknown units 'spread'"):
-        draw_protocols(own)
+def test_a_range_is_drawn_evenly_on_its_scale_beside_single_values():
+    choice = range_of()
+    assert choice.draw(0.2) == "1"
+    assert choice.draw(0.25) == "0.01 spreads"
+    assert choice.draw(0.625) == "1 spreads"
+    assert choice.draw(0.999999) == "100 spreads"
 
 
-def test_unknown_setting_is_named_before_anything_runs():
-    own = search_of("fedgrem", "paper")
-    own.choices["scaling"] = choice("scaling", {"none": 1.0, "nowhere": 1.0}, setting="scaling")
-    with pytest.raises(ConfigurationError, match="scaling: nowhere"):
-        draw_protocols(own)
+@pytest.mark.parametrize("text", ["1", "0.01 spreads", "3.02 spreads", "100 spreads"])
+def test_what_a_protocol_says_is_read_as_the_value(text):
+    value = range_of().meant(text)
+    number = float(text.split()[0])
+    assert value.value(text) == (1.0 if text == "1" else {"value": number, "units": ["spread"]})
+
+
+def test_numbers_of_a_range_fall_into_parts():
+    choice = range_of()
+    assert choice.categories == [
+        "1",
+        "0.01 to 0.1 spreads",
+        "0.1 to 1 spreads",
+        "1 to 10 spreads",
+        "10 to 1e+02 spreads",
+    ]
+    texts = ("1", "0.01 spreads", "0.5 spreads", "1 spreads", "100 spreads")
+    assert [choice.meant(text).category(text) for text in texts] == choice.categories
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"between": [2, 1]}, "ends above its start"),
+        ({"value": 3.0}, "a range has no value"),
+        ({"between": [0, 1]}, "positive"),
+    ],
+)
+def test_wrong_ranges_are_told(wrong, message):
+    with pytest.raises(ValidationError, match=message):
+        range_of(**wrong)
 
 
 def test_design_follows_the_weights_and_is_the_same_each_time():
@@ -155,15 +184,14 @@ def test_choice_on_an_entry_holds_for_the_methods_that_vary_it():
     assert steps == pytest.approx(np.arange(0.55, 1.4, 0.1))
 
 
-def test_rungs_run_only_what_no_earlier_one_has_run():
+def test_the_search_sees_every_other_row_and_fresh_replications_judge():
     own = space()
-    first, second = own.cells("one", 0), own.cells("one", 1)
-    assert first == [(0, 0), (0, 1)]
-    assert set(first).isdisjoint(second)
-    assert set(first) | set(second) == {(n, r) for n in (0, 2) for r in range(3)}
+    assert own.drawn_cells("one") == [(n, r) for r in range(3) for n in (0, 2)]
+    assert own.searched_cells("one") == [(0, 0), (0, 1)]
+    assert own.judged_cells("one") == [(n, r) for r in range(1000, 1003) for n in (0, 2)]
 
 
 def test_texts_weights_and_budgets_do_not_rerun_anything():
     own = space()
-    other = space(sizes=(32, 4))
+    other = own.model_copy(update={"search": own.search.model_copy(update={"trials": 5})})
     assert own.for_running("one") == other.for_running("one")

@@ -250,7 +250,16 @@ ROW = {"color": "blue", "marker": "o", "line": "-"}
     ("file", "spoil", "says"),
     [
         (SEARCH, choice("initial_penalty", "1", valu=2.0), "unknown key 'valu'. Did you .*'value'"),
-        (SEARCH, choice("initial_penalty", "sqrt(n)", units=["spraed"]), "unknown units 'spraed'"),
+        (
+            SEARCH,
+            choice("initial_penalty", "sqrt(n) spreads", units=["spraed"]),
+            "unknown units 'spraed'",
+        ),
+        (
+            SEARCH,
+            choice("own_alignment", "none", value={"TGM": {"alignment": "first_client"}}),
+            "method 'TGM' is not run. Did you mean 'TGMM'",
+        ),
         (SEARCH, choice("initial_penalty", "1", value=None), "expected initial_penalty to be"),
         (SEARCH, choice("initial_penalty", "1", value=float("nan")), "to be a finite number"),
         (SEARCH, choice("scaling", "tenth", value=None), "values.tenth: None is not valid"),

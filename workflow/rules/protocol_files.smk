@@ -10,73 +10,46 @@ except FedmixError as error:
     raise WorkflowError(str(error)) from None
 
 SEARCH = "results/protocols/{search}"
-# The first rung is shared by all targets of a search.
-EVERY = "every"
 
 
 wildcard_constraints:
     search="|".join(SEARCHES) or "none",
     target="[a-z0-9_]+",
     table="[a-z0-9_]+",
-    rung=r"\d+",
+    seed=r"\d+",
 
 
-def protocol_runs(search, target, rungs):
-    """Every block of some rungs for a target."""
-    space = SEARCHES[search]
-    return [
-        f"results/protocols/{search}/{target if rung else EVERY}/rung{rung}/{table}/{block}.parquet"
-        for rung in rungs
-        for table in space.targets[target]
-        for block in space.rungs[rung].blocks()
-    ]
-
-
-def earlier_runs(wildcards):
-    return protocol_runs(wildcards.search, wildcards.target, range(int(wildcards.rung)))
-
-
-def first_runs(wildcards):
-    return protocol_runs(wildcards.search, wildcards.target, [0])
-
-
-def later_runs(wildcards):
-    """The later rungs' runs for a target; for a table also those for all tables."""
-    space, target = SEARCHES[wildcards.search], wildcards.target
-    return [
-        path
-        for source in space.sources(target)
-        for path in protocol_runs(space.name, source, range(1, len(space.rungs)))
-        if Path(path).parent.name in space.targets[target]
-    ]
-
-
-def later_choices(wildcards):
-    """The protocols of each of these rungs."""
+def drawn_runs(wildcards):
+    """The runs of the drawn protocols on the target's tables, or on all tables."""
     space = SEARCHES[wildcards.search]
+    tables = space.targets.get(dict(wildcards).get("target", ""), space.tables)
     return [
-        f"results/protocols/{space.name}/{source}/rung{rung}.csv"
-        for source in space.sources(wildcards.target)
-        for rung in range(1, len(space.rungs))
+        f"results/protocols/{space.name}/drawn/{table}/{block}.parquet"
+        for table in tables
+        for block in space.draw.blocks()
     ]
 
 
-def chosen_protocols(wildcards):
-    """The protocols that a rung runs: all of the design, or those that the rung before chose."""
-    folder = f"results/protocols/{wildcards.search}"
-    if wildcards.rung == "0":
-        return f"{folder}/design.csv"
-    return f"{folder}/{wildcards.target}/rung{wildcards.rung}.csv"
+def of_each_seed(suffix):
+    """A file of the optimiser for each seed."""
+    return lambda wildcards: [
+        f"results/protocols/{wildcards.search}/{wildcards.target}/seed{seed}.{suffix}"
+        for seed in range(1, SEARCHES[wildcards.search].search.seeds + 1)
+    ]
 
 
-def earlier_choice(wildcards):
-    """The protocols that a rung chooses from."""
-    before = type(wildcards)(fromdict={**dict(wildcards), "rung": str(int(wildcards.rung) - 1)})
-    return chosen_protocols(before)
+def tables_of_job(wildcards):
+    """The tables that a job runs: one of them, or those of its target."""
+    space, names = SEARCHES[wildcards.search], dict(wildcards)
+    return [names["table"]] if "table" in names else space.targets[names["target"]]
 
 
 def protocol_data(wildcards):
-    data = SEARCHES[wildcards.search].data(wildcards.table)
+    data = [
+        pair
+        for table in tables_of_job(wildcards)
+        for pair in SEARCHES[wildcards.search].data(table)
+    ]
     return [f"data/embedded/{dataset}/{embedding}.npz" for dataset, embedding in data]
 
 
@@ -90,10 +63,12 @@ def items_of(space):
 
 
 def searched_metrics(wildcards):
-    """Method -> the metric that a table shows for it."""
+    """Table -> method -> the metric that the table shows for it."""
     space = SEARCHES[wildcards.search]
-    item = ITEMS[space.tables[wildcards.table].item]
-    return {method: item.metrics_of(method)[0] for method in space.methods}
+    return {
+        table: {m: ITEMS[space.tables[table].item].metrics_of(m)[0] for m in space.methods}
+        for table in tables_of_job(wildcards)
+    }
 
 
 def of_each_table(name):
@@ -104,12 +79,6 @@ def of_each_table(name):
     ]
 
 
-def drawn_runs(wildcards):
-    """The first rung's runs on all tables."""
-    space = SEARCHES[wildcards.search]
-    return [path for table in space.tables for path in protocol_runs(space.name, table, [0])]
-
-
 def protocol_source(wildcards):
     """Hash of the code behind the runs."""
     space, index = SEARCHES[wildcards.search], method_registry.index()
@@ -117,7 +86,7 @@ def protocol_source(wildcards):
     return source_hash("fedmix.protocols", f"fedmix.experiments.{space.experiment}", *sorted(used))
 
 
-PROTOCOL_FIGURES = ["curve", "shares", "nearest"]
+PROTOCOL_FIGURES = ["curve", "path", "nearest"]
 
 
 def search_shown(search, target, words, figures):

@@ -1,5 +1,5 @@
-# Which protocol gave the published values? A search over the choices that a paper leaves unreported:
-# many protocols on few replications, then fewer protocols on more (successive halving).
+# Which protocol gave the published values? Protocols drawn by stated weights say in how many a claim holds.
+# An optimiser looks for one that gives the values, and fresh replications judge what it finds.
 #
 # Snakemake compares only plain values among parameters: `declared` shows it that a space has changed.
 
@@ -22,12 +22,11 @@ rule design_protocols:
 rule run_protocols:
     input:
         design=f"{SEARCH}/design.csv",
-        chosen=chosen_protocols,
         data=protocol_data,
     output:
-        f"{SEARCH}/{{target}}/rung{{rung}}/{{table}}/{{block}}.parquet",
+        f"{SEARCH}/drawn/{{table}}/{{block}}.parquet",
     log:
-        "logs/run_protocols/{search}/{target}/rung{rung}/{table}/{block}.log",
+        "logs/run_protocols/{search}/{table}/{block}.log",
     conda:
         "../../environment.yml"
     threads: 1
@@ -37,54 +36,76 @@ rule run_protocols:
     params:
         space=lambda wildcards: SEARCHES[wildcards.search].for_running(wildcards.table),
         declared=lambda wildcards: repr(SEARCHES[wildcards.search].for_running(wildcards.table)),
-        cells=lambda wildcards: SEARCHES[wildcards.search].cells(
-            wildcards.table, int(wildcards.rung)
-        ),
         metrics=searched_metrics,
-        grid=lambda wildcards: SEARCHES[wildcards.search].grid(wildcards.table, int(wildcards.rung)),
         source=protocol_source,
         script=text_hash("run_protocols"),
     script:
         "../scripts/run_protocols.py"
 
 
-rule select_protocols:
+rule optimize_protocols:
     input:
-        design=f"{SEARCH}/design.csv",
-        chosen=earlier_choice,
-        runs=earlier_runs,
+        data=protocol_data,
     output:
-        f"{SEARCH}/{{target}}/rung{{rung}}.csv",
+        runs=f"{SEARCH}/{{target}}/seed{{seed}}.parquet",
+        trials=f"{SEARCH}/{{target}}/seed{{seed}}.csv",
     log:
-        "logs/select_protocols/{search}/{target}/rung{rung}.log",
-    wildcard_constraints:
-        rung="[1-9][0-9]*",
+        "logs/optimize_protocols/{search}/{target}/{seed}.log",
     conda:
         "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=more_memory(4000),
+        runtime=lambda wildcards, attempt: 480 * attempt,
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         tables=searched_tables,
+        metrics=searched_metrics,
         printed=PRINTED_HASH,
-        code=code_hash("select_protocols"),
+        source=protocol_source,
+        code=code_hash("optimize_protocols"),
     script:
-        "../scripts/select_protocols.py"
+        "../scripts/optimize_protocols.py"
+
+
+rule judge_protocols:
+    input:
+        trials=of_each_seed("csv"),
+        data=protocol_data,
+    output:
+        f"{SEARCH}/{{target}}/judged.parquet",
+    log:
+        "logs/judge_protocols/{search}/{target}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=more_memory(4000),
+        runtime=lambda wildcards, attempt: 240 * attempt,
+    params:
+        space=lambda wildcards: SEARCHES[wildcards.search],
+        declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
+        metrics=searched_metrics,
+        source=protocol_source,
+        code=code_hash("judge_protocols"),
+    script:
+        "../scripts/judge_protocols.py"
 
 
 rule score_protocols:
     input:
         design=f"{SEARCH}/design.csv",
-        chosen=later_choices,
-        first=first_runs,
-        later=later_runs,
+        trials=of_each_seed("csv"),
+        drawn=drawn_runs,
+        tried=of_each_seed("parquet"),
+        judged=f"{SEARCH}/{{target}}/judged.parquet",
     output:
-        scores=f"{SEARCH}/{{target}}/scores.csv",
-        first=f"{SEARCH}/{{target}}/first.csv",
-        nearest=f"{SEARCH}/{{target}}/nearest.csv",
-        held_out=f"{SEARCH}/{{target}}/held_out.csv",
-        permuted=f"{SEARCH}/{{target}}/permuted.csv",
-        shares=f"{SEARCH}/{{target}}/shares.csv",
         words=f"{SEARCH}/{{target}}/words.md",
+        **{
+            name: f"{SEARCH}/{{target}}/{name}.csv"
+            for name in ("scores", "judged", "leads", "priors", "shares", "permuted")
+        },
     log:
         "logs/score_protocols/{search}/{target}.log",
     conda:
@@ -102,9 +123,9 @@ rule score_protocols:
 rule keep_protocols:
     input:
         design=f"{SEARCH}/design.csv",
-        first=drawn_runs,
+        drawn=drawn_runs,
         scores=of_each_table("scores"),
-        nearest=of_each_table("nearest"),
+        judged=of_each_table("judged"),
     output:
         protocols=f"{SEARCH}/kept/protocols.csv",
         runs=f"{SEARCH}/kept/runs.csv",
@@ -169,9 +190,9 @@ ruleorder: tabulate_protocols > make_table
 
 rule draw_protocols:
     input:
-        first=f"{SEARCH}/{{target}}/first.csv",
+        trials=of_each_seed("csv"),
         scores=f"{SEARCH}/{{target}}/scores.csv",
-        nearest=f"{SEARCH}/{{target}}/nearest.csv",
+        judged=f"{SEARCH}/{{target}}/judged.csv",
         shares=f"{SEARCH}/{{target}}/shares.csv",
     output:
         [

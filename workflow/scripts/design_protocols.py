@@ -1,9 +1,9 @@
-"""Draw the protocols that a search starts with."""
+"""Draw protocols whatever their results."""
 
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.cells.protocols.design import draw_protocols
+    from fedmix.cells.protocols.drawing import draw_protocols
     from fedmix.storage import write_text
 
     design = draw_protocols(snakemake.params.space)

@@ -1,4 +1,4 @@
-"""Draw a search: specification curve, shares of variance, nearest protocols."""
+"""Draw a search: specification curve, the path of the optimiser, judged protocols."""
 
 from fedmix.pipeline.jobs import job
 

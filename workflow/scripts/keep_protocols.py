@@ -5,19 +5,17 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
-    import pandas as pd
-
-    from fedmix.cells.protocols.design import read_design
+    from fedmix.cells.protocols.drawing import read_protocols
     from fedmix.cells.protocols.kept import keep
+    from fedmix.cells.protocols.outcome import read_part
     from fedmix.storage import concatenate, write_text
 
-    files = snakemake.input
+    files, space = snakemake.input, snakemake.params.space
     by_table = [
-        {Path(path).parent.name: pd.read_csv(path, keep_default_na=False) for path in paths}
-        for paths in (files.scores, files.nearest)
+        {Path(path).parent.name: read_part(path, space) for path in paths}
+        for paths in (files.scores, files.judged)
     ]
-    parts = keep(
-        snakemake.params.space, read_design(files.design), concatenate(files.first), *by_table
-    )
+    design, drawn = read_protocols(files.design), concatenate(files.drawn)
+    parts = keep(space, design, drawn, *by_table)
     for name, part in parts.items():
         write_text(snakemake.output[name], part.to_csv(index=False))

@@ -7,10 +7,10 @@ with job(snakemake.log[0], snakemake.threads):
 
     import pandas as pd
 
-    from fedmix.cells.protocols.controls import held_out, permuted
-    from fedmix.cells.protocols.design import read_design
-    from fedmix.cells.protocols.outcome import nearest_cells, rank_protocols, told_apart
-    from fedmix.cells.protocols.score import printed_cells, score_tables
+    from fedmix.cells.protocols.controls import leads_where_others_are_near, permuted, under_priors
+    from fedmix.cells.protocols.drawing import read_protocols
+    from fedmix.cells.protocols.outcome import judged_cells, read_trials, score_search
+    from fedmix.cells.protocols.score import printed_cells
     from fedmix.cells.protocols.shares import variance_shares
     from fedmix.cells.protocols.words import in_words
     from fedmix.storage import concatenate, read_table, write_text
@@ -20,34 +20,22 @@ with job(snakemake.log[0], snakemake.threads):
     printed = printed_cells(space, snakemake.params.tables, published)
     printed = {table: printed[table] for table in space.targets[target]}
 
-    def _read(path, reader):
-        return told_apart(reader(path), Path(path).parts[3], target)
-
-    chosen = [read_design(files.design)]
-    for rung in range(1, len(space.rungs)):
-        own = [path for path in files.chosen if Path(path).stem == f"rung{rung}"]
-        chosen.append(pd.concat(_read(path, read_design) for path in own))
-    first_runs = concatenate(files.first)
-    runs = pd.concat([first_runs, *(_read(path, read_table) for path in files.later)])
-    fit = [name for name in runs if name != "value"]
-    runs = runs.drop_duplicates(fit, ignore_index=True)
-
-    ranked = rank_protocols(space, runs, printed, chosen)
-    first = score_tables(space, first_runs, printed).merge(chosen[0], on="protocol")
+    trials = read_trials(files.trials)
+    runs = {"drawn": concatenate(files.drawn), "tried": concatenate(files.tried)}
+    runs["judged"] = read_table(files.judged)
+    scores = score_search(space, read_protocols(files.design), trials, runs, printed)
+    drawn = scores[scores["kind"] == "drawn"]
     parts = {
-        "scores": ranked,
-        "first": first,
-        "nearest": nearest_cells(ranked, runs, printed),
-        "held_out": held_out(runs[runs["protocol"].isin(chosen[1]["protocol"])], printed),
-        "permuted": permuted(first_runs, printed),
+        "leads": leads_where_others_are_near(scores),
+        "priors": under_priors(space, drawn),
         "shares": pd.concat(
             variance_shares(space, str(table), own)
-            for table, own in first.groupby("table", sort=False)
+            for table, own in drawn.groupby("table", sort=False)
         ),
+        "permuted": permuted(space, runs["drawn"], printed),
     }
-    for name, part in parts.items():
+    words = in_words(space, target, scores, **parts)
+    cells = judged_cells(scores, runs["judged"], printed)
+    for name, part in {"scores": scores, "judged": cells, **parts}.items():
         write_text(snakemake.output[name], part.to_csv(index=False))
-    words = in_words(
-        space, target, first, *(parts[n] for n in ("scores", "held_out", "permuted", "shares"))
-    )
     write_text(snakemake.output.words, "\n".join(f"- {sentence}" for sentence in words) + "\n")

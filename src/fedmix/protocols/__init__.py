@@ -9,7 +9,7 @@ experiment has a module that computes the protocols' shared parts once, which sa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fedmix.experiments.base import Method
@@ -63,6 +63,8 @@ class Bench:
         Values that no protocol changes, such as ``dataset``, ``n_clients`` and ``n_components``.
     metrics : mapping of str to str
         The metric that the table shows for each method.
+    data : mapping, optional
+        Data sets, by the names of the data set and its embedding; none by default.
     """
 
     experiment: str
@@ -70,14 +72,11 @@ class Bench:
     row: str
     setting: Mapping[str, Any]
     metrics: Mapping[str, str]
+    data: Mapping[tuple[str, str], Dataset] = field(default_factory=dict)
+    _runners: dict[int, Any] = field(default_factory=dict, init=False, repr=False)
 
-    def run(
-        self,
-        protocols: Sequence[Protocol],
-        cells: Iterable[tuple[Any, int]],
-        data: Mapping[tuple[str, str], Dataset],
-    ) -> pd.DataFrame:
-        """Run every protocol on every cell.
+    def run(self, protocols: Sequence[Protocol], cells: Iterable[tuple[Any, int]]) -> pd.DataFrame:
+        """Run every protocol on every cell. Later runs on the same replications share their work.
 
         Parameters
         ----------
@@ -85,8 +84,6 @@ class Bench:
             The protocols to run.
         cells : iterable of pairs
             The values of a row and of a replication.
-        data : mapping
-            Data sets, by the names of the data set and its embedding; empty for simulations.
 
         Returns
         -------
@@ -102,9 +99,7 @@ class Bench:
         for value, replication in cells:
             by_replication.setdefault(replication, []).append(value)
         for replication, own in by_replication.items():
-            name = str(self.setting.get("dataset", "simulated"))
-            streams = Streams(self.study, name, replication)
-            runner = SHARING.get(self.experiment, Ordinary)(self.experiment, data, streams)
+            runner = self._runner(replication)
             for protocol in protocols:
                 for value in own:
                     where = {
@@ -122,6 +117,14 @@ class Bench:
                         for method in protocol.methods
                     ]
         return pd.DataFrame(rows)
+
+    def _runner(self, replication: int) -> Ordinary | RealClustering:
+        if replication not in self._runners:
+            name = str(self.setting.get("dataset", "simulated"))
+            streams = Streams(self.study, name, replication)
+            make = SHARING.get(self.experiment, Ordinary)
+            self._runners[replication] = make(self.experiment, self.data, streams)
+        return self._runners[replication]
 
 
 def settings_of(experiment: str, values: Mapping[str, Any]) -> BaseModel:

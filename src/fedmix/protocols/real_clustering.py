@@ -35,6 +35,9 @@ _DATA = ("embedding", "scaling")
 _LOCAL = (*_DATA, "initialization")
 _START = (*_LOCAL, "alignment")
 
+#: Scaled and contaminated data that are kept at a time.
+RECENT = 12
+
 
 class RealClustering:
     """One replication, which caches everything that protocols share.
@@ -49,6 +52,7 @@ class RealClustering:
         self.data = data
         self.streams = streams
         self._kept: dict[str, Any] = {}
+        self._recent: dict[str, tuple[Clients, Clients]] = {}
 
     @staticmethod
     def settings_of(experiment: str, values: Mapping[str, Any]) -> Settings:
@@ -95,17 +99,18 @@ class RealClustering:
         )
 
     def _clients(self, setting: dict) -> tuple[Clients, Clients]:
-        """Return training and test data."""
-        return self._once(
-            "clients",
-            self._values(setting, _DATA),
-            lambda: clients_of(
+        """Return training and test data. Only the last few are kept, because they are large."""
+        key = json.dumps(self._values(setting, _DATA))
+        if key not in self._recent:
+            self._recent[key] = clients_of(
                 self._settings(setting),
                 self._problem(setting),
                 self._dataset(setting),
                 self.streams,
-            ),
-        )
+            )
+            if len(self._recent) > RECENT:
+                del self._recent[next(iter(self._recent))]
+        return self._recent[key]
 
     def _start(self, setting: dict) -> Start:
         """Return the shared initial values, with aligned labels."""

@@ -1,9 +1,10 @@
-"""Which protocol printed a table? A search over all that a paper does not report.
+"""Which protocol gave a table? A search over all that a paper does not report.
 
-The idea is that of multiverse analysis (Steegen et al. 2016) and of specification curves (Simonsohn
-et al. 2020): every reasonable protocol is run, and all of them show what
-the published values and the claims depend on. ``space`` reads what is open, ``design`` draws
-protocols and halves them, ``score`` measures how near each comes to the published values,
-``controls`` how near chance comes, ``shares`` which
-choices matter, and ``words`` writes it down.
+In how many reasonable protocols does a claim hold? Protocols are drawn by stated weights and all
+run (``drawing``), as in multiverse analysis (Steegen et al. 2016) and specification curves
+(Simonsohn et al. 2020). Is there one that gives the table? An optimiser looks
+for it on every other row (``optimizing``), and fresh replications of all rows judge it. ``choices``
+and ``space`` read what is open, ``score`` measures how near a protocol comes, ``outcome`` puts the
+scores together, ``controls`` say how much they mean, ``shares`` which choices matter, and ``words``
+writes it down.
 """

@@ -1,104 +1,60 @@
-"""Controls of a search: the distance on cells that it did not see, and from permuted tables."""
+"""Controls of a search: permuted tables, other priors, and what needs no prior."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmix.cells.protocols.score import FloatArray, cell_names, distances, errors_of
+from fedmix.cells.protocols.score import distances, errors_of
+from fedmix.cells.protocols.space import Space
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PERMUTATIONS = 500
-_SPLIT = ["control", "table", "searched", "judged", "tried"]
-_SPLIT += ["nearest", "distance", "elsewhere", "typical"]
+#: The other columns are near if their distance is at most this.
+NEAR_ENOUGH = 1.0
+#: Name -> how natural a protocol is under this prior; protocols are drawn by ``weights``.
+PRIORS = ("weights", "uniform", "natural")
 
 
-def held_out(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Search on half of the rows, or on all tables but one, and judge on the rest.
+def permuted(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Look for the nearest drawn protocol to tables whose columns are exchanged.
+
+    Columns are exchanged only among methods of one kind, e.g. among local or federated methods. To
+    tell local methods from pooled ones would be too easy.
 
     Parameters
     ----------
+    space : Space
     runs : DataFrame
-        The runs. Protocols that did not run all rows of all tables are left out.
+        The runs of the drawn protocols, which do not depend on the published values.
     printed : mapping of str to DataFrame
         The published values, from :func:`fedmix.cells.protocols.score.printed_cells`.
 
     Returns
     -------
     DataFrame
-        One row per split:
-
-        - ``control``: "rows" or "tables";
-        - ``table``, for a split of rows;
-        - ``searched`` and ``judged``: the two parts of the split;
-        - ``tried``: the number of protocols;
-        - ``nearest``: the protocol nearest to the part searched;
-        - ``distance`` and ``elsewhere``: its distance from the part searched and the part judged;
-        - ``typical``: the median distance of all protocols from the part judged.
-
-        There is no row if the search is for one table of one row.
-    """
-    import pandas as pd
-
-    deviations = {table: _deviations(runs, table, cells) for table, cells in printed.items()}
-    splits: list[dict[str, Any]] = []
-    for table, own in deviations.items():
-        for seen, rest in _halves(list(dict.fromkeys(own.columns.get_level_values(0)))):
-            parts = own[seen], own[rest]
-            where = {"control": "rows", "table": table, **_names(seen, rest)}
-            splits.append(where | _judge(*parts))
-    for left_out in deviations if len(deviations) > 1 else ():
-        others = [table for table in deviations if table != left_out]
-        seen = pd.concat([deviations[table] for table in others], axis=1, join="inner")
-        rest = deviations[left_out].loc[seen.index]
-        where = {"control": "tables", "table": "", **_names(others, [left_out])}
-        splits.append(where | _judge(seen, rest))
-    return pd.DataFrame(splits, columns=_SPLIT)
-
-
-def permuted(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Search for tables with permuted columns (methods) and permuted rows.
-
-    This repeats the search of the first rung, because its protocols do not depend on the published
-    values. It takes all protocols, on the rows that all of them ran.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs of the first rung.
-    printed : mapping of str to DataFrame
-        The published values, from :func:`fedmix.cells.protocols.score.printed_cells`.
-
-    Returns
-    -------
-    DataFrame
-        One row per table:
-
-        - ``table``, ``tried`` (number of protocols) and ``permutations`` (their number);
-        - ``distance``: that of the nearest protocol from the published table;
-        - ``permuted_median``, ``permuted_lowest``: the median and the least, over permuted tables,
-          of the distance of the nearest protocol;
-        - ``share`` of the permuted tables that have a protocol at most as far as ``distance``.
+        One row per table: ``table``, ``tried`` (number of protocols), ``permutations`` (their
+        number); ``distance`` of the nearest protocol from the published table;
+        ``permuted_median``, the median of that over permuted tables; and the ``share`` of permuted
+        tables with a protocol at most as far as ``distance``.
     """
     import pandas as pd
 
     rows = []
+    kinds = [column.kind for column in space.methods.values()]
     for table, cells in printed.items():
-        means = _means(runs, table, cells)
-        values = cells.set_index(cell_names(cells)).loc[means.columns]
-        n_methods = means.columns.get_level_values(1).nunique()
-        places = np.arange(len(values)).reshape(-1, n_methods)
-        centre, sd = values["mean"].to_numpy(), values["sd"].to_numpy()
-        found = [
-            float(distances(means.to_numpy(), centre[order], sd[order]).min())
-            for order in _orders(places)
+        errors = errors_of(runs[runs["table"] == table], cells)
+        means = np.array([own.mean(skipna=False) for own in errors.values()])
+        places = np.arange(len(cells)).reshape(-1, len(kinds))
+        centre, sd = cells["mean"].to_numpy(), cells["sd"].to_numpy()
+        true, *others = [
+            float(distances(means, centre[order], sd[order]).min())
+            for order in ((places[:, columns]).ravel() for columns in _orders(kinds))
         ]
-        true, others = found[0], np.array(found[1:])
         rows.append(
             {
                 "table": table,
@@ -106,66 +62,83 @@ def permuted(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.Data
                 "permutations": len(others),
                 "distance": true,
                 "permuted_median": float(np.median(others)),
-                "permuted_lowest": float(others.min()),
-                "share": float((others <= true).mean()),
+                "share": float(np.mean(np.array(others) <= true)),
             }
         )
     return pd.DataFrame(rows)
 
 
-def _orders(places: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield a table's places (rows, methods) in order, then with columns and rows permuted."""
-    yield places.ravel()
+def _orders(kinds: list[str]) -> Iterator[np.ndarray]:
+    """Yield the columns in order, then different permutations within kinds."""
     rng = np.random.default_rng(0)
-    n_rows, n_methods = places.shape
-    identity = np.arange(n_methods)
+    members = [np.flatnonzero(np.array(kinds) == kind) for kind in dict.fromkeys(kinds)]
+    identity = np.arange(len(kinds))
+    seen = {tuple(identity)}
+    yield identity
     for _ in range(PERMUTATIONS):
-        columns = rng.permutation(n_methods)
-        while (columns == identity).all():
-            columns = rng.permutation(n_methods)
-        rows = rng.permutation(n_rows) if n_rows > 1 else [0]
-        yield places[rows][:, columns].ravel()
+        order = identity.copy()
+        for own in members:
+            order[own] = rng.permutation(own)
+        if tuple(order) not in seen:
+            seen.add(tuple(order))
+            yield order
 
 
-def _means(runs: pd.DataFrame, table: str, cells: pd.DataFrame) -> pd.DataFrame:
-    """Return means over replications: one row per protocol, one column per cell that all ran."""
+def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of protocols in which the claim holds, under three priors.
+
+    Parameters
+    ----------
+    space : Space
+    scores : DataFrame
+        The scores of the drawn protocols, with the choices' columns.
+
+    Returns
+    -------
+    DataFrame
+        One row per table and prior: ``share``; and ``n``, the effective number of protocols. The
+        prior is that of the ``weights``, by which protocols are drawn; ``uniform``, with equal
+        weights of a choice's values; or ``natural``, without values that are not natural.
+    """
     import pandas as pd
 
-    errors = errors_of(runs[runs["table"] == table], cells)
-    # a mean is missing if one of its fits diverged
-    means = {protocol: own.mean(skipna=False) for protocol, own in errors.items()}
-    widest = max(len(own) for own in means.values())
-    return pd.DataFrame({name: own for name, own in means.items() if len(own) == widest}).T
+    rows = []
+    for table, own in scores.groupby("table", sort=False):
+        ratios = {prior: np.ones(len(own)) for prior in PRIORS}
+        for choice in space.choices_of(str(table)):
+            meant = [choice.meant(text) for text in own[choice.name]]
+            mean = sum(value.weight for value in choice.values) / len(choice.values)
+            ratios["uniform"] *= [mean / value.weight for value in meant]
+            ratios["natural"] *= [value.natural for value in meant]
+        for prior, ratio in ratios.items():
+            total = ratio.sum()
+            share = float((ratio * own["lowest"]).sum() / total) if total else float("nan")
+            n = float(total**2 / np.square(ratio).sum()) if total else 0.0
+            rows.append({"table": table, "prior": prior, "share": share, "n": n})
+    return pd.DataFrame(rows)
 
 
-def _deviations(runs: pd.DataFrame, table: str, cells: pd.DataFrame) -> pd.DataFrame:
-    means = _means(runs, table, cells)
-    values = cells.set_index(cell_names(cells)).loc[means.columns]
-    return (means - values["mean"]) / values["sd"]
+def leads_where_others_are_near(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the range of leads of protocols under which all other columns are near the print.
 
+    Parameters
+    ----------
+    scores : DataFrame
+        The scores of all protocols that ran, drawn or tried by the optimiser.
 
-def _judge(seen: pd.DataFrame, rest: pd.DataFrame) -> dict[str, Any]:
-    near, far = _length(seen), _length(rest)
-    best = int(np.argmin(near))
-    return {
-        "tried": len(seen),
-        "nearest": str(seen.index[best]),
-        "distance": float(near[best]),
-        "elsewhere": float(far[best]),
-        "typical": float(np.median(far)),
-    }
-
-
-def _length(deviations: pd.DataFrame) -> FloatArray:
-    return distances(deviations.to_numpy(), np.zeros(1), np.ones(1))
-
-
-def _halves(rows: list[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Yield all splits of the rows into half to search on, and the others to judge on."""
-    for seen in combinations(rows, len(rows) // 2):
-        if seen:
-            yield list(seen), [row for row in rows if row not in seen]
-
-
-def _names(seen: list, rest: list) -> dict[str, str]:
-    return {"searched": " ".join(map(str, seen)), "judged": " ".join(map(str, rest))}
+    Returns
+    -------
+    DataFrame
+        One row per table: ``table``; ``n`` protocols whose distance over the columns of the other
+        methods is at most :data:`NEAR_ENOUGH`; the ``least`` and the ``most`` of their ``effect``,
+        and the middle half of them, ``quarter`` to ``three_quarters``; and ``printed``.
+    """
+    near = scores[scores["others"] <= NEAR_ENOUGH]
+    return near.groupby("table", sort=False, as_index=False).agg(
+        n=("effect", "size"),
+        least=("effect", "min"),
+        quarter=("effect", lambda effect: effect.quantile(0.25)),
+        three_quarters=("effect", lambda effect: effect.quantile(0.75)),
+        most=("effect", "max"),
+        printed=("printed_effect", "first"),
+    )

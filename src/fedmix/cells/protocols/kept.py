@@ -5,11 +5,12 @@ choices. ``runs.csv`` has one row per replication, with one column per method, w
 the method failed. In both files ``kind`` says which protocols a row belongs to:
 
 ``drawn``
-    The protocols of the first rung, on the rows of the tables that this rung ran.
+    The protocols that were drawn whatever their results.
 ``near``
-    The twenty protocols nearest to ``table``, on all of its rows.
+    The protocols that the optimiser found for ``table``, on fresh replications of all its rows, and
+    the drawn ones that are nearest to it.
 ``nearest``
-    The first of these twenty.
+    The nearest of those that the optimiser found.
 
 As cells, each protocol is a variant of the study, like any other variant.
 """
@@ -26,9 +27,10 @@ from fedmix.cells.evidence import Evidence
 from fedmix.cells.frame import cells_of
 from fedmix.cells.items import Item
 from fedmix.cells.measured import Measured
-from fedmix.cells.protocols.design import without_idle
-from fedmix.cells.protocols.outcome import SHOWN
+from fedmix.cells.protocols.drawing import without_idle
+from fedmix.cells.protocols.outcome import JUDGED
 from fedmix.cells.protocols.score import cell_identity
+from fedmix.cells.protocols.shares import in_categories
 from fedmix.cells.protocols.space import DRAWN, NEAR, Space
 from fedmix.cells.verdicts import DIAGNOSTIC, NEAREST
 from fedmix.errors import DataError, nearest_names
@@ -36,6 +38,8 @@ from fedmix.errors import DataError, nearest_names
 if TYPE_CHECKING:
     import pandas as pd
 
+#: How many of the nearest drawn protocols are kept as near.
+SHOWN = 20
 _DIGITS = 6  # of a kept error
 _FIT = ["kind", "protocol", "table", "row", "replication"]
 
@@ -43,39 +47,42 @@ _FIT = ["kind", "protocol", "table", "row", "replication"]
 def keep(
     space: Space,
     design: pd.DataFrame,
-    first: pd.DataFrame,
+    drawn: pd.DataFrame,
     scores: Mapping[str, pd.DataFrame],
-    nearest: Mapping[str, pd.DataFrame],
+    judged: Mapping[str, pd.DataFrame],
 ) -> dict[str, pd.DataFrame]:
     """Return the two tables that are kept of a search, ``protocols`` and ``runs``.
 
     Parameters
     ----------
     space : Space
-    design, first : DataFrame
-        The first rung's protocols and runs.
-    scores, nearest : mapping of str to DataFrame
-        For each table, the result of :func:`fedmix.cells.protocols.outcome.rank_protocols` and of
-        :func:`fedmix.cells.protocols.outcome.nearest_cells`.
+    design, drawn : DataFrame
+        The drawn protocols and their runs.
+    scores, judged : mapping of str to DataFrame
+        For each table, the result of :func:`fedmix.cells.protocols.outcome.score_search` and of
+        :func:`fedmix.cells.protocols.outcome.judged_cells`.
     """
     import pandas as pd
 
-    drawn = without_idle(space, design, space.tables)
-    protocols = pd.concat([drawn.assign(kind=DRAWN), *map(_of_kinds, scores.values())])
-    runs = pd.concat([first.assign(kind=DRAWN), *map(_of_kinds, nearest.values())])
-    runs = runs.rename(columns={space.row: "row"})
+    protocols = [without_idle(space, design, space.tables).assign(kind=DRAWN)]
+    runs = [drawn.assign(kind=DRAWN)]
+    for table, own in scores.items():
+        close = own[own["kind"] == DRAWN].nsmallest(SHOWN, "distance")
+        found = own[own["kind"] == JUDGED]
+        first = found[found["rank"] == 1]
+        of_kinds = ((close, NEAR), (found, NEAR), (first, NEAREST))
+        protocols += [part.assign(kind=kind) for part, kind in of_kinds]
+        in_table = drawn[drawn["table"] == table]
+        runs += [
+            in_table[in_table["protocol"].isin(close["protocol"])].assign(kind=NEAR),
+            judged[table].assign(kind=NEAR),
+            judged[table][judged[table]["rank"] == 1].assign(kind=NEAREST),
+        ]
+    runs = pd.concat(runs).rename(columns={space.row: "row"})
     wide = runs.set_index([*_FIT, "method"])["value"].unstack("method", sort=False)
     wide = wide[list(space.methods)].reset_index()
     named = ["kind", "table", "protocol", "distance", *space.choices]
-    return {"protocols": protocols[named].round(_DIGITS), "runs": wide.round(_DIGITS)}
-
-
-def _of_kinds(ranked: pd.DataFrame) -> pd.DataFrame:
-    """Return a table's nearest protocols as kind ``near``, then the first as kind ``nearest``."""
-    import pandas as pd
-
-    near, nearest = ranked[ranked["rank"] <= SHOWN], ranked[ranked["rank"] == 1]
-    return pd.concat([near.assign(kind=NEAR), nearest.assign(kind=NEAREST)])
+    return {"protocols": pd.concat(protocols)[named].round(_DIGITS), "runs": wide.round(_DIGITS)}
 
 
 @dataclass(frozen=True)
@@ -100,13 +107,16 @@ class Search:
     published: str | Path
 
     def choices_of(self, kind: str) -> pd.DataFrame:
-        """Return the choices of all protocols of one kind, indexed by the protocol's name."""
+        """Return the choices of all protocols of one kind, indexed by the protocol's name.
+
+        In place of a number they have the part of its range.
+        """
         own = self.protocols[self.protocols["kind"] == kind].drop_duplicates("protocol")
-        return own.set_index("protocol")[list(self.space.choices)]
+        return in_categories(self.space, own).set_index("protocol")[list(self.space.choices)]
 
     @cached_property
     def drawn(self) -> Evidence:
-        """The protocols of the first rung; the name of each is its variant.
+        """The drawn protocols; the name of each is its variant.
 
         As in the search's scores, a method that diverged counts as the worst of its row.
         """

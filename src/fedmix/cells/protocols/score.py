@@ -127,11 +127,12 @@ def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> 
         - ``protocol, rows, cells, replications``;
         - ``distance``: the root mean square over cells of (our mean - published mean) / published
           sd; infinite where a fit diverged;
-        - ``sd_distance``: the root mean square over cells of log(our sd / published sd);
-        - ``rank_correlation`` of the methods, ours with the published: the mean over rows;
+        - ``others``: the same over the columns of all other methods;
         - ``effect``: the method's value minus that of the best method that it is compared with, the
           mean over rows; see :func:`leads`;
         - ``printed_effect``: the same for the published values;
+        - ``least_lead`` and ``most_lead``: the least and the largest share, over rows, of the
+          published lead;
         - ``rows_lowest``: the number of rows in which the method is below all the others (above
           them, if the claim says so);
         - ``lowest``: whether that is so in all rows.
@@ -163,10 +164,11 @@ def score_tables(
     return pd.concat(parts, ignore_index=True)
 
 
-def joint_distance(scores: pd.DataFrame) -> pd.Series:
-    """Return each protocol's distance from all tables: the root mean square of its distances."""
-    square = scores.assign(square=np.square(scores["distance"])).groupby("protocol")["square"]
-    return np.sqrt(square.mean())
+def layout_of(cells: pd.MultiIndex) -> tuple[list[str], tuple[int, int]]:
+    """Return the methods of cells (row, method), and the numbers of rows and of methods."""
+    names = cells.get_level_values(1)
+    n_methods = names.nunique()
+    return list(names[:n_methods]), (len(names) // n_methods, n_methods)
 
 
 def distances(means: FloatArray, printed_means: FloatArray, printed_sds: FloatArray) -> FloatArray:
@@ -182,10 +184,11 @@ def _score(errors: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> dict[st
     resampled = values[rng.integers(n, size=(RESAMPLES, n))].mean(axis=1)
     means = values.mean(axis=0)
     centre, sd = printed["mean"].to_numpy(), printed["sd"].to_numpy()
-    names = errors.columns.get_level_values(1)
-    layout = len(names) // names.nunique(), names.nunique()  # rows, methods
-    methods = list(names[: layout[1]])
+    methods, layout = layout_of(errors.columns)
     effects = leads(means.reshape(layout), methods, claim)
+    printed_effects = leads(centre.reshape(layout), methods, claim)
+    shares = effects / np.where(printed_effects == 0, np.nan, printed_effects)
+    other = np.tile([method != claim.method for method in methods], layout[0])
     low, high = np.quantile(distances(resampled, centre, sd), INTERVAL, method="nearest")
     effect = leads(resampled.reshape(-1, *layout), methods, claim).mean(axis=-1)
     effect_low, effect_high = np.quantile(effect, INTERVAL, method="nearest")
@@ -196,14 +199,13 @@ def _score(errors: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> dict[st
         "distance": float(distances(means, centre, sd)),
         "distance_low": float(low),
         "distance_high": float(high),
-        "sd_distance": _sd_distance(values, sd),
-        "rank_correlation": _rank_correlation(
-            _behind(claim.sign * means.reshape(layout)), claim.sign * centre.reshape(layout)
-        ),
+        "others": float(distances(means[other], centre[other], sd[other])),
         "effect": float(effects.mean()),
         "effect_low": float(effect_low),
         "effect_high": float(effect_high),
-        "printed_effect": float(leads(centre.reshape(layout), methods, claim).mean()),
+        "printed_effect": float(printed_effects.mean()),
+        "least_lead": float(shares.min()),
+        "most_lead": float(shares.max()),
         "rows_lowest": int((claim.sign * effects < 0).sum()),
         "lowest": bool((claim.sign * effects < 0).all()),
     }
@@ -226,18 +228,3 @@ def _behind(values: FloatArray) -> FloatArray:
     """Replace a missing value by the worst of its row, at least 1; low values are good."""
     worst = np.fmax.reduce(values, axis=-1, initial=1.0, keepdims=True)
     return np.where(np.isnan(values), worst, values)
-
-
-def _sd_distance(values: FloatArray, printed_sd: FloatArray) -> float:
-    sd = values.std(axis=0, ddof=1)
-    with np.errstate(divide="ignore"):
-        return float(np.sqrt(np.square(np.log(sd / printed_sd)).mean()))
-
-
-def _rank_correlation(ours: FloatArray, theirs: FloatArray) -> float:
-    """Return the mean over rows; missing if all methods have the same value in some row."""
-    from scipy.stats import spearmanr
-
-    if (np.ptp(ours, axis=1) == 0).any():
-        return float("nan")
-    return float(np.mean([spearmanr(a, b).statistic for a, b in zip(ours, theirs, strict=True)]))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from fedmix.cells.papers import Paper
+from fedmix.cells.protocols.choices import Choice
 from fedmix.configuration import Document, raise_all, read_document, validate
 from fedmix.declarations import Declared, Named, Unique
 from fedmix.errors import ConfigurationError, nearest_names
@@ -24,60 +25,8 @@ COMMON = "common"
 #: Kinds of protocols that test a claim: drawn at random, or near the published values.
 DRAWN, NEAR = "drawn", "near"
 
-
-class Value(Declared):
-    """One value of a choice, with a weight that says how natural it is."""
-
-    name: SkipJsonSchema[str]
-    given: Any = Field(None, alias="value", description="The value itself; the name by default.")
-    units: list[str] = Field(
-        [],
-        min_length=1,
-        description="Units of the experiment that multiply the number.",
-    )
-    weight: float = Field(gt=0, description="How natural the value is.")
-
-    @property
-    def value(self) -> Any:
-        """The value itself: what the file gives, else the name; with its units if it has any."""
-        value = self.given if "given" in self.model_fields_set else self.name
-        return {"value": value, "units": self.units} if self.units else value
-
-
-class Choice(Declared):
-    """One choice that the paper leaves open: a value of the setting, or parameters of methods."""
-
-    name: SkipJsonSchema[str]
-    silent: str = Field(description="Where the paper is silent or vague.")
-    by_name: Annotated[dict[str, Value], Named] = Field(alias="values", min_length=1)
-    setting: str = Field("", description="The value of the setting that the choice fills in.")
-    methods: dict[str, str] = Field(
-        {},
-        description="Method, or the entry that methods vary -> the parameter that the choice fills "
-        "in.",
-    )
-    tables: list[str] | None = Field(
-        None, description="The tables that depend on the choice; all by default."
-    )
-
-    @model_validator(mode="after")
-    def _fills_one(self) -> Self:
-        if bool(self.setting) == bool(self.methods):
-            raise ValueError("expected either setting or methods: what the choice fills")
-        return self
-
-    @property
-    def values(self) -> list[Value]:
-        """The values, in the order of the file."""
-        return list(self.by_name.values())
-
-    def concerns(self, table: str) -> bool:
-        """Return whether a table depends on the choice."""
-        return self.tables is None or table in self.tables
-
-    def value(self, name: str) -> Any:
-        """Return the value of this name."""
-        return self.by_name[name].value
+#: Replications from here on judge protocols; those before chose them.
+FRESH = 1000
 
 
 class Table(Declared):
@@ -103,6 +52,9 @@ class Column(Declared):
     label: SkipJsonSchema[str] = ""
     method: str = Field("", description="The entry that it varies.")
     parameters: dict[str, Any] = Field({}, description="Parameters that no choice changes.")
+    kind: str = Field(
+        "", description="A control permutes the columns of one kind; all by default are of one."
+    )
 
     @property
     def source(self) -> str:
@@ -122,6 +74,9 @@ class Claim(Declared):
         min_length=1,
         description="The methods that it is compared with; all others by default.",
     )
+    baseline: str = Field(
+        "", description="A method whose difference from it the search looks at as well."
+    )
 
     @property
     def sign(self) -> int:
@@ -129,27 +84,31 @@ class Claim(Declared):
         return 1 if self.direction == "below" else -1
 
 
-class Rung(Declared):
-    """One stage of successive halving."""
+class Draw(Declared):
+    """Protocols drawn by the weights, on all rows: they say in how many a claim holds."""
 
-    protocols: int = Field(
-        ge=2, description="Number of protocols that the rung keeps; the first rung draws them."
-    )
+    protocols: int = Field(ge=2, description="Number of protocols.")
     replications: int = Field(ge=2)
     block: int = Field(ge=1, description="Number of protocols per job.")
-    variations: int = Field(
-        0,
-        ge=0,
-        description="Number of variations of the nearest protocols that the rung adds.",
-    )
-    rows: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="Number of rows to run of each table, from its first row; all by default."
-    )
 
     def blocks(self) -> list[str]:
         """Return each job's range of protocols, such as ``"0-63"``, with the last one included."""
-        n = self.protocols + self.variations
+        n = self.protocols
         return [f"{a}-{min(a + self.block, n) - 1}" for a in range(0, n, self.block)]
+
+
+class Optimizer(Declared):
+    """The optimiser, which looks for the protocol that gives a table on every other row."""
+
+    trials: int = Field(ge=2, description="Number of protocols that it tries, from each seed.")
+    replications: int = Field(ge=1, description="Number of replications of each of them.")
+    seeds: int = Field(ge=1, description="Number of searches, each from its own seed.")
+    weight: float = Field(
+        0.3, ge=0, description="What a missed contrast counts beside the distance."
+    )
+    judged: int = Field(
+        ge=2, description="Number of fresh replications, of all rows, that judge the best of each."
+    )
 
 
 class Space(Declared):
@@ -183,10 +142,8 @@ class Space(Declared):
     choices: Annotated[dict[str, Choice], Named] = Field(
         min_length=1, description="The choices that the paper leaves open."
     )
-    rungs: list[Rung] = Field(
-        min_length=2,
-        description="Successive halving: fewer and fewer protocols on more and more replications.",
-    )
+    draw: Draw
+    search: Optimizer
     in_all: bool = Field(
         description="Whether `all` runs the search and the page shows it; if not, only `protocols` "
         "runs it."
@@ -201,10 +158,6 @@ class Space(Declared):
         alone = {name: [name] for name in self.tables}
         return alone | ({COMMON: list(self.tables)} if len(alone) > 1 else {})
 
-    def sources(self, target: str) -> list[str]:
-        """Return the targets whose runs count for a target: itself, and the common one."""
-        return [target, *({COMMON} & {*self.targets} - {target})]
-
     def choices_of(self, table: str) -> list[Choice]:
         """Return the choices that a table depends on."""
         return [choice for choice in self.choices.values() if choice.concerns(table)]
@@ -214,7 +167,7 @@ class Space(Declared):
         values = {name: [value] for name, value in self.tables[table].setting.items()}
         for choice in self.choices_of(table):
             if choice.setting:
-                values[choice.setting] = [value.value for value in choice.values]
+                values[choice.setting] = [v for value in choice.values for v in value.examples]
         return list(product(values.get("dataset", ()), values.get("embedding", ())))
 
     def filled_by(self, choice: Choice) -> dict[str, str]:
@@ -226,21 +179,27 @@ class Space(Declared):
                     found[name] = choice.methods[key]
         return found
 
-    def cells(self, table: str, rung: int) -> list[tuple[Any, int]]:
-        """Return the pairs of row and replication that a rung runs and no earlier rung has run."""
-        done = {cell for earlier in range(rung) for cell in self.grid(table, earlier)}
-        return [cell for cell in self.grid(table, rung) if cell not in done]
+    def searched_rows(self, table: str) -> list[Any]:
+        """Return the rows that the optimiser sees: every other one. The others are held out."""
+        return self.tables[table].rows[::2]
 
-    def grid(self, table: str, rung: int) -> list[tuple[Any, int]]:
-        """Return all pairs of row and replication of a rung."""
-        rows = self.tables[table].rows[: self.rungs[rung].rows]
-        return [(n, r) for r in range(self.rungs[rung].replications) for n in rows]
+    def drawn_cells(self, table: str) -> list[tuple[Any, int]]:
+        """Return the rows and replications that drawn protocols run."""
+        return _grid(self.tables[table].rows, range(self.draw.replications))
+
+    def searched_cells(self, table: str) -> list[tuple[Any, int]]:
+        """Return the rows and replications that the optimiser sees."""
+        return _grid(self.searched_rows(table), range(self.search.replications))
+
+    def judged_cells(self, table: str) -> list[tuple[Any, int]]:
+        """Return the rows and fresh replications that judge protocols."""
+        return _grid(self.tables[table].rows, range(FRESH, FRESH + self.search.judged))
 
     def for_running(self, table: str) -> Space:
-        """Return the part that a table's runs depend on; a change elsewhere reruns none of them."""
+        """Return the part that drawn runs depend on; a change elsewhere reruns none of them."""
         choices = {choice.name: _for_running(choice) for choice in self.choices_of(table)}
-        own = self.tables[table].model_copy(update={"title": "", "rows": []})
-        rest = {"claim": Claim(method=""), "rungs": [], "in_all": False}
+        own = self.tables[table].model_copy(update={"title": ""})
+        rest = {"claim": Claim(method=""), "search": None, "in_all": False}
         rest |= {"constants": {}, "only_tables": [], "presets": {}}
         return self.model_copy(update={"tables": {table: own}, "choices": choices, **rest})
 
@@ -251,7 +210,7 @@ class Space(Declared):
         ----------
         table : str
         chosen : mapping
-            A row of the design: the name under ``protocol``, and a value's name under each choice.
+            A row of the design: the name under ``protocol``, and a value's text under each choice.
         """
         from fedmix.experiments.base import Method  # compiled code that a plan does not need
         from fedmix.protocols import Protocol
@@ -259,7 +218,8 @@ class Space(Declared):
         setting: dict[str, Any] = {}
         parameters = {name: dict(method.parameters) for name, method in self.methods.items()}
         for choice in self.choices_of(table):
-            value = choice.value(chosen[choice.name])
+            text = chosen[choice.name]
+            value = choice.meant(text).value(text)
             if choice.setting:
                 setting[choice.setting] = value
             for method, parameter in self.filled_by(choice).items():
@@ -268,9 +228,14 @@ class Space(Declared):
         return Protocol(chosen["protocol"], setting, methods)
 
 
+def _grid(rows: list[Any], replications: range) -> list[tuple[Any, int]]:
+    return [(row, r) for r in replications for row in rows]
+
+
 def _for_running(choice: Choice) -> Choice:
     values = {
-        name: value.model_copy(update={"weight": 1.0}) for name, value in choice.by_name.items()
+        name: value.model_copy(update={"weight": 1.0, "natural": True})
+        for name, value in choice.by_name.items()
     }
     return choice.model_copy(update={"silent": "", "by_name": values})
 
@@ -339,7 +304,7 @@ def _column(column: Column, known: Mapping[str, Any]) -> Column:
 def _errors(
     space: Space, document: Document, known: Mapping[str, Any], studies: Iterable[str]
 ) -> Iterator[str]:
-    """Yield an error for each unknown name in a space, and for rungs that grow."""
+    """Yield an error for each unknown name in a space."""
     if space.study not in studies:
         hint = nearest_names(space.study, studies)
         yield f"{document.place('study')}: the paper has no study {space.study!r}. {hint}"
@@ -351,7 +316,7 @@ def _errors(
         if table not in space.tables:
             hint = nearest_names(table, space.tables)
             yield f"{document.place('only_tables')}: unknown table {table!r}. {hint}"
-    for method in (space.claim.method, *space.claim.than):
+    for method in (space.claim.method, *space.claim.than, *filter(None, [space.claim.baseline])):
         if method not in space.methods:
             hint = nearest_names(method, space.methods)
             yield f"{document.place('claim')}: {method!r} is not run. {hint}"
@@ -364,6 +329,3 @@ def _errors(
         for method in choice.methods:
             if method not in run:
                 yield f"{place}: method {method!r} is not run. {nearest_names(method, run)}"
-    sizes = [rung.protocols for rung in space.rungs]
-    if sizes != sorted(sizes, reverse=True):
-        yield f"{document.place('rungs')}: the numbers of protocols {sizes} must not rise."

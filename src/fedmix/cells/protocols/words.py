@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from fedmix.cells.protocols.outcome import drawn_nearest
-from fedmix.cells.protocols.space import Space
+from fedmix.cells.protocols.controls import NEAR_ENOUGH
+from fedmix.cells.protocols.outcome import JUDGED
+from fedmix.cells.protocols.shares import in_categories
+from fedmix.cells.protocols.space import DRAWN, Space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,11 +20,11 @@ FEWEST = 10
 def in_words(
     space: Space,
     target: str,
-    first: pd.DataFrame,
-    ranked: pd.DataFrame,
-    held_out: pd.DataFrame,
-    permuted: pd.DataFrame,
+    scores: pd.DataFrame,
+    leads: pd.DataFrame,
+    priors: pd.DataFrame,
     shares: pd.DataFrame,
+    permuted: pd.DataFrame,
 ) -> list[str]:
     """Return sentences about what was tried, how near it came, and which choices matter.
 
@@ -33,16 +33,15 @@ def in_words(
     space : Space
     target : str
         A table, or "common".
-    first : DataFrame
-        The scores of the first rung, with the choices' columns.
-    ranked, held_out, permuted, shares : DataFrame
+    scores, leads, priors, shares, permuted : DataFrame
         The results of the modules ``outcome``, ``controls`` and ``shares``.
     """
     return [
-        _tried(space, target),
-        *_lead(space, first, ranked, shares),
-        *_nearest(space, target, ranked),
-        *_controls(space, held_out, permuted),
+        _tried(space, target, scores),
+        *_judged(space, target, scores),
+        *_leads(space, leads),
+        *_drawn(space, scores, priors, shares),
+        *_permuted(space, permuted),
     ]
 
 
@@ -55,41 +54,81 @@ def _lead_of(space: Space) -> str:
     return f"the {extreme} of {len(space.methods)} methods"
 
 
-def _rows(number: int | None) -> str:
-    if number is None:
-        return "all rows"
-    return "the first row" if number == 1 else f"the first {number} rows"
-
-
-def _tried(space: Space, target: str) -> str:
-    names = " and ".join(space.tables[table].title for table in space.targets[target])
-    stages = ", then ".join(
-        f"{rung.protocols} "
-        + (f"and {rung.variations} variations of them " if rung.variations else "")
-        + f"with {rung.replications} replications on {_rows(rung.rows)}"
-        for rung in space.rungs
-    )
-    as_well = ", and as many for all tables together" if len(space.sources(target)) > 1 else ""
+def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
+    tables = space.targets[target]
+    names = " and ".join(space.tables[table].title for table in tables)
+    rows = ", ".join(str(row) for row in space.searched_rows(tables[0]))
+    drawn = scores[scores["kind"] == DRAWN]
+    seeds = space.search.seeds
     return (
-        f"Tried on {names}: {stages}{as_well}. Protocols are drawn by how natural each choice is."
+        f"Tried on {names}: {drawn['protocol'].nunique()} protocols drawn by how natural each "
+        f"choice is ({drawn['replications'].max()} replications, all rows); and an optimiser from "
+        f"{seeds} {'seed' if seeds == 1 else 'seeds'}, with {space.search.trials} protocols each "
+        f"(replications: {space.search.replications}; rows: {rows}). The best of each seed is "
+        f"judged on {space.search.judged} fresh replications of all rows."
     )
 
 
-def _lead(
-    space: Space, first: pd.DataFrame, ranked: pd.DataFrame, shares: pd.DataFrame
-) -> Iterator[str]:
-    """Yield under which choices the method leads, on the first rows, which every protocol ran."""
-    for table, own in first.groupby("table", sort=False):
-        near = drawn_nearest(ranked[ranked["table"] == table])
-        yield (
-            f"On {_rows(space.rungs[0].rows)} of {space.tables[str(table)].title}, "
-            f"{space.claim.method} is {_lead_of(space)} in {_percent(own['lowest'].mean())} of "
-            f"{len(own)} protocols; among the {len(near)} of them nearest to the published "
-            f"values it is so in all rows that they ran in {int(near['lowest'].sum())}."
+def _judged(space: Space, target: str, scores: pd.DataFrame) -> Iterator[str]:
+    judged = scores[scores["kind"] == JUDGED].sort_values(["rank", "table"])
+    for score in judged.to_dict("records"):
+        held_out = (
+            f"{score['saw']:.2f} on the rows that the search saw and {score['held_out']:.2f} on "
+            "those held out"
+            if score["held_out"] == score["held_out"]
+            else "nothing is held out, because the table has one row"
         )
-        main = shares[
-            (shares["table"] == table) & (shares["outcome"] == "lowest") & (shares["other"] == "")
-        ].nlargest(2, "share")
+        yield (
+            f"Protocol {score['protocol']} is {score['distance']:.2f} published standard "
+            f"deviations from {space.tables[score['table']].title} (root mean square over "
+            f"{score['cells']} cells; 95 % interval {score['distance_low']:.2f} to "
+            f"{score['distance_high']:.2f}): {held_out}. {space.claim.method} is "
+            f"{_lead_of(space)} in {score['rows_lowest']} of {score['rows']} rows, with "
+            f"{score['least_lead']:.2f} to {score['most_lead']:.2f} of the published lead."
+        )
+    first = judged.iloc[0]
+    choices = ", ".join(
+        f"{name.replace('_', ' ')} {first[name]}"
+        for name in space.choices
+        if any(space.choices[name].concerns(table) for table in space.targets[target])
+    )
+    yield f"The choices of the nearest, {first['protocol']}: {choices}."
+
+
+def _leads(space: Space, leads: pd.DataFrame) -> Iterator[str]:
+    for row in leads.to_dict("records"):
+        ends = [row[n] / row["printed"] for n in ("least", "quarter", "three_quarters", "most")]
+        low, high = sorted((ends[0], ends[3]))
+        inner = sorted(ends[1:3])
+        yield (
+            f"Where the other columns of {space.tables[row['table']].title} are near the published "
+            f"values (at most {NEAR_ENOUGH:g} standard deviations, {row['n']} protocols), the lead "
+            f"of {space.claim.method} lies between {low:.2f} and {high:.2f} of the published one "
+            f"(the middle half: {inner[0]:.2f} to {inner[1]:.2f})."
+        )
+
+
+def _drawn(
+    space: Space, scores: pd.DataFrame, priors: pd.DataFrame, shares: pd.DataFrame
+) -> Iterator[str]:
+    drawn = in_categories(space, scores[scores["kind"] == DRAWN])
+    for table, own in drawn.groupby("table", sort=False):
+        by_prior = priors[priors["table"] == table].set_index("prior")
+        others = ", ".join(
+            f"{_percent(by_prior.loc[prior, 'share'])} {words} (as good as "
+            f"{by_prior.loc[prior, 'n']:.0f} protocols)"
+            for prior, words in (
+                ("uniform", "if all values of a choice count alike"),
+                ("natural", "among natural values alone"),
+            )
+        )
+        yield (
+            f"{space.claim.method} is {_lead_of(space)} in all rows of "
+            f"{space.tables[str(table)].title} in {_percent(own['lowest'].mean())} of {len(own)} "
+            f"drawn protocols; in {others}."
+        )
+        main = shares[(shares["table"] == table) & (shares["outcome"] == "lowest")]
+        main = main[main["share"] > 0].nlargest(2, "share")
         for choice, share in zip(main["choice"], main["share"], strict=True):
             by_value = own.groupby(choice)["lowest"].agg(["mean", "size"])
             by_value = by_value[by_value["size"] >= FEWEST].sort_values("mean")
@@ -97,58 +136,20 @@ def _lead(
                 continue
             reported = ", ".join(f"{v} in {_percent(m)}" for v, m in by_value["mean"][::-1].items())
             yield (
-                f"Its lead depends on {choice.replace('_', ' ')} "
-                f"({_percent(share)} of the variance): it is {_lead_of(space)} with {reported}."
+                f"This depends on {choice.replace('_', ' ')} ({_percent(share)} of the variance "
+                f"explained): {reported}."
             )
 
 
-def _nearest(space: Space, target: str, ranked: pd.DataFrame) -> Iterator[str]:
-    best = ranked[ranked["rank"] == 1]
-    first = best.iloc[0]
-    choices = ", ".join(
-        f"{name.replace('_', ' ')} {first[name]}"
-        for name in space.choices
-        if any(space.choices[name].concerns(table) for table in space.targets[target])
-    )
-    for score in best.to_dict("records"):
-        yield (
-            f"The nearest protocol, {score['protocol']}, is {score['distance']:.2f} printed "
-            f"standard deviations from {space.tables[score['table']].title} (root mean square "
-            f"over {score['cells']} cells, {score['replications']} replications; 95 % interval "
-            f"{score['distance_low']:.2f} to {score['distance_high']:.2f}); methods' ranks "
-            f"correlate by {score['rank_correlation']:.2f}; {space.claim.method} is "
-            f"{_lead_of(space)} in {score['rows_lowest']} of {score['rows']} rows, "
-            f"with {score['effect'] / score['printed_effect']:.2f} of the published lead on average"
-            f"{' (it is behind)' if score['effect'] * space.claim.sign > 0 else ''}."
-        )
-    if len(best) > 1:
-        distance = f"{first['joint_distance']:.2f} published sd"
-        yield f"Over all tables it is {distance} from the published values."
-    yield f"Its choices: {choices}."
-
-
-def _controls(space: Space, held_out: pd.DataFrame, permuted: pd.DataFrame) -> Iterator[str]:
-    for control, splits in held_out.groupby("control", sort=False):
-        yield (
-            f"Searched on {'half of the rows' if control == 'rows' else 'all tables but one'} and "
-            f"judged on the rest ({len(splits)} splits, {splits['tried'].max()} protocols), the "
-            f"nearest comes to {splits['distance'].median():.2f} where searched and "
-            f"{splits['elsewhere'].median():.2f} where judged; a typical protocol is at "
-            f"{splits['typical'].median():.2f} there."
-        )
-    if held_out.empty:
-        yield "Nothing is held out: the table has one row."
-    several = any(len(table.rows[: space.rungs[0].rows]) > 1 for table in space.tables.values())
-    shuffled = "methods' columns" + (" and rows" if several else "")
+def _permuted(space: Space, permuted: pd.DataFrame) -> Iterator[str]:
     for row in permuted.to_dict("records"):
         yield (
-            f"Among {row['tried']} protocols on {_rows(space.rungs[0].rows)} of "
-            f"{space.tables[row['table']].title} the nearest is at {row['distance']:.2f}; the same "
-            f"search for the table with its {shuffled} permuted comes to "
-            f"{row['permuted_median']:.2f} (median of {row['permutations']}), and as near as the "
-            f"print's in {_percent(row['share'])} of them."
+            f"The nearest of {row['tried']} drawn protocols is {row['distance']:.2f} from "
+            f"{space.tables[row['table']].title}; from the table with columns exchanged among "
+            f"methods of one kind it is {row['permuted_median']:.2f} (median of "
+            f"{row['permutations']}), and as near as that in {_percent(row['share'])} of them."
         )
 
 
 def _percent(share: float) -> str:
-    return f"{share * 100:.1f} %" if 0 < share < 0.01 else f"{np.round(share * 100):.0f} %"
+    return f"{share * 100:.1f} %" if 0 < share < 0.01 else f"{share * 100:.0f} %"

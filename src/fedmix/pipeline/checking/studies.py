@@ -41,8 +41,12 @@ def study_errors(
     except ConfigurationError as error:
         yield f"{document.place('experiment')}: {error}"
         return
+    methods = {name for plan in plans for name in plan.methods}
     for variant, entry, values in combinations(document.content):
-        found = list(problems(settings, values)) or list(_dataset_errors(values, datasets))
+        found = list(problems(settings, values)) or [
+            *_dataset_errors(values, datasets),
+            *_own_start_errors(values, methods),
+        ]
         for keys, message in found:
             yield f"{_origin(document, variant, entry, keys)}: {message}"
     yield from _listed_errors(document, estimators, plans)
@@ -61,6 +65,15 @@ def _origin(document: Document, variant: str, entry: Keys, place: Keys) -> Place
             # A value from a grid has the place of the grid's list.
             return document.place(*keys)
     return document.place(*entry)
+
+
+def _own_start_errors(
+    values: Mapping[str, Any], methods: Collection[str]
+) -> Iterator[tuple[Keys, str]]:
+    """Yield the place and the problem of each start of a method that is not run."""
+    for name in values.get("own_start", ()):
+        if name not in methods:
+            yield ("own_start",), f"method {name!r} is not run. {nearest_names(name, methods)}"
 
 
 def _dataset_errors(
@@ -211,7 +224,8 @@ def _filled_parameter_errors(space: Space, document: Document) -> Iterator[str]:
         for estimator, parameter in sorted(filled):
             for value in choice.values:
                 place = document.place("choices", name, "values", value.name)
-                yield from parameter_value_errors(place, estimator, parameter, value.value, units)
+                for example in value.examples:
+                    yield from parameter_value_errors(place, estimator, parameter, example, units)
 
 
 def _filled_setting_errors(space: Space, document: Document) -> Iterator[str]:
@@ -219,7 +233,7 @@ def _filled_setting_errors(space: Space, document: Document) -> Iterator[str]:
     settings, _ = declared(space.experiment)
     for table in space.tables.values():
         choices = [choice for choice in space.choices_of(table.name) if choice.setting]
-        plain = {choice.setting: choice.values[0].value for choice in choices}
+        plain = {choice.setting: choice.values[0].examples[0] for choice in choices}
         plain = {**table.setting, **plain, space.row: table.rows[0]}
         for keys, message in problems(settings, plain):
             yield f"{document.place('tables', table.name, 'setting', *keys)}: {message}"
@@ -230,6 +244,9 @@ def _filled_setting_errors(space: Space, document: Document) -> Iterator[str]:
         for choice in choices:
             for value in choice.values:
                 place = document.place("choices", choice.name, "values", value.name)
-                for keys, message in problems(settings, {**plain, choice.setting: value.value}):
-                    if keys[:1] == (choice.setting,):
-                        yield f"{place}: {message}"
+                for example in value.examples:
+                    tried = {**plain, choice.setting: example}
+                    found = [*problems(settings, tried), *_own_start_errors(tried, space.methods)]
+                    for keys, message in found:
+                        if keys[:1] == (choice.setting,):
+                            yield f"{place}: {message}"

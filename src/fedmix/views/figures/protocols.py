@@ -1,19 +1,21 @@
-"""Figures of a protocol search: specification curve, shares of variance, nearest protocols."""
+"""Figures of a protocol search: specification curve, the optimiser's path, judged protocols."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import groupby
-from typing import TYPE_CHECKING
+from itertools import cycle, groupby
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from fedmix.cells.items import Item
-from fedmix.cells.protocols.outcome import SHOWN, drawn_nearest
-from fedmix.cells.protocols.space import Space
+from fedmix.cells.protocols.kept import SHOWN
+from fedmix.cells.protocols.outcome import JUDGED, read_part, read_trials
+from fedmix.cells.protocols.shares import in_categories
+from fedmix.cells.protocols.space import DRAWN, Space
 from fedmix.plot.style import COLORS, MANY, house_style
 from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
@@ -27,26 +29,26 @@ if TYPE_CHECKING:
 CHOICES_SHOWN = 6
 CAPTIONS = {
     "curve": (
-        "The method's lead in every protocol, sorted, with 95 % of a bootstrap over replications; "
-        f"marked are the protocols nearest to the published values, at most {SHOWN}; below, the "
+        "The method's lead in every drawn protocol, sorted, with 95 % of a bootstrap over "
+        f"replications; marked are the {SHOWN} nearest to the published values; below, the "
         "choices that the lead depends on most."
     ),
-    "shares": "How much of the variance over protocols each choice, or pair of choices, explains.",
-    "nearest": (
-        "Each replication of the protocol nearest to the published values, and the means of the "
-        "twenty nearest, beside the published values."
+    "path": (
+        "The least objective so far (the distance from the published values plus the weighted miss "
+        "of the lead, on the rows that the search sees) by trial, from each seed; points are "
+        "complete trials."
     ),
-}
-OUTCOMES = {
-    "distance": "log distance from the published values",
-    "lowest": "whether the claim holds",
+    "nearest": (
+        "Fresh replications of the best protocol, and the means of the best of the other seeds, "
+        "beside the published values."
+    ),
 }
 
 
 def draw_search(
     space: Space,
     items: Mapping[str, Item],
-    inputs: Mapping[str, str],
+    inputs: Mapping[str, Any],
     outputs: Iterable[str | os.PathLike],
     preset: str,
 ) -> None:
@@ -58,22 +60,23 @@ def draw_search(
     items : mapping of str to Item
         The tables' items; numbers are shown in the items' units.
     inputs : mapping
-        The CSV files ``first, scores, nearest`` and ``shares``.
+        The CSV files ``scores, judged`` and ``shares``, and ``trials`` of all seeds.
     outputs : iterable of path-like
-        Stems that end in ``_curve``, ``_shares`` and ``_nearest``, with suffixes.
+        Stems that end in ``_curve``, ``_path`` and ``_nearest``, with suffixes.
     preset : str
         The preset of the run.
     """
     import matplotlib
 
     matplotlib.use("agg")
-    parts = {name: read_search(inputs[name]) for name in ("first", "scores", "nearest", "shares")}
+    parts = {name: read_part(inputs[name], space) for name in ("scores", "judged", "shares")}
+    drawn = parts["scores"][parts["scores"]["kind"] == DRAWN]
     unit = _unit_of(next(iter(items.values())), space)
     with house_style():
         figures = {
-            "curve": curve(space, unit, parts["first"], parts["scores"], parts["shares"]),
-            "shares": shares(space, parts["shares"]),
-            "nearest": nearest(space, unit, parts["nearest"]),
+            "curve": curve(space, unit, drawn, parts["shares"]),
+            "path": path(read_trials(inputs["trials"])),
+            "nearest": nearest(space, unit, parts["judged"]),
         }
     origin = f"{_replications(parts['scores'])} Preset {preset}. {written_by()}"
     files = sorted(os.fspath(output) for output in outputs)
@@ -83,8 +86,8 @@ def draw_search(
 
 
 def _replications(scores: pd.DataFrame) -> str:
-    low, high = scores["replications"].min(), scores["replications"].max()
-    return f"n = {low}{f' to {high}' if high > low else ''} replications per protocol."
+    n = scores.groupby("kind")["replications"].max()
+    return f"n = {n[DRAWN]} replications per drawn protocol, {n[JUDGED]} per judged one."
 
 
 @dataclass(frozen=True)
@@ -101,16 +104,10 @@ def _unit_of(item: Item, space: Space) -> _Unit:
     return _Unit(" or ".join(metrics) + unit, item.scale)
 
 
-def read_search(path: str | os.PathLike) -> pd.DataFrame:
-    """Read one part of a search; "none" is the name of a choice, not a missing value."""
-    return pd.read_csv(path, keep_default_na=False, na_values=[""])
-
-
 def curve(
     space: Space,
     unit: _Unit,
-    first: pd.DataFrame,
-    scores: pd.DataFrame,
+    drawn: pd.DataFrame,
     shares: pd.DataFrame,
 ) -> Figure:
     """Draw the specification curve: the method's lead in each protocol, and the choices below.
@@ -119,10 +116,8 @@ def curve(
     ----------
     space : Space
     unit : _Unit
-    first : DataFrame
-        Scores of the first rung, which all protocols ran on.
-    scores : DataFrame
-        All scores; the nearest protocols are marked.
+    drawn : DataFrame
+        The scores of the drawn protocols; the nearest are marked.
     shares : DataFrame
         Shares of variance; the choices with the largest shares are shown.
 
@@ -133,10 +128,10 @@ def curve(
     """
     import matplotlib.pyplot as plt
 
-    tables = list(dict.fromkeys(first["table"]))
-    main = shares[(shares["outcome"] == "lowest") & shares["other"].isna()]
+    tables = list(dict.fromkeys(drawn["table"]))
+    main = shares[shares["outcome"] == "lowest"]
     order = main.groupby("choice")["share"].mean().nlargest(CHOICES_SHOWN).index
-    rows = [(name, value.name) for name in order for value in space.choices[name].values]
+    rows = [(name, value) for name in order for value in space.choices[name].categories]
     figure, axes = plt.subplots(
         2,
         len(tables),
@@ -147,12 +142,12 @@ def curve(
         height_ratios=[2.2, 0.14 * len(rows)],
     )
     for (top, below), table in zip(axes.T, tables, strict=True):
-        own = first[first["table"] == table].sort_values(["effect", "protocol"], ignore_index=True)
-        marked = drawn_nearest(scores[scores["table"] == table])["protocol"]
-        near = own["protocol"].isin(marked).to_numpy()
+        own = drawn[drawn["table"] == table].sort_values(["effect", "protocol"], ignore_index=True)
+        near = (own["distance"].rank(method="first") <= SHOWN).to_numpy()
         ends = own[["effect", "effect_low", "effect_high"]] / unit.scale
         sorted_effects(top, ends, near, "95 % of a bootstrap", linear=0.9)
         top.set_title(space.tables[table].title)
+        own = in_categories(space, own)
         choices_below(below, own[[choice.name for choice in space.choices_of(table)]], near, rows)
         below.set_xlabel("protocols, by the lead")
     against = " and ".join(space.claim.than) or "the best other"
@@ -163,47 +158,29 @@ def curve(
     return figure
 
 
-def shares(space: Space, shares: pd.DataFrame) -> Figure:
-    """Draw how much of the outcomes' variance each choice explains.
+def path(trials: pd.DataFrame) -> Figure:
+    """Draw the objective of the trials, and the least so far, from each seed.
 
     Parameters
     ----------
-    space : Space
-    shares : DataFrame
-        From :func:`fedmix.cells.protocols.shares.variance_shares`.
+    trials : DataFrame
+        From :func:`fedmix.cells.protocols.outcome.read_trials`.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Bars are main effects, with the three largest pairs below them; one column per table.
     """
     import matplotlib.pyplot as plt
 
-    tables = list(dict.fromkeys(shares["table"]))
-    pairs = " and " + shares["other"]
-    names = (shares["choice"] + pairs.fillna("")).map(in_words)
-    bars = shares.assign(name=names).pivot(
-        index="name", columns=["table", "outcome"], values="share"
-    )
-    pair = pd.Index([" and " in name for name in bars.index])
-    size = bars.max(axis=1)
-    kept = [*size[~pair].sort_values(ascending=False).index, *size[pair].nlargest(3).index]
-    figure, axes = plt.subplots(
-        1,
-        len(tables),
-        squeeze=False,
-        sharey=True,
-        figsize=(2.4 + 2.8 * len(tables), 1.0 + 0.24 * len(kept)),
-    )
-    y = np.arange(len(kept))
-    for axis, table in zip(axes[0], tables, strict=True):
-        for shift, (outcome, label) in zip((-0.2, 0.2), OUTCOMES.items(), strict=True):
-            values = bars[table, outcome].reindex(kept)
-            color = COLORS["blue"] if outcome == "distance" else COLORS["vermillion"]
-            axis.barh(y + shift, 100 * values, height=0.36, color=color, label=label)
-        axis.set(title=space.tables[table].title, xlabel="share of variance (%)")
-    axes[0][0].set_yticks(y, kept)
-    axes[0][0].invert_yaxis()
+    figure, axis = plt.subplots(figsize=(4.5, 2.8))
+    complete = trials[trials["complete"] & np.isfinite(trials["objective"])]
+    for (seed, own), color in zip(complete.groupby("seed"), cycle(COLORS.values())):
+        axis.plot(own["trial"], own["objective"], ".", color=color, markersize=3, alpha=0.4)
+        least = own["objective"].cummin()
+        axis.plot(own["trial"], least, drawstyle="steps-post", color=color, label=f"seed {seed}")
+    axis.set(xlabel="trial", ylabel="objective (published sd)", yscale="log")
+    for which in ("major", "minor"):
+        getattr(axis.yaxis, f"set_{which}_formatter")("{x:g}")
     legend_below(figure)
     return figure
 
@@ -216,13 +193,13 @@ def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
     space : Space
     unit : _Unit
     cells : DataFrame
-        From :func:`fedmix.cells.protocols.outcome.nearest_cells`.
+        From :func:`fedmix.cells.protocols.outcome.judged_cells`.
 
     Returns
     -------
     matplotlib.figure.Figure
-        One panel per row of a table. Points are replications of the nearest protocol, so that two
-        modes can be seen; each of the nearest protocols has its mean.
+        One panel per row of a table. Points are replications of the first protocol, so that two
+        modes can be seen; the others have their means.
     """
     import matplotlib.pyplot as plt
 
@@ -237,6 +214,8 @@ def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
         own = cells[(cells["table"] == table) & (cells[space.row] == value)]
         _beside(axis, own, methods, unit)
         title = f"{space.tables[table].title}, {in_words(space.row)} {value:g}"
+        if value not in space.searched_rows(table):
+            title += " (held out)"
         axis.set_title(title, fontsize=7.5)
     for axis in axes.flat[len(panels) :]:
         axis.set_axis_off()
@@ -254,7 +233,7 @@ def _beside(axis: Axes, own: pd.DataFrame, methods: list[str], unit: _Unit) -> N
         "_",
         color=COLORS["grey"],
         markersize=5,
-        label="means of the twenty nearest",
+        label="means of the best of each seed",
         **MANY,
     )
     first = own[own["rank"] == 1]
@@ -274,7 +253,7 @@ def _beside(axis: Axes, own: pd.DataFrame, methods: list[str], unit: _Unit) -> N
             color=COLORS["sky"],
             markersize=2.5,
             alpha=0.6,
-            label="replications of the nearest protocol",
+            label="fresh replications of the best protocol",
             **MANY,
         )
     axis.plot(x + 0.18, means, "_", color=COLORS["vermillion"], markersize=10, label="their mean")

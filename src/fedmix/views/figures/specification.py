@@ -29,9 +29,9 @@ CAPTION = (
     "Each claim that depends on a choice that the paper leaves unreported, tested in every "
     "protocol of the search: how far the effect lies on the claimed side, sorted, in the unit of "
     "the effect. Bars are the range of single replications, not intervals. Below, the choice that "
-    "the answer depends on most. Protocols drawn at random are tested on the rows that the first "
-    "rung ran, even if a claim concerns more rows. A claim that these rows cannot answer is tested "
-    "in the protocols nearest to a table's published values, which were not drawn at random."
+    "the answer depends on most. Protocols drawn at random are tested on the rows that they ran, "
+    "even if a claim concerns more rows. A claim that these rows cannot answer is tested in the "
+    "protocols that a search found for a table, which were not drawn at random."
 )
 
 
@@ -121,7 +121,7 @@ def _claim(top: Axes, strip: Axes, space: Space, own: pd.DataFrame) -> None:
         strip.set_axis_off()
         return
     choice = weights.index[0]
-    values = [value.name for value in space.choices[choice].values]
+    values = space.choices[choice].categories
     choices_below(strip, own[[choice]], near, [(choice, value) for value in values])
     undecided = "" if weights.iloc[0] <= CHOICE_LEVEL else " (does not decide by itself)"
     note = undecided if drawn else " (not drawn at random)"

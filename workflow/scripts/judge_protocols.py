@@ -1,0 +1,14 @@
+"""Run the best protocol of each seed on fresh replications of all rows."""
+
+from fedmix.pipeline.jobs import job
+
+with job(snakemake.log[0], snakemake.threads):
+    from fedmix.cells.protocols.outcome import best_trials, read_trials
+    from fedmix.cells.protocols.running import Runner
+    from fedmix.storage import write_table
+
+    params = snakemake.params
+    runner = Runner(params.space, params.metrics, snakemake.input.data)
+    best = best_trials(read_trials(snakemake.input.trials))
+    cells = {table: params.space.judged_cells(table) for table in params.metrics}
+    write_table(snakemake.output[0], runner.run(best.to_dict("records"), cells))
