@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from fedmix.declarations import Declared, Named
+from fedmix.errors import ConfigurationError, nearest_names
 
 PARTS = 4  # of a range, where its numbers are compared as categories
 
@@ -135,8 +136,18 @@ class Choice(Declared):
         return self.tables is None or table in self.tables
 
     def meant(self, text: str) -> Value:
-        """Return the value that a protocol's text means."""
-        return next(value for value in self.values if value.is_meant(text))
+        """Return the value that a protocol's text means.
+
+        Raises
+        ------
+        ConfigurationError
+            If it means none of them, for the space was changed after the protocol was kept.
+        """
+        for value in self.values:
+            if value.is_meant(text):
+                return value
+        hint = nearest_names(text, self.by_name)
+        raise ConfigurationError(f"choice {self.name}: no value is meant by {text!r}. {hint}")
 
     def draw(self, share: float) -> str:
         """Return a protocol's text at a share, in [0, 1), of the summed weights."""
