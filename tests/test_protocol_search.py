@@ -146,7 +146,14 @@ def test_a_trial_that_is_not_among_the_best_ends_early(own, found):
     cells = len(own.searched_cells("one"))
     complete = trials["complete"].sum()
     assert 0.1 * len(trials) < complete < 0.9 * len(trials)
-    assert runner.cells == complete * cells + (len(trials) - complete)
+    few = trials["confirmed"].notna()
+    assert few.sum() == 8
+    assert (
+        trials.loc[few, "objective"].max()
+        <= trials.loc[~few & trials["complete"], "objective"].min()
+    )
+    further = few.sum() * len(own.confirmed_cells("one"))
+    assert runner.cells == complete * cells + (len(trials) - complete) + further
     assert len(runs) == 3 * runner.cells
     assert set(runs["n_contaminated"]) == {0}  # the other row is held out
 
@@ -186,7 +193,14 @@ def search(own):
     base = np.where(design["scaling"] == "none", 1.0, 4.0) + 0.1 * rng.random(len(design))
     trials = pd.DataFrame(
         [
-            {"protocol": f"s{seed}.0", "seed": seed, "trial": 0, "objective": 1.0, "complete": True}
+            {
+                "protocol": f"s{seed}.0",
+                "seed": seed,
+                "trial": 0,
+                "objective": 1.0,
+                "complete": True,
+                "confirmed": 1.0,
+            }
             | design.iloc[seed].drop("protocol").to_dict()
             for seed in (1, 2)
         ]

@@ -20,9 +20,8 @@ TRIED, JUDGED = "tried", "judged"
 
 
 def best_trials(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the complete trial with the least objective of each seed."""
-    best = trials[trials["complete"]].sort_values(["objective", "trial"], kind="stable")
-    best = best.drop_duplicates("seed")
+    """Return the trial with the least confirmed objective of each seed."""
+    best = trials.sort_values(["confirmed", "trial"], kind="stable").drop_duplicates("seed")
     return best.sort_values("seed", ignore_index=True)
 
 
@@ -118,6 +117,7 @@ def read_trials(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
 
     trials = pd.concat(map(read_protocols, paths), ignore_index=True)
     trials["complete"] = trials["complete"] == "True"
+    trials["confirmed"] = pd.to_numeric(trials["confirmed"])
     return trials.astype({"seed": int, "trial": int, "objective": float})
 
 

@@ -102,6 +102,10 @@ class Optimizer(Declared):
 
     trials: int = Field(ge=2, description="Number of protocols that it tries, from each seed.")
     replications: int = Field(ge=1, description="Number of replications of each of them.")
+    confirmed: int = Field(
+        ge=1,
+        description="Number of further replications, of the same rows, for the best few.",
+    )
     seeds: int = Field(ge=1, description="Number of searches, each from its own seed.")
     weight: float = Field(
         0.3, ge=0, description="What a missed contrast counts beside the distance."
@@ -190,6 +194,11 @@ class Space(Declared):
     def searched_cells(self, table: str) -> list[tuple[Any, int]]:
         """Return the rows and replications that the optimiser sees."""
         return _grid(self.searched_rows(table), range(self.search.replications))
+
+    def confirmed_cells(self, table: str) -> list[tuple[Any, int]]:
+        """Return the rows and replications on which the optimiser's best few compete."""
+        first = self.search.replications
+        return _grid(self.searched_rows(table), range(first, first + self.search.confirmed))
 
     def judged_cells(self, table: str) -> list[tuple[Any, int]]:
         """Return the rows and fresh replications that judge protocols."""

@@ -64,8 +64,9 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
         f"Tried on {names}: {drawn['protocol'].nunique()} protocols drawn by how natural each "
         f"choice is ({drawn['replications'].max()} replications, all rows); and an optimiser from "
         f"{seeds} {'seed' if seeds == 1 else 'seeds'}, with {space.search.trials} protocols each "
-        f"(replications: {space.search.replications}; rows: {rows}). The best of each seed is "
-        f"judged on {space.search.judged} fresh replications of all rows."
+        f"(replications: {space.search.replications}, and {space.search.confirmed} more for the "
+        f"best few; rows: {rows}). The best of each seed is judged on {space.search.judged} fresh "
+        "replications of all rows."
     )
 
 
