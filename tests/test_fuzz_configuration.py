@@ -155,7 +155,7 @@ def fingerprint():
             found.published,
             found.presets,
             [items.read_items(found.papers, preset.items) for preset in found.changes.values()],
-            [sorted(preset.on_request) for preset in found.changes.values()],
+            [(sorted(own.on_request), own.replications) for own in found.changes.values()],
             read_claims(found.papers),
             read_discrepancies(found.papers),
             [read_searches(found.papers, preset) for preset in SEARCHES],

@@ -47,7 +47,7 @@ def test_the_printed_number_is_told_as_printed_with_its_line(finished, told):
     [
         (("fedgrem_tabel1", "0 %", "FedGrEM"), "Did you mean 'fedgrem_table1'"),
         (("fedgrem_table1", "1 %", "FedGrEM"), "No cells with row '1 %'"),
-        (("fedgrem_table1", "0 %", "FedGREM"), "Did you mean 'FedGrEM'"),
+        (("fedgrem_table1", "0 %", "FedGrME"), "Did you mean 'FedGrEM'"),
         (("fedgrem_table6", "0 %", "FedGrEM"), "FedGrEM"),
     ],
 )
