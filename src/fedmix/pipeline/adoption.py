@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,6 +180,7 @@ def _adopt_study(
     write_evidence(evidence.folder, study.name, rows, data, adoptions)
 
 
+@cache
 def _checked(made: str) -> str:
     """Add the date, commit and versions of a check to what says by what a result was made."""
     today = datetime.now(UTC).date().isoformat()
