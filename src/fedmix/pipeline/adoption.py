@@ -18,7 +18,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.conditions import rows_with
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import read_scenario, run_block
 from fedmix.pipeline.evidence import BITS, FIT, unverified, write_evidence
@@ -102,6 +101,7 @@ def run_again(
     wanted: dict[tuple[str, int], list[str]] = defaultdict(list)
     for folder, method, replication in cells:
         wanted[folder, replication].append(method)
+    kept = rows.groupby(FIT)
     found: dict[Cell, float] = {}
     for (folder, replication), names in wanted.items():
         setting = study.settings[folder]
@@ -113,7 +113,7 @@ def run_again(
             fits = run_block(scenario, methods, [replication])
         for name in names:
             cell = (folder, name, replication)
-            found[cell] = _difference(rows, cell, fits[name, replication].rows)
+            found[cell] = _difference(kept.get_group(cell), fits[name, replication].rows)
     return found
 
 
@@ -202,11 +202,10 @@ def _sample(study: Study, family: _Family, rows: pd.DataFrame) -> list[Cell]:
     return cells
 
 
-def _difference(rows: pd.DataFrame, cell: Cell, again: list[dict[str, Any]]) -> float:
+def _difference(own: pd.DataFrame, again: list[dict[str, Any]]) -> float:
     import pandas as pd
 
-    own = rows_with(rows, dict(zip(FIT, cell, strict=True))).reset_index(drop=True)
-    new = pd.DataFrame(again)
+    own, new = own.reset_index(drop=True), pd.DataFrame(again)
     if len(own) != len(new) or not own[_COUNTS].equals(new[_COUNTS]):
         return float("inf")
     gap = (own["value"] - new["value"]).abs() / new["value"].abs().clip(lower=1e-300)
