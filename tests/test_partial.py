@@ -36,3 +36,16 @@ def test_partial_takes_nothing_whose_embedding_is_unavailable(tmp_path):
     place.touch()
     study = read_request(ROOT / "config", chosen, tmp_path).studies["fedgrem_real"]
     assert list(study.settings) == ["paper_like.pendigits-contaminated3"]
+
+
+def test_every_setting_that_started_is_collected_once(tmp_path):
+    # The first is in more items than the second, which has only the first of them.
+    started = ["as_written.C2", "as_stated.C1", "as_stated.C2"]
+    for setting in started:
+        block = tmp_path / "results/mixed_regression" / setting / "0-9.parquet"
+        block.parent.mkdir(parents=True)
+        block.touch()
+    request = read_request(ROOT / "config", options("paper"), tmp_path)
+    collected = [s.folder for part in request.parts.values() for s in part.settings]
+    assert sorted(collected) == sorted(started)
+    assert all(request.parts_of(item) for item in request.items.values())

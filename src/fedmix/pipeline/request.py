@@ -116,7 +116,8 @@ class Request:
             for setting in study.settings.values():
                 names = tuple(item.name for item in items if setting.matches(item.where))
                 groups.setdefault(names, []).append(setting)
-            for names, settings in groups.items():
+            for names in sorted(groups, key=len):  # the fewest items first, so that none is taken
+                settings = groups[names]
                 name = next((n for n in names if (study.name, n) not in found), "_".join(names))
                 part = Part(study, name or "rest", tuple(settings))
                 found[study.name, part.name] = part
