@@ -339,6 +339,11 @@ def test_run_times_are_noted_and_never_counted():
     assert "not judged" not in counts(cells())
 
 
+def test_run_times_that_were_not_run_are_not_counted_as_missing():
+    numbers = judge_numbers(_number("", "", "not judged"))
+    assert numbers["counted"].tolist() == ["not judged"]
+
+
 def test_a_number_keeps_its_name_where_variants_call_its_column_otherwise():
     frame = pd.concat(
         [

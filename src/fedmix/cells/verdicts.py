@@ -181,7 +181,8 @@ def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
 def _judge(variants: list[dict[str, Any]], role: str, unknown: bool) -> dict[str, Any]:
     answering = [v for v in variants if role and v["role"] == role]
     place = answering[0] if answering else variants[0]
-    verdict = place["verdict"] if answering else NOT_RUN
+    is_known = answering or place["verdict"] == NOT_JUDGED  # run times count nowhere
+    verdict = place["verdict"] if is_known else NOT_RUN
     agree = [v["variant"] for v in variants if v["verdict"] in AGREEING]
     differ = [v["variant"] for v in variants if v["verdict"] == DIFFERS]
     decided = len(agree) + len(differ)
