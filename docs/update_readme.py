@@ -39,10 +39,20 @@ The next table has one row per published table, with its answer. It names the va
 experiment that is compared, and counts its verdicts. The links lead to values, figures and claims
 ([all results](docs/reproduction/README.md))."""
 # One colour per verdict, in the scorecard's order: from the best for the paper to the worst.
-_COLORS = (
-    *("#009E73", "#56B4E9", "#B8B8B8", "#E69F00"),
-    *("#D55E00", "#0072B2", "#F0E442", "#CC79A7", "#F0F0F0"),
-)
+# From agreement (blue) to difference (vermillion); what decides nothing is grey.
+_COLORS = {
+    "agrees closely": "#0072b2",
+    "agrees": "#56b4e9",
+    "agrees (not discriminating)": "#a8d8f0",
+    "agrees in mean only": "#009e73",
+    "undecided": "#b8b8b8",
+    "cannot be decided": "#8c8c8c",
+    "differs": "#d55e00",
+    "protocol unknown: near": "#e6c35c",
+    "protocol unknown: not near": "#c79a2a",
+    "stand-in": "#cc79a7",
+    "not run": "#ececec",
+}
 
 
 def main() -> None:
@@ -151,10 +161,14 @@ def draw(scores: dict[str, dict[str, int]]) -> None:
 
     by_paper = {key: _of_kind(scores.get(key, {}), "cells") for key in PAPERS}
     shown = {FOLDERS[key].name: own for key, own in by_paper.items() if any(own.values())}
-    figure, axis = plt.subplots(figsize=(8, 0.8 + 0.3 * len(shown)), layout="constrained")
+    seen = {
+        name: color for name, color in _COLORS.items() if any(own[name] for own in shown.values())
+    }
+    figure, axis = plt.subplots(figsize=(8, 1.3 + 0.3 * len(shown)), layout="constrained")
     for place, own in enumerate(shown.values()):
         total, left = sum(own.values()), 0.0
-        for color, (name, n) in zip(_COLORS, own.items(), strict=False):
+        for name, color in seen.items():
+            n = own[name]
             share = n / total
             axis.barh(place, share, left=left, color=color, label=name if not place else "")
             if share > 0.04:
@@ -164,7 +178,7 @@ def draw(scores: dict[str, dict[str, int]]) -> None:
     axis.invert_yaxis()
     axis.set(xticks=[], xlim=(0, 1))
     axis.spines[:].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=len(_COLORS), frameon=False, fontsize=8)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     figure.savefig(PICTURE, metadata={"Date": None})
 
 
