@@ -144,7 +144,9 @@ def test_without_results_every_printed_number_is_not_run():
     assert set(frame.verdict) == {"not run", "not judged"}
     assert frame["printed_text"].ne("").all()
     assert rank_agreement(frame, shipped_items()).empty
-    assert counts(frame).to_numpy().sum() == EVERY_PRINT
+    times = frame["verdict"].eq("not judged")
+    assert times.sum() == 100
+    assert counts(frame).to_numpy().sum() == EVERY_PRINT - 100
 
 
 def test_a_stand_in_never_counts_as_a_reproduction():
