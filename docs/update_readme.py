@@ -162,13 +162,15 @@ def draw(scores: dict[str, dict[str, int]]) -> None:
     by_paper = {key: _of_kind(scores.get(key, {}), "cells") for key in PAPERS}
     shown = {FOLDERS[key].name: own for key, own in by_paper.items() if any(own.values())}
     seen = {
-        name: color for name, color in _COLORS.items() if any(own[name] for own in shown.values())
+        name: color
+        for name, color in _COLORS.items()
+        if any(own.get(name) for own in shown.values())
     }
     figure, axis = plt.subplots(figsize=(8, 1.3 + 0.3 * len(shown)), layout="constrained")
     for place, own in enumerate(shown.values()):
         total, left = sum(own.values()), 0.0
         for name, color in seen.items():
-            n = own[name]
+            n = own.get(name, 0)
             share = n / total
             axis.barh(place, share, left=left, color=color, label=name if not place else "")
             if share > 0.04:

@@ -187,9 +187,10 @@ def _values(score: Mapping[str, Any], near_in_mean: int) -> str:
 def _same(score: Mapping[str, Any]) -> str:
     if not score["compared"]:
         return ""
+    verb = "is" if score["other"] == 1 else "are"
     return (
         f"In substance {score['same']} of {score['compared']} are the same and {score['other']} "
-        "are not."
+        f"{verb} not."
     )
 
 
