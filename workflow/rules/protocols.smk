@@ -101,11 +101,11 @@ rule score_protocols:
         tried=of_each_seed("parquet"),
         judged=f"{SEARCH}/{{target}}/judged.parquet",
     output:
-        words=f"{SEARCH}/{{target}}/words.md",
         **{
             name: f"{SEARCH}/{{target}}/{name}.csv"
             for name in ("scores", "judged", "leads", "priors", "shares", "permuted")
         },
+        words=f"{SEARCH}/{{target}}/words.md",
     log:
         "logs/score_protocols/{search}/{target}.log",
     conda:
