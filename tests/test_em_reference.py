@@ -64,6 +64,15 @@ def test_alignment_reaches_the_published_score():
     assert score == pytest.approx(float(REFERENCE["alignment_score"]), rel=1e-12)
 
 
+def test_the_start_of_mclust_is_reproduced():
+    weights, means = initialize(CLIENTS, 5, "mclust")
+    for k in range(10):
+        errors = estimation_error(
+            weights[[k]], means[[k]], REFERENCE["mclust_w"][[k]], REFERENCE["mclust_theta"][[k]]
+        )
+        assert max(errors) < 1e-10
+
+
 def test_shared_covariance_start_agrees_with_mclust_on_most_clients():
     weights, means = initialize(CLIENTS, 5, "eee")
     distances = [

@@ -14,7 +14,7 @@ from fedmix.initialization.local_fits import (
     shared_covariance_em,
     shared_noise_em,
 )
-from fedmix.initialization.strategies import ward_labels
+from fedmix.initialization.strategies import model_based_labels, ward_labels
 from fedmix.metrics import estimation_error
 
 STRATEGIES = [(family, name) for family, known in INITIALIZATIONS.items() for name in known]
@@ -39,7 +39,7 @@ def data_for(family, **parameters):
     return regression if family == "regression" else gaussian
 
 
-@pytest.mark.parametrize("name", ["eee", "bic", "ward", "kmeans++10", "kmeans10"])
+@pytest.mark.parametrize("name", ["eee", "mclust", "bic", "ward", "kmeans++10", "kmeans10"])
 def test_separated_components_are_found(name):
     weights, means = initialize(data_for("gaussian"), 3, name)
     truth = np.full((2, 3), 1 / 3), np.tile(CENTRES, (2, 1, 1))
@@ -154,11 +154,12 @@ def test_noise_of_regressions_does_not_change_their_fit_in_other_units():
     np.testing.assert_allclose(scaled_coefficients, 1000 * coefficients, rtol=1e-9)
 
 
-def test_ward_of_many_points_clusters_a_subset():
+@pytest.mark.parametrize("cluster", [ward_labels, model_based_labels])
+def test_many_points_are_clustered_by_a_subset(cluster):
     generator = np.random.default_rng(0)
     truth = np.arange(2400) % 3
     points = 3 * CENTRES[truth] + generator.normal(size=(2400, 2))
-    labels = ward_labels(points, 3, generator)
+    labels = cluster(points, 3, generator)
     assert len(np.unique(labels[truth == 0])) == 1
     assert len(np.unique(labels)) == 3
 

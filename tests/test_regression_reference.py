@@ -65,6 +65,4 @@ def test_fedgmm_is_reproduced_from_the_same_covariate_components(rounds):
         "mu": fitted.covariate_means_,
         "sigma": fitted.covariances_[0, 0],
     }.items():
-        np.testing.assert_allclose(
-            ours, REFERENCE[f"fedgmm_T{rounds}_{name}"], rtol=0, atol=1e-12
-        )
+        np.testing.assert_allclose(ours, REFERENCE[f"fedgmm_T{rounds}_{name}"], rtol=0, atol=1e-12)

@@ -35,6 +35,7 @@ Model = Literal["gaussian", "regression"]
 #: Strategies of :mod:`fedmix.initialization` for Gaussian mixtures.
 GaussianStart = Literal[
     "eee",
+    "mclust",
     "bic",
     "kmeans++",
     "kmeans++10",

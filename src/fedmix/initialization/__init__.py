@@ -26,6 +26,7 @@ FloatArray = NDArray[np.float64]
 INITIALIZATIONS: dict[str, dict[str, Callable]] = {
     "gaussian": {
         "eee": strategies.shared_covariance,
+        "mclust": strategies.mclust,
         "bic": strategies.covariance_by_bic,
         "kmeans++": strategies.kmeans_plus_plus,
         "kmeans++10": strategies.best_of_ten_kmeans_plus_plus,

@@ -14,6 +14,7 @@ FloatArray = NDArray[np.float64]
 
 TOLERANCE = 1e-5  # gain in log-likelihood per point, which does not depend on the data's units
 MAX_ITERATIONS = 300
+MCLUST_ITERATIONS = 10_000  # mclust has no limit
 SMALLEST_SHARE = 1e-6  # smallest estimated variance, as a share of the mean variance
 
 
@@ -68,29 +69,78 @@ def shared_covariance_em(
     means : ndarray of shape (R, d)
     covariance : ndarray of shape (d, d)
     """
-    gaussian = families.get("gaussian")
     n = len(points)
-    centre = points.mean(axis=0)
-    centred = points - centre
-    scatter = centred.T @ centred
-    masses, means = _partition_moments(centred, labels, n_components)
-    weights = np.maximum(masses, 1.0) / np.maximum(masses, 1.0).sum()
-    factor = regular_factor((scatter - (means.T * masses) @ means) / n)
+    fit = _SharedCovariance(points, labels, n_components)
     previous = -np.inf
     for _ in range(MAX_ITERATIONS):
-        whitened = np.linalg.solve(factor, np.vstack([centred, means]).T)
-        sample = Sample(np.ascontiguousarray(whitened[:, :n]), np.array([0, n]), np.empty(0))
-        start = np.ascontiguousarray(whitened[:, n:].T)[None]
-        statistics = gaussian.expectation(sample, weights[None], start, with_likelihood=True)
-        masses = statistics.responsibilities[0]
-        weights = masses / n
-        means = gaussian.maximise(statistics, start)[0] @ factor.T
-        log_likelihood = statistics.log_likelihoods[0] - n * np.log(np.diag(factor)).sum()
-        factor = regular_factor((scatter - (means.T * masses) @ means) / n)
+        log_likelihood = fit.step()
         if log_likelihood - previous <= TOLERANCE * n:
             break
         previous = log_likelihood
-    return weights, means + centre, factor @ factor.T
+    return fit.weights, fit.means + fit.centre, fit.factor @ fit.factor.T
+
+
+def mclust_em(
+    points: FloatArray, labels: NDArray[np.int64], n_components: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Run :func:`shared_covariance_em` with the stopping rule of the R package mclust.
+
+    EM ends when the log-likelihood gains less than 1e-5 of itself. The result is from before
+    the last step, unless that step moves the weights.
+    """
+    fit = _SharedCovariance(points, labels, n_components)
+    previous = -np.inf
+    for _ in range(MCLUST_ITERATIONS):
+        before = fit.weights, fit.means, fit.factor
+        log_likelihood = fit.step()
+        if log_likelihood - previous <= TOLERANCE * (1 + abs(log_likelihood)):
+            break
+        previous = log_likelihood
+    moved = np.square(fit.weights - before[0]).sum() > np.sqrt(np.finfo(np.float64).eps)
+    weights, means, factor = (fit.weights, fit.means, fit.factor) if moved else before
+    return weights, means + fit.centre, factor @ factor.T
+
+
+class _SharedCovariance:
+    """A Gaussian mixture with one full covariance, whose EM steps start from a partition.
+
+    Attributes
+    ----------
+    centre : ndarray of shape (d,)
+        The mean of the points.
+    weights : ndarray of shape (R,)
+    means : ndarray of shape (R, d)
+        Less the centre.
+    factor : ndarray of shape (d, d)
+        Cholesky factor of the covariance.
+    """
+
+    def __init__(self, points: FloatArray, labels: NDArray[np.int64], n_components: int) -> None:
+        self.centre = points.mean(axis=0)
+        self._centred = points - self.centre
+        self._scatter = self._centred.T @ self._centred
+        masses, self.means = _partition_moments(self._centred, labels, n_components)
+        self.weights = np.maximum(masses, 1.0) / np.maximum(masses, 1.0).sum()
+        self._update_factor(masses)
+
+    def step(self) -> float:
+        """Do one EM step, and return the log-likelihood before it."""
+        gaussian = families.get("gaussian")
+        n = len(self._centred)
+        whitened = np.linalg.solve(self.factor, np.vstack([self._centred, self.means]).T)
+        sample = Sample(np.ascontiguousarray(whitened[:, :n]), np.array([0, n]), np.empty(0))
+        start = np.ascontiguousarray(whitened[:, n:].T)[None]
+        statistics = gaussian.expectation(sample, self.weights[None], start, with_likelihood=True)
+        log_likelihood = statistics.log_likelihoods[0] - n * np.log(np.diag(self.factor)).sum()
+        masses = statistics.responsibilities[0]
+        self.weights = masses / n
+        self.means = gaussian.maximise(statistics, start)[0] @ self.factor.T
+        self._update_factor(masses)
+        return float(log_likelihood)
+
+    def _update_factor(self, masses: FloatArray) -> None:
+        between = (self.means.T * masses) @ self.means
+        self.factor = regular_factor((self._scatter - between) / len(self._centred))
 
 
 def regular_factor(covariance: FloatArray) -> FloatArray:

@@ -13,8 +13,8 @@ from fedmix.clients import Clients
 from fedmix.families import Sample, log_sum
 from fedmix.families.base import floor_code, symmetric
 from fedmix.families.regression import PUBLISHED_RIDGE, normal_step
-from fedmix.initialization.local_fits import regular_factors, shared_covariance_em
-from fedmix.initialization.strategies import ward_labels
+from fedmix.initialization.local_fits import mclust_em, regular_factors, shared_covariance_em
+from fedmix.initialization.strategies import model_based_labels, ward_labels
 from fedmix.kernels.joint import joint_expectation
 from fedmix.methods.base import Constraints, register
 from fedmix.methods.federated_mixture import (
@@ -46,8 +46,11 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
     Parameters
     ----------
     n_covariate_components : int, default=3
-        Number M of covariate components. They start from each client's own shared-covariance EM,
-        aligned across clients. The default is the paper's.
+        Number M of covariate components. The default is the paper's.
+    covariate_init : {"eee", "mclust"}, default="eee"
+        How each client's covariate components start, before they are aligned across clients: EM
+        with one covariance from Ward's clustering, or the same by the R package mclust, which is
+        slow with many features.
     covariances : {"own", "first"}, default="own"
         "own" gives every covariate component the average of its own covariances. "first" gives all
         components the average of the first one's covariances, as in the program of Tian, Weng and
@@ -82,6 +85,7 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
     constraints: ClassVar[Constraints] = {
         "family": [{"regression"}],
         "n_covariate_components": ["integer >= 1"],
+        "covariate_init": [{"eee", "mclust"}],
         "covariances": [{"own", "first"}],
     }
 
@@ -90,6 +94,7 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
         n_components: int | None = None,
         family: str = "regression",
         n_covariate_components: int = 3,
+        covariate_init: str = "eee",
         covariances: str = "own",
         max_rounds: int = 1000,
         tol: float = 1e-4,
@@ -99,6 +104,7 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
     ) -> None:
         super().__init__(n_components, family, max_rounds, tol, init, density_floor, random_state)
         self.n_covariate_components = n_covariate_components
+        self.covariate_init = covariate_init
         self.covariances = covariances
 
     def _fit(self, clients: Clients) -> None:
@@ -119,12 +125,15 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
         """Initialize each client's covariate components, with independent joint weights."""
         n_clients, d, m = len(clients), clients.n_features, self.n_covariate_components
         seed = seed_of(self.random_state)
+        as_mclust = self.covariate_init == "mclust"
+        cluster = model_based_labels if as_mclust else ward_labels
+        fit = mclust_em if as_mclust else shared_covariance_em
         means = np.zeros((n_clients, m, d))
         covariances = np.tile(np.eye(d), (n_clients, m, 1, 1))
         for k in np.flatnonzero(clients.sizes):
             generator = np.random.default_rng([seed, int(k)])
-            labels = ward_labels(clients[k], m, generator)
-            _, means[k], covariances[k] = shared_covariance_em(clients[k], labels, m)
+            labels = cluster(clients[k], m, generator)
+            _, means[k], covariances[k] = fit(clients[k], labels, m)
         order = align(means, random_state=seed)
         self.covariate_means_ = np.take_along_axis(means, order[..., None], axis=1)
         self.covariances_ = covariances
