@@ -23,8 +23,7 @@ from fedmix.declarations import json_schema
 from fedmix.experiments import settings as experiments
 from fedmix.methods.capabilities import capabilities_of
 from fedmix.pipeline.options import Options
-from fedmix.pipeline.presets import PresetFile
-from fedmix.pipeline.studies import MethodEntry, StudyFile
+from fedmix.pipeline.studies import MethodEntry, PresetFile, StudyFile
 
 ROOT = Path(__file__).parents[1]
 #: Schema's name -> the files that it is for, and what they declare.

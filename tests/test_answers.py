@@ -16,7 +16,7 @@ from fedmix.cells.items import Table
 from fedmix.cells.papers import Paper
 from fedmix.cells.scorecard import score_tables
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.pipeline.explain_kept import answer_of, explain_kept
+from fedmix.pipeline.explain import answer_of, explain_kept
 from synthetic_cells import unjudged
 
 ROOT = Path(__file__).parents[1]

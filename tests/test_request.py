@@ -13,8 +13,9 @@ from fedmix.__main__ import main
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.forecast import forecast
+from fedmix.pipeline.options import left_out
 from fedmix.pipeline.plan import replications_of
-from fedmix.pipeline.request import left_out, read_request
+from fedmix.pipeline.request import read_request
 
 ROOT = Path(__file__).parents[1]
 STUDY = "papers/fedgrem/studies/fedgrem_real.yaml"

@@ -76,7 +76,7 @@ class Index:
     data : mapping of str to mapping
         The path of an embedded data set -> its ``sha256``, and the ``key`` of what made it.
     adoptions : list of mapping
-        The checks after changes of the code, see :mod:`fedmix.pipeline.adoption`.
+        The checks after changes of the code, see :mod:`fedmix.pipeline.rerun`.
     """
 
     fits: Mapping[str, Mapping[str, Held]] = field(default_factory=dict)

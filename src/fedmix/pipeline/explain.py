@@ -1,11 +1,12 @@
 """Explain where a number comes from, in the order of the data flow.
 
 ``python -m fedmix explain fedgrem_table1 "0 %" FedGrEM`` prints the explanation, and the page shows
-the same text for every cell.
+the same text for every cell. Where nothing has been run, the kept pages explain it more briefly.
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +18,7 @@ from fedmix.cells import verdicts
 from fedmix.cells.claims import read_claims
 from fedmix.cells.discrepancies import read_discrepancies
 from fedmix.conditions import has_values
-from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.errors import ConfigurationError, DataError, nearest_names
 from fedmix.pipeline.plan import PlannedMethod, Setting, Study
 from fedmix.pipeline.provenance import ROOT, source_files
 from fedmix.pipeline.request import Part, Request
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Cell = Mapping[str, Any]
+#: The pages that are made from the evidence.
+KEPT = Path("docs") / "reproduction"
 
 
 @dataclass(frozen=True)
@@ -307,3 +310,51 @@ def _files(
     modules = (methods.index()[method.estimator], f"fedmix.experiments.{study.experiment}")
     for name, path in sorted(source_files(*modules).items()):
         yield f"src/fedmix/{name}" if path.is_relative_to(ROOT) else str(path)
+
+
+def answer_of(folder: Path, item: str) -> str:
+    """Return a table's answer in words, from a folder's ``scores.csv``; empty if unknown."""
+    path = folder / "scores.csv"
+    if not path.is_file():
+        return ""
+    with open(path, encoding="utf-8", newline="") as file:
+        return next(
+            (row.get("answer", "") for row in csv.DictReader(file) if row["item"] == item), ""
+        )
+
+
+def explain_kept(folder: Path, item: str, row: str, column: str) -> Iterator[str]:
+    """Yield what the kept evidence says of a number, in every variant that ran it.
+
+    Parameters
+    ----------
+    folder : Path
+        With ``cells.csv`` and ``scores.csv``, usually ``docs/reproduction``.
+    item, row, column : str
+        As for :func:`fedmix.pipeline.explain.find_cells`.
+
+    Raises
+    ------
+    ConfigurationError
+        If the item, row or column is unknown.
+    DataError
+        If there are no kept cells.
+    """
+    import pandas as pd
+
+    path = folder / "cells.csv"
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; `make kept` makes it from the evidence.")
+    frame = pd.read_csv(path, dtype={"row": str, "column": str}, keep_default_na=False)
+    cells = find_cells(frame, item, row, column)
+    yield from [answer_of(folder, item), ""]
+    for cell in cells:
+        yield cell["variant"] or "not run"
+        yield f"  published: {cell['printed_text']}"
+        if cell["n"]:
+            yield f"  ours: {cell['mean']} (sd {cell['sd']}), {cell['n']} replications"
+            yield f"  ours minus theirs: {cell['difference']}, 90 % [{cell['low']}, {cell['high']}]"
+        yield f"  verdict: {cell['verdict']} ({verdicts.RULES[cell['verdict']]})"
+        if cell["draws"]:
+            yield f"  variance between partition draws: {cell['draws']}"
+        yield ""
