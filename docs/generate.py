@@ -14,9 +14,8 @@ from typing import Any
 import fedmix
 from fedmix import methods
 from fedmix.cells.items import Figure, Table
-from fedmix.cells.papers import Paper
+from fedmix.cells.papers import Claim, Discrepancy, Paper
 from fedmix.cells.protocols.space import Space
-from fedmix.cells.registers import Claim, Discrepancy
 from fedmix.configuration import read_yaml
 from fedmix.data.registry import Registry
 from fedmix.declarations import json_schema
@@ -88,7 +87,7 @@ _API = {
         "fedmix.cells.frame",
         "fedmix.cells.verdicts",
         "fedmix.cells.equivalence",
-        "fedmix.cells.expected",
+        "fedmix.cells.calibration",
         "fedmix.cells.claims",
         "fedmix.cells.papers",
     ],

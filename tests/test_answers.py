@@ -10,8 +10,8 @@ import pytest
 
 from fedmix.__main__ import main
 from fedmix.cells.answers import lead_of
+from fedmix.cells.calibration import expected_counts, simulate
 from fedmix.cells.equivalence import judge
-from fedmix.cells.expected import expected_counts, simulate
 from fedmix.cells.items import Table
 from fedmix.cells.papers import Paper
 from fedmix.cells.scorecard import score_tables

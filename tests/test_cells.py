@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.frame import complete, judged_cells, make_cells, read_cells, standings
+from fedmix.cells.measured import summarise
 from fedmix.cells.scorecard import counts, rank_agreement, score_tables
-from fedmix.cells.summary import summarise
 from fedmix.cells.verdicts import VERDICTS, judge_numbers, printed_cells
 from fedmix.configuration import merged
 from fedmix.errors import DataError

@@ -10,10 +10,10 @@ import yaml
 
 from configured_studies import configured_studies
 from fedmix.cells import predicates
-from fedmix.cells.claims import CLAIM_VERDICTS, claims_table, evaluate_claims, read_claims
+from fedmix.cells.claims import CLAIM_VERDICTS, claims_table, evaluate_claims
 from fedmix.cells.equivalence import judge
 from fedmix.cells.frame import make_cells
-from fedmix.cells.papers import read_papers
+from fedmix.cells.papers import read_claims, read_papers
 from fedmix.cells.scorecard import cells_table, scorecard
 from fedmix.declarations import problems
 from fedmix.errors import ConfigurationError

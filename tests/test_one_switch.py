@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from configured_studies import CONFIG, configured_studies
-from fedmix.cells.discrepancies import read_discrepancies
-from fedmix.cells.papers import read_papers
+from fedmix.cells.papers import read_discrepancies, read_papers
 from fedmix.conditions import has_values
 from fedmix.configuration import Document
 from fedmix.pipeline.checking import Vocabulary

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import DataError
-from fedmix.pipeline.evidence import COLUMNS, write_evidence
+from fedmix.pipeline.evidence import COLUMNS, TIMINGS, write_evidence
 from fedmix.pipeline.plan import Study
 from fedmix.pipeline.request import Request
 from fedmix.storage import atomic_path, concatenate
@@ -99,8 +99,7 @@ def collected_rows(request: Request, study: Study, workdir: Path) -> pd.DataFram
     except FileNotFoundError as error:
         raise DataError(f"{error.filename} does not exist, so it cannot be archived.") from None
     settings = {(s.variant, s.name): s for s in study.settings.values()}
-    timed = ["seconds", "cpu_seconds", "memory", "shared_seconds", "warm", "made"]
-    rows = results.merge(timings[[*_RUN, *timed]], on=_RUN)
+    rows = results.merge(timings[[*_RUN, *TIMINGS]], on=_RUN)
     places = [settings[place] for place in zip(rows["variant"], rows["setting"], strict=True)]
     keys = [request.coverage.keys(study, setting) for setting in places]
     rows["key"] = [own[method] for own, method in zip(keys, rows["method"], strict=True)]

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from fedmix.cells.items import item_entries, items_of
-from fedmix.cells.papers import Paper, read_papers
+from fedmix.cells.papers import Claim, Discrepancy, Paper, read_entries, read_papers
 from fedmix.cells.protocols.space import in_preset, search_documents, space_of
-from fedmix.cells.registers import Claim, Discrepancy, read_entries
 from fedmix.configuration import (
     Document,
     Problems,

@@ -23,11 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FIT = ["setting", "method", "replication"]
-# The columns of a file, and the kinds of NumPy type that they may have.
-COLUMNS = {
-    "setting": "O",
-    "method": "O",
-    "replication": "i",
+# Columns of results and of timings, and the kinds of NumPy type that they may have.
+RESULTS = {
     "round": "iuf",
     "metric": "O",
     "value": "f",
@@ -37,14 +34,17 @@ COLUMNS = {
     "converged": "b",
     "floats_up": "i",
     "floats_down": "i",
+}
+TIMINGS = {
     "seconds": "f",
     "cpu_seconds": "f",
     "memory": "f",
     "shared_seconds": "f",
     "warm": "b",
     "made": "O",
-    "key": "O",
 }
+#: The columns of a file.
+COLUMNS = {"setting": "O", "method": "O", "replication": "i", **RESULTS, **TIMINGS, "key": "O"}
 _MEASURED = ["seconds", "cpu_seconds", "memory", "shared_seconds"]
 _ROUNDING = 0.005  # the largest relative error of three digits
 _STATUSES = {"ok", "diverged", "timeout", "error"}

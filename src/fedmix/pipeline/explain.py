@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix import methods
 from fedmix.cells import verdicts
-from fedmix.cells.claims import read_claims
-from fedmix.cells.discrepancies import read_discrepancies
+from fedmix.cells.papers import read_claims, read_discrepancies
 from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError, DataError, nearest_names
 from fedmix.pipeline.plan import PlannedMethod, Setting, Study

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 from fedmix.cells.equivalence import NO_DRAWS, between_draws, compare
 from fedmix.cells.items import Item
-from fedmix.cells.measured import SECONDS, identity_of
+from fedmix.cells.measured import SECONDS, finals_in, identity_of, summarise
 from fedmix.cells.printed import PrintedTable
-from fedmix.cells.summary import summarise
 from fedmix.cells.verdicts import headline
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.plan import Setting, Study
@@ -199,7 +198,7 @@ class Precision:
 
 def _final_values(rows: pd.DataFrame) -> dict[tuple[str, str, str, str], dict[int, float]]:
     """Return the values that finished replications end with, by setting, method, metric and key."""
-    rows = rows[(rows["status"] == "ok") & rows["round"].isna()]
+    rows = finals_in(rows)
     found: dict[tuple[str, str, str, str], dict[int, float]] = {}
     columns = (rows[name] for name in ("setting", "method", "metric", "key"))
     for *place, replication, value in zip(

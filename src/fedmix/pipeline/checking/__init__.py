@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fedmix.cells.summary import DERIVED, OF_METRICS
+from fedmix.cells.measured import DERIVED, OF_METRICS
 from fedmix.configuration import Document, Place
 from fedmix.errors import nearest_names
 from fedmix.experiments.settings import declared
