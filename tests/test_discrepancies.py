@@ -9,8 +9,8 @@ from fedmix.cells.discrepancies import NOT_MEASURED, measure_discrepancies, to_m
 from fedmix.cells.papers import read_discrepancies, read_papers
 from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError
+from made_up_claims import paper_folder
 from synthetic_results import cells
-from test_claims import paper_folder
 
 ROOT = Path(__file__).parents[1]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,22 +28,6 @@ if TYPE_CHECKING:
 Cell = Mapping[str, Any]
 #: The pages that are made from the evidence.
 KEPT = Path("docs") / "reproduction"
-
-
-@dataclass(frozen=True)
-class Section:
-    """One stage of an explanation.
-
-    Parameters
-    ----------
-    title : str
-        The name of the stage.
-    lines : tuple of str
-        The facts about the stage.
-    """
-
-    title: str
-    lines: tuple[str, ...]
 
 
 def find_cells(frame: pd.DataFrame, item: str, row: str, column: str) -> list[Cell]:
@@ -119,39 +102,31 @@ class Explainer:
         return [self.workdir / self.request.folder_of(part) / "cells.parquet" for part in parts]
 
     def lines(self, cell: Cell) -> list[str]:
-        """Return the explanation of a cell as lines of text."""
-        return [
-            line
-            for section in self.sections(cell)
-            for line in (section.title, *(f"  {text}" for text in section.lines))
-        ]
+        """Return the explanation of a cell as lines of text.
 
-    def sections(self, cell: Cell) -> list[Section]:
-        """Return the explanation of a cell.
+        They go from the raw data to the verdict, then to what depends on the cell and the files
+        behind it.
 
         Parameters
         ----------
         cell : mapping
             A row of the frame of cells that was run.
-
-        Returns
-        -------
-        list of Section
-            From the raw data to the verdict, then what depends on the cell and the files behind it.
         """
         study = self.request.studies[cell["study"]]
         setting = _setting(study, cell)
         method = study.method_in(cell["method"], setting)
-        dependents = _dependents(cell, setting, self.claims, self.discrepancies)
+        facts: dict[str, Iterable[str]] = {
+            **_data(self.request, setting, self.workdir),
+            "Partition and start": _values(setting.values),
+            "Method": _method(method),
+            "Seeds": _seeds(study, setting, method),
+            "Results": _results(self.request, study, setting, method, cell),
+            "Published value": [*_printed(cell), *self._pending(cell["item"])],
+            "Used by": _dependents(cell, setting, self.claims, self.discrepancies),
+            "Files": _files(self.request, study, setting, method),
+        }
         return [
-            *_data(self.request, setting, self.workdir),
-            Section("Partition and start", tuple(_values(setting.values))),
-            Section("Method", tuple(_method(method))),
-            Section("Seeds", tuple(_seeds(study, setting, method))),
-            Section("Results", tuple(_results(self.request, study, setting, method, cell))),
-            Section("Published value", (*_printed(cell), *self._pending(cell["item"]))),
-            Section("Used by", tuple(dependents)),
-            Section("Files", tuple(_files(self.request, study, setting, method))),
+            line for title, own in facts.items() for line in (title, *(f"  {one}" for one in own))
         ]
 
     def _pending(self, item: str) -> Iterator[str]:
@@ -170,22 +145,27 @@ def _setting(study: Study, cell: Cell) -> Setting:
     )
 
 
-def _data(request: Request, setting: Setting, workdir: Path) -> Iterator[Section]:
-    """Yield the raw data and their embedding, with checksums; nothing for a simulation."""
+def _data(request: Request, setting: Setting, workdir: Path) -> dict[str, list[str]]:
+    """Return the raw data and their embedding, with checksums; nothing for a simulation."""
     if "dataset" not in setting.values:
-        return
+        return {}
     name, embedding = setting.values["dataset"], setting.values["embedding"]
     entry = request.datasets[name]
     raw = workdir / "data" / "raw" / f"{name}.npz"
     shape = [str(entry.get(size, "?")) for size in ("n_points", "n_features")]
-    lines = [f"{entry['title']}: {' x '.join(shape)}"]
-    for source in entry["sources"]:
-        for file in source.get("files", []):
-            lines.append(f"{file['name']}: sha256 {file.get('sha256', 'not recorded')}")
-    yield Section("Raw data", (*lines, _with_checksum(raw, workdir)))
+    files = [file for source in entry["sources"] for file in source.get("files", [])]
     spec = ", ".join(f"{k}={v}" for k, v in entry["embeddings"][embedding].items())
-    path = workdir / setting.embedded
-    yield Section("Embedding", (f"{embedding}: {spec}", _with_checksum(path, workdir)))
+    return {
+        "Raw data": [
+            f"{entry['title']}: {' x '.join(shape)}",
+            *(f"{f['name']}: sha256 {f.get('sha256', 'not recorded')}" for f in files),
+            _with_checksum(raw, workdir),
+        ],
+        "Embedding": [
+            f"{embedding}: {spec}",
+            _with_checksum(workdir / setting.embedded, workdir),
+        ],
+    }
 
 
 def _with_checksum(path: Path, workdir: Path) -> str:
