@@ -42,7 +42,8 @@ def has_values(values: Mapping[str, Any], where: Where) -> bool:
 def rows_with(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     """Return the rows of a frame that have every wanted value; see :func:`has_values`."""
     for key, wanted in where.items():
-        frame = frame[[has_values({key: value}, {key: wanted}) for value in frame[key]]]
+        values = [v for v in frame[key].unique() if has_values({key: v}, {key: wanted})]
+        frame = frame[frame[key].isin(values)]
     return frame
 
 
