@@ -1,8 +1,9 @@
 """Evidence: finished replications that outlive the code and the machine that made them.
 
 ``data/evidence/<study>.parquet`` has one row per method, setting, replication and metric. Each row
-has the key of its replication: a run takes over what has the planned key (:mod:`.keys`), as if it
-had just finished. ``<study>.json`` is an index of this file, so that a plan need not read numbers.
+has the key of its replication: a run takes over what has the planned key (:mod:`.coverage`), as if
+it had just finished. ``<study>.json`` is an index of this file, so that a plan need not read
+numbers.
 
 Evidence may come from anyone. Every row is checked before it is used (:func:`checked`).
 """

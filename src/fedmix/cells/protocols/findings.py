@@ -226,8 +226,11 @@ def in_words(
     space : Space
     target : str
         A table, or "common".
-    scores, leads, priors, shares, permuted : DataFrame
-        The results of the modules ``outcome``, ``controls`` and ``shares``.
+    scores : DataFrame
+        Of :func:`fedmix.cells.protocols.score.score_search`.
+    leads, priors, shares, permuted : DataFrame
+        Of :func:`leads_where_others_are_near`, :func:`under_priors`, :func:`variance_shares` and
+        :func:`permuted`.
     """
     return [
         _tried(space, target, scores),
