@@ -10,7 +10,6 @@ from pydantic import ConfigDict, Field, create_model, model_validator
 from fedmix.declarations import Declared, Names, Template, Unique
 
 Replications = Annotated[int, Field(ge=1)]
-Step = Replications
 #: The key for the variants of a study that a preset runs; without it, all of them run.
 ONLY = "only_variants"
 Condition = dict[str, Any] | Annotated[list[dict[str, Any]], Field(min_length=1)]
@@ -116,7 +115,7 @@ class StudyFile(Declared):
 class ReplicationRule(Declared):
     """When a setting has enough replications."""
 
-    steps: list[Step] = Field(
+    steps: list[Replications] = Field(
         min_length=1,
         description="Numbers of replications after which the precision is looked at. The last step "
         "of a study is its own number, whatever the precision.",
@@ -126,7 +125,7 @@ class ReplicationRule(Declared):
         description="The half-width of the 90 % interval of our mean, in published standard "
         "deviations, at which a setting needs no more replications.",
     )
-    other_variants: Step = Field(
+    other_variants: Replications = Field(
         description="The most replications of a variant that does not count for the paper's tables."
     )
 
