@@ -20,5 +20,6 @@ COPY pyproject.toml README.md LICENSE /opt/fedmix/
 COPY src /opt/fedmix/src
 RUN pip install --no-cache-dir --no-deps --no-build-isolation /opt/fedmix
 
-# Apptainer's images cannot be written to: compiled code and font lists go where they can.
-ENV NUMBA_CACHE_DIR=/tmp/numba MPLCONFIGDIR=/tmp/matplotlib
+# Compiled code is pickled, so whoever can write it can run code: it lies in a user's own folder.
+ENTRYPOINT ["/bin/sh", "-c", "own=/tmp/fedmix-$(id -u) && mkdir -p -m 700 $own && export NUMBA_CACHE_DIR=$own/numba MPLCONFIGDIR=$own/matplotlib && exec \"$@\"", "--"]
+CMD ["python3"]

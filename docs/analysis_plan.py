@@ -18,8 +18,8 @@ from typing import Any
 import yaml
 
 from fedmix.cells import predicates, verdicts
-from fedmix.cells.claims import CLAIM_RULES, SHUFFLES, read_claims
-from fedmix.cells.papers import read_papers
+from fedmix.cells.claims import CLAIM_RULES, SHUFFLES
+from fedmix.cells.papers import read_claims, read_papers
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "analysis_plan.md"

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
-from fedmix.cells.claims import CLAIM_RULES, UNTESTABLE, read_claims
+from fedmix.cells.claims import CLAIM_RULES, UNTESTABLE
 from fedmix.cells.effects import NO, UNCLEAR, YES
-from fedmix.cells.papers import read_papers
+from fedmix.cells.papers import read_claims, read_papers
 from fedmix.cells.verdicts import COUNTED
 from fedmix.configuration import read_yaml
 

@@ -14,17 +14,15 @@ from typing import Any
 import fedmix
 from fedmix import methods
 from fedmix.cells.items import Figure, Table
-from fedmix.cells.papers import Paper
+from fedmix.cells.papers import Claim, Discrepancy, Paper
 from fedmix.cells.protocols.space import Space
-from fedmix.cells.registers import Claim, Discrepancy
 from fedmix.configuration import read_yaml
 from fedmix.data.registry import Registry
 from fedmix.declarations import json_schema
 from fedmix.experiments import settings as experiments
 from fedmix.methods.capabilities import capabilities_of
 from fedmix.pipeline.options import Options
-from fedmix.pipeline.presets import PresetFile
-from fedmix.pipeline.studies import MethodEntry, StudyFile
+from fedmix.pipeline.studies import MethodEntry, PresetFile, StudyFile
 
 ROOT = Path(__file__).parents[1]
 #: Schema's name -> the files that it is for, and what they declare.
@@ -89,7 +87,7 @@ _API = {
         "fedmix.cells.frame",
         "fedmix.cells.verdicts",
         "fedmix.cells.equivalence",
-        "fedmix.cells.expected",
+        "fedmix.cells.calibration",
         "fedmix.cells.claims",
         "fedmix.cells.papers",
     ],

@@ -1,9 +1,12 @@
 """Fixtures that several test modules share, and what slow tests have in common."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
+
+_ROOT = Path(__file__).parents[1]
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
@@ -23,3 +26,11 @@ def mirror() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("FEDMIX_MIRROR names no folder: real-data tests need a mirror")
     return Path(folder)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A copy of the configuration that a test may spoil."""
+    shutil.copytree(_ROOT / "config", tmp_path / "config")
+    shutil.copytree(_ROOT / "data" / "published", tmp_path / "data" / "published")
+    return tmp_path / "config"

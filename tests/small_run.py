@@ -6,7 +6,7 @@ from fedmix.configuration import read_yaml
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, run_block
 from fedmix.pipeline.blocks import KeptFits
-from fedmix.pipeline.keys import methods_in, scenario_of
+from fedmix.pipeline.coverage import methods_in, scenario_of
 from fedmix.pipeline.plan import Setting, Study
 from fedmix.pipeline.request import Request, read_request
 

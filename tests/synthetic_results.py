@@ -208,3 +208,8 @@ def _failures() -> pd.DataFrame:
     row |= {"method_step_scale": 1.35, "metric": "", "round": None, "value": np.nan, **RUN}
     row |= {"status": "diverged", "message": "DivergenceError: round 12"}
     return pd.DataFrame([row | {"replication": r} for r in (900, 901)])
+
+
+def of_item(frame: pd.DataFrame, item: str) -> pd.DataFrame:
+    """Return the cells of an item."""
+    return frame[frame["item"] == item]

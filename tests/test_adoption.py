@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from fedmix.pipeline.adoption import adopt
 from fedmix.pipeline.evidence import write_evidence
-from fedmix.pipeline.keep import add, evidence_lines
+from fedmix.pipeline.keep import add
+from fedmix.pipeline.rerun import adopt
+from fedmix.pipeline.status import evidence_lines
 from small_run import METHODS, ROOT, STUDY, current, finish, request_in
 
 CONSTANT, CHANGED = "- 0.5 * row[i]", "- 0.500001 * row[i]"

@@ -10,13 +10,13 @@ import pytest
 
 from fedmix.__main__ import main
 from fedmix.cells.answers import lead_of
+from fedmix.cells.calibration import expected_counts, simulate
 from fedmix.cells.equivalence import judge
-from fedmix.cells.expected import expected_counts, simulate
 from fedmix.cells.items import Table
 from fedmix.cells.papers import Paper
 from fedmix.cells.scorecard import score_tables
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.pipeline.explain_kept import answer_of, explain_kept
+from fedmix.pipeline.explain import answer_of, explain_kept
 from synthetic_cells import unjudged
 
 ROOT = Path(__file__).parents[1]

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from fedmix.pipeline.archive import write_zip
-from fedmix.pipeline.crate import DOCUMENTS, METADATA, describe_crate
+from fedmix.pipeline.archive import DOCUMENTS, METADATA, describe_crate, write_zip
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from fedmix.data.registry import AnyEmbedding, AnySource, SourceFile
 from fedmix.declarations import Like
 from fedmix.embed import EMBEDDINGS
 from fedmix.errors import ConfigurationError
-from fedmix.pipeline.keys import raw_parameters
+from fedmix.pipeline.kept_embeddings import raw_parameters
 
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "config" / "datasets.yaml"

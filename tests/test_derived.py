@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.condensed import critical_difference, data_of, mean_ranks
-from fedmix.cells.measured import measure
-from fedmix.cells.summary import metric_of
+from fedmix.cells.measured import measure, metric_of
 from fedmix.errors import ConfigurationError
 from synthetic_results import (
     RUN,

@@ -5,17 +5,12 @@ from pathlib import Path
 import pytest
 
 from configured_studies import configured_studies
-from fedmix.cells.discrepancies import (
-    NOT_MEASURED,
-    measure_discrepancies,
-    read_discrepancies,
-    to_markdown,
-)
-from fedmix.cells.papers import read_papers
+from fedmix.cells.discrepancies import NOT_MEASURED, measure_discrepancies, to_markdown
+from fedmix.cells.papers import read_discrepancies, read_papers
 from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError
+from made_up_claims import paper_folder
 from synthetic_results import cells
-from test_claims import paper_folder
 
 ROOT = Path(__file__).parents[1]
 

@@ -9,7 +9,8 @@ import pytest
 
 from fedmix.errors import DataError
 from fedmix.pipeline.evidence import FIT, Evidence, write_evidence
-from fedmix.pipeline.keep import add, evidence_lines
+from fedmix.pipeline.keep import add
+from fedmix.pipeline.status import evidence_lines
 from small_run import METHODS, ROOT, STUDY, current, finish, planned, request_in
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.condensed import critical_difference, mean_ranks
-from fedmix.cells.summary import quartiles_by_round
+from fedmix.cells.measured import quartiles_by_round
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.views.figures import lines, points, ranks, trajectories
 from fedmix.views.figures.build import build_figure

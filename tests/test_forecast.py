@@ -6,12 +6,26 @@ import pytest
 
 from fedmix.configuration import Document
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.pipeline.actual import against_lines, read_actual, read_kept
-from fedmix.pipeline.costs import SHARED, Cost, Costs, core_hours, costs_text, read_costs
+from fedmix.pipeline.costs import (
+    SHARED,
+    Cost,
+    Costs,
+    Machine,
+    benchmark,
+    core_hours,
+    costs_text,
+    read_costs,
+)
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import COLUMNS, Evidence, write_evidence
-from fedmix.pipeline.forecast import STARTUP, forecast, forecast_lines
-from fedmix.pipeline.machine import Machine, benchmark
+from fedmix.pipeline.forecast import (
+    STARTUP,
+    against_lines,
+    forecast,
+    forecast_lines,
+    read_actual,
+    read_kept,
+)
 from fedmix.pipeline.plan import plan_study
 from fedmix.pipeline.request import Request
 from fedmix.revision import processor

@@ -13,8 +13,7 @@ import pytest
 
 from fedmix import configuration
 from fedmix.cells import items
-from fedmix.cells.claims import read_claims
-from fedmix.cells.discrepancies import read_discrepancies
+from fedmix.cells.papers import read_claims, read_discrepancies
 from fedmix.cells.protocols.space import read_searches
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.configured import read_configuration

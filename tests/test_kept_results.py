@@ -13,8 +13,8 @@ from fedmix.cells.protocols.kept import read_search
 from fedmix.cells.protocols.running import Runner
 from fedmix.cells.protocols.space import read_searches
 from fedmix.configuration import read_yaml
-from fedmix.pipeline.adoption import run_again
 from fedmix.pipeline.request import read_request
+from fedmix.pipeline.rerun import run_again
 
 pytestmark = pytest.mark.slow
 

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from configured_studies import CONFIG, configured_studies
-from fedmix.cells.discrepancies import read_discrepancies
-from fedmix.cells.papers import read_papers
+from fedmix.cells.papers import read_discrepancies, read_papers
 from fedmix.conditions import has_values
 from fedmix.configuration import Document
+from fedmix.pipeline.checking import Vocabulary
 from fedmix.pipeline.checking.claims import discrepancy_errors
-from fedmix.pipeline.checking.vocabulary import Vocabulary
 from fedmix.pipeline.plan import Setting, Study
 
 ENTRIES = read_discrepancies(read_papers(CONFIG))

@@ -11,10 +11,10 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from fedmix.cells.claims import evaluate_claims, read_claims
-from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies
+from fedmix.cells.claims import evaluate_claims
+from fedmix.cells.discrepancies import measure_discrepancies
 from fedmix.cells.frame import read_cells
-from fedmix.cells.papers import read_papers
+from fedmix.cells.papers import read_claims, read_discrepancies, read_papers
 from fedmix.cells.scorecard import rank_agreement, score_tables
 from fedmix.errors import DataError
 from fedmix.storage import read_table, write_table

@@ -7,8 +7,8 @@ import yaml
 
 from fedmix.configuration import Document, merged, read_yaml
 from fedmix.errors import ConfigurationError
-from fedmix.pipeline.brief import Brief
 from fedmix.pipeline.plan import combinations, plan_study, replications_of
+from fedmix.pipeline.provenance import Brief
 
 METHODS = {
     "FedGrEM": {"estimator": "FedGrEM", "label": "FedGrEM", "parameters": {"step_scale": 0.9}},

@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedmix.cells.claims import evaluate_claims, read_claims
+from fedmix.cells.claims import evaluate_claims
 from fedmix.cells.frame import complete
-from fedmix.cells.papers import read_papers
+from fedmix.cells.papers import read_claims, read_papers
 from fedmix.cells.protocols.drawing import draw_protocols
 from fedmix.cells.protocols.kept import Search, keep, read_search
-from fedmix.cells.protocols.outcome import judged_cells, score_search
-from fedmix.cells.protocols.score import printed_cells, score_protocols
+from fedmix.cells.protocols.score import judged_cells, printed_cells, score_protocols, score_search
 from fedmix.cells.protocols.space import Claim, Draw, Space, read_searches
 from fedmix.cells.unreported import open_claims, read_curves, specification_curves
 from fedmix.errors import DataError

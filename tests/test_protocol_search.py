@@ -9,15 +9,23 @@ import pytest
 from fedmix.cells.items import Item
 from fedmix.cells.papers import read_papers
 from fedmix.cells.protocols.choices import Choice
-from fedmix.cells.protocols.controls import leads_where_others_are_near, permuted, under_priors
 from fedmix.cells.protocols.drawing import draw_protocols
-from fedmix.cells.protocols.optimizing import contrasts, objective, optimize
-from fedmix.cells.protocols.outcome import best_trials, judged_cells, score_search
-from fedmix.cells.protocols.running import Runner
-from fedmix.cells.protocols.score import score_protocols, score_tables
-from fedmix.cells.protocols.shares import variance_shares
+from fedmix.cells.protocols.findings import (
+    in_words,
+    leads_where_others_are_near,
+    permuted,
+    under_priors,
+    variance_shares,
+)
+from fedmix.cells.protocols.running import Runner, contrasts, objective, optimize
+from fedmix.cells.protocols.score import (
+    best_trials,
+    judged_cells,
+    score_protocols,
+    score_search,
+    score_tables,
+)
 from fedmix.cells.protocols.space import Claim, read_searches
-from fedmix.cells.protocols.words import in_words
 from fedmix.data import Dataset
 from fedmix.errors import DataError
 from fedmix.simulate.waveform import waveform

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fedmix.cells.claims import SOURCES, evaluate_claims, read_claims
-from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies
-from fedmix.cells.papers import read_papers
+from fedmix.cells.claims import SOURCES, evaluate_claims
+from fedmix.cells.discrepancies import measure_discrepancies
+from fedmix.cells.papers import read_claims, read_discrepancies, read_papers
 from fedmix.cells.scorecard import rank_agreement, score_tables
 from fedmix.errors import DataError
-from fedmix.pipeline.stamps import stamp_of
+from fedmix.pipeline.provenance import stamp_of
 from fedmix.views.page import Figure, PageContext, Search, reproduction
 from synthetic_cells import laid_out
 from synthetic_results import ROOT, cells, results_and_timings, shipped_items

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from fedmix.pipeline.stamps import stamp_of
+from fedmix.pipeline.provenance import stamp_of
 from synthetic_results import ROOT
 
 PARTS = {

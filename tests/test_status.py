@@ -10,15 +10,10 @@ import pytest
 
 from fedmix.__main__ import main
 from fedmix.configuration import Document
+from fedmix.pipeline.collect import count_outcomes
 from fedmix.pipeline.plan import plan_study
 from fedmix.pipeline.request import Request
-from fedmix.pipeline.status import (
-    count_outcomes,
-    failed_throughout,
-    read_status,
-    status_lines,
-    summary_lines,
-)
+from fedmix.pipeline.status import failed_throughout, read_status, status_lines, summary_lines
 from fedmix.storage import write_table
 from pipeline import ROOT
 

@@ -136,7 +136,7 @@ def _add_commands_before_a_run(commands: Any, shared: argparse.ArgumentParser) -
 
 
 def _check(options: argparse.Namespace) -> Iterable[str]:
-    from fedmix.pipeline.check import check
+    from fedmix.pipeline.request import check
 
     if options.plugins:
         options.config = [*options.config, f"plugins={options.plugins}"]
@@ -189,11 +189,15 @@ def _report(request: Request, options: argparse.Namespace) -> Iterable[str]:
 
 def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
     """Return the forecast or known costs of a request, in seconds of this machine."""
-    from fedmix.pipeline.actual import against_lines, read_actual, read_kept
-    from fedmix.pipeline.costs import costs_text, read_costs
-    from fedmix.pipeline.forecast import forecast, forecast_lines
+    from fedmix.pipeline.costs import benchmark, costs_text, read_costs
+    from fedmix.pipeline.forecast import (
+        against_lines,
+        forecast,
+        forecast_lines,
+        read_actual,
+        read_kept,
+    )
     from fedmix.pipeline.jobs import prepare_process
-    from fedmix.pipeline.machine import benchmark
 
     prepare_process()
     if options.command == "costs":
@@ -210,9 +214,10 @@ def _evidence(request: Request, options: argparse.Namespace) -> Iterable[str]:
     from fedmix.pipeline.jobs import prepare_process
 
     prepare_process()
-    from fedmix.pipeline.adoption import adopt
-    from fedmix.pipeline.keep import add, evidence_lines
+    from fedmix.pipeline.keep import add
     from fedmix.pipeline.precision import precision_lines
+    from fedmix.pipeline.rerun import adopt
+    from fedmix.pipeline.status import evidence_lines
 
     if options.action == "adopt":
         return adopt(request, options.directory)
@@ -227,8 +232,7 @@ def _evidence(request: Request, options: argparse.Namespace) -> Iterable[str]:
 
 def _explanations(request: Request, options: argparse.Namespace) -> Iterable[str]:
     from fedmix.cells.frame import judged_cells
-    from fedmix.pipeline.explain import Explainer, find_cells
-    from fedmix.pipeline.explain_kept import KEPT, answer_of, explain_kept
+    from fedmix.pipeline.explain import KEPT, Explainer, answer_of, explain_kept, find_cells
 
     if options.kept:
         place = options.item, options.row, options.column

@@ -16,7 +16,7 @@ from fedmix.cells.condensed import critical_difference, mean_ranks
 from fedmix.cells.equivalence import judge
 from fedmix.cells.frame import make_cells
 from fedmix.cells.items import Table
-from fedmix.cells.summary import LOWEST_FIRST
+from fedmix.cells.measured import LOWEST_FIRST
 from fedmix.clients import Clients, ClientsLike, as_clients
 from fedmix.data.dataset import Dataset
 from fedmix.errors import ConfigurationError, DataError

@@ -41,8 +41,10 @@ def has_values(values: Mapping[str, Any], where: Where) -> bool:
 
 def rows_with(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     """Return the rows of a frame that have every wanted value; see :func:`has_values`."""
-    keep = [has_values(row, where) for row in frame[list(where)].to_dict("records")]
-    return frame[keep] if where else frame
+    for key, wanted in where.items():
+        values = [v for v in frame[key].unique() if has_values({key: v}, {key: wanted})]
+        frame = frame[frame[key].isin(values)]
+    return frame
 
 
 def same_value(one: Any, other: Any) -> bool:

@@ -27,19 +27,12 @@ from fedmix import methods as method_registry
 from fedmix.configuration import read_yaml
 from fedmix.data.registry import DatasetEntry, mirror_folder
 from fedmix.errors import ConfigurationError, FedmixError, nearest_names
-from fedmix.pipeline.brief import Brief
-from fedmix.pipeline.keys import (
-    embedding_hash,
-    experiment_hash,
-    method_hashes,
-    methods_in,
-    raw_parameters,
-    scenario_of,
-)
+from fedmix.pipeline.coverage import experiment_hash, method_hashes, methods_in, scenario_of
+from fedmix.pipeline.kept_embeddings import embedding_hash, raw_parameters
+from fedmix.pipeline.options import left_out
 from fedmix.pipeline.plan import RUNTIME, finished_blocks
-from fedmix.pipeline.provenance import content_hash, script_hash, source_hash
-from fedmix.pipeline.request import left_out, read_request
-from fedmix.pipeline.stamps import stamp_of
+from fedmix.pipeline.provenance import Brief, content_hash, script_hash, source_hash, stamp_of
+from fedmix.pipeline.request import read_request
 from fedmix.views.figures.build import BY_ROUND
 
 BASE = Path(workflow.basedir)

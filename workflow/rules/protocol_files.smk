@@ -1,6 +1,6 @@
 # Derive the files and parameters of a protocol search from wildcards.
 
-from fedmix.cells.claims import read_claims
+from fedmix.cells.papers import read_claims
 from fedmix.cells.protocols.space import read_searches
 from fedmix.cells.unreported import open_claims
 

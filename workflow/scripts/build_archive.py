@@ -6,8 +6,7 @@ with job(snakemake.log[0], snakemake.threads):
     import json
     from pathlib import Path
 
-    from fedmix.pipeline.archive import make
-    from fedmix.pipeline.crate import DOCUMENTS, METADATA, describe_crate
+    from fedmix.pipeline.archive import DOCUMENTS, METADATA, describe_crate, make
     from fedmix.pipeline.request import read_request
     from fedmix.storage import concatenate
     from fedmix.views.page.words import describe_run

@@ -9,8 +9,7 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.cells.frame import cells_of
     from fedmix.cells.items import Item
     from fedmix.cells.measured import measure
-    from fedmix.pipeline.collect import collect_settings
-    from fedmix.pipeline.status import count_outcomes
+    from fedmix.pipeline.collect import collect_settings, count_outcomes
     from fedmix.storage import stacked, write_table, write_text
 
     params, output, config = snakemake.params, snakemake.output, snakemake.config

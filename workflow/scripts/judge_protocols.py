@@ -3,8 +3,8 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.cells.protocols.outcome import best_trials, read_trials
     from fedmix.cells.protocols.running import Runner
+    from fedmix.cells.protocols.score import best_trials, read_trials
     from fedmix.storage import write_table
 
     params = snakemake.params

@@ -7,11 +7,11 @@ with job(snakemake.log[0], snakemake.threads):
 
     import pandas as pd
 
-    from fedmix.cells.claims import claims_table, evaluate_claims, read_claims
-    from fedmix.cells.discrepancies import measure_discrepancies, read_discrepancies, to_markdown
+    from fedmix.cells.claims import claims_table, evaluate_claims
+    from fedmix.cells.discrepancies import measure_discrepancies, to_markdown
     from fedmix.cells.frame import complete, read_cells
     from fedmix.cells.items import read_items
-    from fedmix.cells.papers import read_papers
+    from fedmix.cells.papers import read_claims, read_discrepancies, read_papers
     from fedmix.cells.protocols.kept import read_search
     from fedmix.cells.scorecard import cells_table, rank_agreement, score_tables
     from fedmix.cells.unreported import specification_curves

@@ -7,7 +7,7 @@ with job(snakemake.log[0], snakemake.threads):
 
     from fedmix.cells.protocols.drawing import read_protocols
     from fedmix.cells.protocols.kept import keep
-    from fedmix.cells.protocols.outcome import read_part
+    from fedmix.cells.protocols.score import read_part
     from fedmix.storage import concatenate, write_text
 
     files, space = snakemake.input, snakemake.params.space

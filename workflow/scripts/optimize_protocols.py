@@ -5,8 +5,7 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
-    from fedmix.cells.protocols.optimizing import optimize
-    from fedmix.cells.protocols.running import Runner
+    from fedmix.cells.protocols.running import Runner, optimize
     from fedmix.cells.protocols.score import printed_cells
     from fedmix.storage import write_table, write_text
 

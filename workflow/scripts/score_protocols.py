@@ -7,12 +7,15 @@ with job(snakemake.log[0], snakemake.threads):
 
     import pandas as pd
 
-    from fedmix.cells.protocols.controls import leads_where_others_are_near, permuted, under_priors
     from fedmix.cells.protocols.drawing import read_protocols
-    from fedmix.cells.protocols.outcome import judged_cells, read_trials, score_search
-    from fedmix.cells.protocols.score import printed_cells
-    from fedmix.cells.protocols.shares import variance_shares
-    from fedmix.cells.protocols.words import in_words
+    from fedmix.cells.protocols.findings import (
+        in_words,
+        leads_where_others_are_near,
+        permuted,
+        under_priors,
+        variance_shares,
+    )
+    from fedmix.cells.protocols.score import judged_cells, printed_cells, read_trials, score_search
     from fedmix.storage import concatenate, read_table, write_text
 
     files, space, target = snakemake.input, snakemake.params.space, snakemake.wildcards.target

@@ -25,10 +25,8 @@ from fedmix.cells.evidence import (
     Evidence,
     Place,
 )
-from fedmix.cells.papers import Paper
 from fedmix.cells.predicates import Check, ask, needed, places_of
 from fedmix.cells.protocols.space import DRAWN, NEAR
-from fedmix.cells.registers import Claim, read_register
 from fedmix.cells.unreported import (
     Answer,
     Share,
@@ -69,22 +67,6 @@ SHUFFLES = 20
 _OF = {DRAWN: "protocols", NEAR: "protocols near the published values"}
 
 
-def read_claims(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
-    """Read every paper's claims; planning has checked what they name.
-
-    Parameters
-    ----------
-    papers : mapping of str to Paper
-        Of :func:`fedmix.cells.papers.read_papers`.
-
-    Raises
-    ------
-    ConfigurationError
-        Listing all errors: unknown keys, missing ones, an id given twice.
-    """
-    return read_register(papers, "claims", Claim)
-
-
 def evaluate_claims(
     claims: Iterable[Mapping[str, Any]],
     cells: pd.DataFrame,
@@ -96,7 +78,7 @@ def evaluate_claims(
     Parameters
     ----------
     claims : iterable of mapping
-        Of :func:`read_claims`.
+        Of :func:`fedmix.cells.papers.read_claims`.
     cells : DataFrame
         Of :func:`fedmix.cells.frame.complete`.
     results : DataFrame, optional

@@ -200,7 +200,7 @@ def mean_ranks(
     Parameters
     ----------
     cells : DataFrame
-        The cells of one item that shows ranks, see :func:`fedmix.cells.summary.rank`.
+        The cells of one item that shows ranks, see :func:`fedmix.cells.measured.rank`.
     metric : str
         The rank to average, such as ``"rank: ari_pooled"``.
     same : mapping of str to str, optional

@@ -9,28 +9,11 @@ from typing import TYPE_CHECKING, Any
 from fedmix.cells.effects import mean_effect, weighted_effect
 from fedmix.cells.evidence import Evidence, Place
 from fedmix.cells.papers import Paper
-from fedmix.cells.registers import Discrepancy, read_register
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NOT_MEASURED = "not measured yet"
-
-
-def read_discrepancies(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
-    """Read every paper's register and check it strictly.
-
-    Parameters
-    ----------
-    papers : mapping of str to Paper
-        Of :func:`fedmix.cells.papers.read_papers`.
-
-    Raises
-    ------
-    ConfigurationError
-        Listing all errors: unknown keys, missing ones, an id given twice.
-    """
-    return read_register(papers, "discrepancies", Discrepancy)
 
 
 def measure_discrepancies(
@@ -41,7 +24,7 @@ def measure_discrepancies(
     Parameters
     ----------
     entries : iterable of mapping
-        Of :func:`read_discrepancies`.
+        Of :func:`fedmix.cells.papers.read_discrepancies`.
     cells : DataFrame, optional
         Of :mod:`fedmix.cells.frame`; without them nothing is measured.
 

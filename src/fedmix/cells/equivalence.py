@@ -16,8 +16,7 @@ from dataclasses import asdict, dataclass, fields
 from math import inf, isnan, nan, sqrt
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.measured import SECONDS
-from fedmix.cells.summary import summarise
+from fedmix.cells.measured import SECONDS, summarise
 from fedmix.cells.verdicts import (
     AGREES,
     AGREES_CLOSELY,

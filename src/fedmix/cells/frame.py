@@ -44,9 +44,16 @@ from typing import TYPE_CHECKING, Any
 from fedmix.cells.effects import YES, paired_effect
 from fedmix.cells.equivalence import JUDGEMENT, judge
 from fedmix.cells.items import Item
-from fedmix.cells.measured import PLACE, RUN_METRICS, SECONDS, Measured, measure
+from fedmix.cells.measured import (
+    PLACE,
+    RUN_METRICS,
+    SECONDS,
+    Measured,
+    measure,
+    metric_of,
+    summarise,
+)
 from fedmix.cells.printed import PrintedNumber, PrintedTable, check_coverage
-from fedmix.cells.summary import metric_of, summarise
 from fedmix.conditions import has_values, rows_with
 from fedmix.storage import concatenate
 

@@ -194,7 +194,7 @@ class Item(Declared):
     metric: Annotated[Any, Like(Metric | list[Metric])] = Field(
         description="What it shows: a metric, metrics by method with a `default`, or a list of "
         "these. Metrics are those of the experiment, seconds, rounds, floats_up, floats_down, and "
-        "those that src/fedmix/cells/summary.py derives."
+        "those that src/fedmix/cells/measured.py derives."
     )
     methods: list[str] = Field([], description="Methods to show; all of the study by default.")
     row: Template = Field(

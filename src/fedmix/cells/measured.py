@@ -1,24 +1,39 @@
-"""What was measured in one setting, before anything is summarised."""
+"""What was measured in one setting: values, their summaries over replications, derived metrics.
+
+A cell's summary and a figure's quartiles by round are made here. Other modules compute means and
+errors for their own purpose: :mod:`fedmix.cells.effects` those behind claims, and
+:mod:`fedmix.cells.equivalence` the variance between partition draws.
+
+A derived metric is computed from other metrics, replication by replication, or from trajectories.
+An item asks for it by name: ``rounds_to_oracle``, or ``"rank: ari_pooled"`` if the name takes a
+metric.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fedmix.errors import DataError
+from fedmix.errors import ConfigurationError, DataError, nearest_names
 from fedmix.revision import other_versions
 
 if TYPE_CHECKING:
     import pandas as pd
 
     Metric = Mapping[str, pd.Series]  # by method, of values indexed by replication
+    from numpy.typing import ArrayLike
 
 PLACE = ["study", "variant", "setting"]
 SECONDS = "seconds"
 # Metrics that every run has, in any experiment.
 RUN_METRICS = ("rounds", "floats_up", "floats_down")
+ORACLE, ONE_STEP = "OracleClustering", "TwoPhase-FedAvg-s1"
+LOWEST_FIRST = "rank from lowest"
+_NEAR_ORACLE = 1.1
+_NEAR_BEST = 1.05
+_PHASE1_ROUNDS = 5  # of the two-phase methods, unless they are given another number
 
 
 @dataclass
@@ -121,12 +136,17 @@ def final_values(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     ok = results[results["status"] == "ok"]
     columns = ["method", "metric", "replication", "value"]
     runs = ok.drop_duplicates(["method", "replication"])
-    parts = [ok.loc[ok["round"].isna(), columns]]
+    parts = [finals_in(results)]
     parts += [runs.assign(metric=name, value=runs[name].astype(float)) for name in RUN_METRICS]
     if len(timings):
         timed = steady(timings[timings["status"] == "ok"])
         parts.append(timed.assign(metric=SECONDS, value=timed[SECONDS]))
     return pd.concat([part[columns] for part in parts], ignore_index=True)
+
+
+def finals_in(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the values that finished replications end with."""
+    return results[(results["status"] == "ok") & results["round"].isna()]
 
 
 def steady(timings: pd.DataFrame) -> pd.DataFrame:
@@ -161,3 +181,210 @@ def _contaminated_percent(identity: Mapping[str, Any]) -> dict[str, float]:
     if bad is None or not clients:
         return {}
     return {"contaminated_percent": round(100 * bad / clients, 1)}
+
+
+def summarise(values: ArrayLike) -> dict[str, float]:
+    """Return mean, sd (ddof=1), se (of the mean), median, q1, q3 and n of replications.
+
+    A number that needs more replications is NaN.
+    """
+    import numpy as np
+
+    values = np.asarray(values, dtype=float)
+    n = len(values)
+    sd = float(np.std(values, ddof=1)) if n > 1 else np.nan
+    q1, median, q3 = np.quantile(values, [0.25, 0.5, 0.75]) if n else [np.nan] * 3
+    return {
+        "mean": float(np.mean(values)) if n else np.nan,
+        "sd": sd,
+        "se": sd / np.sqrt(n) if n else np.nan,
+        "median": float(median),
+        "q1": float(q1),
+        "q3": float(q3),
+        "n": n,
+    }
+
+
+def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return a score's quartiles over replications, in every round.
+
+    Parameters
+    ----------
+    results : DataFrame
+        The tidy rows of the results.
+    metric : str
+        The score. Values of zero or less are left out, because trajectories are shown on a log
+        scale (the first error of an oracle is 0).
+
+    Returns
+    -------
+    DataFrame
+        ``study, variant, setting, method, round, q1, median, q3``, sorted by round.
+    """
+    keys = ["study", "variant", "setting", "method", "round"]
+    paths = results[results["round"].notna() & (results["metric"] == metric)]
+    values = paths[paths["value"] > 0].groupby(keys, sort=False)["value"]
+    wide = values.quantile([0.25, 0.5, 0.75]).unstack()
+    wide.columns = ["q1", "median", "q3"]
+    return wide.reset_index().sort_values("round", kind="stable", ignore_index=True)
+
+
+def metric_of(measured: Measured, name: str) -> Metric:
+    """Return a metric of all methods that have it, measured or derived.
+
+    Raises
+    ------
+    ConfigurationError
+        If the name has two parts and the first part is not in :data:`OF_METRICS`.
+    """
+    if found := measured.metric(name):
+        return found
+    kind, _, of = name.partition(": ")
+    if of:
+        if kind not in OF_METRICS:
+            raise ConfigurationError(
+                f"Unknown derived metric {name!r}. {nearest_names(kind, OF_METRICS)}"
+            )
+        return OF_METRICS[kind](measured, metric_of(measured, of))
+    return DERIVED[name](measured) if name in DERIVED else {}
+
+
+def rank(measured: Measured, scores: Metric) -> Metric:
+    """Rank the methods in every replication, the highest score first.
+
+    A failed replication and an undefined score rank last; ties share their mean rank.
+    """
+    import pandas as pd
+
+    wide = pd.DataFrame(
+        {method: _with_failures(scores.get(method), runs) for method, runs in measured.runs.items()}
+    )
+    ranks = wide.rank(axis=1, ascending=False)
+    return {str(method): ranks[method].dropna() for method in ranks}
+
+
+def ratio_to_one_step(measured: Measured, scores: Metric) -> Metric:
+    """Divide scores by that of the two-phase method with one local step, in every replication."""
+    if ONE_STEP not in scores:
+        return {}
+    return {method: (own / scores[ONE_STEP]).dropna() for method, own in scores.items()}
+
+
+def rank_from_lowest(measured: Measured, scores: Metric) -> Metric:
+    """Rank the methods as :func:`rank` does, the lowest score first."""
+    return rank(measured, {method: -values for method, values in scores.items()})
+
+
+def log(measured: Measured, scores: Metric) -> Metric:
+    """Take logarithms."""
+    import numpy as np
+
+    return {method: np.log(values) for method, values in scores.items()}
+
+
+def floats(measured: Measured) -> Metric:
+    """Add the floats sent up and down."""
+    down = measured.metric("floats_down")
+    return {method: up + down[method] for method, up in measured.metric("floats_up").items()}
+
+
+def rounds_to_oracle(measured: Measured) -> Metric:
+    """Return the first round with at most 1.1 times the oracle's final error, if any."""
+    return {method: first.dropna() for method, first in _first_rounds(measured).items()}
+
+
+def reached_oracle(measured: Measured) -> Metric:
+    """Return 1 if the error falls to 1.1 times the oracle's final error or less, 0 if not."""
+    return {method: first.notna() * 1.0 for method, first in _first_rounds(measured).items()}
+
+
+def floats_to_best(measured: Measured) -> Metric:
+    """Return the floats sent until the means' error is within 5 % of the best method's final one.
+
+    The best method is that of the same replication. A replication that never comes so near has
+    no value.
+    """
+    sent = measured.paths("floats")
+    return {
+        method: _at(sent[method], first.dropna())
+        for method, first in _first_rounds_near_best(measured).items()
+    }
+
+
+def reached_best(measured: Measured) -> Metric:
+    """Return 1 if the means' error comes within 5 % of the best method's final one, 0 if not."""
+    found = _first_rounds_near_best(measured)
+    return {method: first.notna() * 1.0 for method, first in found.items()}
+
+
+def observed_rate(measured: Measured) -> Metric:
+    """Return the rate at which the error contracts in Phase 2, where it can be estimated."""
+    import pandas as pd
+
+    from fedmix.theory import observed_rate as rate_of
+
+    rates = {}
+    for method, paths in measured.paths("model_error").items():
+        start = measured.methods[method].get("method_phase1_rounds", _PHASE1_ROUNDS)
+        found = [rate_of(path[start:]) for path in paths.to_numpy(dtype=float)]
+        rates[method] = pd.Series(found, index=paths.index).dropna()
+    return rates
+
+
+def _with_failures(scores: pd.Series | None, runs: list[int]) -> pd.Series:
+    import numpy as np
+    import pandas as pd
+
+    lowest = pd.Series(-np.inf, index=runs)
+    return lowest if scores is None else scores.combine_first(lowest)
+
+
+def _first_rounds(measured: Measured) -> Metric:
+    """Return the first round near the oracle's final error; NaN if there is none."""
+    oracle = measured.values.get((ORACLE, "model_error"))
+    if oracle is None:
+        return {}
+    return _first_below(measured, "model_error", _NEAR_ORACLE * oracle)
+
+
+def _first_rounds_near_best(measured: Measured) -> Metric:
+    """Return the first round near the lowest final error of any method; NaN if there is none."""
+    import pandas as pd
+
+    lowest = pd.DataFrame(measured.metric("means_error")).min(axis=1)
+    return _first_below(measured, "means_error", _NEAR_BEST * lowest)
+
+
+def _first_below(measured: Measured, metric: str, marks: pd.Series) -> Metric:
+    """Return the first round at or below each replication's mark; NaN if there is none."""
+    found = {}
+    for method, paths in measured.paths(metric).items():
+        below = paths.astype(float).le(marks.reindex(paths.index), axis=0)
+        found[method] = below.idxmax(axis=1).astype(float).where(below.any(axis=1))
+    return found
+
+
+def _at(paths: pd.DataFrame, rounds: pd.Series) -> pd.Series:
+    """Return the value of each replication in its round."""
+    import pandas as pd
+
+    values = [float(paths.at[replication, t]) for replication, t in rounds.items()]
+    return pd.Series(values, index=rounds.index)
+
+
+OF_METRICS: dict[str, Callable[[Measured, Metric], Metric]] = {
+    "rank": rank,
+    LOWEST_FIRST: rank_from_lowest,
+    "log": log,
+    "ratio to one step": ratio_to_one_step,
+}
+
+
+DERIVED: dict[str, Callable[[Measured], Metric]] = {
+    "floats": floats,
+    "rounds_to_oracle": rounds_to_oracle,
+    "reached_oracle": reached_oracle,
+    "floats_to_best": floats_to_best,
+    "reached_best": reached_best,
+    "observed_rate": observed_rate,
+}

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.answers import answer
+from fedmix.cells.calibration import SCORED, expected_counts
 from fedmix.cells.claims import CLAIM_VERDICTS
-from fedmix.cells.expected import SCORED, expected_counts
 from fedmix.cells.items import Item
 from fedmix.cells.papers import Paper
 from fedmix.cells.verdicts import (

@@ -1,7 +1,10 @@
-"""Archives: a run's evidence in one file, described for other programs as an RO-Crate.
+"""Archives: a run's evidence in one file, described as a Workflow Run RO-Crate.
 
-The archive is a zip with ``evidence/<study>.parquet`` of every study and the documents of
-:mod:`fedmix.pipeline.crate`. ``python -m fedmix evidence add`` reads it.
+The archive is a zip with ``evidence/<study>.parquet`` of every study, which ``python -m fedmix
+evidence add`` reads, and the documents of :data:`DOCUMENTS`. Its metadata name the workflow, its
+data with their licences, and the results that each table and figure is made from: RO-Crate 1.1,
+https://w3id.org/ro/crate/1.1, with the profile of workflow runs 0.5,
+https://w3id.org/ro/wfrun/workflow/0.5.
 """
 
 from __future__ import annotations
@@ -9,22 +12,37 @@ from __future__ import annotations
 import os
 import stat
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import DataError
-from fedmix.pipeline.evidence import COLUMNS, write_evidence
+from fedmix.pipeline.evidence import COLUMNS, TIMINGS, write_evidence
 from fedmix.pipeline.plan import Study
 from fedmix.pipeline.request import Request
 from fedmix.storage import atomic_path, concatenate
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rocrate.model.contextentity import ContextEntity
+    from rocrate.rocrate import ROCrate
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip's earliest time: bytes do not depend on the clock
 _RUN = ["variant", "setting", "method", "replication"]
+METADATA = "ro-crate-metadata.json"
+#: Files of the repository in an archive: name in the archive -> path.
+DOCUMENTS = {
+    f"provenance/{path}": path
+    for path in ("Snakefile", "environment.yml", "requirements.lock", "LICENSE", "CITATION.cff")
+}
+_WORKFLOW = "provenance/Snakefile"
+_LICENCE = "https://spdx.org/licenses/BSD-3-Clause"
+_PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),
+    "https://w3id.org/ro/wfrun/workflow/0.5": ("Workflow Run Crate", "0.5"),
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": ("Workflow RO-Crate", "1.0"),
+}
 
 
 def make(
@@ -81,10 +99,104 @@ def collected_rows(request: Request, study: Study, workdir: Path) -> pd.DataFram
     except FileNotFoundError as error:
         raise DataError(f"{error.filename} does not exist, so it cannot be archived.") from None
     settings = {(s.variant, s.name): s for s in study.settings.values()}
-    timed = ["seconds", "cpu_seconds", "memory", "shared_seconds", "warm", "made"]
-    rows = results.merge(timings[[*_RUN, *timed]], on=_RUN)
+    rows = results.merge(timings[[*_RUN, *TIMINGS]], on=_RUN)
     places = [settings[place] for place in zip(rows["variant"], rows["setting"], strict=True)]
     keys = [request.coverage.keys(study, setting) for setting in places]
     rows["key"] = [own[method] for own, method in zip(keys, rows["method"], strict=True)]
     rows["setting"] = [setting.folder for setting in places]
     return rows[list(COLUMNS)]
+
+
+def describe_crate(
+    results: Sequence[str],
+    items: Mapping[str, Mapping[str, Any]],
+    datasets: Mapping[str, Mapping[str, Any]],
+    run: Mapping[str, str],
+    ended: str,
+) -> dict[str, Any]:
+    """Return the metadata of an archive in JSON-LD.
+
+    Parameters
+    ----------
+    results : sequence of str
+        Names of the evidence in the archive.
+    items : mapping of str to mapping
+        Table or figure -> its ``title``, and ``files``, the evidence that it is made from.
+    datasets : mapping of str to mapping
+        Entries of ``config/datasets.yaml`` for the data of the run.
+    run : mapping of str to str
+        The description of the run.
+    ended : str
+        The day of its last result, ISO 8601.
+    """
+    from rocrate.rocrate import ROCrate  # takes over a second, which a plan does not need
+
+    crate = ROCrate(version="1.1")
+    crate.name = f"fedmix: results of the preset {run['Preset']}"
+    crate.description = "; ".join(f"{name}: {value}" for name, value in run.items())
+    crate.datePublished = ended
+    crate.license = _about(crate, _LICENCE, "CreativeWork", name="BSD 3-Clause licence")
+    crate.root_dataset["conformsTo"] = [
+        _about(crate, profile, "CreativeWork", name=name, version=version)
+        for profile, (name, version) in _PROFILES.items()
+    ]
+    workflow = crate.add_workflow(
+        dest_path=_WORKFLOW,
+        main=True,
+        lang="snakemake",
+        properties={"name": "fedmix", "license": {"@id": _LICENCE}},
+    )
+    for name in DOCUMENTS:
+        if name != _WORKFLOW:
+            _file(crate, name)
+    files = {name: _file(crate, name) for name in results}
+    used = [_dataset(crate, key, entry) for key, entry in sorted(datasets.items())]
+    crate.add_action(
+        workflow,
+        identifier="#run",
+        object=used,
+        result=list(files.values()),
+        properties={"name": crate.name, "description": crate.description, "endTime": ended},
+    )
+    crate.root_dataset["mentions"] = [
+        {"@id": "#run"},
+        *(
+            _about(
+                crate,
+                f"#{name}",
+                "CreativeWork",
+                name=item["title"],
+                isBasedOn=[files[file] for file in item["files"]],
+            )
+            for name, item in items.items()
+        ),
+    ]
+    return crate.metadata.generate()
+
+
+def _about(crate: ROCrate, identifier: str, kind: str, **properties: Any) -> ContextEntity:
+    """Add an entity that is not a file of the archive."""
+    from rocrate.model.contextentity import ContextEntity
+
+    entity = crate.add(ContextEntity(crate, identifier, {"@type": kind}))
+    for name, value in properties.items():
+        entity[name] = value
+    return entity
+
+
+def _file(crate: ROCrate, name: str) -> Any:
+    suffix = name.rpartition(".")[2]
+    kind = "application/vnd.apache.parquet" if suffix == "parquet" else "text/plain"
+    properties = {"name": name.rpartition("/")[2], "encodingFormat": kind}
+    return crate.add_file(dest_path=name, properties=properties)
+
+
+def _dataset(crate: ROCrate, key: str, entry: Mapping[str, Any]) -> ContextEntity:
+    """Add a data set, which is not in the archive: its authors and where to find it."""
+    given = {
+        "name": entry["title"],
+        "license": entry.get("licence"),
+        "citation": entry.get("citation"),
+        "url": entry.get("homepage"),
+    }
+    return _about(crate, f"#data-{key}", "Dataset", **{k: v for k, v in given.items() if v})

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import DataError
 from fedmix.experiments.runner import Fit, tables_of
-from fedmix.pipeline.evidence import stopped_early
+from fedmix.pipeline.evidence import RESULTS, TIMINGS, stopped_early
 from fedmix.pipeline.plan import block_paths, replications_of
 from fedmix.revision import origin
 from fedmix.storage import read_table, stacked, write_table
@@ -36,28 +36,8 @@ logger = logging.getLogger(__name__)
 IDENTITY = {"study": "O", "variant": "O", "setting": "O", "method": "O", "replication": "i"}
 # The columns of each file, and the kinds of NumPy type that they may have.
 COLUMNS = {
-    "results": {
-        **IDENTITY,
-        "round": "if",
-        "metric": "O",
-        "value": "f",
-        "status": "O",
-        "message": "O",
-        "rounds": "i",
-        "converged": "b",
-        "floats_up": "i",
-        "floats_down": "i",
-    },
-    "timings": {
-        **IDENTITY,
-        "status": "O",
-        "seconds": "f",
-        "cpu_seconds": "f",
-        "memory": "f",
-        "shared_seconds": "f",
-        "warm": "b",
-        "made": "O",
-    },
+    "results": {**IDENTITY, **RESULTS},
+    "timings": {**IDENTITY, "status": "O", **TIMINGS},
 }
 _FIT, _TIMING = ([n for n in COLUMNS[kind] if n not in IDENTITY] for kind in COLUMNS)
 KEYS = "keys"  # in a block's metadata: method -> key

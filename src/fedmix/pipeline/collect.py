@@ -133,6 +133,33 @@ def _check_complete(
             )
 
 
+def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return the counts of each method's outcomes in a setting, and its first error.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Collected rows of one setting.
+
+    Returns
+    -------
+    dict
+        By method: ``replications`` by status, and ``error``, the message of the first replication
+        that raised an error (empty without one).
+    """
+    if results.empty:
+        return {}
+    outcomes = {}
+    for method, rows in results.groupby("method", sort=False):
+        ends = rows.drop_duplicates("replication")
+        errors = ends.loc[ends["status"] == "error", "message"]
+        outcomes[str(method)] = {
+            "replications": {str(k): int(n) for k, n in ends["status"].value_counts().items()},
+            "error": str(errors.iloc[0]) if len(errors) else "",
+        }
+    return outcomes
+
+
 def read_blocks(
     paths: Iterable[str | os.PathLike],
     replications: Mapping[str, int],

@@ -6,15 +6,14 @@ figures, published values, claims and discrepancies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from fedmix.cells.items import item_entries, items_of
-from fedmix.cells.papers import Paper, read_papers
+from fedmix.cells.papers import Claim, Discrepancy, Paper, read_entries, read_papers
 from fedmix.cells.protocols.space import in_preset, search_documents, space_of
-from fedmix.cells.registers import Claim, Discrepancy, read_entries
 from fedmix.configuration import (
     Document,
     Problems,
@@ -24,7 +23,8 @@ from fedmix.configuration import (
     validate,
 )
 from fedmix.data.registry import entries_of
-from fedmix.errors import ConfigurationError
+from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.pipeline.checking import Vocabulary
 from fedmix.pipeline.checking.claims import claim_errors, discrepancy_errors
 from fedmix.pipeline.checking.items import (
     PrintedFiles,
@@ -33,18 +33,33 @@ from fedmix.pipeline.checking.items import (
     unmatched_errors,
 )
 from fedmix.pipeline.checking.studies import method_errors, search_errors, study_errors
-from fedmix.pipeline.checking.vocabulary import Vocabulary
 from fedmix.pipeline.costs import Costs, read_costs
 from fedmix.pipeline.plan import Study, plan_study
-from fedmix.pipeline.presets import (
-    Preset,
-    PresetFile,
-    changed,
-    name_errors,
-    preset_files,
-    read_preset,
-)
-from fedmix.pipeline.studies import MethodEntry, StudyFile
+from fedmix.pipeline.studies import ONLY, MethodEntry, PresetFile, ReplicationRule, StudyFile
+
+ALL = "all"
+# Folders of results that belong to no study or preset: protocol searches, figures of the data.
+SHARED_FOLDERS = ("protocols", "embeddings")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """The changes of a preset.
+
+    Parameters
+    ----------
+    studies, items : mapping of str to Document
+        The changes of each study to run, and of items.
+    on_request : set of str
+        Papers that run only if a target names them.
+    replications : ReplicationRule or None
+        When a setting has enough replications.
+    """
+
+    studies: dict[str, Document] = field(default_factory=dict)
+    items: dict[str, Document] = field(default_factory=dict)
+    on_request: set[str] = field(default_factory=set)
+    replications: ReplicationRule | None = None
 
 
 @dataclass(frozen=True)
@@ -210,3 +225,118 @@ def _study_files(papers: Mapping[str, Paper]) -> dict[str, tuple[Paper, Path]]:
                 raise ConfigurationError(f"{name_of(path)}: another paper has a study of this name")
             found[path.stem] = (paper, path)
     return found
+
+
+def preset_files(folder: Path, papers: Mapping[str, Paper]) -> dict[str, list[Path]]:
+    """Return the files of each preset by its name: its main file and the parts of papers."""
+    folders = [folder, *(paper.folder for paper in papers.values())]
+    found: dict[str, list[Path]] = {path.stem: [] for path in folder.glob("presets/*.yaml")}
+    for part in folders:
+        for path in sorted(part.glob("presets/*.yaml")):
+            found.setdefault(path.stem, []).append(path)
+    return found
+
+
+def name_errors(files: Mapping[str, list[Path]], studies: Iterable[str]) -> Iterator[str]:
+    """Yield an error for each preset with the name of a folder that all presets share.
+
+    Parameters
+    ----------
+    files : mapping of str to list of pathlib.Path
+        From :func:`preset_files`.
+    studies : iterable of str
+        Names of all studies.
+    """
+    shared = {*studies, *SHARED_FOLDERS}
+    for name, paths in files.items():
+        if name in shared:
+            yield (
+                f"{name_of(paths[0])}: a preset cannot be called {name!r}, because results/{name} "
+                "is shared by all presets. Give the file another name."
+            )
+
+
+def read_preset(
+    parts: list[Document], studies: Mapping[str, Document], papers: Iterable[str]
+) -> Preset:
+    """Return the combined changes of a preset's files.
+
+    Parameters
+    ----------
+    parts : list of Document
+        The files, already validated.
+    studies : mapping of str to Document
+        All studies as published.
+    papers : iterable of str
+        The names of all papers.
+
+    Raises
+    ------
+    ConfigurationError
+        If a study or paper does not exist, or two files change the same study or have a rule.
+    """
+    preset = Preset()
+    for part in parts:
+        raise_all(_unknown(part, studies, papers))
+        if part.content.get("studies") == ALL:
+            preset.studies.update({name: Document({}, part.finders) for name in studies})
+        else:
+            raise_all(_add(preset.studies, part, "studies"))
+        raise_all(_add(preset.items, part, "items"))
+        preset.on_request.update(part.content.get("on_request", ()))
+    rules = [part for part in parts if part.content.get("replications")]
+    raise_all(
+        f"{part.place('replications')}: another file of the preset has a rule too"
+        for part in rules[1:]
+    )
+    if not rules:
+        return preset
+    return replace(preset, replications=ReplicationRule(**rules[0].content["replications"]))
+
+
+def _unknown(
+    part: Document, studies: Mapping[str, Document], papers: Iterable[str]
+) -> Iterator[str]:
+    named = part.content.get("studies", {})
+    for name in () if named == ALL else named:
+        if name not in studies:
+            place = part.place("studies", name)
+            yield f"{place}: unknown study {name!r}. {nearest_names(name, studies)}"
+    for i, name in enumerate(part.content.get("on_request", ())):
+        if name not in papers:
+            place = part.place("on_request", i)
+            yield f"{place}: unknown paper {name!r}. {nearest_names(name, papers)}"
+
+
+def _add(found: dict[str, Document], part: Document, kind: str) -> Iterator[str]:
+    for name in part.content.get(kind, {}):
+        if name in found:
+            yield f"{part.place(kind, name)}: {name!r} is changed in two files of the preset"
+        found[name] = part.part(kind, name)
+
+
+def changed(study: Document, change: Document) -> Document:
+    """Return a study as a preset runs it.
+
+    Raises
+    ------
+    ConfigurationError
+        If the preset names an unknown variant, or changes one that it does not run.
+    """
+    whole = study.under(change)
+    wanted = whole.content.pop(ONLY, None)
+    if wanted is None:
+        return whole
+    variants = whole.content.get("variants", {})
+    raise_all(
+        f"{change.place(ONLY, i)}: unknown variant {name!r}. {nearest_names(name, variants)}"
+        for i, name in enumerate(wanted)
+        if name not in variants
+    )
+    raise_all(
+        f"{change.place('variants', name)}: {name!r} is changed, but {ONLY} does not list it"
+        for name in change.content.get("variants", {})
+        if name not in wanted
+    )
+    whole.content["variants"] = {n: value for n, value in variants.items() if n in wanted}
+    return whole

@@ -2,25 +2,26 @@
 
 ``config/costs.csv`` holds measured costs, one row per study, data set, variant and method, each
 with the speed of the machine that it was measured on. A plan depends on this file and not on the
-machine, so blocks have the same names everywhere.
+machine, so blocks have the same names everywhere. A forecast is in seconds of the machine here.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, geometric_mean, median
 from typing import TYPE_CHECKING
 
 from fedmix.errors import ConfigurationError
-from fedmix.pipeline.machine import Machine
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 # In the column of methods: what the methods of a replication share, clients and initial values.
@@ -33,6 +34,47 @@ COLUMNS = (*PLACE, "seconds", "memory", "arithmetic", "bandwidth", "interpreter"
 _JOB = 600.0  # seconds of work: short enough to distribute, and its start takes less than 1 %
 _UNKNOWN = 1.0  # seconds of a method with unknown cost
 _SIZES = [digit * 10**power for power in range(6) for digit in (1, 2, 5)]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Seconds that fixed tasks take on one core.
+
+    Parameters
+    ----------
+    arithmetic : float
+        Distances, exponentials and weighted means, as in an E-step.
+    bandwidth : float
+        Passes over an array that no cache holds.
+    interpreter : float
+        Python code without arrays.
+    """
+
+    arithmetic: float
+    bandwidth: float
+    interpreter: float
+
+    def ratios(self, other: Machine) -> list[float]:
+        """Return how many times as long each task takes as on another machine."""
+        return [mine / theirs for mine, theirs in zip(self.tasks, other.tasks, strict=True)]
+
+    @property
+    def tasks(self) -> tuple[float, float, float]:
+        """The seconds in the order of the parameters."""
+        return self.arithmetic, self.bandwidth, self.interpreter
+
+    def shortest(self, other: Machine) -> float:
+        """Return the smallest ratio to another machine."""
+        return min(self.ratios(other))
+
+    def typical(self, other: Machine) -> float:
+        """Return the geometric mean of the ratios to another machine."""
+        return geometric_mean(self.ratios(other))
+
+    def longest(self, other: Machine) -> float:
+        """Return the largest ratio to another machine."""
+        return max(self.ratios(other))
+
 
 Key = tuple[str, str, str, str]
 #: How many times as long as on the machine of a cost something takes on another.
@@ -80,7 +122,7 @@ class Costs:
         study, dataset, variant, method : str
         scale : callable, optional
             The machine of a cost -> how many times as long the machine of interest takes, such as
-            :meth:`fedmix.pipeline.machine.Machine.typical`. By default it is the same machine.
+            :meth:`fedmix.pipeline.costs.Machine.typical`. By default it is the same machine.
         """
         key = study, dataset, variant, method, scale
         if key not in self._found:
@@ -165,7 +207,7 @@ def costs_text(actual: pd.DataFrame, machine: Machine, known: Costs) -> str:
     Parameters
     ----------
     actual : DataFrame
-        One row per replication, see :func:`fedmix.pipeline.actual.read_actual`.
+        One row per replication, see :func:`fedmix.pipeline.forecast.read_actual`.
     machine : Machine
         The machine that the replications ran on.
     known : Costs
@@ -197,3 +239,52 @@ def core_hours(hours: float, most: float | None = None) -> str:
     unit, factor, digits = ("core-hours", 1, 2) if most >= 0.01 else ("core-seconds", 3600, 0)
     texts = dict.fromkeys(f"{number * factor:.{digits}f}" for number in (hours, most))
     return f"{' to '.join(texts)} {unit}"
+
+
+def benchmark(seconds: float = 10.0) -> Machine:
+    """Measure one core of this machine, in CPU seconds.
+
+    The tasks use NumPy and Python alone, so that they stay the same when the methods become faster.
+
+    Parameters
+    ----------
+    seconds : float, default=10.0
+        How long to repeat the tasks in turn. The medians count, which a short load changes little.
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    points, centres, large = rng.random((1_000, 10)), rng.random((10, 10)), np.ones(16_000_000)
+    tasks: list[Callable[[], object]] = [
+        lambda: [_e_step(points, centres) for _ in range(300)],
+        lambda: [np.add(large, 1.0, out=large) for _ in range(3)],
+        _loop,
+    ]
+    for task in tasks:  # loads code and data
+        task()
+    end = time.monotonic() + seconds
+    taken = [[_seconds(task) for task in tasks]]
+    while time.monotonic() < end:
+        taken.append([_seconds(task) for task in tasks])
+    return Machine(*map(median, zip(*taken, strict=True)))
+
+
+def _seconds(task: Callable[[], object]) -> float:
+    started = time.process_time()
+    task()
+    return time.process_time() - started
+
+
+def _e_step(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    logs = points @ centres.T - (centres**2).sum(axis=1) / 2
+    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return (shares / shares.sum(axis=1, keepdims=True)).T @ points
+
+
+def _loop() -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for i in range(200_000):
+        counts[i % 97] = counts.get(i % 97, 0) + i
+    return counts

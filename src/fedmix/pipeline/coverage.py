@@ -1,17 +1,73 @@
-"""Which planned replications the evidence holds, so that no job needs to run them."""
+"""The keys of planned replications, and which of them the evidence holds, so that no job runs.
+
+A key is the hash of what a replication depends on: parameters, data and code, as planned now.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fedmix.methods import index
 from fedmix.pipeline.evidence import Evidence
-from fedmix.pipeline.kept_embeddings import kept_embedding
-from fedmix.pipeline.keys import embedding_key, planned_keys
+from fedmix.pipeline.kept_embeddings import embedding_key, kept_embedding
 from fedmix.pipeline.plan import Block, Setting, Study, replications_of
+from fedmix.pipeline.provenance import keys_of, source_hash
 from fedmix.storage import sha256_of
+
+
+def scenario_of(study: Study, setting: Setting) -> dict[str, Any]:
+    """Return the part of the configuration that a job needs for a setting, sorted."""
+    return {
+        "study": study.name,
+        "variant": setting.variant,
+        "setting": setting.name,
+        "experiment": study.experiment,
+        "values": dict(sorted(setting.values.items())),
+    }
+
+
+def methods_in(
+    study: Study, setting: Setting, names: Iterable[str] | None = None
+) -> list[dict[str, Any]]:
+    """Return methods of a setting with their parameters there; by default all of them."""
+    planned = [study.method_in(name, setting) for name in names or study.methods_of(setting)]
+    return [
+        {
+            "name": method.name,
+            "estimator": method.estimator,
+            "parameters": dict(sorted(method.parameters.items())),
+        }
+        for method in planned
+    ]
+
+
+def experiment_hash(study: Study) -> str:
+    """Return the hash of the code that creates and starts a replication."""
+    return source_hash(f"fedmix.experiments.{study.experiment}", "fedmix.experiments.runner")
+
+
+def method_hashes(methods: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the hash of the code behind each method, so that a change reruns only this method."""
+    known = index()
+    return {method["name"]: source_hash(known[method["estimator"]]) for method in methods}
+
+
+def planned_keys(study: Study, setting: Setting, data: str | None) -> dict[str, str]:
+    """Return the key of each method of a setting.
+
+    Parameters
+    ----------
+    study : Study
+    setting : Setting
+    data : str or None
+        The sha256 of the embedded data set, if the setting has one.
+    """
+    methods = methods_in(study, setting)
+    scenario = scenario_of(study, setting)
+    return keys_of(scenario, experiment_hash(study), data, methods, method_hashes(methods))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Evidence: finished replications that outlive the code and the machine that made them.
 
 ``data/evidence/<study>.parquet`` has one row per method, setting, replication and metric. Each row
-has the key of its replication: a run takes over what has the planned key (:mod:`.keys`), as if it
-had just finished. ``<study>.json`` is an index of this file, so that a plan need not read numbers.
+has the key of its replication: a run takes over what has the planned key (:mod:`.coverage`), as if
+it had just finished. ``<study>.json`` is an index of this file, so that a plan need not read
+numbers.
 
 Evidence may come from anyone. Every row is checked before it is used (:func:`checked`).
 """
@@ -23,11 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FIT = ["setting", "method", "replication"]
-# The columns of a file, and the kinds of NumPy type that they may have.
-COLUMNS = {
-    "setting": "O",
-    "method": "O",
-    "replication": "i",
+# Columns of results and of timings, and the kinds of NumPy type that they may have.
+RESULTS = {
     "round": "iuf",
     "metric": "O",
     "value": "f",
@@ -37,14 +35,17 @@ COLUMNS = {
     "converged": "b",
     "floats_up": "i",
     "floats_down": "i",
+}
+TIMINGS = {
     "seconds": "f",
     "cpu_seconds": "f",
     "memory": "f",
     "shared_seconds": "f",
     "warm": "b",
     "made": "O",
-    "key": "O",
 }
+#: The columns of a file.
+COLUMNS = {"setting": "O", "method": "O", "replication": "i", **RESULTS, **TIMINGS, "key": "O"}
 _MEASURED = ["seconds", "cpu_seconds", "memory", "shared_seconds"]
 _ROUNDING = 0.005  # the largest relative error of three digits
 _STATUSES = {"ok", "diverged", "timeout", "error"}
@@ -76,7 +77,7 @@ class Index:
     data : mapping of str to mapping
         The path of an embedded data set -> its ``sha256``, and the ``key`` of what made it.
     adoptions : list of mapping
-        The checks after changes of the code, see :mod:`fedmix.pipeline.adoption`.
+        The checks after changes of the code, see :mod:`fedmix.pipeline.rerun`.
     """
 
     fits: Mapping[str, Mapping[str, Held]] = field(default_factory=dict)

@@ -1,23 +1,22 @@
 """Explain where a number comes from, in the order of the data flow.
 
 ``python -m fedmix explain fedgrem_table1 "0 %" FedGrEM`` prints the explanation, and the page shows
-the same text for every cell.
+the same text for every cell. Where nothing has been run, the kept pages explain it more briefly.
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmix import methods
 from fedmix.cells import verdicts
-from fedmix.cells.claims import read_claims
-from fedmix.cells.discrepancies import read_discrepancies
+from fedmix.cells.papers import read_claims, read_discrepancies
 from fedmix.conditions import has_values
-from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.errors import ConfigurationError, DataError, nearest_names
 from fedmix.pipeline.plan import PlannedMethod, Setting, Study
 from fedmix.pipeline.provenance import ROOT, source_files
 from fedmix.pipeline.request import Part, Request
@@ -27,22 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Cell = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Section:
-    """One stage of an explanation.
-
-    Parameters
-    ----------
-    title : str
-        The name of the stage.
-    lines : tuple of str
-        The facts about the stage.
-    """
-
-    title: str
-    lines: tuple[str, ...]
+#: The pages that are made from the evidence.
+KEPT = Path("docs") / "reproduction"
 
 
 def find_cells(frame: pd.DataFrame, item: str, row: str, column: str) -> list[Cell]:
@@ -117,39 +102,31 @@ class Explainer:
         return [self.workdir / self.request.folder_of(part) / "cells.parquet" for part in parts]
 
     def lines(self, cell: Cell) -> list[str]:
-        """Return the explanation of a cell as lines of text."""
-        return [
-            line
-            for section in self.sections(cell)
-            for line in (section.title, *(f"  {text}" for text in section.lines))
-        ]
+        """Return the explanation of a cell as lines of text.
 
-    def sections(self, cell: Cell) -> list[Section]:
-        """Return the explanation of a cell.
+        They go from the raw data to the verdict, then to what depends on the cell and the files
+        behind it.
 
         Parameters
         ----------
         cell : mapping
             A row of the frame of cells that was run.
-
-        Returns
-        -------
-        list of Section
-            From the raw data to the verdict, then what depends on the cell and the files behind it.
         """
         study = self.request.studies[cell["study"]]
         setting = _setting(study, cell)
         method = study.method_in(cell["method"], setting)
-        dependents = _dependents(cell, setting, self.claims, self.discrepancies)
+        facts: dict[str, Iterable[str]] = {
+            **_data(self.request, setting, self.workdir),
+            "Partition and start": _values(setting.values),
+            "Method": _method(method),
+            "Seeds": _seeds(study, setting, method),
+            "Results": _results(self.request, study, setting, method, cell),
+            "Published value": [*_printed(cell), *self._pending(cell["item"])],
+            "Used by": _dependents(cell, setting, self.claims, self.discrepancies),
+            "Files": _files(self.request, study, setting, method),
+        }
         return [
-            *_data(self.request, setting, self.workdir),
-            Section("Partition and start", tuple(_values(setting.values))),
-            Section("Method", tuple(_method(method))),
-            Section("Seeds", tuple(_seeds(study, setting, method))),
-            Section("Results", tuple(_results(self.request, study, setting, method, cell))),
-            Section("Published value", (*_printed(cell), *self._pending(cell["item"]))),
-            Section("Used by", tuple(dependents)),
-            Section("Files", tuple(_files(self.request, study, setting, method))),
+            line for title, own in facts.items() for line in (title, *(f"  {one}" for one in own))
         ]
 
     def _pending(self, item: str) -> Iterator[str]:
@@ -168,22 +145,27 @@ def _setting(study: Study, cell: Cell) -> Setting:
     )
 
 
-def _data(request: Request, setting: Setting, workdir: Path) -> Iterator[Section]:
-    """Yield the raw data and their embedding, with checksums; nothing for a simulation."""
+def _data(request: Request, setting: Setting, workdir: Path) -> dict[str, list[str]]:
+    """Return the raw data and their embedding, with checksums; nothing for a simulation."""
     if "dataset" not in setting.values:
-        return
+        return {}
     name, embedding = setting.values["dataset"], setting.values["embedding"]
     entry = request.datasets[name]
     raw = workdir / "data" / "raw" / f"{name}.npz"
     shape = [str(entry.get(size, "?")) for size in ("n_points", "n_features")]
-    lines = [f"{entry['title']}: {' x '.join(shape)}"]
-    for source in entry["sources"]:
-        for file in source.get("files", []):
-            lines.append(f"{file['name']}: sha256 {file.get('sha256', 'not recorded')}")
-    yield Section("Raw data", (*lines, _with_checksum(raw, workdir)))
+    files = [file for source in entry["sources"] for file in source.get("files", [])]
     spec = ", ".join(f"{k}={v}" for k, v in entry["embeddings"][embedding].items())
-    path = workdir / setting.embedded
-    yield Section("Embedding", (f"{embedding}: {spec}", _with_checksum(path, workdir)))
+    return {
+        "Raw data": [
+            f"{entry['title']}: {' x '.join(shape)}",
+            *(f"{f['name']}: sha256 {f.get('sha256', 'not recorded')}" for f in files),
+            _with_checksum(raw, workdir),
+        ],
+        "Embedding": [
+            f"{embedding}: {spec}",
+            _with_checksum(workdir / setting.embedded, workdir),
+        ],
+    }
 
 
 def _with_checksum(path: Path, workdir: Path) -> str:
@@ -307,3 +289,51 @@ def _files(
     modules = (methods.index()[method.estimator], f"fedmix.experiments.{study.experiment}")
     for name, path in sorted(source_files(*modules).items()):
         yield f"src/fedmix/{name}" if path.is_relative_to(ROOT) else str(path)
+
+
+def answer_of(folder: Path, item: str) -> str:
+    """Return a table's answer in words, from a folder's ``scores.csv``; empty if unknown."""
+    path = folder / "scores.csv"
+    if not path.is_file():
+        return ""
+    with open(path, encoding="utf-8", newline="") as file:
+        return next(
+            (row.get("answer", "") for row in csv.DictReader(file) if row["item"] == item), ""
+        )
+
+
+def explain_kept(folder: Path, item: str, row: str, column: str) -> Iterator[str]:
+    """Yield what the kept evidence says of a number, in every variant that ran it.
+
+    Parameters
+    ----------
+    folder : Path
+        With ``cells.csv`` and ``scores.csv``, usually ``docs/reproduction``.
+    item, row, column : str
+        As for :func:`fedmix.pipeline.explain.find_cells`.
+
+    Raises
+    ------
+    ConfigurationError
+        If the item, row or column is unknown.
+    DataError
+        If there are no kept cells.
+    """
+    import pandas as pd
+
+    path = folder / "cells.csv"
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; `make kept` makes it from the evidence.")
+    frame = pd.read_csv(path, dtype={"row": str, "column": str}, keep_default_na=False)
+    cells = find_cells(frame, item, row, column)
+    yield from [answer_of(folder, item), ""]
+    for cell in cells:
+        yield cell["variant"] or "not run"
+        yield f"  published: {cell['printed_text']}"
+        if cell["n"]:
+            yield f"  ours: {cell['mean']} (sd {cell['sd']}), {cell['n']} replications"
+            yield f"  ours minus theirs: {cell['difference']}, 90 % [{cell['low']}, {cell['high']}]"
+        yield f"  verdict: {cell['verdict']} ({verdicts.RULES[cell['verdict']]})"
+        if cell["draws"]:
+            yield f"  variance between partition draws: {cell['draws']}"
+        yield ""

@@ -1,4 +1,4 @@
-"""Add finished replications to the evidence, and say what it holds of a request."""
+"""Add finished replications to the evidence, from results, archives or files of others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from fedmix.errors import DataError
 from fedmix.experiments.settings import declared
 from fedmix.pipeline.blocks import finished
-from fedmix.pipeline.costs import core_hours
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import (
     BITS,
@@ -24,7 +23,6 @@ from fedmix.pipeline.evidence import (
     read_foreign,
     stopped_early,
     studies_in,
-    unverified,
     write_evidence,
     write_index,
 )
@@ -128,29 +126,6 @@ def _embedded(coverage: Coverage, study: Study, rows: pd.DataFrame) -> dict[tupl
         for setting in settings
         if setting.embedded and (path := coverage.workdir / setting.embedded).is_file()
     }
-
-
-def evidence_lines(request: Request) -> Iterator[str]:
-    """Yield what the evidence holds of each study, and the core-hours of what it lacks."""
-    for study in request.studies.values():
-        wanted = current = stale = unsure = 0
-        others = unverified(request.coverage.evidence.rows(study.name))
-        seconds = 0.0
-        for setting in study.settings.values():
-            held = request.coverage.held(study, setting)
-            index = request.coverage.evidence.index(study.name).fits.get(setting.folder, {})
-            for method, n in study.replications_in(setting).items():
-                have = len([r for r in held.get(method, ()) if r < n])
-                wanted, current = wanted + n, current + have
-                stale += len(index[method].replications) if method in index and not have else 0
-                unsure += have if (setting.folder, method) in others else 0
-                seconds += (n - have) * study.seconds(method, setting)
-        notes = f", {stale} stale" if stale else ""
-        notes += f", {unsure} unverified with the installed versions of libraries" if unsure else ""
-        yield (
-            f"{study.name}: {current} of {wanted} replications current{notes}; about "
-            f"{core_hours(seconds / 3600)} are missing"
-        )
 
 
 def _from_results(study: Study, workdir: Path) -> pd.DataFrame:

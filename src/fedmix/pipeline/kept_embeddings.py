@@ -1,4 +1,4 @@
-"""Embedded data that the evidence keeps beside the results that were computed from them.
+"""The keys of embedded data, and those that the evidence keeps beside results computed from them.
 
 t-SNE of an image set takes an hour of a core. Another processor gives another embedding, because
 the descent magnifies rounding errors. All results on the images depend on this one file, so the
@@ -14,13 +14,37 @@ from pathlib import Path
 from typing import Any
 
 from fedmix.errors import DataError
-from fedmix.pipeline.keys import embedding_request
+from fedmix.pipeline.provenance import key_of, source_hash
 from fedmix.revision import origin
 from fedmix.storage import atomic_path, sha256_of, write_text
 
 #: The kinds of embedding that are kept.
 KEPT = frozenset({"tsne"})
 _FOLDER, _INDEX = "embedded", "index.json"
+# The parts of a data set's registry entry that change no byte of its data.
+_TEXTS = {"embeddings", "licence", "citation", "homepage", "note", "allow_unverified"}
+
+
+def raw_parameters(dataset: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a data set's registry entry that determines its raw data."""
+    named = {**entry, "title": dataset}
+    return {key: value for key, value in sorted(named.items()) if key not in _TEXTS}
+
+
+def embedding_request(dataset: str, embedding: str, entry: Mapping[str, Any]) -> str:
+    """Return the key of what is asked of an embedding: raw data and parameters, not code."""
+    return key_of(raw_parameters(dataset, entry), entry["embeddings"][embedding])
+
+
+def embedding_hash(spec: Mapping[str, Any]) -> str:
+    """Return the hash of an embedding's code. t-SNE has its own, because it takes the longest."""
+    return source_hash("fedmix.embed.tsne" if spec["kind"] == "tsne" else "fedmix.embed")
+
+
+def embedding_key(dataset: str, embedding: str, entry: Mapping[str, Any]) -> str:
+    """Return the key of an embedded data set: its raw data, parameters and code."""
+    spec = entry["embeddings"][embedding]
+    return key_of(raw_parameters(dataset, entry), spec, embedding_hash(spec))
 
 
 def kept_embedding(

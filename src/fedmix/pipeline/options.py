@@ -1,20 +1,26 @@
-"""The main options of a run, from config.yaml and the command line."""
+"""The main options of a run, from config.yaml and the command line, and what they choose."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import yaml
 from pydantic import Field, field_validator
 
-from fedmix.configuration import Document, read_document, validate
+from fedmix.cells.items import Item
+from fedmix.configuration import Document, raise_all, read_document, validate
 from fedmix.declarations import Declared, Keys, Names
-from fedmix.pipeline.plan import RUNTIME
+from fedmix.errors import nearest_names
+from fedmix.methods import index
+from fedmix.methods.capabilities import obstacles
+from fedmix.pipeline.plan import RUNTIME, Study
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0)]
+_NOT_CHOSEN = "not chosen"
 
 
 class Options(Declared):
@@ -113,3 +119,90 @@ def plain(value: Any) -> Any:
         return yaml.safe_load(value) if isinstance(value, str) else value
     except yaml.YAMLError:
         return value
+
+
+def with_methods(
+    studies: Mapping[str, Study], compared: Iterable[str], chosen: Sequence[str] | None
+) -> dict[str, Study]:
+    """Return the studies, with the chosen methods in the chosen order in those that compare.
+
+    Parameters
+    ----------
+    studies : mapping of str to Study
+    compared : iterable of str
+        The studies that compare all methods, which are those of the matrix.
+    chosen : sequence of str, optional
+        Names of methods; all by default.
+
+    Raises
+    ------
+    ConfigurationError
+        If no compared study has such a method, with the nearest names.
+    """
+    if chosen is None:
+        return dict(studies)
+    own = [studies[name] for name in compared if name in studies]
+    known = dict.fromkeys(name for study in own for name in study.methods)
+    raise_all(_not_compared("method", chosen, known))
+    kept = {
+        study.name: replace(
+            study, methods={m: study.methods[m] for m in chosen if m in study.methods}
+        )
+        for study in own
+    }
+    return {**studies, **kept}
+
+
+def with_metrics(
+    items: Mapping[str, Item], compared: Iterable[str], chosen: Sequence[str] | None
+) -> dict[str, Item]:
+    """Return the items, with the chosen metrics in the chosen order in compared studies.
+
+    An item without any of them is left out. Parameters and errors are as in :func:`with_methods`.
+    """
+    if chosen is None:
+        return dict(items)
+    own = {name: item for name, item in items.items() if item.study in set(compared)}
+    known = dict.fromkeys(measured(m) for item in own.values() for m in item.metrics)
+    raise_all(_not_compared("metric", chosen, known))
+    kept = {name: _narrowed(item, chosen) for name, item in own.items()}
+    whole = {**items, **kept}
+    return {name: item for name, item in whole.items() if name not in own or item.metric}
+
+
+def left_out(study: Study) -> dict[str, list[str]]:
+    """Return the registered methods that a comparison does not run, by reason.
+
+    Parameters
+    ----------
+    study : Study
+        A study of methods that label the points of Gaussian data.
+    """
+    running = {method.estimator for method in study.methods.values()}
+    reasons = {name: _NOT_CHOSEN for name in index()} | obstacles()
+    found: dict[str, list[str]] = {}
+    for name in sorted(reasons.keys() - running):
+        found.setdefault(reasons[name], []).append(name)
+    return found
+
+
+def measured(metric: str) -> str:
+    """Return the metric behind a derived one: ``"ari"`` for ``"rank: ari"``."""
+    return metric.rpartition(": ")[2]
+
+
+def _narrowed(item: Item, chosen: Sequence[str]) -> Item:
+    metrics = [m for name in chosen for m in item.metrics if measured(m) == name]
+    rows = item.options.get("rows", [])
+    if isinstance(rows, list):  # a figure's panels, one per metric
+        rows = [row for name in chosen for row in rows if row.get("metric") == name]
+    options = {**item.options, "rows": rows} if rows else item.options
+    return item.model_copy(update={"metric": metrics, "options": options})
+
+
+def _not_compared(kind: str, names: Sequence[str], known: Iterable[str]) -> Iterator[str]:
+    known = list(known)
+    for name in names:
+        if name not in known:
+            nearest = nearest_names(name, known) if known else "This preset compares nothing."
+            yield f"--config {kind}s: unknown {kind} {name!r}. {nearest}"

@@ -14,7 +14,8 @@ from typing import Any
 
 from fedmix.cells.verdicts import DIAGNOSTIC, WRITTEN, repeated
 from fedmix.conditions import Where, has_values
-from fedmix.configuration import Document, Keys, merged
+from fedmix.configuration import Document, merged
+from fedmix.declarations import Keys
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods import index
 from fedmix.methods.capabilities import able_methods

@@ -1,6 +1,6 @@
 """How many replications a setting gets: until its printed numbers are precise, never by a verdict.
 
-The rule is fixed before a run, in the preset (:class:`ReplicationRule`), and looks at the width of
+The rule is fixed before a run, in the preset (:class:`.ReplicationRule`), and looks at the width of
 an interval only. A plan is static, so it is applied between runs: the number of a setting is
 decided from the evidence. Where that is not yet precise, a run goes one step further.
 """
@@ -10,54 +10,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import inf, isfinite, isnan, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
-
-from pydantic import Field, model_validator
+from typing import TYPE_CHECKING
 
 from fedmix.cells.equivalence import NO_DRAWS, between_draws, compare
 from fedmix.cells.items import Item
-from fedmix.cells.measured import SECONDS, identity_of
+from fedmix.cells.measured import SECONDS, finals_in, identity_of, summarise
 from fedmix.cells.printed import PrintedTable
-from fedmix.cells.summary import summarise
 from fedmix.cells.verdicts import headline
-from fedmix.declarations import Declared
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.plan import Setting, Study
+from fedmix.pipeline.studies import ReplicationRule
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Step = Annotated[int, Field(ge=1)]
 PRECISE, COMPLETE, FAILED = "precise", "at the study's number", "failed throughout"
 GOES_ON = "not yet precise"
 _EXACT, _EXACT_DIGITS = 10**12, 99  # replications and decimals of a number without an error
-
-
-class ReplicationRule(Declared):
-    """When a setting has enough replications."""
-
-    steps: list[Step] = Field(
-        min_length=1,
-        description="Numbers of replications after which the precision is looked at. The last step "
-        "of a study is its own number, whatever the precision.",
-    )
-    precision: float = Field(
-        gt=0,
-        description="The half-width of the 90 % interval of our mean, in published standard "
-        "deviations, at which a setting needs no more replications.",
-    )
-    other_variants: Step = Field(
-        description="The most replications of a variant that does not count for the paper's tables."
-    )
-
-    @model_validator(mode="after")
-    def _rising(self) -> Self:
-        if any(a >= b for a, b in pairwise(self.steps)):
-            raise ValueError(f"steps: expected rising numbers, got {self.steps}")
-        return self
 
 
 @dataclass(frozen=True)
@@ -227,7 +198,7 @@ class Precision:
 
 def _final_values(rows: pd.DataFrame) -> dict[tuple[str, str, str, str], dict[int, float]]:
     """Return the values that finished replications end with, by setting, method, metric and key."""
-    rows = rows[(rows["status"] == "ok") & rows["round"].isna()]
+    rows = finals_in(rows)
     found: dict[tuple[str, str, str, str], dict[int, float]] = {}
     columns = (rows[name] for name in ("setting", "method", "metric", "key"))
     for *place, replication, value in zip(

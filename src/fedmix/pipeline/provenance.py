@@ -1,4 +1,7 @@
-"""Hashes of the source code behind a result, so that a change reruns what depends on it."""
+"""Hashes of the code, data and configuration behind a result, and the stamp of kept pages.
+
+Rules have these hashes as parameters, so that a change reruns what depends on it.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,10 @@ _RESOURCES = (".html", ".css", ".js", ".mplstyle")
 _VERSION = re.compile(r"^__version__ = .*$", re.MULTILINE)
 _HOLD_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _BEGINS = {tokenize.ENCODING, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+#: The scripts that make kept pages from evidence.
+SCRIPTS = ("collect_results", "judge_results", "make_table", "make_figure", "export_reproduction")
+#: Packages whose modules these scripts import by a name in the configuration.
+LOADED_BY_NAME = ("fedmix.cells", "fedmix.experiments", "fedmix.views.figures")
 
 
 @cache
@@ -274,3 +281,50 @@ def _file_of(root: Path, *parts: str) -> Path | None:
     base = root.joinpath(*parts)
     candidates = (base.with_suffix(".py"), base / "__init__.py")
     return next((p for p in candidates if p.is_file()), None)
+
+
+def stamp_of(repository: Path) -> str:
+    """Return a sentence with the hashes of the evidence, the configuration and the judging code.
+
+    Pages with another stamp are out of date: ``make kept`` writes them again.
+
+    Parameters
+    ----------
+    repository : path
+
+    Examples
+    --------
+    >>> stamp_of(Path("."))  # doctest: +SKIP
+    'Stamp: evidence 1a2b3c4d, configuration 5e6f7a8b, code 9c0d1e2f.'
+    """
+    scripts = [repository / "workflow" / "scripts" / f"{name}.py" for name in SCRIPTS]
+    hashes = {
+        "evidence": content_hash(repository, "data/evidence/*.parquet", "data/evidence/*.json"),
+        "configuration": content_hash(repository, "config/**/*.yaml", "data/published/*/*.csv"),
+        "code": key_of(*(script_hash(script, *LOADED_BY_NAME) for script in scripts)),
+    }
+    return f"Stamp: {', '.join(f'{name} {value[:8]}' for name, value in hashes.items())}."
+
+
+class Brief(list):
+    """A list that is recorded and printed by its length and the hash of its values.
+
+    Parameters
+    ----------
+    what : str
+        What its values are, such as ``"settings"``.
+    values : iterable
+        Plain values.
+
+    Examples
+    --------
+    >>> Brief("settings", [{"h": 0.0}, {"h": 1.0}])  # doctest: +ELLIPSIS
+    2 settings (...)
+    """
+
+    def __init__(self, what: str, values: Iterable[Any]):
+        super().__init__(values)
+        self.what = what
+
+    def __repr__(self) -> str:
+        return f"{len(self)} {self.what} ({key_of(repr(list(self)))})"

@@ -1,28 +1,27 @@
-"""Read the request of a run: configuration, preset, studies, methods, data sets and items."""
+"""Read and check the request of a run: its options, studies, data sets, tables and figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from fedmix import plugins
 from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import Paper
 from fedmix.configuration import Problems, raise_all
 from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.methods import index, use_plugins
-from fedmix.methods.capabilities import obstacles
-from fedmix.pipeline.checking.plugins import plugin_errors
+from fedmix.methods import use_plugins
 from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import Evidence
-from fedmix.pipeline.options import read_options
+from fedmix.pipeline.options import read_options, with_methods, with_metrics
 from fedmix.pipeline.plan import Setting, Study
 from fedmix.pipeline.precision import Precision
-
-_NOT_CHOSEN = "not chosen"
 
 
 @dataclass(frozen=True)
@@ -272,88 +271,58 @@ def _left_out(
     return {name: settings for name, settings in missing.items() if settings}
 
 
-def with_methods(
-    studies: Mapping[str, Study], compared: Iterable[str], chosen: Sequence[str] | None
-) -> dict[str, Study]:
-    """Return the studies, with the chosen methods in the chosen order in those that compare.
+def check(read: Callable[[], Request], paper: str | None = None) -> Iterator[str]:
+    """Yield what was checked, if nothing is wrong.
 
     Parameters
     ----------
-    studies : mapping of str to Study
-    compared : iterable of str
-        The studies that compare all methods, which are those of the matrix.
-    chosen : sequence of str, optional
-        Names of methods; all by default.
+    read : callable
+        Reads the request, which checks all of the configuration and imports the plug-ins.
+    paper : str, optional
+        A folder of ``config/papers`` or ``config/beyond``. Problems elsewhere are only counted.
 
     Raises
     ------
     ConfigurationError
-        If no compared study has such a method, with the nearest names.
+        With all problems, one a line.
     """
-    if chosen is None:
-        return dict(studies)
-    own = [studies[name] for name in compared if name in studies]
-    known = dict.fromkeys(name for study in own for name in study.methods)
-    raise_all(_not_compared("method", chosen, known))
-    kept = {
-        study.name: replace(
-            study, methods={m: study.methods[m] for m in chosen if m in study.methods}
+    try:
+        request = read()
+    except ConfigurationError as error:
+        own = [problem for problem in error.problems if paper and f"/{paper}/" in problem]
+        if not paper:
+            raise
+        raise_all(own)
+        elsewhere = len(error.problems)
+        yield f"No problem in {paper}. Elsewhere there are {elsewhere}: leave out --paper."
+        return
+    if paper and paper not in request.papers:
+        raise ConfigurationError(
+            f"There is no paper {paper!r}. There are {', '.join(request.papers)}."
         )
-        for study in own
-    }
-    return {**studies, **kept}
+    n_settings = sum(len(study.settings) for study in request.studies.values())
+    yield (
+        f"No problem found in {len(request.papers)} papers and comparisons, in all presets. The "
+        f"preset {request.options['preset']} has {len(request.studies)} studies, {n_settings} "
+        f"settings, and {len(request.items)} tables and figures."
+    )
 
 
-def with_metrics(
-    items: Mapping[str, Item], compared: Iterable[str], chosen: Sequence[str] | None
-) -> dict[str, Item]:
-    """Return the items, with the chosen metrics in the chosen order in compared studies.
+def plugin_errors() -> Iterator[str]:
+    """Yield why a module of plug-ins cannot be imported, with its file and line.
 
-    An item without any of them is left out. Parameters and errors are as in :func:`with_methods`.
+    The decorator ``register`` checks each method's constraints at import.
     """
-    if chosen is None:
-        return dict(items)
-    own = {name: item for name, item in items.items() if item.study in set(compared)}
-    known = dict.fromkeys(measured(m) for item in own.values() for m in item.metrics)
-    raise_all(_not_compared("metric", chosen, known))
-    kept = {name: _narrowed(item, chosen) for name, item in own.items()}
-    whole = {**items, **kept}
-    return {name: item for name, item in whole.items() if name not in own or item.metric}
+    for module, path in plugins.modules().items():
+        try:
+            import_module(module)
+        except ConfigurationError as error:
+            yield from (f"{path}: {problem}" for problem in error.problems)
+        except (Exception, SystemExit) as error:  # whatever a file does when it is imported
+            yield f"{_place(path, error)}: {type(error).__name__}: {error}"
 
 
-def left_out(study: Study) -> dict[str, list[str]]:
-    """Return the registered methods that a comparison does not run, by reason.
-
-    Parameters
-    ----------
-    study : Study
-        A study of methods that label the points of Gaussian data.
-    """
-    running = {method.estimator for method in study.methods.values()}
-    reasons = {name: _NOT_CHOSEN for name in index()} | obstacles()
-    found: dict[str, list[str]] = {}
-    for name in sorted(reasons.keys() - running):
-        found.setdefault(reasons[name], []).append(name)
-    return found
-
-
-def measured(metric: str) -> str:
-    """Return the metric behind a derived one: ``"ari"`` for ``"rank: ari"``."""
-    return metric.rpartition(": ")[2]
-
-
-def _narrowed(item: Item, chosen: Sequence[str]) -> Item:
-    metrics = [m for name in chosen for m in item.metrics if measured(m) == name]
-    rows = item.options.get("rows", [])
-    if isinstance(rows, list):  # a figure's panels, one per metric
-        rows = [row for name in chosen for row in rows if row.get("metric") == name]
-    options = {**item.options, "rows": rows} if rows else item.options
-    return item.model_copy(update={"metric": metrics, "options": options})
-
-
-def _not_compared(kind: str, names: Sequence[str], known: Iterable[str]) -> Iterator[str]:
-    known = list(known)
-    for name in names:
-        if name not in known:
-            nearest = nearest_names(name, known) if known else "This preset compares nothing."
-            yield f"--config {kind}s: unknown {kind} {name!r}. {nearest}"
+def _place(path: Path, error: BaseException) -> str:
+    """Return the file and the last line of it that led to the error."""
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    return f"{path}:{lines[-1]}" if lines else str(path)

@@ -1,16 +1,43 @@
-"""Rerun one replication in the foreground, with the seed and data of the pipeline."""
+"""Run replications again: one, to see its errors, or a sample, to adopt the evidence of other code.
+
+A changed file changes the key of every replication that depends on it, most often without a change
+of any number. A seeded sample of the replications is run again. If all numbers are equal, the
+evidence gets the new keys, and a record of the check; otherwise it stays stale and runs again.
+Evidence that other versions of NumPy, SciPy, scikit-learn or Numba made is checked in the same way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.runner import Scenario, read_scenario, run_replication, start_of
+from fedmix.experiments.runner import Scenario, read_scenario, run_block, run_replication, start_of
+from fedmix.pipeline.coverage import methods_in, scenario_of
+from fedmix.pipeline.evidence import BITS, FIT, unverified, write_evidence
+from fedmix.pipeline.plan import Setting, Study
 from fedmix.pipeline.request import Request
+from fedmix.revision import commit, versions
+from fedmix.streams import Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Replications of a method that are run again in the cheapest and in the dearest setting.
+SAMPLE = 3
+#: The largest relative difference of equal numbers, on processors of one family.
+TOLERANCE = 1e-9
+#: A setting's folder, a method and the number of a replication.
+Cell = tuple[str, str, int]
+_COUNTS = ["metric", "status", "rounds", "converged", "floats_up", "floats_down"]
 
 
 @dataclass(frozen=True)
@@ -72,30 +99,201 @@ def prepare_rerun(
     planned_setting = _named("setting", setting, planned_study.settings)
     methods = planned_study.methods_of(planned_setting)
     _named("method", method, dict.fromkeys(methods, method))
-    planned = planned_study.method_in(method, planned_setting)
     if replication < 0:
         raise ConfigurationError(f"There is no replication {replication}: the first is 0.")
-    values = dict(planned_setting.values)
-    data = Path(workdir, planned_setting.embedded) if planned_setting.embedded else None
-    if data and not data.is_file():
+    path = planned_setting.embedded
+    if path and not Path(workdir, path).is_file():
         raise ConfigurationError(
-            f"{data} does not exist: `snakemake --cores 1 {planned_setting.embedded}` makes it."
+            f"{Path(workdir, path)} does not exist: `snakemake --cores 1 {path}` makes it."
         )
-    scenario = read_scenario(
-        {
-            "study": study,
-            "variant": planned_setting.variant,
-            "setting": planned_setting.name,
-            "experiment": planned_study.experiment,
-            "values": values,
-        },
-        str(data) if data else None,
-    )
-    chosen = Method(planned.name, planned.estimator, planned.parameters)
+    scenario = _scenario(planned_study, planned_setting, Path(workdir))
+    [chosen] = _methods(planned_study, planned_setting, [method])
     return Rerun(scenario, chosen, replication)
+
+
+def _scenario(study: Study, setting: Setting, workdir: Path) -> Scenario:
+    data = str(workdir / setting.embedded) if setting.embedded else None
+    return read_scenario(scenario_of(study, setting), data)
+
+
+def _methods(study: Study, setting: Setting, names: Sequence[str]) -> list[Method]:
+    return [Method(**method) for method in methods_in(study, setting, names)]
 
 
 def _named(kind: str, name: str, known: Mapping[str, Any]) -> Any:
     if name not in known:
         raise ConfigurationError(f"There is no {kind} {name!r}. {nearest_names(name, known)}")
     return known[name]
+
+
+@dataclass(frozen=True)
+class _Family:
+    """The replications of a method in the settings of a variant, made by other code or versions."""
+
+    variant: str
+    method: str
+    settings: tuple[str, ...]  # their folders
+
+
+def adopt(request: Request, workdir: Path) -> Iterator[str]:
+    """Check the evidence whose keys have changed, and give it the new ones where it holds.
+
+    Parameters
+    ----------
+    request : Request
+    workdir : path
+        Where Snakemake works. The evidence of real data needs the embedded data there.
+
+    Yields
+    ------
+    str
+        For every method of every variant with changed keys: adopted, or stale and why.
+    """
+    for study in request.studies.values():
+        rows = request.coverage.evidence.rows(study.name)
+        changed = _changed(request, study, unverified(rows))
+        missing = {
+            path
+            for setting, _ in changed
+            if (path := setting.embedded) and not (workdir / path).is_file()
+        }
+        for path in sorted(missing):
+            yield f"{study.name}: not checked on {path}, which `snakemake --cores 2 {path}` makes"
+        families = list(_families(changed, missing))
+        if families:
+            yield from _adopt_study(request, study, workdir, rows, families)
+
+
+def run_again(
+    study: Study, workdir: Path, rows: pd.DataFrame, cells: Sequence[Cell]
+) -> dict[Cell, float]:
+    """Run replications again, and compare them with the evidence.
+
+    Parameters
+    ----------
+    study : Study
+    workdir : path
+        Where Snakemake works, with the embedded data.
+    rows : DataFrame
+        The study's evidence.
+    cells : sequence of (setting, method, replication)
+        Methods share what they share in a run.
+
+    Returns
+    -------
+    dict
+        The largest relative difference of each replication's values; infinite if statuses, rounds
+        or floats differ.
+    """
+    wanted: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for folder, method, replication in cells:
+        wanted[folder, replication].append(method)
+    kept = rows.groupby(FIT)
+    found: dict[Cell, float] = {}
+    for (folder, replication), names in wanted.items():
+        setting = study.settings[folder]
+        scenario = _scenario(study, setting, workdir)
+        methods = _methods(study, setting, names)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were logged when the replication was made
+            fits = run_block(scenario, methods, [replication])
+        for name in names:
+            cell = (folder, name, replication)
+            found[cell] = _difference(kept.get_group(cell), fits[name, replication].rows)
+    return found
+
+
+def _changed(
+    request: Request, study: Study, unverified: set[tuple[str, str]]
+) -> list[tuple[Setting, str]]:
+    """Return the settings and methods with evidence of other code, parameters, data or versions."""
+    held = request.coverage.evidence.index(study.name).fits
+    found = []
+    for folder, setting in study.settings.items():
+        kept = held.get(folder, {})
+        keys = request.coverage.keys(study, setting) if kept else {}
+        found += [
+            (setting, method)
+            for method in study.methods_of(setting)
+            if method in kept
+            and (kept[method].key != keys.get(method) or (folder, method) in unverified)
+        ]
+    return found
+
+
+def _families(changed: list[tuple[Setting, str]], missing: set[str]) -> Iterator[_Family]:
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for setting, method in changed:
+        if setting.embedded not in missing:
+            found[setting.variant, method].append(setting.folder)
+    for (variant, method), settings in found.items():
+        yield _Family(variant, method, tuple(settings))
+
+
+def _adopt_study(
+    request: Request, study: Study, workdir: Path, rows: pd.DataFrame, families: list[_Family]
+) -> Iterator[str]:
+    evidence = request.coverage.evidence
+    drawn = {family: _sample(study, family, rows) for family in families}
+    differences = run_again(study, workdir, rows, [c for cells in drawn.values() for c in cells])
+    index = evidence.index(study.name)
+    adoptions = list(index.adoptions)
+    for family, cells in drawn.items():
+        worst = max((differences[cell] for cell in cells), default=0.0)
+        name = f"{study.name}, {family.variant}: {family.method}"
+        if worst > TOLERANCE:
+            yield f"{name} is stale: of {len(cells)} run again, one differs by {worst:.2g}"
+            continue
+        own = (rows["method"] == family.method) & rows["setting"].isin(family.settings)
+        settings = {folder: study.settings[folder] for folder in family.settings}
+        keys = {f: request.coverage.keys(study, s)[family.method] for f, s in settings.items()}
+        rows.loc[own, "key"] = rows.loc[own, "setting"].map(keys)
+        count = len(rows[own].drop_duplicates(FIT))
+        rows.loc[own, "made"] = rows.loc[own, "made"].map(_checked)
+        adoptions.append(
+            {
+                "date": datetime.now(UTC).date().isoformat(),
+                "commit": commit(),
+                "variant": family.variant,
+                "method": family.method,
+                "replications": count,
+                "run_again": len(cells),
+                "largest_difference": worst,
+            }
+        )
+        yield f"{name} is adopted: {len(cells)} of {count} replications run again, equal"
+    data = {**index.data, **request.coverage.data_used(study)}
+    write_evidence(evidence.folder, study.name, rows, data, adoptions)
+
+
+@cache
+def _checked(made: str) -> str:
+    """Add the date, commit and versions of a check to what says by what a result was made."""
+    today = datetime.now(UTC).date().isoformat()
+    check = {"checked": f"{today} at commit {commit()}", "checked_with": versions()}
+    return json.dumps({**json.loads(made), **check})
+
+
+def _sample(study: Study, family: _Family, rows: pd.DataFrame) -> list[Cell]:
+    """Draw replications from the cheapest and the dearest setting of a family."""
+    own = rows[(rows["method"] == family.method)].drop_duplicates(FIT)
+    own = own[own["setting"].isin(family.settings)]
+    cost = own.groupby("setting")["cpu_seconds"].mean().sort_values(kind="stable")
+    rng = Streams(study.name, family.variant, 0).generator(f"adoption {family.method}")
+    cells = []
+    for setting in dict.fromkeys([cost.index[0], cost.index[-1]]):
+        held = sorted(own.loc[own["setting"] == setting, "replication"])
+        drawn = rng.choice(held, min(SAMPLE, len(held)), replace=False)
+        cells += [(setting, family.method, int(r)) for r in sorted(drawn)]
+    return cells
+
+
+def _difference(own: pd.DataFrame, again: list[dict[str, Any]]) -> float:
+    import pandas as pd
+
+    own, new = own.reset_index(drop=True), pd.DataFrame(again)
+    if len(own) != len(new) or not own[_COUNTS].equals(new[_COUNTS]):
+        return float("inf")
+    gap = (own["value"] - new["value"]).abs() / new["value"].abs().clip(lower=1e-300)
+    rounded = own["round"].notna() & (gap <= 2.0**-BITS)
+    return float(gap.where((own["value"] != new["value"]) & ~rounded, 0.0).fillna(0.0).max())

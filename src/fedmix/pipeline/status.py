@@ -1,4 +1,4 @@
-"""The status of a request: done, running and failed blocks; and the summary of a run."""
+"""The status of a request: its blocks, what the evidence holds of it; and the summary of a run."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fedmix.pipeline.costs import core_hours
+from fedmix.pipeline.evidence import unverified
 from fedmix.pipeline.plan import Block, Setting, Study, replications_of
 from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
@@ -201,31 +202,27 @@ def _cell_line(cell: CellStatus, width: int) -> str:
     return f"{line}: {cell.message}" if cell.message else line
 
 
-def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return the counts of each method's outcomes in a setting, and its first error.
-
-    Parameters
-    ----------
-    results : DataFrame
-        Collected rows of one setting.
-
-    Returns
-    -------
-    dict
-        By method: ``replications`` by status, and ``error``, the message of the first replication
-        that raised an error (empty without one).
-    """
-    if results.empty:
-        return {}
-    outcomes = {}
-    for method, rows in results.groupby("method", sort=False):
-        ends = rows.drop_duplicates("replication")
-        errors = ends.loc[ends["status"] == "error", "message"]
-        outcomes[str(method)] = {
-            "replications": {str(k): int(n) for k, n in ends["status"].value_counts().items()},
-            "error": str(errors.iloc[0]) if len(errors) else "",
-        }
-    return outcomes
+def evidence_lines(request: Request) -> Iterator[str]:
+    """Yield what the evidence holds of each study, and the core-hours of what it lacks."""
+    for study in request.studies.values():
+        wanted = current = stale = unsure = 0
+        others = unverified(request.coverage.evidence.rows(study.name))
+        seconds = 0.0
+        for setting in study.settings.values():
+            held = request.coverage.held(study, setting)
+            index = request.coverage.evidence.index(study.name).fits.get(setting.folder, {})
+            for method, n in study.replications_in(setting).items():
+                have = len([r for r in held.get(method, ()) if r < n])
+                wanted, current = wanted + n, current + have
+                stale += len(index[method].replications) if method in index and not have else 0
+                unsure += have if (setting.folder, method) in others else 0
+                seconds += (n - have) * study.seconds(method, setting)
+        notes = f", {stale} stale" if stale else ""
+        notes += f", {unsure} unverified with the installed versions of libraries" if unsure else ""
+        yield (
+            f"{study.name}: {current} of {wanted} replications current{notes}; about "
+            f"{core_hours(seconds / 3600)} are missing"
+        )
 
 
 def failed_throughout(request: Request, shown: str | os.PathLike) -> list[str]:

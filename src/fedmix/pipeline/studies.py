@@ -1,14 +1,17 @@
-"""Models of the files of studies and of ``config/methods.yaml``."""
+"""Models of the files of studies and presets, and of ``config/methods.yaml``."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, create_model, model_validator
 
-from fedmix.declarations import Declared, Template, Unique
+from fedmix.declarations import Declared, Names, Template, Unique
 
 Replications = Annotated[int, Field(ge=1)]
+#: The key for the variants of a study that a preset runs; without it, all of them run.
+ONLY = "only_variants"
 Condition = dict[str, Any] | Annotated[list[dict[str, Any]], Field(min_length=1)]
 Values = Annotated[list[Any], Field(min_length=1, json_schema_extra={"uniqueItems": True}), Unique]
 
@@ -106,4 +109,69 @@ class StudyFile(Declared):
             description='The methods to run, or "registered": every method of fedmix.methods that '
             "can label the points of Gaussian data."
         )
+    )
+
+
+class ReplicationRule(Declared):
+    """When a setting has enough replications."""
+
+    steps: list[Replications] = Field(
+        min_length=1,
+        description="Numbers of replications after which the precision is looked at. The last step "
+        "of a study is its own number, whatever the precision.",
+    )
+    precision: float = Field(
+        gt=0,
+        description="The half-width of the 90 % interval of our mean, in published standard "
+        "deviations, at which a setting needs no more replications.",
+    )
+    other_variants: Replications = Field(
+        description="The most replications of a variant that does not count for the paper's tables."
+    )
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        if any(a >= b for a, b in pairwise(self.steps)):
+            raise ValueError(f"steps: expected rising numbers, got {self.steps}")
+        return self
+
+
+def _change() -> type[Declared]:
+    """Return the model of a preset's changes of a study: any of a study's keys."""
+    fields = {
+        name: (Annotated[field.rebuild_annotation(), Field(description=field.description)], None)
+        for name, field in StudyFile.model_fields.items()
+    }
+    only = Annotated[Names, Field(description="The variants to run; all of them by default.")]
+    return create_model(
+        "StudyChange",
+        __base__=Declared,
+        __doc__="Keys of a study's file to change.",
+        **{**fields, ONLY: (only, None)},  # type: ignore[call-overload]
+    )
+
+
+StudyChange = _change()
+
+
+class PresetFile(Declared):
+    """The studies to run, and their changes."""
+
+    studies: Literal["all"] | dict[str, StudyChange] = Field(  # type: ignore[valid-type]
+        {},
+        description="Study name -> keys to change in its file (an empty mapping changes nothing); "
+        'or "all" for every study at its published size.',
+    )
+    on_request: Names = Field(
+        [],
+        description="Folders of studies that `all`, its audit and its pages leave out. They run if "
+        "a target names them, such as `snakemake --cores 2 beyond`.",
+    )
+    replications: ReplicationRule | None = Field(
+        None,
+        description="When a setting has enough replications; by default at its study's number.",
+    )
+    items: dict[str, dict[str, Any]] = Field(
+        {},
+        description="Item name -> keys to change, e.g. the stand-in data set that a table shows.",
     )

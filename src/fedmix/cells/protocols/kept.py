@@ -28,9 +28,8 @@ from fedmix.cells.frame import cells_of
 from fedmix.cells.items import Item
 from fedmix.cells.measured import Measured
 from fedmix.cells.protocols.drawing import without_idle
-from fedmix.cells.protocols.outcome import JUDGED
-from fedmix.cells.protocols.score import cell_identity
-from fedmix.cells.protocols.shares import in_categories
+from fedmix.cells.protocols.findings import in_categories
+from fedmix.cells.protocols.score import JUDGED, cell_identity
 from fedmix.cells.protocols.space import DRAWN, NEAR, Space
 from fedmix.cells.verdicts import DIAGNOSTIC, NEAREST
 from fedmix.errors import DataError, nearest_names
@@ -59,8 +58,8 @@ def keep(
     design, drawn : DataFrame
         The drawn protocols and their runs.
     scores, judged : mapping of str to DataFrame
-        For each table, the result of :func:`fedmix.cells.protocols.outcome.score_search` and of
-        :func:`fedmix.cells.protocols.outcome.judged_cells`.
+        For each table, the result of :func:`fedmix.cells.protocols.score.score_search` and of
+        :func:`fedmix.cells.protocols.score.judged_cells`.
     """
     import pandas as pd
 

@@ -1,4 +1,133 @@
 """Checks that no schema can do: whether the names and values of the configuration match.
 
-Each function yields messages that start with the file and the line.
+This file has the names that a study defines, and checks of conditions on its settings. Each check
+yields messages that start with the file and the line.
 """
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from fedmix.cells.measured import DERIVED, OF_METRICS
+from fedmix.configuration import Document, Place
+from fedmix.errors import nearest_names
+from fedmix.experiments.settings import declared
+from fedmix.methods.capabilities import constraints_of
+from fedmix.pipeline.plan import Setting, Study
+
+#: The metrics of every run, in all experiments.
+OF_EVERY_RUN = ("seconds", "rounds", "floats_up", "floats_down")
+#: Columns that identify cells, besides settings and parameters; see fedmix.cells.frame.
+OF_EVERY_CELL = (
+    *("row", "column", "variant", "setting", "method", "label", "metric"),
+    "contaminated_percent",
+)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The names of a study, as published and in all presets.
+
+    Parameters
+    ----------
+    settings : tuple of Setting
+    methods, labels, parameters : tuple of str
+        Of its methods.
+    metrics : tuple of str
+        Metrics of the experiment and of every run, and those derived from them.
+    """
+
+    settings: tuple[Setting, ...]
+    methods: tuple[str, ...]
+    labels: tuple[str, ...]
+    parameters: tuple[str, ...]
+    metrics: tuple[str, ...]
+
+    @classmethod
+    def of(cls, plans: Iterable[Study]) -> Vocabulary:
+        """Collect the names of one study's plans."""
+        plans = list({id(plan): plan for plan in plans}.values())  # presets share unchanged plans
+        methods = [method for plan in plans for method in plan.methods.values()]
+        _, own = declared(plans[0].experiment)
+        measured = [*own, *OF_EVERY_RUN]
+        derived = [f"{kind}: {name}" for kind in OF_METRICS for name in (*measured, *DERIVED)]
+        return cls(
+            settings=tuple(s for plan in plans for s in plan.settings.values()),
+            methods=tuple(dict.fromkeys(method.name for method in methods)),
+            labels=tuple(dict.fromkeys(method.label for method in methods)),
+            parameters=tuple({p for m in methods for p in constraints_of(m.estimator)}),
+            metrics=(*measured, *DERIVED, *derived),
+        )
+
+    @cached_property
+    def columns(self) -> set[str]:
+        """The names of the settings."""
+        return {key for setting in self.settings for key in setting.identity}
+
+    @cached_property
+    def cell_columns(self) -> set[str]:
+        """Columns of the frame of cells that identify a cell."""
+        settings = {f"setting_{name}" for name in self.columns - {"variant", "setting"}}
+        return {*OF_EVERY_CELL, *settings, *(f"method_{name}" for name in self.parameters)}
+
+    @cached_property
+    def context(self) -> Mapping[str, Any]:
+        """The names by their kind."""
+        return {"setting": self.columns, "method": self.methods, "metric": self.metrics}
+
+
+def unknown(place: Place, kind: str, name: Any, known: Collection[str]) -> Iterator[str]:
+    """Yield an error with the nearest known names, if a name is unknown."""
+    if name not in known:
+        yield f"{place}: unknown {kind} {name!r}. {nearest_names(str(name), known)}"
+
+
+def condition_errors(where: Document, settings: Collection[Setting]) -> Iterator[str]:
+    """Yield the parts of a condition that no setting satisfies: keys, values, or all together.
+
+    Parameters
+    ----------
+    where : Document
+        Key -> value or a list of allowed values; or several such mappings, one of which must match.
+    settings : collection of Setting
+        The settings that the condition may select.
+    """
+    if isinstance(where.content, list):
+        for i in range(len(where.content)):
+            yield from condition_errors(where.part(i), settings)
+        return
+    found = [
+        error
+        for key, value in where.content.items()
+        for error in value_errors(where.place(key), key, value, settings)
+    ]
+    yield from found
+    if not found and not any(setting.matches(where.content) for setting in settings):
+        yield f"{where.place()}: no setting has all of these values"
+
+
+def value_errors(
+    place: Place, key: str, wanted: Any, settings: Collection[Setting]
+) -> Iterator[str]:
+    """Yield the wanted values of one key that no setting has."""
+    occurring = [s.identity[key] for s in settings if key in s.identity]
+    if not occurring:
+        keys = {name for setting in settings for name in setting.identity}
+        yield f"{place}: no setting has {key!r}. {nearest_names(key, keys)}"
+        return
+    if wanted == []:
+        yield f"{place}: expected a value or several, got an empty list"
+    # If settings have lists, such as the sizes of clients, a list is one value.
+    values = wanted if isinstance(wanted, list) and wanted not in occurring else [wanted]
+    for value in values:
+        if not any(value == other and type(value) in _kinds(other) for other in occurring):
+            hint = nearest_names(str(value), {str(other) for other in occurring})
+            yield f"{place}: no setting has {key} {value!r}. {hint}"
+
+
+def _kinds(value: Any) -> tuple[type, ...]:
+    """Return the types that a value may have: 1 can be 1.0, but not True."""
+    return (int, float) if type(value) in (int, float) else (type(value),)

@@ -9,7 +9,7 @@ from fedmix.cells import predicates
 from fedmix.configuration import Document
 from fedmix.declarations import problems
 from fedmix.errors import ConfigurationError
-from fedmix.pipeline.checking.vocabulary import (
+from fedmix.pipeline.checking import (
     Vocabulary,
     condition_errors,
     unknown,

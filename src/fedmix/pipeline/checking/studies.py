@@ -13,7 +13,7 @@ from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.settings import STRATEGIES, declared, units_of
 from fedmix.methods.capabilities import constraints_of
 from fedmix.methods.constraints import violation
-from fedmix.pipeline.checking.vocabulary import condition_errors, unknown
+from fedmix.pipeline.checking import condition_errors, unknown
 from fedmix.pipeline.plan import Study, combinations
 
 

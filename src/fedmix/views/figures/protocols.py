@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from fedmix.cells.items import Item
+from fedmix.cells.protocols.findings import in_categories
 from fedmix.cells.protocols.kept import SHOWN
-from fedmix.cells.protocols.outcome import JUDGED, read_part, read_trials
-from fedmix.cells.protocols.shares import in_categories
+from fedmix.cells.protocols.score import JUDGED, read_part, read_trials
 from fedmix.cells.protocols.space import DRAWN, Space
 from fedmix.plot.style import COLORS, MANY, house_style
 from fedmix.views.captions import in_words, written_by
@@ -164,7 +164,7 @@ def path(trials: pd.DataFrame) -> Figure:
     Parameters
     ----------
     trials : DataFrame
-        From :func:`fedmix.cells.protocols.outcome.read_trials`.
+        From :func:`fedmix.cells.protocols.score.read_trials`.
 
     Returns
     -------
@@ -193,7 +193,7 @@ def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
     space : Space
     unit : _Unit
     cells : DataFrame
-        From :func:`fedmix.cells.protocols.outcome.judged_cells`.
+        From :func:`fedmix.cells.protocols.score.judged_cells`.
 
     Returns
     -------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix import plot
 from fedmix.cells.condensed import critical_difference, data_of, mean_ranks
-from fedmix.cells.summary import LOWEST_FIRST
+from fedmix.cells.measured import LOWEST_FIRST
 from fedmix.plot.style import COLORS
 from fedmix.views.tables.format import number
 

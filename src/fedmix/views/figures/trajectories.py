@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.summary import quartiles_by_round
+from fedmix.cells.measured import quartiles_by_round
 from fedmix.plot.lines import line_by_round
 from fedmix.views.captions import in_words
 from fedmix.views.figures.panels import legend_below, new_figure, series_of

@@ -49,8 +49,8 @@ def export_reproduction(
     timings : DataFrame
         The timings of all studies.
     stamp : str
-        What the pages are made from, see :func:`fedmix.pipeline.stamps.stamp_of`. Every page ends
-        with it.
+        What the pages are made from, see :func:`fedmix.pipeline.provenance.stamp_of`. Every page
+        ends with it.
 
     Raises
     ------

@@ -6,9 +6,9 @@ import re
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from fedmix.cells.calibration import SCORED
 from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
 from fedmix.cells.equivalence import BORROWED
-from fedmix.cells.expected import SCORED
 from fedmix.cells.scorecard import counts
 from fedmix.cells.verdicts import (
     CANNOT_DECIDE,

@@ -1,0 +1,149 @@
+"""What each predicate says of made-up scores."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedmix.cells import predicates
+from fedmix.declarations import problems
+from fedmix.errors import ConfigurationError
+from made_up_claims import LOWEST, answer, frame
+
+
+def test_pairing_sees_what_the_spread_would_hide():
+    rng = np.random.default_rng(0)
+    common = rng.normal(0, 10, 20)
+    results = frame({"A": common, "B": common + rng.normal(0.5, 0.1, 20)})
+    parameters = {"metric": "error", "method": "A", "direction": "below", "than": "all"}
+    assert answer(results, "ordered", **parameters).verdict == "holds"
+
+
+def test_noise_is_undecided_and_neither_holds_nor_fails():
+    rng = np.random.default_rng(1)
+    results = frame({"A": rng.normal(0, 1, 5), "B": rng.normal(0, 1, 5)})
+    parameters = {"metric": "error", "method": "A", "direction": "below", "than": ["B"]}
+    assert answer(results, "ordered", **parameters).verdict == "inconclusive"
+
+
+def test_one_replication_proves_nothing():
+    results = frame({"A": [0.0], "B": [100.0]})
+    parameters = {"metric": "error", "method": "A", "direction": "below", "than": ["B"]}
+    assert answer(results, "ordered", **parameters).verdict == "inconclusive"
+
+
+def test_the_floats_of_both_ways_can_be_compared():
+    results = frame({"A": [1.0] * 3, "B": [1.0] * 3})
+    results["floats_up"] = np.where(results["method"] == "A", 10, 15)
+    results["floats_down"] = np.where(results["method"] == "A", 10, 30)
+    wanted = {"metric": "floats", "method": "A", "direction": "below", "than": "B", "factor": 0.5}
+    assert answer(results, "ordered", **wanted).verdict == "holds"
+    assert answer(results, "ordered", **wanted | {"factor": 0.4}).verdict == "reversed"
+
+
+def test_bimodal_scores_are_told_by_the_share_of_replications():
+    rng = np.random.default_rng(0)
+    lower = {"A": np.r_[rng.normal(1.0, 0.01, 19), 900.0], "B": rng.normal(2.0, 0.01, 20)}
+    results = frame(lower)
+    assert answer(results, "ordered", **LOWEST).verdict == "inconclusive"  # one failure is enough
+    usual = {"metric": "error", "method": "A", "direction": "below", "than": "B"}
+    assert answer(results, "usually", **usual).verdict == "holds"
+    half = frame({"A": np.r_[np.zeros(9), 5 * np.ones(11)], "B": np.full(20, 2.0)})
+    assert answer(half, "usually", **usual).verdict == "inconclusive"
+
+
+def test_failed_replications_are_no_values():
+    results = frame({"A": 10 * [1.0, 1.0, 1.1], "B": 10 * [2.0, 2.1, 2.0]})
+    results.loc[results.method == "B", "status"] = "diverged"
+    parameters = {"metric": "error", "method": "A", "direction": "below", "than": "all"}
+    assert answer(results, "ordered", **parameters).verdict == "not testable"
+    assert answer(results, "fails", method="B").verdict == "holds"
+    assert answer(results, "fails", method="A", share=0.5).verdict == "reversed"
+    assert answer(results, "fails", method="A", share=0.1).verdict == "inconclusive"  # 0 of 30
+
+
+def test_equivalence_needs_precision():
+    wide = frame({"A": [0.0, 2.0, 1.0], "B": [1.0, 1.0, 1.0]})
+    narrow = frame({"A": [1.0, 1.01, 0.99], "B": [1.0, 1.0, 1.0]})
+    parameters = {"metric": "error", "method": "A", "to": "B", "tolerance": 0.1}
+    assert answer(wide, "similar", **parameters).verdict == "inconclusive"
+    assert answer(narrow, "similar", **parameters).verdict == "holds"
+
+
+def test_distances_to_the_truth_are_compared():
+    results = frame({"A": [9.0, 9.01, 8.99], "B": [12.0, 12.01, 11.99]}, setting_dataset="d")
+    near = {"metric": "error", "method": "A", "direction": "below", "than": "B"}
+    assert answer(results, "ordered", **near, targets={"d": 10.0}).verdict == "holds"
+    assert answer(results, "ordered", **near, targets={"d": 12.0}).verdict == "reversed"
+    assert answer(results, "ordered", **near, targets={"e": 10.0}).verdict == "not testable"
+
+
+@pytest.mark.parametrize(("share_where_not", "verdict"), [(1.0, "reversed"), (0.0, "holds")])
+def test_a_condition_predicts_where_it_holds_and_where_it_does_not(share_where_not, verdict):
+    condition = np.repeat([1.0, 0.0], 30)
+    score = np.repeat([1.0, share_where_not], 30)
+    results = pd.concat([frame({"A": condition}, "condition"), frame({"A": score}, "score")])
+    asked = {"metric": "score", "condition": "condition", "method": "A", "share": 0.5}
+    assert answer(results, "predicted", **asked).verdict == "holds"
+    assert answer(results, "predicted", **asked, holds=False).verdict == verdict
+
+
+@pytest.mark.parametrize(("sign", "verdict"), [(1, "holds"), (-1, "reversed")])
+def test_a_trend_is_told_by_its_slope(sign, verdict):
+    parts = [
+        frame({"A": sign * h + np.array([0.0, 0.1, -0.1])}, setting_h=float(h)).assign(
+            setting=f"h{h}"
+        )
+        for h in range(4)
+    ]
+    found = answer(
+        pd.concat(parts), "trend", metric="error", method="A", along="h", direction="rising"
+    )
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(("noise", "verdict"), [(0.05, "holds"), (6.0, "inconclusive")])
+def test_one_metric_moves_more_than_another_only_beyond_their_noise(noise, verdict):
+    rng = np.random.default_rng(0)
+    parts = [
+        frame({"A": mean + noise * rng.normal(size=12)}, metric, setting_v=v).assign(
+            setting=f"v{v}"
+        )
+        for v in (0.1, 1.0, 10.0)
+        for metric, mean in (("count", 10.0 + v), ("error", 10.0))
+    ]
+    wanted = {"metric": "count", "than_metric": "error", "method": "A", "along": "v"}
+    found = answer(pd.concat(parts), "moves_more", **wanted)
+    assert found.verdict == verdict
+    assert found.authors_low < found.authors_smallest < found.authors_high
+
+
+def test_a_run_that_failed_does_not_decide_a_comparison_of_ratios():
+    rng = np.random.default_rng(0)
+    oracle = rng.uniform(1.0, 1.1, 20)
+    scores = {"C1": oracle * rng.uniform(1.0, 1.02, 20), "C2": oracle * rng.uniform(1.4, 1.6, 20)}
+    scores["C2"][0] *= 50
+    parts = [
+        frame({"A": own, "Oracle": oracle}, setting_case=case).assign(setting=case)
+        for case, own in scores.items()
+    ]
+    wanted = {"metric": "error", "method": "A", "column": "case", "at": "C1", "than": "C2"}
+    wanted["direction"] = "lower"
+    found = answer(pd.concat(parts), "changes", relative_to="Oracle", **wanted)
+    assert found.verdict == "holds"
+    assert answer(pd.concat(parts), "changes", **wanted).verdict == "inconclusive"
+
+
+def test_an_unknown_predicate_is_told_with_the_nearest_name():
+    with pytest.raises(ConfigurationError, match="Did you mean 'ordered'"):
+        predicates.parameters_of("ordred")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [({"method": "FedGrEM", "shares": 1}, "shares"), ({"share": 0.5}, "method")],
+)
+def test_a_predicate_is_told_what_it_takes(parameters, says):
+    problems_found = problems(
+        predicates.parameters_of("fails"), parameters, {"method": ["FedGrEM"]}
+    )
+    assert any(says in message for _, message in problems_found)
