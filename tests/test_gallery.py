@@ -40,7 +40,30 @@ def fedgrem_withstands_contamination_and_fedem_does_not(v):
 
 def the_chosen_v_gives_the_true_number(v):
     assert v["chosen"].best_estimator.n_clusters_ == len(v["centres"])
-    assert v["numbers"][0] > 5 > v["numbers"][-1], "a small v merges nothing, a large one everything"
+    assert v["numbers"][0] > 5 > v["numbers"][-1], (
+        "a small v merges nothing, a large one everything"
+    )
+
+
+def methods_agree_and_most_find_the_number_of_clusters(v):
+    true = np.concatenate(v["labels"])
+    numbers = {name: len(np.unique(found)) for name, found in v["found"].items()}
+    assert {name for name, number in numbers.items() if number != 3} == {"AFCL"}
+    wrong = {name: misclustering(true, found) for name, found in v["found"].items()}
+    assert max(wrong[name] for name in wrong.keys() - {"AFCL"}) < 0.1
+
+
+def fedgrem_estimates_mixtures_of_regressions_best(v):
+    median = {name: np.median(errors) for name, errors in v["errors"].items()}
+    assert median["FedGrEM"] < 1 < median["FedEM"] < median["LocalEM"]
+
+
+def the_two_phase_method_is_as_good_as_the_oracle(v):
+    errors = {name: np.array(values) for name, values in v["errors"].items()}
+    np.testing.assert_allclose(errors["TwoPhase"], errors["Oracle"], rtol=0.1)
+    assert (errors["FedAvg"] > 1).all()
+    assert np.median(errors["IFCA"]) > 0.3
+    assert (errors["OneShotClustering"] > errors["Oracle"]).all()
 
 
 def weights_are_those_of_the_clients(v):
@@ -88,11 +111,14 @@ LESSONS = {
     "clusters": the_clusters_of_all_clients_have_common_labels,
     "compare": exchange_in_every_round_pays_and_hardly_depends_on_the_method,
     "contamination": fedgrem_withstands_contamination_and_fedem_does_not,
+    "methods": methods_agree_and_most_find_the_number_of_clusters,
     "mixed_regression": coefficients_are_found_together_and_not_alone,
+    "mixture_of_regressions": fedgrem_estimates_mixtures_of_regressions_best,
     "new_clients": a_new_client_is_labelled,
     "number_of_clusters": the_chosen_v_gives_the_true_number,
     "own_method": more_points_sent_serve_the_own_method,
     "penalty": the_penalty_that_is_chosen_suits_the_clients,
+    "regressions": the_two_phase_method_is_as_good_as_the_oracle,
     "trajectories": the_two_phase_method_converges_and_ifca_often_does_not,
     "weights": weights_are_those_of_the_clients,
 }

@@ -28,7 +28,7 @@ found = compare(
 axis = found.plot("ari_pooled")
 
 # %%
-# Grey lines on the right join methods that do not differ: clients with 40 points gain by an exchange
-# in every round, but it hardly matters by which method. The table has all scores:
+# Grey lines on the right join methods that do not differ. Clients with 40 points gain by an
+# exchange in every round, and it hardly matters by which method. The table has all scores:
 
 found

@@ -2,9 +2,8 @@
 Choosing a penalty without labels
 =================================
 
-FedGrEM's ``penalty_scale`` decides how strongly clients are tied together. The best value depends on
-how similar the clients are: a large value helps similar clients and harms different ones. Held-out
-likelihood finds a good one, and needs no labels.
+FedGrEM's ``penalty_scale`` decides how strongly clients are tied together. A large value helps
+similar clients and harms different ones. Held-out likelihood finds a good value without labels.
 """
 
 import matplotlib.pyplot as plt
