@@ -2,9 +2,9 @@
 Mixtures of regressions
 =======================
 
-Each point belongs to one of five regressions. Nine clients have nearly the same regressions, and the
-tenth is an outlier. A client's own fit is poor with 150 points. An exchange helps, and helps most if
-it withstands the outlier.
+Each point belongs to one of five regressions. Nine clients have nearly the same regressions, and
+the tenth is an outlier. A client's own fit is poor with 150 points. An exchange helps, and helps
+most if it withstands the outlier.
 """
 
 import matplotlib.pyplot as plt
