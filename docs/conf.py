@@ -35,6 +35,7 @@ nb_execution_mode = "off"  # the notebook is kept with its outputs
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "generated/gallery",
+    "backreferences_dir": "generated/backreferences",
     "show_signature": False,
     "remove_config_comments": True,
 }
