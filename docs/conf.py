@@ -1,5 +1,6 @@
 """Sphinx configuration; pages that follow from the package are generated before each build."""
 
+import logging
 import re
 import shutil
 import sys
@@ -17,6 +18,7 @@ import generate_code  # noqa: E402
 import fedmix  # noqa: E402
 
 generate.write_pages(HERE / "generated")
+logging.getLogger("fedmix").setLevel("WARNING")  # comparisons in examples note each replication
 
 project = "fedmix"
 author = "The fedmix developers"
@@ -41,6 +43,7 @@ sphinx_gallery_conf = {
 }
 DATA = ["*.parquet", "*.zip", "audit"]  # of a run, which its pages do not link to
 exclude_patterns = ["_build", "examples", "gallery", "templates", "reproduction/protocols"]
+exclude_patterns += ["generated/gallery/*.ipynb"]  # what an example's page offers as a download
 templates_path = ["templates"]
 html_theme = "furo"
 html_title = "fedmix"

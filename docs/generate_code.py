@@ -12,7 +12,7 @@ import fedmix
 from fedmix import methods
 from fedmix.methods.capabilities import capabilities_of
 
-GALLERY = Path(__file__).with_name("gallery")
+GALLERY, PAGES = (Path(__file__).with_name(name) for name in ("gallery", "methods"))
 _API = {
     "Data of many clients": [
         "fedmix.clients",
@@ -57,7 +57,6 @@ _API = {
         "fedmix.cells.papers",
     ],
     "The pipeline": [
-        "fedmix.experiments",
         "fedmix.experiments.base",
         "fedmix.experiments.runner",
         "fedmix.pipeline.options",
@@ -103,9 +102,13 @@ def _by_data() -> dict[str, list[str]]:
 
 
 def method_reference(name: str) -> str:
-    """Return what the built documentation adds to a method's page: its signature and docstring."""
-    if name not in methods.index():
-        return f"\n```{{toctree}}\n:hidden:\n\n{chr(10).join(sorted(methods.index()))}\n```\n"
+    """Return what the built documentation adds to a method's page: its signature and docstring.
+
+    The page of all methods gets its contents.
+    """
+    if name == "README":
+        pages = sorted(path.stem for path in PAGES.glob("*.md") if path.stem != name)
+        return "\n```{toctree}\n:hidden:\n\n" + "\n".join(pages) + "\n```\n"
     own = capabilities_of(name)
     facts = [
         f"- data: {', '.join(own.families)}",
@@ -142,14 +145,14 @@ def api_page() -> str:
 def _public(module: str) -> list[str]:
     """Return the classes and functions that a module is there for, by their full names."""
     loaded = importlib.import_module(module)
-    own = [
-        name
-        for name, value in vars(loaded).items()
+    named = {name: getattr(loaded, name) for name in getattr(loaded, "__all__", vars(loaded))}
+    return [
+        f"{module}.{name}"
+        for name, value in named.items()
         if (inspect.isclass(value) or inspect.isfunction(value))
         and not name.startswith("_")
-        and value.__module__ == module
+        and value.__module__.startswith(module)
     ]
-    return [f"{module}.{name}" for name in getattr(loaded, "__all__", own)]
 
 
 def _submodules(name: str) -> list[str]:

@@ -204,6 +204,7 @@ def test_a_page_with_code_prints_what_it_shows(name, tmp_path):
     assert finished.stdout == shown, finished.stderr
 
 
+SPHINX = ("sphinx", "myst_nb", "furo", "sphinx_gallery")
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 PRESETS = [
     (path.stem, text)
@@ -262,9 +263,10 @@ def test_the_picture_shows_the_rules_of_today():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not all(map(find_spec, ("sphinx", "myst_parser", "furo"))), reason="no Sphinx")
+@pytest.mark.skipif(not all(map(find_spec, SPHINX)), reason="no Sphinx")
 def test_the_pages_build_without_a_warning_and_without_a_dead_link(tmp_path):
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    command += ["-D", "plot_gallery=0"]  # tests/test_gallery.py runs the examples
     finished = subprocess.run(
         [*command, str(DOCS), str(tmp_path)], capture_output=True, text=True, timeout=300
     )
