@@ -7,6 +7,7 @@ configuration and the reference pages.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ _BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusive
 
 def write_pages(folder: Path) -> None:
     """Write the pages that are only in the built documentation into a folder."""
+    shutil.rmtree(folder / "api", ignore_errors=True)  # Sphinx keeps pages of what is gone
     _write(
         folder,
         {

@@ -147,8 +147,10 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(update, "PICTURE", tmp_path / "scorecard.svg")
     scores = update.read_scorecard()
     told = update.summary(scores)
-    assert "| 12 agree, 3 differ | 4 hold, 1 reversed |" in told
-    assert told.count("| – | – |") == 1, "a paper that the run had not yet"
+    values = "15 of 15 published values have been run: 12 agree and 3 differ."
+    assert f"{values} Of 5 claims, 4 hold and for 1 the opposite holds. |" in told
+    assert "| There is no published table to compare. Of 2 claims, 2 hold. |" in told
+    assert told.count("| Not run yet. |") == 1, "a paper that the run had not yet"
     monkeypatch.setattr(update, "ROOT", tmp_path)
     assert (
         "| FedGrEM, Table 4 | The order holds. | as coded: 12 agree, 1 differs |"
@@ -163,10 +165,17 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
         f"| {link} | The order holds. | as coded: 12 agree, 1 differs | 1 holds, 1 reversed |"
         in told
     )
-    assert "So far 15 of the 15 published values have been run; run times are not counted." in told
     assert told.endswith("<!-- Stamp: evidence 1a2b. -->")
     update.draw(scores)
     assert "<svg" in (tmp_path / "scorecard.svg").read_text()
+
+
+def test_every_verdict_of_a_paper_has_words():
+    update = script("update_readme")
+    names = next(iter(update.read_scorecard().values()))
+    words = {"cells": update._VALUES, "claims": update._CLAIMS}
+    told = {f"{kind}: {v}" for kind, of in words.items() for own in of.values() for v in own}
+    assert told | {"cells: not run"} == set(names)
 
 
 def run(code, folder, **environment):
