@@ -277,7 +277,7 @@ def test_the_pages_build_without_a_warning_and_without_a_dead_link(tmp_path):
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
     command += ["-D", "plot_gallery=0"]  # tests/test_gallery.py runs the examples
     finished = subprocess.run(
-        [*command, str(DOCS), str(tmp_path)], capture_output=True, text=True, timeout=300
+        [*command, str(DOCS), str(tmp_path)], capture_output=True, text=True, timeout=600
     )
     assert finished.returncode == 0, finished.stderr
     assert list(script("check_links").dead_links(tmp_path)) == []

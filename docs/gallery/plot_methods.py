@@ -27,7 +27,7 @@ names += ["CentralGMM", "KFED", "FedKMeans", "FFCM", "FedGEM", "LocalKMeans", "C
 names += ["AFCL"]
 given = {"n_components": 3, "n_clusters": 3, "components_per_client": 3, "final_radius_scale": 0.5}
 
-figure, axes = plt.subplots(3, 5, figsize=(10, 6), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(3, 5, figsize=(10, 6.5), sharex=True, sharey=True, layout="constrained")
 found = {}
 for axis, name in zip(axes.flat, names, strict=True):
     method = methods.get(name)()
@@ -36,4 +36,4 @@ for axis, name in zip(axes.flat, names, strict=True):
     predict = getattr(model, "predict_clusters", model.predict)  # labels that clients share
     found[name] = np.unique(np.concatenate(predict(clients)), return_inverse=True)[1]
     axis.scatter(*clients.points.T, c=found[name], s=4, cmap="tab20", vmin=0, vmax=19)
-    axis.set_title(f"{name}: {1 + found[name].max()} clusters", fontsize="medium")
+    axis.set_title(f"{name}\n{1 + found[name].max()} clusters", fontsize="medium")
