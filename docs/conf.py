@@ -69,7 +69,8 @@ def escape_plain_text(app, what, name, obj, options, lines):
             start = re.match(r"\s*(?::[^:`]*:)?", line).end()  # after ":param name:"
             parts = line[start:].split("``")
             parts[::2] = [re.sub(r"\||(?<=\w)_(?!\w)", r"\\\g<0>", part) for part in parts[::2]]
-            lines[number] = line[:start] + "``".join(parts)
+            field = re.sub(r"_(?!\w)", r"\_", line[:start])
+            lines[number] = field + "``".join(parts)
 
 
 def complete_page(app, name, source):
