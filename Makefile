@@ -54,7 +54,7 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/codespell
-	$(BIN)/proselint check *.md docs/*.md docs/decisions
+	$(BIN)/proselint check *.md docs/*.md docs/decisions docs/methods
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --lint --workflow-profile none
 
 # Versions in the lock stay where the ranges of pyproject.toml allow; delete the file to renew all.

@@ -1,18 +1,19 @@
-"""Write the pages that follow from the package: models, registries, studies, docstrings.
+"""Write the pages that follow from the configuration's models, registries and studies.
 
-Run as a program it writes the schemas of the configuration, ``python docs/generate.py``.
+``python docs/generate.py`` writes those that are kept in the repository: the schemas of the
+configuration and the reference pages.
 """
 
 from __future__ import annotations
 
 import json
-import pkgutil
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import fedmix
-from fedmix import methods
+from generate_code import api_page, methods_page, page
+
 from fedmix.cells.items import Figure, Table
 from fedmix.cells.papers import Claim, Discrepancy, Paper
 from fedmix.cells.protocols.space import Space
@@ -20,7 +21,6 @@ from fedmix.configuration import read_yaml
 from fedmix.data.registry import Registry
 from fedmix.declarations import json_schema
 from fedmix.experiments import settings as experiments
-from fedmix.methods.capabilities import capabilities_of
 from fedmix.pipeline.options import Options
 from fedmix.pipeline.studies import MethodEntry, PresetFile, StudyFile
 
@@ -42,86 +42,40 @@ SCHEMAS: dict[str, tuple[str, Any]] = {
     "discrepancies": ("`config/papers/<paper>/discrepancies.yaml`", list[Discrepancy]),
     "protocols": ("`config/papers/<paper>/protocols/*.yaml`", Space),
 }
-# scikit-learn adds these to every estimator; nothing here routes metadata.
-_NO_ROUTING = (
-    "   :exclude-members: set_fit_request, set_predict_request, set_predict_proba_request, "
-    "set_score_request, set_transform_request\n"
-)
 _BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-_API = {
-    "Data of many clients": [
-        "fedmix.clients",
-        "fedmix.preprocessing",
-        "fedmix.partition",
-        "fedmix.data",
-    ],
-    "Comparisons and pictures": [
-        "fedmix.comparison",
-        "fedmix.plot",
-        "fedmix.plot.points",
-        "fedmix.plot.mixtures",
-        "fedmix.plot.lines",
-        "fedmix.plot.rankings",
-    ],
-    "Parts of the methods": [
-        "fedmix.families",
-        "fedmix.initialization",
-        "fedmix.alignment",
-        "fedmix.methods.base",
-        "fedmix.methods.likelihood",
-        "fedmix.methods.constraints",
-        "fedmix.methods.capabilities",
-        "fedmix.methods.federated_mixture",
-        "fedmix.plugins",
-        "fedmix.methods.clustered_regression",
-    ],
-    "Scores and theory": [
-        "fedmix.selection",
-        "fedmix.metrics.clustering",
-        "fedmix.metrics.matching",
-        "fedmix.metrics.normality",
-        "fedmix.theory",
-    ],
-    "Embeddings and simulations": ["fedmix.embed.tsne", "fedmix.embed.linear", "fedmix.simulate"],
-    "Cells and verdicts": [
-        "fedmix.cells.frame",
-        "fedmix.cells.verdicts",
-        "fedmix.cells.equivalence",
-        "fedmix.cells.calibration",
-        "fedmix.cells.claims",
-        "fedmix.cells.papers",
-    ],
-    "The pipeline": [
-        "fedmix.experiments",
-        "fedmix.experiments.base",
-        "fedmix.experiments.runner",
-        "fedmix.pipeline.options",
-        "fedmix.pipeline.request",
-        "fedmix.pipeline.plan",
-        "fedmix.pipeline.explain",
-        "fedmix.streams",
-        "fedmix.storage",
-        "fedmix.errors",
-    ],
-}
 
 
 def write_pages(folder: Path) -> None:
-    """Write all generated pages into a folder."""
-    pages = {
-        "configuration.md": configuration_page(),
-        "experiments.md": experiments_page(),
-        "datasets.md": datasets_page(),
-        "studies.md": studies_page(),
-        "methods.md": methods_page(),
-        "library.md": notebook_page(ROOT / "docs" / "library.ipynb"),
-        "api.md": api_page(),
-        "reproduction.md": reproduction_page(ROOT / "docs" / "reproduction"),
-    }
-    folder.mkdir(exist_ok=True)
+    """Write the pages that are only in the built documentation into a folder."""
+    shutil.rmtree(folder / "api", ignore_errors=True)  # Sphinx keeps pages of what is gone
+    _write(
+        folder,
+        {
+            "api.rst": api_page(),
+            "reproduction.md": reproduction_page(ROOT / "docs" / "reproduction"),
+        },
+    )
+
+
+def write_reference(folder: Path) -> None:
+    """Write the reference pages, which are kept in the repository, into a folder."""
+    _write(
+        folder,
+        {
+            "reference/configuration.md": configuration_page(),
+            "reference/experiments.md": experiments_page(),
+            "reference/datasets.md": datasets_page(),
+            "reference/studies.md": studies_page(),
+            "methods/README.md": methods_page(),
+        },
+    )
+
+
+def _write(folder: Path, pages: Mapping[str, str]) -> None:
     for name, text in pages.items():
         path = folder / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
 
 
@@ -144,7 +98,7 @@ def configuration_page() -> str:
         schema = json_schema(kind)
         lines = [f"## {files}", schema.get("description", ""), *_described(schema, schema, "")]
         parts.append("\n\n".join(filter(None, [*lines[:2], "\n".join(lines[2:])])))
-    return _page(parts)
+    return page(parts)
 
 
 def experiments_page() -> str:
@@ -167,7 +121,7 @@ def experiments_page() -> str:
                 "{value: 0.5, units: [spread]}`.",
                 _listed(units),
             ]
-    return _page(parts)
+    return page(parts)
 
 
 def _listed(told: Mapping[str, str]) -> str:
@@ -251,7 +205,7 @@ def datasets_page() -> str:
     for name, entry in entries.items():
         counts = entry.get("class_counts") or entry.get("class_names") or []
         embeddings = ", ".join(entry["embeddings"])
-        link = f"[{name}](#{name.replace('_', '-')})"
+        link = f"[{name}](#{name})"
         table.append(
             f"| {link} | {entry['n_points']:,} | {entry['n_features']} | {len(counts) or '?'} "
             f"| {embeddings} | {entry['licence']} |"
@@ -268,7 +222,7 @@ def datasets_page() -> str:
         links = f"[Home page]({entry['homepage']})." if "homepage" in entry else ""
         lines = [entry.get("note", ""), f"Licence: {entry['licence']}. {links}".strip()]
         parts.append("\n\n".join(filter(None, [f"## {name}", *lines, entry["citation"]])))
-    return _page(parts)
+    return page(parts)
 
 
 def studies_page() -> str:
@@ -294,56 +248,11 @@ def studies_page() -> str:
             f"- methods: {names}",
         ]
         parts.append("\n\n".join([f"## {path.stem}", comment.strip(), "\n".join(facts)]))
-    return _page(parts)
+    return page(parts)
 
 
 def _name(entry: str | Mapping[str, Any]) -> str:
     return entry if isinstance(entry, str) else entry["name"]
-
-
-def methods_page() -> str:
-    """Return all methods with their capabilities, and their docstrings."""
-    table = ["| method | data | labels | receives | shared start |", "|---|---|---|---|---|"]
-    for name in sorted(methods.index()):
-        own = capabilities_of(name)
-        table.append(
-            f"| {name} | {', '.join(own.families)} | each {own.level} | "
-            f"{', '.join(own.needs) or 'nothing'} | {own.starts_from or 'none'} |"
-        )
-    blocks = [_directive(f"autoclass:: {methods.index()[n]}.{n}") for n in sorted(methods.index())]
-    return _page(["# Methods", "Generated from the registered classes.", "\n".join(table), *blocks])
-
-
-def api_page() -> str:
-    """Return the reference of all other modules, from their docstrings."""
-    parts = ["# API reference", fedmix.__doc__ or ""]
-    for heading, modules in _API.items():
-        parts.append(f"## {heading}")
-        for module in modules:
-            for name in _submodules(module) or [module]:
-                parts += [f"### {name}", _directive(f"automodule:: {name}")]
-    return _page(parts)
-
-
-def _submodules(name: str) -> list[str]:
-    """Return the modules of a package that only gathers names; none for any other module."""
-    if name not in {"fedmix.partition", "fedmix.simulate"}:
-        return []
-    folder = Path(fedmix.__file__).parent / name.rpartition(".")[2]
-    return [f"{name}.{module.name}" for module in pkgutil.iter_modules([str(folder)])]
-
-
-def _directive(text: str) -> str:
-    return f"```{{eval-rst}}\n.. {text}\n   :members:\n{_NO_ROUTING}```"
-
-
-def notebook_page(path: Path) -> str:
-    """Return a notebook as a page: its text, its code and what the code printed."""
-    parts = []
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        source = "".join(cell["source"])
-        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
-    return _page(parts)
 
 
 def reproduction_page(folder: Path) -> str:
@@ -352,7 +261,7 @@ def reproduction_page(folder: Path) -> str:
     if not pages:
         return "# Results\n\nNo run at the published sizes has been exported yet.\n"
     tables = sorted(f"tables/{path.stem}" for path in folder.glob("tables/*.md"))
-    return _page(["# Results", _contents(pages), "## Tables", _contents(tables)])
+    return page(["# Results", _contents(pages), "## Tables", _contents(tables)])
 
 
 def _contents(names: list[str]) -> str:
@@ -360,9 +269,6 @@ def _contents(names: list[str]) -> str:
     return f"```{{toctree}}\n:maxdepth: 1\n\n{listing}\n```"
 
 
-def _page(parts: list[str]) -> str:
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
 if __name__ == "__main__":
     write_schemas(ROOT / "workflow" / "schemas")
+    write_reference(ROOT / "docs")

@@ -10,7 +10,7 @@ from pathlib import Path
 from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import read_papers
 from fedmix.cells.verdicts import COUNTED
-from fedmix.views.captions import in_words
+from fedmix.views.captions import in_words as variant_in_words
 from fedmix.views.page.contents import items_named
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +22,29 @@ FOLDERS = read_papers(ROOT / "config")
 PAPERS = {
     key: f"**{paper.title}**: {paper.about}" for key, paper in FOLDERS.items() if paper.is_paper
 }
+# In a sentence about a paper: what its values, and its claims, do, and the verdicts that say so.
+_VALUES = {
+    "{} agree": ("agrees closely", "agrees"),
+    "{} agree in the mean only": ("agrees in mean only",),
+    "{} agree in a test too weak to show a difference": ("agrees (not discriminating)",),
+    "{} differ": ("differs",),
+    "{} are undecided": ("undecided", "cannot be decided"),
+    "for {} nobody knows how they were made": (
+        "protocol unknown: near",
+        "protocol unknown: not near",
+    ),
+    "{} have been run on other data": ("stand-in",),
+}
+_CLAIMS = {
+    "{} hold": ("holds",),
+    "{} hold in most settings": ("holds in most",),
+    "{} hold where they have been tested": ("partly untested",),
+    "{} depend on a choice that the paper does not report": ("depends on an unreported choice",),
+    "{} hold in some settings and fail in others": ("mixed",),
+    "for {} the opposite holds": ("reversed",),
+    "{} are undecided": ("inconclusive",),
+    "{} cannot be tested": ("not testable",),
+}
 _PLURAL = {
     "agrees closely": "agree closely",
     "agrees": "agree",
@@ -31,13 +54,14 @@ _PLURAL = {
     "holds in most": "hold in most settings",
     "depends on an unreported choice": "depend on an unreported choice",
 }
-_PROGRESS = """\
-So far {run} of the {all} published values have been run; run times are not counted.
-`python -m fedmix evidence status` says what is missing."""
-_NEXT_TABLE = """\
-The next table has one row per published table, with its answer. It names the variant of the
-experiment that is compared, and counts its verdicts. The links lead to values, figures and claims
-([all results](docs/reproduction/README.md))."""
+_DETAILS = """\
+<details>
+<summary>The answer for each published table</summary>
+
+Each row names the variant of the experiment that is compared, and counts its verdicts, which the
+[glossary](docs/glossary.md) defines. The links lead to values, figures and claims
+([all results](docs/reproduction/README.md)).
+"""
 # One colour per verdict, in the scorecard's order: from the best for the paper to the worst.
 # From agreement (blue) to difference (vermillion); what decides nothing is grey.
 _COLORS = {
@@ -82,24 +106,46 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 
 def summary(scores: dict[str, dict[str, int]]) -> str:
-    """Return one row per paper, one row per published table, and their stamp."""
-    lines = ["| paper | published values | claims |", "|---|---|---|"]
-    if not scores:
-        return "\n".join([*lines, *(f"| {paper} | – | – |" for paper in PAPERS.values())])
+    """Return what was found for each paper and for each published table, and the stamp."""
+    lines = ["| paper | what was found |", "|---|---|"]
     for key, paper in PAPERS.items():
-        cells, claims = (_in_words(scores.get(key, {}), kind) for kind in ("cells", "claims"))
-        lines.append(f"| {paper} | {cells} | {claims} |")
-    lines += ["", _progress(scores)]
+        lines.append(f"| {paper} | {_found(scores.get(key, {}))} |")
+    if not scores:
+        return "\n".join(lines)
     lines += ["", "![Verdicts on the published values](docs/scorecard.svg)", ""]
-    lines += [_NEXT_TABLE, "", *tables(), "", f"<!-- {_stamp()} -->"]
+    lines += [_DETAILS, *tables(), "", "</details>", "", f"<!-- {_stamp()} -->"]
     return "\n".join(lines)
 
 
-def _progress(scores: dict[str, dict[str, int]]) -> str:
-    cells = Counter()
-    for own in scores.values():
-        cells.update(_of_kind(own, "cells"))
-    return _PROGRESS.format(run=cells.total() - cells["not run"], all=cells.total())
+def _found(scores: dict[str, int]) -> str:
+    """Return two sentences: what a paper's published values do, and what its claims do."""
+    values, claims = _of_kind(scores, "cells"), _of_kind(scores, "claims")
+    n_values, n_claims = sum(values.values()), sum(claims.values())
+    run = n_values - values.get("not run", 0)
+    if not n_values + n_claims:
+        return "Not run yet."
+    said = "There is no published table to compare."
+    if n_values:
+        said = f"{run} of {n_values} published values have been run"
+        said += f": {_in_words(values, _VALUES)}." if run else "."
+    return f"{said} Of {n_claims} claims, {_in_words(claims, _CLAIMS)}." if n_claims else said
+
+
+def _in_words(counts: dict[str, int], words: dict[str, tuple[str, ...]]) -> str:
+    """Return ``"12 agree, 3 differ and 2 are undecided"``."""
+    summed = {text: sum(counts.get(v, 0) for v in verdicts) for text, verdicts in words.items()}
+    parts = [
+        _singular(text.format(n)) if n == 1 else text.format(n) for text, n in summed.items() if n
+    ]
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _singular(text: str) -> str:
+    """Return ``"1 agrees"`` for ``"1 agree"``."""
+    forms = {"agree": "agrees", "differ": "differs", "are": "is", "have": "has", "hold": "holds"}
+    forms |= {"fail": "fails", "depend": "depends", "they were": "it was"}
+    return re.sub(rf"\b({'|'.join(forms)})\b", lambda found: forms[found[1]], text)
 
 
 def _stamp() -> str:
@@ -125,7 +171,7 @@ def tables() -> list[str]:
         about = {verdict: found[verdict] for verdict in verdicts}
         page = f"docs/reproduction/tables/{row['item']}.md"
         name = f"[{title}]({page})" if (ROOT / page).exists() else title
-        counted = f"{in_words(row['variant'])}: {_counted(numbers)}".removeprefix(": ")
+        counted = f"{variant_in_words(row['variant'])}: {_counted(numbers)}".removeprefix(": ")
         lines.append(f"| {name} | {row.get('answer', '')} | {counted} | {_counted(about)} |")
     return lines
 
@@ -133,10 +179,6 @@ def tables() -> list[str]:
 def _place(item: Item) -> tuple[int, int]:
     """Return the place of a published table: its paper, and its number there."""
     return list(FOLDERS).index(item.paper), int(re.search(r"Table (\d+)", item.title)[1])
-
-
-def _in_words(counts: dict[str, int], kind: str) -> str:
-    return _counted(_of_kind(counts, kind))
 
 
 def _counted(counts: dict[str, int]) -> str:

@@ -29,6 +29,7 @@ def test_rules_alignment_caption_label_and_preset_stand_in_the_table(tmp_path):
     text = latex(tmp_path, rows, options={"rows": "contaminated"})
     origin = "Run on 2026-01-02 at commit abc1234. Written at commit "
     assert text.startswith(f"% Preset quick. {origin}")
+    assert text.splitlines()[1] == r"% \usepackage{booktabs,siunitx}", "what the table needs"
     assert r"S[table-format=2.2]@{\,}l" in text
     assert r"0 \% & 13.25 & (1.20) \\" in text
     caption = r"\caption{Paper, Table 1. Errors. n = 4 replications. Preset quick.}"

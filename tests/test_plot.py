@@ -1,5 +1,6 @@
 """Pictures: axes in, axes out, and what is drawn on them."""
 
+import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -9,13 +10,20 @@ from matplotlib.colors import to_hex
 from fedmix import methods, plot
 from fedmix.errors import DataError
 from fedmix.plot.points import principal_axes
-from fedmix.plot.style import COLORS, looks_of
+from fedmix.plot.style import COLORS, house_style, looks_of
 
 
 @pytest.fixture(autouse=True)
 def close_figures():
     yield
     plt.close("all")
+
+
+def test_the_second_picture_of_a_notebook_is_shown_as_well(monkeypatch):
+    monkeypatch.setitem(matplotlib.rcParams, "interactive", False)
+    with house_style():
+        matplotlib.interactive(True)  # as a notebook's backend does when it is loaded
+    assert matplotlib.is_interactive()
 
 
 @pytest.fixture(scope="module")

@@ -213,8 +213,8 @@ def model_based_labels(
 
     As in mclust, features are standardised and multiplied by their right singular vectors, which
     are divided by the roots of the singular values. Constant features are left out. Clients with at
-    most d points, and points that are all equal, get the labels of Ward's clustering. The rest is as
-    in :func:`ward_labels`.
+    most d points, and points that are all equal, get the labels of Ward's clustering. Many points
+    are clustered by a subset, as in :func:`ward_labels`.
     """
     if len(points) <= points.shape[1] or not points.std(axis=0).any():
         return ward_labels(points, n_components, generator)

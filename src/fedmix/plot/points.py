@@ -145,7 +145,7 @@ def _grid(n_clients: int, names: list[str]) -> NDArray:
         spare.remove()
         above.tick_params(labelbottom=True)
     figure.supxlabel(names[0], fontsize="medium")
-    figure.supylabel(names[1], fontsize="medium")
+    figure.supylabel(names[1].replace(" (", "\n("), fontsize="medium")  # a single row is not tall
     return grid.ravel()[:n_clients]
 
 

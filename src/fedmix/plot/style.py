@@ -118,3 +118,5 @@ def house_style() -> Iterator[None]:
 
     with matplotlib.rc_context(fname=STYLE_FILE):
         yield
+        interactive = matplotlib.is_interactive()
+    matplotlib.interactive(interactive)  # on since the first figure of a notebook

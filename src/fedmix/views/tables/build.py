@@ -11,7 +11,7 @@ from fedmix.revision import commit
 from fedmix.storage import write_text
 from fedmix.views import captions
 from fedmix.views.tables.format import is_missing, to_markdown
-from fedmix.views.tables.latex import to_latex
+from fedmix.views.tables.latex import PACKAGES, to_latex
 from fedmix.views.tables.layout import LISTS, Block, lay_out, lay_out_condensed
 from fedmix.views.tables.text import as_text, corner_of, text_rows
 
@@ -113,7 +113,8 @@ def _latex(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
                     usual_n=captions.usual_n(own),
                 )
             )
-    return f"% Preset {item['preset']}. {captions.origin(cells)}\n" + "\n".join(tables)
+    head = f"% Preset {item['preset']}. {captions.origin(cells)}\n{PACKAGES}\n"
+    return head + "\n".join(tables)
 
 
 def _name_of(name: str, item: Mapping[str, Any]) -> str:

@@ -12,6 +12,8 @@ from textwrap import wrap
 
 from fedmix.views.tables.layout import Block, Entry
 
+#: The second line of each file.
+PACKAGES = r"% \usepackage{booktabs,siunitx}"
 _SYMBOLS = {
     "●": r"$\bullet$",
     "◐": r"$\odot$",
