@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from fedmix.__main__ import main
+from fedmix.cells.verdicts import COUNTED
 from fedmix.configuration import Document
 from fedmix.pipeline.plan import plan_study
 from fedmix.pipeline.request import Request
@@ -238,16 +239,22 @@ def test_nothing_collected_is_no_failure(two_variants, tmp_path):
 def test_a_run_ends_with_its_files_and_verdicts(tmp_path):
     shown = tmp_path / "results/p"
     made = ["tables/t1.md", "tables/t1.csv", "figures/f.svg", "index.html", "pages/t1.html"]
-    made += ["cells.parquet", "audit/cells.csv", "audit/claims.csv"]
+    made += ["cells.parquet", "audit/scores.csv", "audit/claims.csv"]
     for name in ["tables/old.md", *made]:
         (shown / name).parent.mkdir(parents=True, exist_ok=True)
-        (shown / name).write_text("id,verdict\n1,reproduced\n2,close\n3,reproduced\n")
+        (shown / name).touch()
+    counted = dict.fromkeys(COUNTED, 0)
+    tables = [{"paper": "one", **counted, "agrees": 3}, {"paper": "one", **counted, "differs": 1}]
+    pd.DataFrame(tables).to_csv(shown / "audit/scores.csv")
+    claims = pd.DataFrame({"paper": ["one", "two", "two"], "verdict": ["holds", "mixed", "mixed"]})
+    claims.to_csv(shown / "audit/claims.csv")
     os.utime(shown / "tables/old.md", (1000.0, 1000.0))
     assert list(summary_lines(shown, 2000.0)) == [
         f"tables in {shown}/tables: t1",
         f"figures in {shown}/figures: f",
-        "published values, each in every variant: 2 reproduced, 1 close",
-        "claims: 2 reproduced, 1 close",
+        "one, published values: 3 agree, 1 differs",
+        "one, claims: 1 holds",
+        "two, claims: 2 mixed",
         f"the scorecard, to open: {shown}/index.html",
         f"a page for every published table: {shown}/pages",
         f"every number, for programs: {shown}/cells.parquet",

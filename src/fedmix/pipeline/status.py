@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedmix.cells.claims import CLAIM_VERDICTS
+from fedmix.cells.verdicts import COUNTED
 from fedmix.pipeline.costs import core_hours
 from fedmix.pipeline.plan import Block, Setting, Study, replications_of
 from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
+from fedmix.views.marks import tally
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -271,7 +274,6 @@ _FILES = {
     "cells.parquet": "every number, for programs",
     "archive.zip": "the archive of all results",
 }
-_JUDGED = {"cells": "published values, each in every variant", "claims": "claims"}
 
 
 def summary_lines(shown: str | os.PathLike, since: float) -> Iterator[str]:
@@ -290,16 +292,24 @@ def summary_lines(shown: str | os.PathLike, since: float) -> Iterator[str]:
         names = [p.stem for p in made if p.parent == folder / kind and p.suffix == suffix]
         if names:
             yield f"{kind} in {folder / kind}: {', '.join(sorted(names))}"
-    for name, title in _JUDGED.items():
-        path = folder / "audit" / f"{name}.csv"
-        if path in made:
-            yield f"{title}: {_verdicts(path)}"
+    if folder / "audit" / "scores.csv" in made:
+        yield from _verdict_lines(folder / "audit")
     yield from (
         f"{what}: {folder / name}" for name, what in _FILES.items() if folder / name in made
     )
 
 
-def _verdicts(path: Path) -> str:
+def _verdict_lines(audit: Path) -> Iterator[str]:
+    """Yield the counts of each paper's verdicts, as the page and the README have them."""
+    scores, claims = (_rows(audit / f"{name}.csv") for name in ("scores", "claims"))
+    for paper in dict.fromkeys(row["paper"] for row in [*scores, *claims]):
+        tables = [row for row in scores if row["paper"] == paper]
+        values = {name: sum(int(row[name]) for row in tables) for name in COUNTED}
+        found = Counter(row["verdict"] for row in claims if row["paper"] == paper)
+        told = {"published values": values, "claims": {v: found[v] for v in CLAIM_VERDICTS}}
+        yield from (f"{paper}, {what}: {tally(n)}" for what, n in told.items() if any(n.values()))
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
     with open(path, encoding="utf-8", newline="") as stream:
-        counts = Counter(row["verdict"] for row in csv.DictReader(stream))
-    return ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common()) or "none"
+        return list(csv.DictReader(stream))

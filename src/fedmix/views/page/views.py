@@ -18,6 +18,7 @@ from fedmix.cells.verdicts import (
     printed_cells,
 )
 from fedmix.views.captions import best_explained, in_words
+from fedmix.views.marks import number_of
 from fedmix.views.page.contents import Page, items_named
 from fedmix.views.tables.build import blocks_of, described, notes
 from fedmix.views.tables.format import is_missing
@@ -105,9 +106,10 @@ def table_views(
         views.append(
             {
                 "id": slug(table["name"]),
+                "files": downloads(table, own),
                 "title": table["title"],
                 "caption": described(table, own),
-                "notes": [*best_explained(own), *notes(table, own)],
+                "notes": [*best_explained(own, table["direction"]), *notes(table, own)],
                 "printed": bool((own["printed_text"] != "").any()),
                 "variants": [
                     _variant_view(block, ranked[ranked["variant"] == block.variant], explanations)
@@ -118,6 +120,13 @@ def table_views(
             }
         )
     return views
+
+
+def downloads(table: Mapping[str, Any], cells: pd.DataFrame) -> dict[str, str]:
+    """Return format -> file of a table that was run, in the folder of the pages."""
+    own = cells[cells["item"] == table["name"]]
+    ran = (own["n"] + own["failed"] > 0).any()
+    return {"CSV": f"{table['name']}.csv", "LaTeX": f"{table['name']}.tex"} if ran else {}
 
 
 def claim_views(claims: pd.DataFrame) -> list[dict[str, Any]]:
@@ -283,14 +292,14 @@ def _note(entry: Entry) -> str:
     cell = entry.cell
     parts = [entry.verdict, f"n = {cell['n']}"]
     if cell["failed"]:
-        parts.append(f"{cell['failed']} failed")
+        parts.append(f"{cell['failed']} failed ({cell['failures']})")
     if not is_missing(cell["low"]):
         interval = f"{cell['low']:+.3g} to {cell['high']:+.3g}"
         parts.append(f"difference {cell['difference']:+.3g}, 90 % interval {interval}")
     if not is_missing(cell["sd_ratio"]):
         parts.append(f"sd {cell['sd_ratio']:.2g} times the published one")
     if entry.verdict == UNDECIDED and not is_missing(cell["needed"]):
-        parts.append(f"about {ceil(cell['needed'])} replications would decide")
+        parts.append(f"about {number_of(ceil(cell['needed']), 'replication')} would decide")
     if entry.verdict == CANNOT_DECIDE:
         parts.append("no number of our replications would decide")
     if cell["draws"] == BORROWED:
