@@ -79,9 +79,6 @@ def context(folder, preset="quick") -> PageContext:
         claim_figures=[claims],
         provenance={"commit": "abc1234", "machine": "<2 cores>"},
         preset=preset,
-        failures=pd.DataFrame(
-            [{"study": "s", "variant": "v", "method": "M", "status": "diverged", "n": 2}]
-        ),
         explanations={anchor(first_cell()): "raw file <a>, then the method"},
     )
 

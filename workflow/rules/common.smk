@@ -27,7 +27,7 @@ from fedmix import methods as method_registry
 from fedmix.configuration import read_yaml
 from fedmix.data.registry import DatasetEntry, mirror_folder
 from fedmix.errors import ConfigurationError, FedmixError, nearest_names
-from fedmix.pipeline.brief import Brief
+from fedmix.pipeline.brief import Brief, BriefMapping
 from fedmix.pipeline.keys import (
     embedding_hash,
     experiment_hash,

@@ -18,7 +18,7 @@ from fedmix.pipeline.costs import core_hours
 from fedmix.pipeline.plan import Block, Setting, Study, replications_of
 from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
-from fedmix.views.marks import tally
+from fedmix.views.marks import number_of, tally
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -265,6 +265,35 @@ def failed_throughout(request: Request, shown: str | os.PathLike) -> list[str]:
         for (study, variant, method), count in counts.items()
         if set(count) == {"error"}
     ]
+
+
+def lacking(request: Request, shown: str | os.PathLike) -> list[str]:
+    """Return the methods of the request that collected results lack, one sentence each.
+
+    Parameters
+    ----------
+    request : Request
+        Parts that are not collected are ignored.
+    shown : path-like
+        ``results/<preset>``.
+    """
+    found = []
+    for (study, name), part in request.parts.items():
+        path = Path(shown, "collected", study, name, "outcomes.json")
+        settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        for setting, outcome in zip(part.settings, settings, strict=False):
+            for method, n in part.study.replications_in(setting).items():
+                held = sum(outcome["methods"].get(method, {}).get("replications", {}).values())
+                if held < n:
+                    place = f"{study}, {setting.folder}"
+                    found.append(f"{place}: {method} has {held} of {number_of(n, 'replication')}.")
+    return found
+
+
+def failed_jobs(logs: str | os.PathLike, since: float) -> list[str]:
+    """Return the log and the error of each job that failed since a time, in seconds since 1970."""
+    ended = [log for log in sorted(Path(logs).rglob("*.log")) if log.stat().st_mtime >= since]
+    return [f"{log}: {error}" for log in ended if (error := _error_in(log))]
 
 
 # Files in a preset's folder that people open, with a description.

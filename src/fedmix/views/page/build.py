@@ -19,6 +19,7 @@ from fedmix.views.page.views import (
     claims_about,
     downloads,
     entries_about,
+    failure_rows,
     page_lines,
     score_views,
     slug,
@@ -97,7 +98,7 @@ def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
         scores=score_views(context.cells, context.claims, context.papers),
         lines=page_lines(pages, context.scores, context.claims),
         variants=variant_counts(context.cells),
-        failures=[] if context.failures is None else context.failures.to_dict("records"),
+        failures=failure_rows(context.cells),
     )
     return index
 

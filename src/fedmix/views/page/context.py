@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.frame import read_cells
-from fedmix.storage import concatenate, read_records
-from fedmix.views.page.words import count_failures, read_description
+from fedmix.storage import read_records
+from fedmix.views.page.words import read_description
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,8 +100,6 @@ class PageContext:
         How it was run: versions, commit, replications, core-hours, machine.
     preset : str
         A preset other than ``"paper"`` has a banner that says how its sizes differ.
-    failures : DataFrame, optional
-        Rows ``study, variant, method, status, n`` of replications that did not finish.
     explanations : mapping of str to str
         Anchor of a cell (:func:`fedmix.views.page.views.anchor`) -> where its number comes from.
         Cells with an explanation link to it.
@@ -121,7 +119,6 @@ class PageContext:
     claim_figures: Sequence[Figure] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     preset: str = "paper"
-    failures: pd.DataFrame | None = None
     explanations: Mapping[str, str] = field(default_factory=dict)
     title: str = "Federated mixture learning, reproduced and audited"
 
@@ -130,7 +127,6 @@ def read_context(
     cells: str | os.PathLike,
     audit: str | os.PathLike,
     run: str | os.PathLike,
-    results: Iterable[str | os.PathLike],
     explanations: str | os.PathLike | None = None,
     unavailable: Mapping[str, Mapping[str, str]] | None = None,
     figures: Iterable[Mapping[str, Any]] = (),
@@ -144,8 +140,6 @@ def read_context(
     ----------
     cells, audit, run : path-like
         The frame of cells, what was judged from it, how it was run.
-    results : iterable of path-like
-        The results of all settings.
     explanations : path-like, optional
         Where the numbers of the cells come from.
     unavailable : mapping of str to mapping of str to str
@@ -172,7 +166,6 @@ def read_context(
             for search in searches
         ],
         provenance=provenance,
-        failures=count_failures(concatenate(results)),
         explanations=json.loads(Path(explanations).read_text(encoding="utf-8"))
         if explanations
         else {},

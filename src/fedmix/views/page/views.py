@@ -76,6 +76,13 @@ def variant_counts(cells: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
+def failure_rows(cells: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows ``study, variant, method, failures, failed`` of what did not finish."""
+    fits = cells[cells["failed"] > 0].drop_duplicates(["study", "variant", "setting", "method"])
+    found = fits.groupby(["study", "variant", "method", "failures"], as_index=False, sort=False)
+    return found["failed"].sum().to_dict("records")
+
+
 def table_views(
     tables: Iterable[Mapping[str, Any]],
     cells: pd.DataFrame,
