@@ -20,7 +20,7 @@ from fedmix.errors import DataError
 from fedmix.storage import read_table, write_table
 from fedmix.views.page import Figure, PageContext, Search, build_pages
 from fedmix.views.page.contents import items_named, light_image, pages_of
-from fedmix.views.page.markdown import front_page, table_page
+from fedmix.views.page.reproduction import front_page, table_page
 from fedmix.views.page.views import anchor
 from synthetic_cells import laid_out
 from synthetic_results import ROOT, cells, cells_of, results_and_timings, shipped_items

@@ -190,7 +190,7 @@ def test_a_long_parameter_is_recorded_by_its_length_and_hash():
     assert repr(Brief("settings", [*brief[:1], {"h": 1.5}])) != repr(brief)
     layout = BriefMapping("layout", {"title": "Table 1", "rows": list(range(1000))})
     assert pickle.loads(pickle.dumps(layout)) == layout
-    assert repr(layout).startswith("layout (") and len(repr(layout)) < 40
+    assert re.fullmatch(r"layout \([0-9a-f]{24}\)", repr(layout))
     assert repr(BriefMapping("layout", {**layout, "title": "Table 2"})) != repr(layout)
     sent = pickle.loads(pickle.dumps(brief))  # as Snakemake does for a job's script
     assert sent == list(brief)

@@ -11,8 +11,7 @@ from fedmix.cells.claims import CLAIM_RULES
 from fedmix.cells.verdicts import COUNTED, COUNTING_RULES, RULES, VERDICTS, judge_numbers
 from fedmix.storage import write_text
 from fedmix.views.marks import COLORS, SIGNS, as_verb, number_of
-from fedmix.views.page.contents import Page, light_image, pages_of
-from fedmix.views.page.context import Figure, PageContext
+from fedmix.views.page.contents import Figure, Page, PageContext, light_image, pages_of
 from fedmix.views.page.views import (
     claim_counts,
     claim_views,

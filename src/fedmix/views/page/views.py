@@ -18,7 +18,7 @@ from fedmix.cells.verdicts import (
     printed_cells,
 )
 from fedmix.views.captions import best_explained, in_words
-from fedmix.views.marks import number_of
+from fedmix.views.marks import number_of, tally
 from fedmix.views.page.contents import Page, items_named
 from fedmix.views.tables.build import blocks_of, described, notes
 from fedmix.views.tables.format import is_missing
@@ -98,7 +98,7 @@ def table_views(
     Parameters
     ----------
     tables, cells, scores, ranks, explanations
-        As in :class:`fedmix.views.page.context.PageContext`.
+        As in :class:`fedmix.views.page.contents.PageContext`.
     numbers : DataFrame
         From :func:`fedmix.cells.verdicts.judge_numbers`.
     """
@@ -212,7 +212,7 @@ def _bar(numbers: dict[str, int]) -> dict[str, Any]:
 
 def score_in_words(score: Mapping[str, Any]) -> str:
     """Return the score of a published table, in the variant that is counted, as text."""
-    counted = ", ".join(f"{n} {verdict}" for verdict, n in _counted(score).items())
+    counted = tally(_counted(score))
     told = f"{in_words(score['variant']) or 'no variant'}, {counted}. {score['direction']}".rstrip()
     expected = _expected(score)
     return (
@@ -234,9 +234,9 @@ def _score(scores: pd.DataFrame, item: str) -> dict[str, Any] | None:
 
 
 def _expected(score: Mapping[str, Any]) -> str:
-    """Return what an exact replication would be expected to get, such as ``"12 agrees"``."""
-    known = {name: score[f"expected: {name}"] for name in SCORED}
-    return ", ".join(f"{count:.0f} {name}" for name, count in known.items() if count >= 0.5)
+    """Return what an exact replication would be expected to get, such as ``"12 agree"``."""
+    known = {name: round(score[f"expected: {name}"]) for name in SCORED}
+    return tally(known) if any(known.values()) else ""
 
 
 def _counted(score: Mapping[str, Any]) -> dict[str, int]:
