@@ -15,7 +15,9 @@ from fedmix.pipeline.plan import plan_study
 from fedmix.pipeline.request import Request
 from fedmix.pipeline.status import (
     count_outcomes,
+    failed_jobs,
     failed_throughout,
+    lacking,
     read_status,
     status_lines,
     summary_lines,
@@ -230,6 +232,27 @@ def test_one_result_anywhere_in_the_variant_is_enough(two_variants, tmp_path, re
     collect(tmp_path, "as_written.h0", ["error", "error"])
     collect(tmp_path, "as_written.h1", ["error", result])
     assert failed_throughout(two_variants, tmp_path / "results/p") == []
+
+
+def test_a_requested_method_that_collected_results_lack_is_named(two_variants, tmp_path):
+    collect(tmp_path, "as_written.h0", ["ok", "diverged"])
+    collect(tmp_path, "as_written.h1", ["ok"])
+    collect(tmp_path, "as_coded.h0", ["ok", "ok"], method="LocalEM")
+    assert lacking(two_variants, tmp_path / "results/p") == [
+        "s, as_written.h1: FedEM has 1 of 2 replications.",
+        "s, as_coded.h0: FedEM has 0 of 2 replications.",
+    ]
+    assert lacking(two_variants, tmp_path / "results/quick") == []
+
+
+def test_the_error_of_a_failed_job_is_found_in_its_log(tmp_path):
+    (tmp_path / "rule").mkdir()
+    said = "Traceback\nValueError: too small\n"
+    for name in ("old", "bad"):
+        (tmp_path / "rule" / f"{name}.log").write_text(f"ERROR fedmix: the job failed\n{said}")
+    (tmp_path / "rule/good.log").write_text("INFO fedmix: ok\n")
+    os.utime(tmp_path / "rule/old.log", (1000.0, 1000.0))
+    assert failed_jobs(tmp_path, 2000.0) == [f"{tmp_path}/rule/bad.log: ValueError: too small"]
 
 
 def test_nothing_collected_is_no_failure(two_variants, tmp_path):
