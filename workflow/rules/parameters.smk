@@ -134,6 +134,7 @@ def item_layout(item):
         "variants": dict(paper.variants),
         "datasets": {name: entry["title"] for name, entry in REQUEST.datasets.items()},
         "looks": looks_in(paper),
+        "papers": {m.label: m.paper for m in STUDIES[item.study].methods.values() if m.paper},
         "left_out": not_run(item),
     }
 

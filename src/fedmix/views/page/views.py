@@ -119,7 +119,12 @@ def table_views(
                 "notes": [*best_explained(own, table["direction"]), *notes(table, own)],
                 "printed": bool((own["printed_text"] != "").any()),
                 "variants": [
-                    _variant_view(block, ranked[ranked["variant"] == block.variant], explanations)
+                    _variant_view(
+                        block,
+                        ranked[ranked["variant"] == block.variant],
+                        explanations,
+                        table["papers"],
+                    )
                     for block in [*blocks[:1], *(other.that_ran() for other in blocks[1:])]
                 ],
                 "moved": _moved(numbers[numbers["item"] == table["name"]]),
@@ -254,11 +259,12 @@ def anchor(cell: Mapping[str, Any]) -> str:
 
 
 def _variant_view(
-    block: Block, ranks: pd.DataFrame, explanations: Mapping[str, str]
+    block: Block, ranks: pd.DataFrame, explanations: Mapping[str, str], papers: Mapping[str, str]
 ) -> dict[str, Any]:
     rows = [
         {
             "name": row,
+            "paper": papers.get(row, ""),
             "cells": [
                 [
                     _cell_view(entry, explanations)
