@@ -41,4 +41,5 @@ onerror:
     lines = [*summary_lines(SHOWN, STARTED), *failed_throughout(REQUEST, SHOWN)]
     print(*lines, sep="\n", file=sys.stderr)
     # Snakemake ends with lines of its own. What caused the failure comes after them.
-    atexit.register(print, *failed_jobs("logs", STARTED), sep="\n", file=sys.stderr)
+    for told in reversed(failed_jobs("logs", STARTED)):
+        atexit.register(print, told, file=sys.stderr)
