@@ -17,6 +17,9 @@ min_version("9.9")
 configfile: f"{workflow.basedir}/config/config.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 # Jobs run in Snakemake's own environment. With `--sdm conda` they run in one made from
 # environment.yml, with `--sdm apptainer` in the image that FEDMIX_IMAGE names.
 image = os.getenv("FEDMIX_IMAGE")

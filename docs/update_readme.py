@@ -7,10 +7,11 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from fedmix.cells.items import Item, read_items
+from fedmix.cells.items import read_items
 from fedmix.cells.papers import read_papers
 from fedmix.cells.verdicts import COUNTED
 from fedmix.views.captions import in_words as variant_in_words
+from fedmix.views.marks import COLORS, tally
 from fedmix.views.page.contents import items_named
 
 ROOT = Path(__file__).parents[1]
@@ -45,15 +46,6 @@ _CLAIMS = {
     "{} are undecided": ("inconclusive",),
     "{} cannot be tested": ("not testable",),
 }
-_PLURAL = {
-    "agrees closely": "agree closely",
-    "agrees": "agree",
-    "agrees (not discriminating)": "agree (not discriminating)",
-    "differs": "differ",
-    "holds": "hold",
-    "holds in most": "hold in most settings",
-    "depends on an unreported choice": "depend on an unreported choice",
-}
 _DETAILS = """\
 <details>
 <summary>The answer for each published table</summary>
@@ -62,21 +54,6 @@ Each row names the variant of the experiment that is compared, and counts its ve
 [glossary](docs/glossary.md) defines. The links lead to values, figures and claims
 ([all results](docs/reproduction/README.md)).
 """
-# One colour per verdict, in the scorecard's order: from the best for the paper to the worst.
-# From agreement (blue) to difference (vermillion); what decides nothing is grey.
-_COLORS = {
-    "agrees closely": "#0072b2",
-    "agrees": "#56b4e9",
-    "agrees (not discriminating)": "#a8d8f0",
-    "agrees in mean only": "#009e73",
-    "undecided": "#b8b8b8",
-    "cannot be decided": "#8c8c8c",
-    "differs": "#d55e00",
-    "protocol unknown: near": "#e6c35c",
-    "protocol unknown: not near": "#c79a2a",
-    "stand-in": "#cc79a7",
-    "not run": "#ececec",
-}
 
 
 def main() -> None:
@@ -160,7 +137,7 @@ def tables() -> list[str]:
         v for own in read_scorecard().values() for v in _of_kind(own, "claims")
     )
     lines = ["| published table | answer | published values | claims |", "|---|---|---|---|"]
-    for row in sorted(_rows("scores.csv"), key=lambda row: _place(items[row["item"]])):
+    for row in _rows("scores.csv"):
         title = items[row["item"]].title
         numbers = {name: int(row[name]) for name in COUNTED if name in row}
         found = Counter(
@@ -171,20 +148,9 @@ def tables() -> list[str]:
         about = {verdict: found[verdict] for verdict in verdicts}
         page = f"docs/reproduction/tables/{row['item']}.md"
         name = f"[{title}]({page})" if (ROOT / page).exists() else title
-        counted = f"{variant_in_words(row['variant'])}: {_counted(numbers)}".removeprefix(": ")
-        lines.append(f"| {name} | {row.get('answer', '')} | {counted} | {_counted(about)} |")
+        counted = f"{variant_in_words(row['variant'])}: {tally(numbers)}".removeprefix(": ")
+        lines.append(f"| {name} | {row.get('answer', '')} | {counted} | {tally(about)} |")
     return lines
-
-
-def _place(item: Item) -> tuple[int, int]:
-    """Return the place of a published table: its paper, and its number there."""
-    return list(FOLDERS).index(item.paper), int(re.search(r"Table (\d+)", item.title)[1])
-
-
-def _counted(counts: dict[str, int]) -> str:
-    """Return ``"12 agree, 1 differs"``; an en dash where there is nothing."""
-    counted = (f"{n} {_PLURAL.get(v, v) if n > 1 else v}" for v, n in counts.items() if n)
-    return ", ".join(counted) or "–"
 
 
 def _of_kind(counts: dict[str, int], kind: str) -> dict[str, int]:
@@ -205,7 +171,7 @@ def draw(scores: dict[str, dict[str, int]]) -> None:
     shown = {FOLDERS[key].name: own for key, own in by_paper.items() if any(own.values())}
     seen = {
         name: color
-        for name, color in _COLORS.items()
+        for name, color in COLORS.items()
         if any(own.get(name) for own in shown.values())
     }
     figure, axis = plt.subplots(figsize=(8, 1.3 + 0.3 * len(shown)), layout="constrained")

@@ -79,6 +79,7 @@ def laid_out(item: Item) -> dict[str, Any]:
         "variants": {},
         "datasets": {},
         "looks": {},
+        "papers": {"FedGrEM": "https://example.org/fedgrem"},
         "left_out": {},
     }
 

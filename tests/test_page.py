@@ -20,7 +20,7 @@ from fedmix.errors import DataError
 from fedmix.storage import read_table, write_table
 from fedmix.views.page import Figure, PageContext, Search, build_pages
 from fedmix.views.page.contents import items_named, light_image, pages_of
-from fedmix.views.page.markdown import front_page, table_page
+from fedmix.views.page.reproduction import front_page, table_page
 from fedmix.views.page.views import anchor
 from synthetic_cells import laid_out
 from synthetic_results import ROOT, cells, cells_of, results_and_timings, shipped_items
@@ -79,9 +79,6 @@ def context(folder, preset="quick") -> PageContext:
         claim_figures=[claims],
         provenance={"commit": "abc1234", "machine": "<2 cores>"},
         preset=preset,
-        failures=pd.DataFrame(
-            [{"study": "s", "variant": "v", "method": "M", "status": "diverged", "n": 2}]
-        ),
         explanations={anchor(first_cell()): "raw file <a>, then the method"},
     )
 

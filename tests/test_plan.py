@@ -8,7 +8,7 @@ import yaml
 from fedmix.configuration import Document, merged, read_yaml
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.plan import combinations, plan_study, replications_of
-from fedmix.pipeline.provenance import Brief
+from fedmix.pipeline.provenance import Brief, BriefMapping
 
 METHODS = {
     "FedGrEM": {"estimator": "FedGrEM", "label": "FedGrEM", "parameters": {"step_scale": 0.9}},
@@ -188,6 +188,10 @@ def test_a_long_parameter_is_recorded_by_its_length_and_hash():
     brief = Brief("settings", [{"h": 0.0, "sizes": [1, 2]}, {"h": 1.0}])
     assert re.fullmatch(r"2 settings \([0-9a-f]{24}\)", repr(brief))
     assert repr(Brief("settings", [*brief[:1], {"h": 1.5}])) != repr(brief)
+    layout = BriefMapping("layout", {"title": "Table 1", "rows": list(range(1000))})
+    assert pickle.loads(pickle.dumps(layout)) == layout
+    assert re.fullmatch(r"layout \([0-9a-f]{24}\)", repr(layout))
+    assert repr(BriefMapping("layout", {**layout, "title": "Table 2"})) != repr(layout)
     sent = pickle.loads(pickle.dumps(brief))  # as Snakemake does for a job's script
     assert sent == list(brief)
     assert repr(sent) == repr(brief)

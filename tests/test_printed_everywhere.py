@@ -2,17 +2,22 @@
 
 import csv
 import re
+from collections import Counter
 from decimal import Decimal
 from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
 
-from fedmix.cells.scorecard import score_tables
+from fedmix.cells.scorecard import counts, score_tables, scorecard
+from fedmix.pipeline.status import summary_lines
+from fedmix.views.marks import SIGNS, tally
 from fedmix.views.page import PageContext, build_pages
+from fedmix.views.page.views import score_views
 from fedmix.views.tables.build import build_table
 from synthetic_cells import laid_out
 from synthetic_results import PUBLISHED, cells, shipped_items
+from test_docs import script
 
 TABLES = {i.name: i for i in shipped_items().values() if i.kind == "table" and i.printed}
 IN_BRACKETS = re.compile(r"\[(.*?)\]")
@@ -93,12 +98,43 @@ def test_a_table_has_every_printed_number_in_its_place(name, tmp_path):
 
     table = pd.read_csv(outputs[0], keep_default_na=False)
     assert list(table["printed_text"]) == list(rows_of(name)["printed_text"])
+    assert list(table["verdict"]) == list(rows_of(name)["verdict"])
 
     lines = [line for line in outputs[1].read_text().splitlines() if line.startswith("|")]
     cut = [[part.strip() for part in line.strip("|").split(" | ")] for line in lines]
     assert read_lines([cut[0], *cut[2:]]) == wanted
+    signs = Counter(filter(None, (SIGNS.get(verdict) for verdict in table["verdict"])))
+    text = "".join(map("".join, cut[2:]))
+    assert {sign: text.count(f" {sign} [") for sign in signs} == signs
 
     assert read_latex(outputs[2].read_text()) == wanted
+
+
+def test_verdicts_are_counted_alike_on_page_console_and_in_the_readme(tmp_path, monkeypatch):
+    claims = pd.DataFrame({"paper": ["fedgem"] * 3, "verdict": ["holds", "mixed", "holds"]})
+    wanted = {paper: tally(own) for paper, own in counts(cells()).to_dict("index").items()}
+    assert set(wanted) == {"fedgrem", "fedgem"}
+
+    (tmp_path / "audit").mkdir()
+    (tmp_path / "README.md").write_text("Stamp.")
+    scores = score_tables(cells(), TABLES, {})
+    for folder in (tmp_path, tmp_path / "audit"):
+        scores.to_csv(folder / "scores.csv")
+        claims.assign(section="").to_csv(folder / "claims.csv")
+    scorecard(cells(), claims).to_csv(tmp_path / "scorecard.csv")
+    told = list(summary_lines(tmp_path, 0.0))
+    assert set(told) >= {f"{paper}, published values: {said}" for paper, said in wanted.items()}
+    assert "fedgem, claims: 2 hold, 1 mixed" in told
+
+    update = script("update_readme")
+    monkeypatch.setattr(update, "KEPT", tmp_path)
+    readme = update.summary(update.read_scorecard())
+    assert all(f"| {said} | " in readme for said in wanted.values())
+    assert f"| {wanted['fedgem']} | 2 hold, 1 mixed |" in readme
+
+    for view in score_views(cells(), claims, dict.fromkeys(wanted, "A paper")):
+        bar = {part["verdict"]: part["n"] for part in view["cells"]["parts"]}
+        assert tally(bar) == wanted[view["key"]]
 
 
 class PrintedTexts(HTMLParser):

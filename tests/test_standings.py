@@ -31,15 +31,18 @@ def test_what_the_paired_test_cannot_tell_is_a_tie():
     assert sorted(found.values()) == ["best", "tied"]
 
 
-def test_equal_scores_tie_and_a_single_replication_tells_nothing_apart():
-    same = pd.Series([1.0, 2.0])
+def test_equal_scores_tie_and_nothing_is_best_below_five_replications():
+    same = pd.Series([1.0, 2.0, 3.0, 4.0, 5.0])
     assert standings({"a": same, "b": same.copy()}, "lowest") == {"a": "best", "b": "tied"}
-    assert standings(on_the_same_data(1, a=0.0, b=9.0), "lowest") == {"a": "best", "b": "tied"}
+    assert standings(on_the_same_data(4, a=0.0, b=9.0), "lowest") == {}
+    both = on_the_same_data(5, a=3.0, b=9.0) | on_the_same_data(4, c=0.0)
+    assert standings(both, "lowest") == {"a": "best"}
 
 
 def test_nothing_is_best_alone_without_a_direction_or_without_a_common_replication():
     assert standings(on_the_same_data(a=0.0), "lowest") == {}
     assert standings(on_the_same_data(a=0.0, b=1.0), "none") == {}
-    parts = {"a": pd.Series([0.0, 0.0]), "b": pd.Series([0.0, 0.1], index=[2, 3])}
+    apart = pd.Series([0.1, 0.1, 0.1, 0.2, 0.1], index=range(5, 10))
+    parts = {"a": pd.Series([0.0] * 5), "b": apart}
     assert standings(parts, "lowest") == {"a": "best"}
     assert standings({"a": pd.Series([0.0]), "b": pd.Series(dtype=float)}, "lowest") == {}

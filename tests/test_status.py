@@ -9,11 +9,19 @@ import pandas as pd
 import pytest
 
 from fedmix.__main__ import main
+from fedmix.cells.verdicts import COUNTED
 from fedmix.configuration import Document
 from fedmix.pipeline.collect import count_outcomes
 from fedmix.pipeline.plan import plan_study
 from fedmix.pipeline.request import Request
-from fedmix.pipeline.status import failed_throughout, read_status, status_lines, summary_lines
+from fedmix.pipeline.status import (
+    failed_jobs,
+    failed_throughout,
+    lacking,
+    read_status,
+    status_lines,
+    summary_lines,
+)
 from fedmix.storage import write_table
 from pipeline import ROOT
 
@@ -226,6 +234,27 @@ def test_one_result_anywhere_in_the_variant_is_enough(two_variants, tmp_path, re
     assert failed_throughout(two_variants, tmp_path / "results/p") == []
 
 
+def test_a_requested_method_that_collected_results_lack_is_named(two_variants, tmp_path):
+    collect(tmp_path, "as_written.h0", ["ok", "diverged"])
+    collect(tmp_path, "as_written.h1", ["ok"])
+    collect(tmp_path, "as_coded.h0", ["ok", "ok"], method="LocalEM")
+    assert lacking(two_variants, tmp_path / "results/p") == [
+        "s, as_written.h1: FedEM has 1 of 2 replications.",
+        "s, as_coded.h0: FedEM has 0 of 2 replications.",
+    ]
+    assert lacking(two_variants, tmp_path / "results/quick") == []
+
+
+def test_the_error_of_a_failed_job_is_found_in_its_log(tmp_path):
+    (tmp_path / "rule").mkdir()
+    said = "Traceback\nValueError: too small\n"
+    for name in ("old", "bad"):
+        (tmp_path / "rule" / f"{name}.log").write_text(f"ERROR fedmix: the job failed\n{said}")
+    (tmp_path / "rule/good.log").write_text("INFO fedmix: ok\n")
+    os.utime(tmp_path / "rule/old.log", (1000.0, 1000.0))
+    assert failed_jobs(tmp_path, 2000.0) == [f"{tmp_path}/rule/bad.log: ValueError: too small"]
+
+
 def test_nothing_collected_is_no_failure(two_variants, tmp_path):
     assert failed_throughout(two_variants, tmp_path / "results/p") == []
 
@@ -233,16 +262,22 @@ def test_nothing_collected_is_no_failure(two_variants, tmp_path):
 def test_a_run_ends_with_its_files_and_verdicts(tmp_path):
     shown = tmp_path / "results/p"
     made = ["tables/t1.md", "tables/t1.csv", "figures/f.svg", "index.html", "pages/t1.html"]
-    made += ["cells.parquet", "audit/cells.csv", "audit/claims.csv"]
+    made += ["cells.parquet", "audit/scores.csv", "audit/claims.csv"]
     for name in ["tables/old.md", *made]:
         (shown / name).parent.mkdir(parents=True, exist_ok=True)
-        (shown / name).write_text("id,verdict\n1,reproduced\n2,close\n3,reproduced\n")
+        (shown / name).touch()
+    counted = dict.fromkeys(COUNTED, 0)
+    tables = [{"paper": "one", **counted, "agrees": 3}, {"paper": "one", **counted, "differs": 1}]
+    pd.DataFrame(tables).to_csv(shown / "audit/scores.csv")
+    claims = pd.DataFrame({"paper": ["one", "two", "two"], "verdict": ["holds", "mixed", "mixed"]})
+    claims.to_csv(shown / "audit/claims.csv")
     os.utime(shown / "tables/old.md", (1000.0, 1000.0))
     assert list(summary_lines(shown, 2000.0)) == [
         f"tables in {shown}/tables: t1",
         f"figures in {shown}/figures: f",
-        "published values, each in every variant: 2 reproduced, 1 close",
-        "claims: 2 reproduced, 1 close",
+        "one, published values: 3 agree, 1 differs",
+        "one, claims: 1 holds",
+        "two, claims: 2 mixed",
         f"the scorecard, to open: {shown}/index.html",
         f"a page for every published table: {shown}/pages",
         f"every number, for programs: {shown}/cells.parquet",

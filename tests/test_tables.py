@@ -75,9 +75,7 @@ def test_a_cell_says_its_n_where_it_is_not_the_usual_one():
     assert table.loc["short"].item() == "1.00 (0.10), n = 3"
     assert table.loc["0"].item() == "1.00 (0.10)"
     said = caption(item(), cells)
-    assert (
-        "n = 4 replications unless a cell says otherwise; 1 failed replication is left out" in said
-    )
+    assert "n = 4 replications unless a cell says otherwise; 1 failed replication left out" in said
 
 
 def test_an_undefined_score_is_a_dash_and_shifts_nothing():

@@ -31,7 +31,14 @@ from fedmix.pipeline.coverage import experiment_hash, method_hashes, methods_in,
 from fedmix.pipeline.kept_embeddings import embedding_hash, raw_parameters
 from fedmix.pipeline.options import left_out
 from fedmix.pipeline.plan import RUNTIME, finished_blocks
-from fedmix.pipeline.provenance import Brief, content_hash, script_hash, source_hash, stamp_of
+from fedmix.pipeline.provenance import (
+    Brief,
+    BriefMapping,
+    content_hash,
+    script_hash,
+    source_hash,
+    stamp_of,
+)
 from fedmix.pipeline.request import read_request
 from fedmix.views.figures.build import BY_ROUND
 

@@ -1,12 +1,24 @@
 # Checks at the start of a run, and its summary at the end.
 
+import atexit
 import time
 
 from fedmix.pipeline.precision import instalment_lines
-from fedmix.pipeline.status import failed_throughout, summary_lines
+from fedmix.pipeline.status import failed_jobs, failed_throughout, lacking, summary_lines
 from fedmix.storage import require_writable
 
 STARTED = time.time()
+
+# Without Snakemake's records it takes files for good that an earlier request made.
+if not config["partial"] and not any(Path(".snakemake/metadata").glob("*")):
+    lacks = lacking(REQUEST, SHOWN)
+    if lacks:
+        raise WorkflowError(
+            "\n".join(lacks)
+            + f"\n{SHOWN}/collected was made for another request, and came without the folder .snakemake, "
+            f"which would tell Snakemake. Copy that folder too, or delete {SHOWN}/collected. Finished "
+            "replications are kept."
+        )
 
 
 onstart:
@@ -28,3 +40,6 @@ onsuccess:
 onerror:
     lines = [*summary_lines(SHOWN, STARTED), *failed_throughout(REQUEST, SHOWN)]
     print(*lines, sep="\n", file=sys.stderr)
+    # Snakemake ends with lines of its own. What caused the failure comes after them.
+    for told in reversed(failed_jobs("logs", STARTED)):
+        atexit.register(print, told, file=sys.stderr)

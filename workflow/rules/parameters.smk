@@ -116,7 +116,7 @@ def study_parameters(wildcards):
 
 
 def item_parameters(wildcards):
-    return item_layout(ITEMS[wildcards.item])
+    return BriefMapping(f"layout of {wildcards.item}", item_layout(ITEMS[wildcards.item]))
 
 
 def item_layout(item):
@@ -134,6 +134,7 @@ def item_layout(item):
         "variants": dict(paper.variants),
         "datasets": {name: entry["title"] for name, entry in REQUEST.datasets.items()},
         "looks": looks_in(paper),
+        "papers": {m.label: m.paper for m in STUDIES[item.study].methods.values() if m.paper},
         "left_out": not_run(item),
     }
 
@@ -208,7 +209,7 @@ def page_embeddings():
 
 def page_parameters(embeddings=()):
     """The content of the pages that is not in input files."""
-    return {
+    content = {
         "tables": page_tables(),
         "figures": [*page_figures(), *embeddings],
         "searches": searches_run(IN_ALL) + searches_kept(),
@@ -217,3 +218,4 @@ def page_parameters(embeddings=()):
         "papers": {key: paper.title for key, paper in WHOLE.papers.items()},
         "unavailable": {study: REQUEST.unavailable(study, {}) for study in REQUEST.left_out},
     }
+    return BriefMapping("content of the pages", content)

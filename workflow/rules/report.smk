@@ -22,7 +22,6 @@ rule explain_cells:
 
 rule build_page:
     input:
-        results=all_collected("results"),
         cells=rules.judge_results.output.frame,
         audit=rules.judge_results.output.whole,
         run=rules.judge_results.output.run,
@@ -65,7 +64,6 @@ rule build_archive:
 
 rule export_reproduction:
     input:
-        results=all_collected("results"),
         timings=all_collected("timings"),
         cells=rules.judge_results.output.frame,
         audit=rules.judge_results.output.whole,

@@ -10,7 +10,6 @@ with job(snakemake.log[0], snakemake.threads):
         files.cells,
         files.audit,
         files.run,
-        files.results,
         files.explanations,
         **snakemake.params.shown,
     )

@@ -11,7 +11,7 @@ with job(snakemake.log[0], snakemake.threads):
 
     files = snakemake.input
     shown = snakemake.params.shown
-    context = read_context(files.cells, files.audit, files.run, files.results, **shown)
+    context = read_context(files.cells, files.audit, files.run, **shown)
     folder = Path(snakemake.output[0]).parent
     timings = concatenate(files.timings)
     export_reproduction(folder, context, files.tables, timings, snakemake.params.stamp)

@@ -9,6 +9,7 @@ with job(snakemake.log[0], snakemake.threads):
 
     from fedmix.cells.claims import claims_table, evaluate_claims
     from fedmix.cells.discrepancies import measure_discrepancies, to_markdown
+    from fedmix.cells.evidence import read_paths
     from fedmix.cells.frame import complete, read_cells
     from fedmix.cells.items import read_items
     from fedmix.cells.papers import read_claims, read_discrepancies, read_papers
@@ -36,7 +37,7 @@ with job(snakemake.log[0], snakemake.threads):
     parts = {
         "scores": score_tables(cells, items, papers),
         "ranks": rank_agreement(cells, items),
-        "claims": evaluate_claims(claims, cells, concatenate(files.results), searches),
+        "claims": evaluate_claims(claims, cells, read_paths(files.results), searches),
         "discrepancies": measure_discrepancies(read_discrepancies(papers), cells),
     }
     write_table(snakemake.output.frame, cells)

@@ -17,6 +17,7 @@ from fedmix.cells.verdicts import (
     AGREES_IN_MEAN,
     AUTHORS,
     CANNOT_DECIDE,
+    COMPARABLE,
     DIFFERS,
     FAIR,
     FAR_UNKNOWN,
@@ -83,7 +84,7 @@ def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | Non
         often.
     """
     sign = {"lowest": 1.0, "highest": -1.0}.get(direction)
-    able = cells[(cells["n"] > 0) & cells["printed_mean"].notna()]
+    able = cells[(cells["n"] >= COMPARABLE) & cells["printed_mean"].notna()]
     if sign is None or able["label"].nunique() < _FEWEST_METHODS:
         return None
     able = able.assign(ours=sign * able["mean"] / able["scale"], theirs=sign * able["printed_mean"])

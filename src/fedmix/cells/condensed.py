@@ -193,7 +193,10 @@ def data_of(cells: pd.DataFrame, same: Mapping[str, str] | None = None) -> dict[
 
 
 def mean_ranks(
-    cells: pd.DataFrame, metric: str, same: Mapping[str, str] | None = None
+    cells: pd.DataFrame,
+    metric: str,
+    same: Mapping[str, str] | None = None,
+    direction: str = "",
 ) -> pd.DataFrame:
     """Average the methods' ranks over replications, then settings of a data set, then data sets.
 
@@ -202,9 +205,11 @@ def mean_ranks(
     cells : DataFrame
         The cells of one item that shows ranks, see :func:`fedmix.cells.measured.rank`.
     metric : str
-        The rank to average, such as ``"rank: ari_pooled"``.
+        The rank to average, such as ``"rank: ari_pooled"``, or a score to be ranked.
     same : mapping of str to str, optional
         See :func:`data_of`.
+    direction : {"", "lowest", "highest"}
+        Which score is best. A method without a score in a replication ranks last there.
 
     Returns
     -------
@@ -219,6 +224,8 @@ def mean_ranks(
     long = chosen.explode(["replications", "values"])
     wide = long.pivot(index=["setting", "replications"], columns="method", values="values")
     wide = wide.astype(float)[list(labels)]
+    if direction:
+        wide = wide.rank(axis=1, ascending=direction == "lowest", na_option="bottom")
     by_setting = {name: own.to_numpy() for name, own in wide.groupby(level="setting", sort=False)}
     data = data_of(chosen, same)
     settings = Counter(data.values())

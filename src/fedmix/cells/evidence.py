@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,15 @@ from fedmix.cells.effects import PrintedMean, Replications, Score
 from fedmix.cells.measured import PLACE
 from fedmix.cells.verdicts import headline
 from fedmix.conditions import Where, has_values
+from fedmix.storage import read_table, stacked
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
 _CELL = [*PLACE, "method", "metric"]
+# What trajectories need: selections of the other columns of results would take seconds.
+_PATH = [*_CELL, "replication", "round", "value", "status"]
 #: The role of places that hold published values.
 PRINT = "print"
 #: What a control can shuffle.
@@ -57,6 +61,12 @@ class Place:
         return has_values({**self.values, **names}, where)
 
 
+def read_paths(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
+    """Read the rows of results that have a round, with the columns that :class:`Evidence` needs."""
+    tables = map(read_table, files)
+    return stacked(rows.loc[rows["round"].notna(), _PATH] for rows in tables if len(rows))
+
+
 class Evidence:
     """Everything that was measured, or everything that is published.
 
@@ -78,7 +88,7 @@ class Evidence:
         self._rounds_draw: int | None = None
         self._read(run)
         if results is not None and len(results):
-            ok = results[results["round"].notna() & (results["status"] == "ok")]
+            ok = results.loc[results["round"].notna() & (results["status"] == "ok"), _PATH]
             self._paths = dict(tuple(ok.groupby(_CELL, sort=False)))
 
     @classmethod

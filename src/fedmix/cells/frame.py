@@ -10,8 +10,9 @@ one setting, as one item shows it. A metric that no item shows has a row with an
     (:data:`fedmix.cells.verdicts.SOURCES`).
 ``method, label, method_<name>``
     The method, its published name, its parameters.
-``metric, mean, sd, se, median, q1, q3, n, failed, replications, values``
-    In our unit, over finished replications. ``failed`` counts the other replications.
+``metric, mean, sd, se, median, q1, q3, n, failed, failures, replications, values``
+    In our unit, over finished replications. ``failed`` counts the other replications, and
+    ``failures`` says how they failed.
 ``made, checked``
     When and at which commit the replications were run, and by which check their evidence was
     adopted since.
@@ -54,6 +55,7 @@ from fedmix.cells.measured import (
     summarise,
 )
 from fedmix.cells.printed import PrintedNumber, PrintedTable, check_coverage
+from fedmix.cells.verdicts import COMPARABLE
 from fedmix.conditions import has_values, rows_with
 from fedmix.storage import concatenate
 
@@ -68,13 +70,13 @@ BEST, TIED = "best", "tied"
 _FIRST = ["paper", "item", "row", "column", *PLACE]
 _NUMBERS = [
     *("metric", "unit", "mean", "sd", "se", "median", "q1", "q3", "n", "failed"),
-    *("made", "checked", "replications", "values", "scale", "digits", "printed_mean"),
+    *("failures", "made", "checked", "replications", "values", "scale", "digits", "printed_mean"),
     *("printed_sd", "printed_text", "printed_replications", "printed_file", "printed_line"),
 ]
 _JUDGED = [*JUDGEMENT, "is_stand_in", "role", "best"]
 _UNJUDGED = ["is_stand_in", "judged", "partition_draws", "role", "best"]
 _TEXTS = [*_FIRST, "method", "label", "metric", "unit", "printed_text", "printed_file"]
-_TEXTS += ["made", "checked", "role", "best", "verdict", "draws", "partition_draws"]
+_TEXTS += ["failures", "made", "checked", "role", "best", "verdict", "draws", "partition_draws"]
 _FLAGS = ["is_stand_in", "judged"]
 _COUNTS = {
     **dict.fromkeys(("n", "failed"), "int64"),
@@ -246,9 +248,10 @@ def standings(scores: Metric, direction: str) -> dict[str, str]:
     -------
     dict of str to str
         ``"best"`` for the method with the best mean, ``"tied"`` for the methods that the paired
-        test does not find worse. Empty if fewer than two methods have a value.
+        test does not find worse. Methods with fewer values than
+        :data:`fedmix.cells.verdicts.COMPARABLE` are left out. Empty if fewer than two are left.
     """
-    finished = {method: values for method, values in scores.items() if len(values)}
+    finished = {method: values for method, values in scores.items() if len(values) >= COMPARABLE}
     if direction not in (HIGHEST, LOWEST) or len(finished) < 2:
         return {}
     sign = 1.0 if direction == LOWEST else -1.0
@@ -297,6 +300,7 @@ def _numbers(
         "checked": checked,
         **summarise([] if values is None else values),
         "failed": measured.failed[method],
+        "failures": measured.failures.get(method, ""),
         "replications": [] if values is None else values.index.tolist(),
         "values": [] if values is None else values.tolist(),
     }

@@ -108,6 +108,16 @@ class TableOptions(Declared):
         False,
         description="Whether to name the methods that cannot run on such data, with the reason.",
     )
+    leaderboard: str = Field(
+        "",
+        description="A metric: the rows are methods, ordered by their mean rank over data sets, "
+        "and a note names those that a test cannot distinguish.",
+    )
+    same_data: dict[str, str] = Field(
+        {},
+        description="For a leaderboard: data set -> the data set with the same points; they count "
+        "once.",
+    )
 
 
 class FigureOptions(Declared):

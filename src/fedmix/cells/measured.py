@@ -54,6 +54,8 @@ class Measured:
         The rows of the results that have a round.
     origins : mapping of str to (str, str)
         Method -> when and at which commit its results were made, and when they were checked since.
+    failures : mapping of str to str
+        Method -> how they failed, such as ``"timeout: ReplicationTimeout: over 60 s"``.
     """
 
     methods: Mapping[str, Mapping[str, Any]]
@@ -62,6 +64,7 @@ class Measured:
     failed: Mapping[str, int]
     trajectories: pd.DataFrame = field(repr=False)
     origins: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
 
     def metric(self, name: str) -> Metric:
         """Return a metric of all methods that have it."""
@@ -101,7 +104,15 @@ def measure(
         failed={method: len(own) - int(finished.get(method, 0)) for method, own in runs.items()},
         trajectories=results[results["round"].notna()],
         origins=_origins(timings) if "made" in timings else {},
+        failures=_failures(results),
     )
+
+
+def _failures(results: pd.DataFrame) -> dict[str, str]:
+    """Return how each method failed: every status that occurred, with its first message."""
+    failed = results[results["status"] != "ok"].drop_duplicates(["method", "status"])
+    told = failed["status"] + ": " + failed["message"].fillna("")
+    return told.groupby(failed["method"]).agg("; ".join).to_dict()
 
 
 def _origins(timings: pd.DataFrame) -> dict[str, tuple[str, str]]:
@@ -129,13 +140,15 @@ def final_values(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     ----------
     results, timings : DataFrame
         The rows of one setting. The rounds, the floats sent and the steady seconds (:func:`steady`)
-        become metrics.
+        become metrics. A method with neither rounds nor floats reports none, which is not 0.
     """
     import pandas as pd
 
     ok = results[results["status"] == "ok"]
     columns = ["method", "metric", "replication", "value"]
     runs = ok.drop_duplicates(["method", "replication"])
+    reported = runs[list(RUN_METRICS)].any(axis=1).groupby(runs["method"]).transform("any")
+    runs = runs[reported.astype(bool)]
     parts = [finals_in(results)]
     parts += [runs.assign(metric=name, value=runs[name].astype(float)) for name in RUN_METRICS]
     if len(timings):

@@ -35,6 +35,8 @@ def score_tables(
 ) -> pd.DataFrame:
     """Return one row per published table: the counts of its variant, and where differences lie.
 
+    Tables stand in the order of ``items``, which is the papers'.
+
     Parameters
     ----------
     cells : DataFrame
@@ -72,6 +74,8 @@ def score_tables(
         row |= _direction(here["difference"], here["difference_in_se"])
         shown = judged[judged["item"] == item]
         rows.append(row | {"answer": answer(shown, items.get(item), row)})
+    order = {name: place for place, name in enumerate(items)}
+    rows.sort(key=lambda row: order.get(row["item"], len(order)))
     return pd.DataFrame(rows)
 
 

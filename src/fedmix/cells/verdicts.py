@@ -34,6 +34,8 @@ TEST_LEVEL, TEST_POWER = 0.05, 0.80
 # that must say yes, and that must say no, for a claim to depend on one. Fewer replications than
 # these decide nothing about a protocol.
 CHOICE_LEVEL, RARELY, DECIDING_REPLICATIONS = 0.01, 0.05, 10
+# Below so many replications no method is called the best, because no test tells methods apart.
+COMPARABLE = 5
 # A claim that holds in more than this share of shuffles says little.
 SAYS_LITTLE = 0.5
 

@@ -60,6 +60,7 @@ def collect_settings(
     if held:
         study, experiment = (settings[0]["scenario"][name] for name in ("study", "experiment"))
         found = Evidence(evidence).rows(study, held)
+        found.attrs = {}  # pandas would copy them with every selection
         rows, problems = checked(found, declared(experiment)[1], f"{evidence}/{study}.parquet")
         for problem in problems:
             logger.warning(problem)

@@ -78,13 +78,14 @@ class PlannedMethod:
 
     ``source`` is its entry in ``config/methods.yaml``, or the entry that it varies. ``inherited``
     are the parameters of that entry, there and in the study. ``replications`` is set for a method
-    that is too slow for the study's number of replications.
+    that is too slow for the study's number of replications. ``paper`` is an address.
     """
 
     name: str
     source: str
     estimator: str
     label: str
+    paper: str = ""
     inherited: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
     where: Where = field(default_factory=dict)
@@ -384,6 +385,7 @@ def _plan_method(entry: Mapping[str, Any], source: str, base: Mapping[str, Any])
         source=source,
         estimator=base["estimator"],
         label=entry.get("label", base["label"] if source == entry["name"] else entry["name"]),
+        paper=base.get("paper", ""),
         inherited=base.get("parameters", {}),
         parameters=entry.get("parameters", {}),
         where=entry.get("where", {}),

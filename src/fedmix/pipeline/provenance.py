@@ -328,3 +328,22 @@ class Brief(list):
 
     def __repr__(self) -> str:
         return f"{len(self)} {self.what} ({key_of(repr(list(self)))})"
+
+
+class BriefMapping(dict):
+    """A mapping that is recorded and printed by a name and the hash of its values.
+
+    Parameters
+    ----------
+    what : str
+        What it is, such as ``"layout"``.
+    values : mapping
+        Plain values.
+    """
+
+    def __init__(self, what: str, values: Mapping[str, Any]):
+        super().__init__(values)
+        self.what = what
+
+    def __repr__(self) -> str:
+        return f"{self.what} ({key_of(repr(dict(self)))})"

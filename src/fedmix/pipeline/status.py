@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fedmix.cells.claims import CLAIM_VERDICTS
+from fedmix.cells.verdicts import COUNTED
 from fedmix.pipeline.costs import core_hours
 from fedmix.pipeline.evidence import unverified
 from fedmix.pipeline.plan import Block, Setting, Study, replications_of
 from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
+from fedmix.views.marks import number_of, tally
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -261,6 +264,35 @@ def failed_throughout(request: Request, shown: str | os.PathLike) -> list[str]:
     ]
 
 
+def lacking(request: Request, shown: str | os.PathLike) -> list[str]:
+    """Return the methods of the request that collected results lack, one sentence each.
+
+    Parameters
+    ----------
+    request : Request
+        Parts that are not collected are ignored.
+    shown : path-like
+        ``results/<preset>``.
+    """
+    found = []
+    for (study, name), part in request.parts.items():
+        path = Path(shown, "collected", study, name, "outcomes.json")
+        settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        for setting, outcome in zip(part.settings, settings, strict=False):
+            for method, n in part.study.replications_in(setting).items():
+                held = sum(outcome["methods"].get(method, {}).get("replications", {}).values())
+                if held < n:
+                    place = f"{study}, {setting.folder}"
+                    found.append(f"{place}: {method} has {held} of {number_of(n, 'replication')}.")
+    return found
+
+
+def failed_jobs(logs: str | os.PathLike, since: float) -> list[str]:
+    """Return the log and the error of each job that failed since a time, in seconds since 1970."""
+    ended = [log for log in sorted(Path(logs).rglob("*.log")) if log.stat().st_mtime >= since]
+    return [f"{log}: {error}" for log in ended if (error := _error_in(log))]
+
+
 # Files in a preset's folder that people open, with a description.
 _FILES = {
     "index.html": "the scorecard, to open",
@@ -268,7 +300,6 @@ _FILES = {
     "cells.parquet": "every number, for programs",
     "archive.zip": "the archive of all results",
 }
-_JUDGED = {"cells": "published values, each in every variant", "claims": "claims"}
 
 
 def summary_lines(shown: str | os.PathLike, since: float) -> Iterator[str]:
@@ -287,16 +318,24 @@ def summary_lines(shown: str | os.PathLike, since: float) -> Iterator[str]:
         names = [p.stem for p in made if p.parent == folder / kind and p.suffix == suffix]
         if names:
             yield f"{kind} in {folder / kind}: {', '.join(sorted(names))}"
-    for name, title in _JUDGED.items():
-        path = folder / "audit" / f"{name}.csv"
-        if path in made:
-            yield f"{title}: {_verdicts(path)}"
+    if folder / "audit" / "scores.csv" in made:
+        yield from _verdict_lines(folder / "audit")
     yield from (
         f"{what}: {folder / name}" for name, what in _FILES.items() if folder / name in made
     )
 
 
-def _verdicts(path: Path) -> str:
+def _verdict_lines(audit: Path) -> Iterator[str]:
+    """Yield the counts of each paper's verdicts, as the page and the README have them."""
+    scores, claims = (_rows(audit / f"{name}.csv") for name in ("scores", "claims"))
+    for paper in dict.fromkeys(row["paper"] for row in [*scores, *claims]):
+        tables = [row for row in scores if row["paper"] == paper]
+        values = {name: sum(int(row[name]) for row in tables) for name in COUNTED}
+        found = Counter(row["verdict"] for row in claims if row["paper"] == paper)
+        told = {"published values": values, "claims": {v: found[v] for v in CLAIM_VERDICTS}}
+        yield from (f"{paper}, {what}: {tally(n)}" for what, n in told.items() if any(n.values()))
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
     with open(path, encoding="utf-8", newline="") as stream:
-        counts = Counter(row["verdict"] for row in csv.DictReader(stream))
-    return ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common()) or "none"
+        return list(csv.DictReader(stream))

@@ -24,6 +24,9 @@ class MethodEntry(Declared):
     parameters: dict[str, Any] = Field(
         {}, description="Parameters of the constructor that differ from its defaults."
     )
+    paper: str = Field(
+        "", pattern="^https://", description="The address of its paper, to which the page links."
+    )
 
 
 class SettingsEntry(Declared):

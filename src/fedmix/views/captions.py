@@ -7,11 +7,12 @@ from math import inf
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.condensed import contrasts, differences
-from fedmix.cells.verdicts import RULES, TEST_LEVEL, TEST_POWER
+from fedmix.cells.condensed import contrasts, critical_difference, differences
+from fedmix.cells.verdicts import COMPARABLE, RULES, TEST_LEVEL, TEST_POWER
 from fedmix.errors import DataError
+from fedmix.plot.rankings import groups
 from fedmix.revision import commit
-from fedmix.views.tables.format import SYMBOLS
+from fedmix.views.marks import SIGNS, number_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,10 +89,25 @@ def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
     ``exceptions`` follows the number where some cells have another one.
     """
     exception = "" if _run(cells)["n"].nunique() == 1 else f" {exceptions}"
-    failed = int(cells.drop_duplicates(["study", "variant", "setting", "method"])["failed"].sum())
-    plural = "replication is" if failed == 1 else "replications are"
-    left_out = f"; {failed} failed {plural} left out" if failed else ""
-    return f"n = {usual_n(cells)} replications{exception}{left_out}. Preset {preset}."
+    failed = int(_of_fits(cells)["failed"].sum())
+    left_out = f"; {number_of(failed, 'failed replication')} left out" if failed else ""
+    return f"n = {number_of(usual_n(cells), 'replication')}{exception}{left_out}. Preset {preset}."
+
+
+def _of_fits(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return one cell for each method in each setting."""
+    return cells.drop_duplicates(["study", "variant", "setting", "method"])
+
+
+def failures(cells: pd.DataFrame) -> str:
+    """Name the methods whose replications failed, how many, and how; empty if none did."""
+    own = _of_fits(cells[cells["failed"] > 0])
+    told = [
+        f"{label}, {number_of(int(each['failed'].sum()), 'replication')} "
+        f"({'; '.join(dict.fromkeys(each['failures']))})"
+        for label, each in own.groupby("label", sort=False)
+    ]
+    return f"Failed and left out: {'; '.join(told)}." if told else ""
 
 
 def written_by() -> str:
@@ -127,11 +143,14 @@ def _listed(names: Sequence[str]) -> str:
     return ("; " if any("," in name for name in names) else ", ").join(names)
 
 
-def best_explained(cells: pd.DataFrame) -> list[str]:
-    """Explain what is in bold, if anything is."""
+def best_explained(cells: pd.DataFrame, direction: str) -> list[str]:
+    """Explain what is in bold, or why nothing is in a table that has a best value."""
     best = f"the best{_of_one_metric(cells)}"
     bold = f"In bold: {best}, and what a paired test cannot distinguish from it (99 % interval)."
-    return [bold] if (cells["best"] != "").any() else []
+    few = f"Nothing is in bold: fewer than {COMPARABLE} replications tell no methods apart."
+    if (cells["best"] != "").any():
+        return [bold]
+    return [few] if direction != "none" and _run(cells)["n"].max() < COMPARABLE else []
 
 
 def _of_one_metric(cells: pd.DataFrame) -> str:
@@ -139,6 +158,30 @@ def _of_one_metric(cells: pd.DataFrame) -> str:
     by_method = cells.groupby("method")["metric"].nunique()
     mixed = (by_method == 1).all() and cells["metric"].nunique() > 1
     return " of those scored by the same metric" if mixed else ""
+
+
+def leaderboard(ranked: pd.DataFrame, n_data: int, n: int, variant: str = "") -> str:
+    """Tell mean ranks over data sets, and which neighbours Nemenyi's test does not distinguish.
+
+    Parameters
+    ----------
+    ranked : DataFrame
+        From :func:`fedmix.cells.condensed.mean_ranks`.
+    n_data, n : int
+        Independent data sets, and replications.
+    variant : str, optional
+        Named where a table has several.
+    """
+    names, means = list(ranked["label"]), list(ranked["mean_rank"])
+    listed = ", ".join(f"{name} {mean:.1f}" for name, mean in zip(names, means, strict=True))
+    over = f"{number_of(n_data, 'independent data set')}{f' ({variant})' if variant else ''}"
+    order = f"Ordered by mean rank over {over}: {listed}."
+    if n < COMPARABLE or len(names) < 2:
+        return f"{order} With fewer than {COMPARABLE} replications, no groups are formed."
+    width = critical_difference(len(names), n_data)
+    same = [f"{names[first]} to {names[last]}" for first, last in groups(means, width)]
+    told = "; ".join(same) or "none"
+    return f"{order} Not distinguished (critical difference {width:.1f}): {told}."
 
 
 def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> str:
@@ -150,9 +193,9 @@ def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> str
 def marks_explained(cells: pd.DataFrame) -> str:
     """Explain the marks of the verdicts that occur; a verdict without a mark by its rule."""
     found = set(cells["verdict"])
-    known = [f"{sign} {verdict}" for verdict, sign in SYMBOLS.items() if sign and verdict in found]
+    known = [f"{sign} {verdict}" for verdict, sign in SIGNS.items() if sign and verdict in found]
     marks = f"Marks: {', '.join(known)}." if known else ""
-    unmarked = [v for v, sign in SYMBOLS.items() if not sign and v in found]
+    unmarked = [v for v, sign in SIGNS.items() if not sign and v in found]
     return sentences(marks, *(f"{v.capitalize()}: {RULES[v]}." for v in unmarked))
 
 

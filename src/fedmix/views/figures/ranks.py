@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fedmix import plot
 from fedmix.cells.condensed import critical_difference, data_of, mean_ranks
 from fedmix.cells.measured import LOWEST_FIRST
+from fedmix.cells.verdicts import COMPARABLE
 from fedmix.plot.style import COLORS
 from fedmix.views.tables.format import number
 
@@ -54,7 +55,8 @@ def draw(
     )
     for (left, right), row in zip(axes, rows, strict=True):
         ranked = mean_ranks(cells, row["rank"], same)
-        width = critical_difference(n_methods, n_data) if n_methods > 1 else None
+        few = n_methods < 2 or cells["n"].max() < COMPARABLE  # then no test tells methods apart
+        width = None if few else critical_difference(n_methods, n_data)
         plot.ranks(ranked, width, left, known=looks)
         data = "data set" if n_data == 1 else "independent data sets"
         left.set(title=row["title"], xlabel=f"mean rank over {n_data} {data} (1 is best)")

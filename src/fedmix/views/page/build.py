@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.claims import CLAIM_RULES, CLAIM_VERDICTS
+from fedmix.cells.claims import CLAIM_RULES
 from fedmix.cells.verdicts import COUNTED, COUNTING_RULES, RULES, VERDICTS, judge_numbers
 from fedmix.storage import write_text
-from fedmix.views.page.contents import Page, light_image, pages_of
-from fedmix.views.page.context import Figure, PageContext
+from fedmix.views.marks import COLORS, SIGNS, as_verb, number_of
+from fedmix.views.page.contents import Figure, Page, PageContext, light_image, pages_of
 from fedmix.views.page.views import (
     claim_counts,
     claim_views,
     claims_about,
+    downloads,
     entries_about,
+    failure_rows,
     page_lines,
     score_views,
     slug,
@@ -25,7 +26,7 @@ from fedmix.views.page.views import (
     variant_counts,
 )
 from fedmix.views.page.words import names_of, translator
-from fedmix.views.tables.format import SYMBOLS
+from fedmix.views.tables.build import build_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 FOLDER = "pages"
 _TEMPLATES = Path(__file__).parent / "templates"
 _ASSETS = ("page.css", "page.js")
-COUNTED_SYMBOLS = dict(zip(COUNTING_RULES, "◎⊙⊗", strict=True))
-CLAIM_SYMBOLS = dict(zip(CLAIM_VERDICTS, "●◕◔◇◑?○–", strict=True))
 
 
 def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
@@ -67,8 +66,14 @@ def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
     index = Path(index)
     folder = index.parent / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    for name in _ASSETS:
-        shutil.copyfile(_TEMPLATES / name, folder / name)
+    colors = [f".v-{slug(verdict)} {{ --c: {color}; }}\n" for verdict, color in COLORS.items()]
+    style, script = ((_TEMPLATES / name).read_text(encoding="utf-8") for name in _ASSETS)
+    write_text(folder / "page.css", "".join(colors) + style)  # dark colours are in the style
+    write_text(folder / "page.js", script)
+    for table in context.tables:
+        files = downloads(table, context.cells)
+        if files:
+            build_table(table, context.cells, [folder / name for name in files.values()])
     pages, environment = pages_of(context), _environment(context)
     numbers = judge_numbers(context.cells)
 
@@ -82,7 +87,8 @@ def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
         write(folder / f"{page.name}.html", "item.html", page=page, **shown)
     claims = claim_views(context.claims)
     below = [_figure(figure, folder) for figure in context.claim_figures]
-    write(folder / "claims.html", "claims.html", claims=claims, figures=below)
+    counts = claim_counts(context.claims)
+    write(folder / "claims.html", "claims.html", claims=claims, counts=counts, figures=below)
     discrepancies = context.discrepancies.to_dict("records")
     write(folder / "discrepancies.html", "discrepancies.html", discrepancies=discrepancies)
     write(
@@ -91,7 +97,7 @@ def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
         scores=score_views(context.cells, context.claims, context.papers),
         lines=page_lines(pages, context.scores, context.claims),
         variants=variant_counts(context.cells),
-        failures=[] if context.failures is None else context.failures.to_dict("records"),
+        failures=failure_rows(context.cells),
     )
     return index
 
@@ -139,7 +145,9 @@ def _environment(context: PageContext) -> Environment:
         "verdicts": VERDICTS,
         "counted": COUNTED,
         "claim_rules": CLAIM_RULES,
-        "symbols": {**SYMBOLS, **COUNTED_SYMBOLS, **CLAIM_SYMBOLS},
+        "symbols": SIGNS,
+        "as_verb": as_verb,
+        "number_of": number_of,
         "explained": {**RULES, **COUNTING_RULES},
     }
     environment.globals.update(shared)

@@ -1,21 +1,183 @@
-"""What each page contains: its tables, figures and searches, and the image file of a figure."""
+"""What the pages show: judged frames, tables, figures, searches; and the page that has each."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from fedmix.cells.frame import read_cells
 from fedmix.errors import DataError
-from fedmix.views.page.context import Figure, PageContext, Search
+from fedmix.storage import read_records
+from fedmix.views.page.words import read_description
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A vector figure of many thousand points is larger than its PNG file.
 SIZE_LIMIT = 1_000_000
 _SUFFIXES = (".svg", ".png")
 _ITEMS = re.compile(r"(Table|Figure)s? (\d+(?:(?:-| and |, )\d+)*)")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure for a page.
+
+    Parameters
+    ----------
+    paper : str
+        Key of the paper, or of a comparison of our own.
+    title : str
+        The figure goes on the page of the table or figure that its title names (for
+        example ``"FedGrEM, Figure 3"``).
+    path : path-like
+        An SVG or PNG file, which the page links to. For a large SVG it links to the PNG next to it.
+    caption : str, optional
+        By default it is read from the ``.md`` file with the figure's name.
+    """
+
+    paper: str
+    title: str
+    path: str | os.PathLike
+    caption: str = ""
+
+    def read_caption(self) -> str:
+        """Return the caption: what is shown, from which data, and what the bands are."""
+        return self.caption or Path(self.path).with_suffix(".md").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Search:
+    """The result of a search for the protocol behind a table.
+
+    Parameters
+    ----------
+    paper : str
+    target : str
+        The table; a target with several tables goes on the paper's own page.
+    words : path-like
+        The findings, one per line, each after a dash.
+    figures : sequence of Figure
+    """
+
+    paper: str
+    target: str
+    words: str | os.PathLike
+    figures: Sequence[Figure] = ()
+
+    def read_words(self) -> list[str]:
+        """Return the findings, a sentence or two each."""
+        lines = Path(self.words).read_text(encoding="utf-8").splitlines()
+        return [line.removeprefix("- ") for line in lines if line]
+
+
+@dataclass(frozen=True)
+class PageContext:
+    """Everything the pages show.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        The frame of cells of all settings.
+    scores : DataFrame
+        From :func:`fedmix.cells.scorecard.score_tables`.
+    ranks : DataFrame
+        From :func:`fedmix.cells.scorecard.rank_agreement`.
+    claims : DataFrame
+        From :func:`fedmix.cells.claims.evaluate_claims`.
+    discrepancies : DataFrame
+        From :func:`fedmix.cells.discrepancies.measure_discrepancies`.
+    papers : mapping of str to str
+        Key -> title of each paper and of each comparison of our own, in the order to be shown.
+    tables : sequence of mapping
+        Items as :func:`fedmix.views.tables.build.build_table` takes them, each with its ``paper``,
+        in the order to be shown.
+    figures : sequence of Figure
+        In the order to be shown.
+    searches : sequence of Search
+        Searches for the protocols behind tables.
+    claim_figures : sequence of Figure
+        Figures below the claims.
+    provenance : mapping of str to str
+        How it was run: versions, commit, replications, core-hours, machine.
+    preset : str
+        A preset other than ``"paper"`` has a banner that says how its sizes differ.
+    explanations : mapping of str to str
+        Anchor of a cell (:func:`fedmix.views.page.views.anchor`) -> where its number comes from.
+        Cells with an explanation link to it.
+    title : str
+        The title of the first page.
+    """
+
+    cells: pd.DataFrame
+    scores: pd.DataFrame
+    ranks: pd.DataFrame
+    claims: pd.DataFrame
+    discrepancies: pd.DataFrame
+    papers: Mapping[str, str]
+    tables: Sequence[Mapping[str, Any]] = ()
+    figures: Sequence[Figure] = ()
+    searches: Sequence[Search] = ()
+    claim_figures: Sequence[Figure] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    preset: str = "paper"
+    explanations: Mapping[str, str] = field(default_factory=dict)
+    title: str = "Federated mixture learning, reproduced and audited"
+
+
+def read_context(
+    cells: str | os.PathLike,
+    audit: str | os.PathLike,
+    run: str | os.PathLike,
+    explanations: str | os.PathLike | None = None,
+    unavailable: Mapping[str, Mapping[str, str]] | None = None,
+    figures: Iterable[Mapping[str, Any]] = (),
+    searches: Iterable[Mapping[str, Any]] = (),
+    claim_figures: Iterable[Mapping[str, Any]] = (),
+    **shown: Any,
+) -> PageContext:
+    """Read the content of the pages from the files of a run.
+
+    Parameters
+    ----------
+    cells, audit, run : path-like
+        The frame of cells, what was judged from it, how it was run.
+    explanations : path-like, optional
+        Where the numbers of the cells come from.
+    unavailable : mapping of str to mapping of str to str
+        Study -> title of a data set that it was not run on -> the missing embedding.
+    figures, claim_figures, searches : iterable of mapping
+        Parameters of :class:`Figure` and of :class:`Search`.
+    **shown
+        ``papers``, ``tables`` and ``preset`` of :class:`PageContext`.
+    """
+    provenance = read_description(run)
+    if unavailable:
+        provenance["Data not available"] = "; ".join(
+            f"{study}: {title} (`snakemake --cores 1 {path}` makes it)"
+            for study, missing in unavailable.items()
+            for title, path in missing.items()
+        )
+    return PageContext(
+        cells=read_cells([cells]),
+        **read_records(audit),
+        figures=[Figure(**figure) for figure in figures],
+        claim_figures=[Figure(**figure) for figure in claim_figures],
+        searches=[
+            Search(**{**search, "figures": [Figure(**figure) for figure in search["figures"]]})
+            for search in searches
+        ],
+        provenance=provenance,
+        explanations=json.loads(Path(explanations).read_text(encoding="utf-8"))
+        if explanations
+        else {},
+        **shown,
+    )
 
 
 @dataclass

@@ -18,6 +18,7 @@ from fedmix.cells.verdicts import (
     printed_cells,
 )
 from fedmix.views.captions import best_explained, in_words
+from fedmix.views.marks import number_of, tally
 from fedmix.views.page.contents import Page, items_named
 from fedmix.views.tables.build import blocks_of, described, notes
 from fedmix.views.tables.format import is_missing
@@ -75,6 +76,13 @@ def variant_counts(cells: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
+def failure_rows(cells: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows ``study, variant, method, failures, failed`` of what did not finish."""
+    fits = cells[cells["failed"] > 0].drop_duplicates(["study", "variant", "setting", "method"])
+    found = fits.groupby(["study", "variant", "method", "failures"], as_index=False, sort=False)
+    return found["failed"].sum().to_dict("records")
+
+
 def table_views(
     tables: Iterable[Mapping[str, Any]],
     cells: pd.DataFrame,
@@ -90,7 +98,7 @@ def table_views(
     Parameters
     ----------
     tables, cells, scores, ranks, explanations
-        As in :class:`fedmix.views.page.context.PageContext`.
+        As in :class:`fedmix.views.page.contents.PageContext`.
     numbers : DataFrame
         From :func:`fedmix.cells.verdicts.judge_numbers`.
     """
@@ -105,12 +113,18 @@ def table_views(
         views.append(
             {
                 "id": slug(table["name"]),
+                "files": downloads(table, own),
                 "title": table["title"],
                 "caption": described(table, own),
-                "notes": [*best_explained(own), *notes(table, own)],
+                "notes": [*best_explained(own, table["direction"]), *notes(table, own)],
                 "printed": bool((own["printed_text"] != "").any()),
                 "variants": [
-                    _variant_view(block, ranked[ranked["variant"] == block.variant], explanations)
+                    _variant_view(
+                        block,
+                        ranked[ranked["variant"] == block.variant],
+                        explanations,
+                        table["papers"],
+                    )
                     for block in [*blocks[:1], *(other.that_ran() for other in blocks[1:])]
                 ],
                 "moved": _moved(numbers[numbers["item"] == table["name"]]),
@@ -118,6 +132,13 @@ def table_views(
             }
         )
     return views
+
+
+def downloads(table: Mapping[str, Any], cells: pd.DataFrame) -> dict[str, str]:
+    """Return format -> file of a table that was run, in the folder of the pages."""
+    own = cells[cells["item"] == table["name"]]
+    ran = (own["n"] + own["failed"] > 0).any()
+    return {"CSV": f"{table['name']}.csv", "LaTeX": f"{table['name']}.tex"} if ran else {}
 
 
 def claim_views(claims: pd.DataFrame) -> list[dict[str, Any]]:
@@ -196,7 +217,7 @@ def _bar(numbers: dict[str, int]) -> dict[str, Any]:
 
 def score_in_words(score: Mapping[str, Any]) -> str:
     """Return the score of a published table, in the variant that is counted, as text."""
-    counted = ", ".join(f"{n} {verdict}" for verdict, n in _counted(score).items())
+    counted = tally(_counted(score))
     told = f"{in_words(score['variant']) or 'no variant'}, {counted}. {score['direction']}".rstrip()
     expected = _expected(score)
     return (
@@ -218,9 +239,9 @@ def _score(scores: pd.DataFrame, item: str) -> dict[str, Any] | None:
 
 
 def _expected(score: Mapping[str, Any]) -> str:
-    """Return what an exact replication would be expected to get, such as ``"12 agrees"``."""
-    known = {name: score[f"expected: {name}"] for name in SCORED}
-    return ", ".join(f"{count:.0f} {name}" for name, count in known.items() if count >= 0.5)
+    """Return what an exact replication would be expected to get, such as ``"12 agree"``."""
+    known = {name: round(score[f"expected: {name}"]) for name in SCORED}
+    return tally(known) if any(known.values()) else ""
 
 
 def _counted(score: Mapping[str, Any]) -> dict[str, int]:
@@ -238,11 +259,12 @@ def anchor(cell: Mapping[str, Any]) -> str:
 
 
 def _variant_view(
-    block: Block, ranks: pd.DataFrame, explanations: Mapping[str, str]
+    block: Block, ranks: pd.DataFrame, explanations: Mapping[str, str], papers: Mapping[str, str]
 ) -> dict[str, Any]:
     rows = [
         {
             "name": row,
+            "paper": papers.get(row, ""),
             "cells": [
                 [
                     _cell_view(entry, explanations)
@@ -283,14 +305,14 @@ def _note(entry: Entry) -> str:
     cell = entry.cell
     parts = [entry.verdict, f"n = {cell['n']}"]
     if cell["failed"]:
-        parts.append(f"{cell['failed']} failed")
+        parts.append(f"{cell['failed']} failed ({cell['failures']})")
     if not is_missing(cell["low"]):
         interval = f"{cell['low']:+.3g} to {cell['high']:+.3g}"
         parts.append(f"difference {cell['difference']:+.3g}, 90 % interval {interval}")
     if not is_missing(cell["sd_ratio"]):
         parts.append(f"sd {cell['sd_ratio']:.2g} times the published one")
     if entry.verdict == UNDECIDED and not is_missing(cell["needed"]):
-        parts.append(f"about {ceil(cell['needed'])} replications would decide")
+        parts.append(f"about {number_of(ceil(cell['needed']), 'replication')} would decide")
     if entry.verdict == CANNOT_DECIDE:
         parts.append("no number of our replications would decide")
     if cell["draws"] == BORROWED:

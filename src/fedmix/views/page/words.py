@@ -119,12 +119,3 @@ def read_description(path: str | os.PathLike) -> dict[str, str]:
 
     lines = pd.read_csv(path, dtype=str, keep_default_na=False)
     return dict(zip(lines["what"], lines["is"], strict=True))
-
-
-def count_failures(results: pd.DataFrame) -> pd.DataFrame:
-    """Return rows ``study, variant, method, status, n`` of replications that did not finish."""
-    keys = ["study", "variant", "method", "status"]
-    if results.empty:  # nothing has been run yet, so there are no columns
-        results = results.reindex(columns=keys)
-    failed = results[results["status"] != "ok"]
-    return failed.groupby(keys, as_index=False).size().rename(columns={"size": "n"})

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedmix.cells.condensed import data_of, mean_ranks
 from fedmix.revision import commit
 from fedmix.storage import write_text
 from fedmix.views import captions
@@ -54,7 +55,32 @@ def blocks_of(item: Mapping[str, Any], cells: pd.DataFrame) -> list[Block]:
     options = item["options"]
     if "condensed" in options:
         return lay_out_condensed(cells, options["condensed"])
-    return lay_out(cells, options.get("show"), captions.names_of(item))
+    blocks = lay_out(cells, options.get("show"), captions.names_of(item))
+    if "leaderboard" in options:
+        return [
+            block.ordered(list(_ranked(item, cells, block.variant)["label"])) for block in blocks
+        ]
+    return blocks
+
+
+def _ranked(item: Mapping[str, Any], cells: pd.DataFrame, variant: str) -> pd.DataFrame:
+    """Return the mean ranks of a leaderboard's methods in one variant, the best first."""
+    options, own = item["options"], cells[cells["variant"] == variant]
+    return mean_ranks(own, options["leaderboard"], options.get("same_data"), item["direction"])
+
+
+def _leaderboard(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
+    """Return the mean ranks of a leaderboard in words, with the groups that do not differ."""
+    if "leaderboard" not in item["options"]:
+        return ""
+    variants = list(dict.fromkeys(cells["variant"]))
+    said = []
+    for variant in variants:
+        own, ranked = cells[cells["variant"] == variant], _ranked(item, cells, variant)
+        n_data = len(set(data_of(own, item["options"].get("same_data")).values()))
+        which = captions.in_words(variant) if len(variants) > 1 else ""
+        said.append(captions.leaderboard(ranked, n_data, captions.usual_n(own), which))
+    return " ".join(said)
 
 
 def _csv(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
@@ -155,7 +181,7 @@ def _below(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
     """Return all notes below a table in a file of its own."""
     plain = not item["options"].get("show")
     spread = ["Means, and standard deviations in parentheses."] if plain else []
-    best = captions.best_explained(cells)
+    best = captions.best_explained(cells, item["direction"])
     return [*spread, *best, *notes(item, cells), captions.origin(cells)]
 
 
@@ -167,6 +193,8 @@ def _brackets(cells: pd.DataFrame) -> list[str]:
 def notes(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
     """Return the sentences below a table."""
     lines = [
+        _leaderboard(item, cells),
+        captions.failures(cells),
         captions.variants_explained(cells, item["variants"]),
         captions.marks_explained(cells),
         captions.power(cells, item["direction"], item["options"].get("difference", "")),

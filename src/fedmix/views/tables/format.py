@@ -16,18 +16,6 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")  # what begins raw HTML in Markdown
 _THOUSAND, _MILLION = 1e3, 1e6
 # Smaller numbers of seconds are given in milliseconds.
 _MILLISECONDS_BELOW = 0.1
-# The marks of verdicts differ in shape, not only in colour.
-SYMBOLS = {
-    "agrees closely": "●",
-    "agrees": "◐",
-    "differs": "○",
-    "agrees in mean only": "◒",
-    "undecided": "?",
-    "cannot be decided": "∅",
-    "stand-in": "◇",
-    "not judged": "",
-    "not run": "–",
-}
 
 
 def number(value: float, digits: int | None = None) -> str:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from fedmix.cells.condensed import condense
 from fedmix.cells.measured import SECONDS
 from fedmix.errors import DataError
-from fedmix.views.tables.format import SYMBOLS, is_missing, number, seconds, with_spread
+from fedmix.views.marks import SIGNS
+from fedmix.views.tables.format import is_missing, number, seconds, with_spread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,8 @@ class Entry:
     Parameters
     ----------
     ours : str
-        In the printed unit, e.g. ``"13.25 (1.20)"``; an en dash if no replication finished.
+        In the printed unit, e.g. ``"13.25 (1.20)"``; an en dash if no replication ran, and how the
+        first one failed, e.g. ``"timeout"``, if all failed.
     printed : str
         The published value as printed, or empty.
     verdict : str
@@ -46,7 +48,7 @@ class Entry:
     @property
     def mark(self) -> str:
         """The verdict's mark; empty without one."""
-        return SYMBOLS.get(self.verdict, "")
+        return SIGNS.get(self.verdict, "")
 
     @property
     def is_best(self) -> bool:
@@ -91,6 +93,10 @@ class Block:
             rows=[row for row in self.rows if row in rows],
             columns=[column for column in self.columns if column in columns],
         )
+
+    def ordered(self, rows: list[str]) -> Block:
+        """Return the block with these rows first, in this order."""
+        return replace(self, rows=[*rows, *(row for row in self.rows if row not in rows)])
 
     def cells(self) -> list[Mapping[str, Any]]:
         """Return the rows of the frame that the block shows."""
@@ -223,6 +229,8 @@ def _entry(cell: Mapping[str, Any], show: Mapping[str, str]) -> Entry:
 
 
 def _ours(cell: Mapping[str, Any], statistic: str) -> str:
+    if not cell["n"] and cell["failed"]:
+        return cell["failures"].partition(":")[0] or "failed"
     names = _STATISTICS[statistic]
     values = [cell[name] / cell["scale"] for name in names]
     if cell["metric"] == SECONDS:

@@ -51,16 +51,33 @@ for (const cell of document.querySelectorAll(".printed td[title]")) {
   });
 }
 
-// Claims of one verdict.
+// Claims, or cells of a table, of one verdict. Rows without any are hidden, other cells fade.
 for (const filter of document.querySelectorAll(".filter")) {
-  const buttons = [...filter.querySelectorAll("button")];
-  const rows = document.querySelectorAll(".claims > tbody > tr");
+  const buttons = [...filter.querySelectorAll("button[data-show]")];
+  const table = filter.parentElement.querySelector("table");
+  const rows = [...table.tBodies[0].rows];
   filter.hidden = false;
   const show = (chosen) => {
+    const wanted = chosen.dataset.show;
+    const isOut = (entry) => !["", entry.dataset.verdict].includes(wanted);
     buttons.forEach((button) => button.setAttribute("aria-pressed", String(button === chosen)));
-    rows.forEach((row) => { row.hidden = !["", row.dataset.verdict].includes(chosen.dataset.show); });
+    rows.forEach((row) => {
+      const entries = row.dataset.verdict ? [row] : [...row.cells].slice(1);
+      entries.forEach((entry) => entry.classList.toggle("out", isOut(entry)));
+      row.hidden = entries.every(isOut);
+    });
   };
   buttons.forEach((button) => button.addEventListener("click", () => show(button)));
+  // The rows with the best verdicts first; what has no verdict comes last.
+  filter.querySelector(".sort")?.addEventListener("click", () => {
+    const mean = (row) => {
+      const orders = [...row.querySelectorAll("[data-order]")].map((e) => Number(e.dataset.order));
+      return orders.length ? orders.reduce((a, b) => a + b) / orders.length : Infinity;
+    };
+    const keyed = rows.map((row) => [mean(row), row]);
+    keyed.sort(([a], [b]) => (a === b ? 0 : a - b));
+    table.tBodies[0].append(...keyed.map(([, row]) => row));
+  });
 }
 
 // A table that is wider than its place says so, until its end is in sight.
