@@ -60,7 +60,8 @@ def test_links_between_pages_lead_somewhere():
     for page in [page for folder in folders for page in (ROOT / folder).glob("*.md")]:
         text = page.read_text(encoding="utf-8")
         for target in re.findall(r"\]\((?!http|#)([^)#]+)[^)]*\)", text):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+            made = page.parent == DOCS and target.startswith("generated/")  # by each build
+            assert made or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 def test_the_contract_s_sentences_are_its_tests():

@@ -183,7 +183,7 @@ def test_the_critical_difference_is_that_of_the_tables():
 
 
 def test_the_figure_names_every_method_and_the_critical_difference(ranked):
-    cells = pd.concat([ranked, ranked.assign(metric="ari", column=ranked["setting"])])
+    cells = pd.concat([ranked, ranked.assign(metric="ari", column=ranked["setting"])]).assign(n=6)
     rows = [{"metric": "ari", "rank": "rank: ari", "title": "ARI"}]
     axis = ranks.draw(cells, {}, {"rows": rows}).axes[0]
     assert {text.get_text() for text in axis.get_yticklabels()} == {f"the {m}" for m in METHODS}

@@ -9,6 +9,7 @@ from fedmix import methods
 from fedmix.cells.condensed import critical_difference, mean_ranks
 from fedmix.cells.equivalence import judge
 from fedmix.cells.frame import make_cells
+from fedmix.cells.verdicts import COMPARABLE
 from fedmix.data import Dataset
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, run_block, tables_of
@@ -104,7 +105,7 @@ def test_a_failed_method_keeps_its_place_in_table_and_ranks(frames):
     failed = results["method"] == "AFCL"
     results.loc[failed, ["status", "metric", "value"]] = ["diverged", "", np.nan]
     cells = cells_of(results, timings)
-    assert shown(cells, "matrix_table")[1].loc["AFCL"].item() == "– / –, n = 0"
+    assert shown(cells, "matrix_table")[1].loc["AFCL"].item() == "diverged / diverged, n = 0"
     own = cells[cells["item"] == "matrix_figure"]
     assert mean_ranks(own, "rank: ari_pooled")["method"].iloc[-1] == "AFCL"
 
@@ -144,7 +145,7 @@ def test_every_method_can_run_or_has_an_obstacle():
 
 
 def test_the_figure_names_every_method_and_the_critical_difference(cells):
-    own = cells[cells["item"] == "matrix_figure"]
+    own = cells[cells["item"] == "matrix_figure"].assign(n=COMPARABLE)
     figure = draw(own, {}, ITEMS["matrix_figure"].options)
     for axis in figure.axes[::2]:
         names = {text.get_text() for text in axis.get_yticklabels()}
@@ -167,8 +168,13 @@ def test_scores_stand_beside_the_ranks_in_the_same_order_brighter_where_better(c
         assert np.greater(*(sum(shown.cmap(shown.norm(v))[:3]) for v in (best, worst)))
 
 
-def test_a_critical_difference_ends_on_the_axis_and_says_its_value(cells):
+def test_no_critical_difference_is_drawn_below_five_replications(cells):
     own = cells[cells["item"] == "matrix_figure"]
+    assert not draw(own, {}, ITEMS["matrix_figure"].options).axes[0].texts
+
+
+def test_a_critical_difference_ends_on_the_axis_and_says_its_value(cells):
+    own = cells[cells["item"] == "matrix_figure"].assign(n=COMPARABLE)
     axis = draw(own, {}, ITEMS["matrix_figure"].options).axes[0]
     [text] = [text.get_text() for text in axis.texts]
     width = critical_difference(len(able_methods()), 1)

@@ -1,9 +1,5 @@
 """What was measured in one setting: values, their summaries over replications, derived metrics.
 
-A cell's summary and a figure's quartiles by round are made here. Other modules compute means and
-errors for their own purpose: :mod:`fedmix.cells.effects` those behind claims, and
-:mod:`fedmix.cells.equivalence` the variance between partition draws.
-
 A derived metric is computed from other metrics, replication by replication, or from trajectories.
 An item asks for it by name: ``rounds_to_oracle``, or ``"rank: ari_pooled"`` if the name takes a
 metric.
