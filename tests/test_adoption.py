@@ -33,7 +33,7 @@ def changed(work: Path, tmp_path: Path, method: str, factor: float) -> Path:
     copy = shutil.copytree(work, tmp_path / "copy")
     evidence = request_in(copy).coverage.evidence
     rows = evidence.rows(STUDY)
-    rows["key"] = "made by other code"
+    rows["key"] = rows["key"].str[:12] + "of other code"
     rows.loc[rows["method"] == method, "value"] *= factor
     write_evidence(evidence.folder, STUDY, rows, evidence.index(STUDY).data)
     return copy
@@ -71,6 +71,17 @@ def test_a_method_with_another_number_stays_stale_and_the_others_are_adopted(wor
 
 
 @pytest.mark.slow
+def test_evidence_of_other_parameters_is_stale_though_its_numbers_are_equal(work, tmp_path):
+    copy = changed(work, tmp_path, "FedEM", 1.0)
+    evidence = request_in(copy).coverage.evidence
+    rows = evidence.rows(STUDY)
+    rows.loc[rows["method"] == "FedEM", "key"] = "of other parameters"
+    write_evidence(evidence.folder, STUDY, rows, evidence.index(STUDY).data)
+    [stale, adopted] = adopt(request_in(copy), copy)
+    assert "FedEM is stale: parameters have changed, in settings: 1" in stale
+    assert "LocalEM is adopted" in adopted
+
+
 def test_a_changed_constant_of_a_kernel_is_refused(work, tmp_path):
     copy = shutil.copytree(work, tmp_path / "copy")
     source = shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.nb*"))

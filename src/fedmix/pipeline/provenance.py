@@ -118,6 +118,9 @@ def content_hash(root: Path, *patterns: str) -> str:
     return digest.hexdigest()[:16]
 
 
+_ASKED = 12  # digits of a key that stand for the parameters
+
+
 def key_of(*parts: Any) -> str:
     """Return the hash of everything that a replication depends on: parameters, code, data."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
@@ -130,7 +133,7 @@ def keys_of(
     methods: Iterable[Mapping[str, Any]],
     sources: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the key of each method of a setting.
+    """Return the key of each method of a setting: what was asked, then by what it was made.
 
     Parameters
     ----------
@@ -145,8 +148,17 @@ def keys_of(
     sources : mapping of str to str
         Hash of the code of each method.
     """
-    common = [scenario, experiment, data]
-    return {m["name"]: key_of(*common, m, sources[m["name"]]) for m in methods}
+    keys = {}
+    for method in methods:
+        name = method["name"]
+        made_by = key_of(experiment, data, sources[name])
+        keys[name] = key_of(scenario, method)[:_ASKED] + made_by[_ASKED:]
+    return keys
+
+
+def asks_the_same(key: str, other: str) -> bool:
+    """Return whether two keys are of the same parameters; code and data may differ."""
+    return key[:_ASKED] == other[:_ASKED]
 
 
 @cache

@@ -24,6 +24,7 @@ from fedmix.experiments.runner import Scenario, read_scenario, run_block, run_re
 from fedmix.pipeline.coverage import methods_in, scenario_of
 from fedmix.pipeline.evidence import BITS, FIT, unverified, write_evidence
 from fedmix.pipeline.plan import Setting, Study
+from fedmix.pipeline.provenance import asks_the_same
 from fedmix.pipeline.request import Request
 from fedmix.revision import commit, versions
 from fedmix.streams import Streams
@@ -159,7 +160,11 @@ def adopt(request: Request, workdir: Path) -> Iterator[str]:
         }
         for path in sorted(missing):
             yield f"{study.name}: not checked on {path}, which `snakemake --cores 2 {path}` makes"
-        families = list(_families(changed, missing))
+        other = [pair for pair in changed if not _asks_the_same(request, study, *pair)]
+        for family in _families(other, set()):
+            name = f"{study.name}, {family.variant}: {family.method}"
+            yield f"{name} is stale: parameters have changed, in settings: {len(family.settings)}"
+        families = list(_families([pair for pair in changed if pair not in other], missing))
         if families:
             yield from _adopt_study(request, study, workdir, rows, families)
 
@@ -228,6 +233,12 @@ def _families(changed: list[tuple[Setting, str]], missing: set[str]) -> Iterator
             found[setting.variant, method].append(setting.folder)
     for (variant, method), settings in found.items():
         yield _Family(variant, method, tuple(settings))
+
+
+def _asks_the_same(request: Request, study: Study, setting: Setting, method: str) -> bool:
+    """Return whether the evidence has the parameters of today; code and data may differ."""
+    held = request.coverage.evidence.index(study.name).fits[setting.folder][method]
+    return asks_the_same(held.key, request.coverage.keys(study, setting).get(method, held.key))
 
 
 def _adopt_study(
