@@ -27,9 +27,8 @@ def test_more_replications_run_only_the_new_blocks(pipeline):
 def test_a_methods_parameters_rerun_that_method_and_what_follows(pipeline):
     pipeline.edit(
         "config/methods.yaml",
-        "TwoPhase:\n",
-        "FedGrEM:\n  estimator: FedGrEM\n  label: FedGrEM\n  parameters: {step_scale: 0.5}\n"
-        "TwoPhase:\n",
+        "FedGrEM:\n  estimator: FedGrEM\n",
+        "FedGrEM:\n  estimator: FedGrEM\n  parameters: {step_scale: 0.5}\n",
     )
     assert pipeline.planned("fedgrem_table1") == ITS_JOBS_AND_WHAT_FOLLOWS
 

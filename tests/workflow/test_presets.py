@@ -38,10 +38,10 @@ def test_presets_keep_their_tables_and_each_says_its_preset_replications_and_com
     before = {suffix: path.read_bytes() for suffix, path in first.items()}
     two.run("fedgrem_table1", config={"preset": "other", "replications": 2})
     assert {suffix: path.read_bytes() for suffix, path in first.items()} == before
-    for preset, n in (("smoke", 1), ("other", 2)):
+    for preset, n, told in (("smoke", 1, "1 replication."), ("other", 2, "2 replications.")):
         for suffix in ("md", "tex"):
             text = (two.work / TABLE.format(preset, suffix)).read_text(encoding="utf-8")
-            assert f"n = {n} replications" in text
+            assert f"n = {told}" in text
             assert f"Preset {preset}." in text
             assert "at commit unknown." in text  # the copy is no checkout
         rows = pd.read_csv(two.work / TABLE.format(preset, "csv"))
