@@ -26,7 +26,8 @@ _DESCRIPTION = {"pdf": "Subject", "svg": "Description", "png": "Description"}
 # In an SVG: positions in points, and groups whose marks all have one style. Styles with opacity
 # are left out: opacity of a whole group would hide which marks overlap.
 _PLACE = re.compile(r' (?:x|y|d)="[^"]*"')
-_DECIMALS = re.compile(r"(\.\d\d)\d+")
+_DECIMALS = re.compile(r"(\.\d\d)\d+")  # a hundredth of a point is kept
+_INDENT = re.compile(r"\n\s+")
 _MARKS = re.compile(
     r'<g(?P<clip>(?: clip-path="[^"]*")?)>'
     r'(?P<marks>\s*<use [^>]*(?P<look> style="(?![^"]*opacity)[^"]*")/>'
@@ -84,10 +85,11 @@ def save_figure(
 
 
 def _make_lighter(svg: Path) -> None:
-    """Round positions to a hundredth of a point, and write the style of a group's marks once."""
+    """Round positions, write the style of a group's marks once, and leave out indentation."""
     text = svg.read_text(encoding="utf-8")
     text = _PLACE.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), text)
-    svg.write_text(_MARKS.sub(_with_one_look, text), encoding="utf-8")
+    text = _INDENT.sub("\n", _MARKS.sub(_with_one_look, text))
+    svg.write_text(text, encoding="utf-8")
 
 
 def _with_one_look(group: re.Match[str]) -> str:
