@@ -14,7 +14,7 @@ from fedmix.cells.papers import read_papers
 from synthetic_results import PUBLISHED, RUN
 
 ROOT = Path(__file__).parents[1]
-ROLES = {"v": "authors", "w": "written", "trial": "diagnostic"}
+ROLES = {"v": "authors", "i": "inferred", "w": "written", "trial": "diagnostic"}
 LOWEST = {"metric": "error", "method": "A", "direction": "below", "than": "all"}
 
 

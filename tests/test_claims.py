@@ -122,6 +122,13 @@ def test_the_verdict_is_that_of_the_authors_variant_alone():
     assert (only_text.verdict, only_text.source) == ("reversed", "written")
 
 
+def test_an_inferred_protocol_can_support_a_claim_and_not_refute_it():
+    for kinds, verdict in (((GOOD, GOOD), "holds"), ((BAD, BAD), "inconclusive")):
+        found = answer(places(*kinds, variant="i"), "ordered", **LOWEST)
+        assert (found.verdict, found.source) == (verdict, "inferred")
+        assert (verdict == "holds") != any("does not refute" in text for text in found["remarks"])
+
+
 def test_margins_are_positive_on_the_claimed_side():
     found = answer(places(GOOD, BAD), "ordered", **LOWEST)
     assert found.authors_median == pytest.approx(0.0)

@@ -54,7 +54,10 @@ CLAIM_RULES = {
         "beyond noise it holds with one value of an unreported choice, and does not with another"
     ),
     MIXED: "no in some settings, and neither holds nor reversed",
-    TOO_FEW: "unclear in at least half of the settings; more replications could show that it holds",
+    TOO_FEW: (
+        "unclear in at least half of the settings, and more replications could show that it holds; "
+        "or an inferred protocol says no, which cannot refute a claim"
+    ),
     REVERSED: "yes in no setting, and no in more than half",
     UNTESTABLE: "nothing that the claim is about was run, or it cannot be tested here",
 }
@@ -134,7 +137,7 @@ def _evaluate(
     fails = _fails(claim, checks[PRINT])
     share = _share(claim, measured, search)
     untested = _untested(claim, measured, source)
-    verdict = _final(_verdict(claim, own), share, untested)
+    verdict = _final(_verdict(claim, own), share, untested, source)
     return {
         "id": claim["id"],
         "paper": claim["paper"],
@@ -180,12 +183,18 @@ def _fails(claim: Mapping[str, Any], checks: list[Check]) -> bool:
     return _verdict(claim, checks) != HOLDS and any(check.answer == NO for check in checks)
 
 
-def _final(verdict: str, share: Share | None, untested: str) -> str:
-    """Return the verdict that also counts unreported choices and settings that were not run."""
+def _final(verdict: str, share: Share | None, untested: str, source: str) -> str:
+    """Return the verdict that also counts unreported choices and settings that were not run.
+
+    An inferred protocol can show that a claim can hold. It cannot refute it, because the authors
+    may have had another one.
+    """
     if verdict == UNTESTABLE:
         return verdict
     if share and share.depends:
         return DEPENDS
+    if source == verdicts.INFERRED and verdict in (MIXED, REVERSED):
+        return TOO_FEW
     return PARTLY_UNTESTED if untested and verdict == HOLDS else verdict
 
 
@@ -280,6 +289,8 @@ def _remarks(
         yield (
             f"Says little: it holds in {chance:.0%} of {SHUFFLES} shuffles of the {_control(claim)}"
         )
+    if source == verdicts.INFERRED and _verdict(claim, checks[source]) in (MIXED, REVERSED):
+        yield "The protocol was inferred from another table, so its no does not refute the claim"
     text = checks[verdicts.WRITTEN]
     if source != verdicts.WRITTEN and _verdict(claim, text) in (MIXED, REVERSED):
         yield f"The text's own variant says no: {_where(claim, '', text)}"
