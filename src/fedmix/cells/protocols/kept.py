@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 #: How many of the nearest drawn protocols are kept as near.
 SHOWN = 20
-_DIGITS = 6  # of a kept error
+_DIGITS = 5  # of a kept error
 _FIT = ["kind", "protocol", "table", "row", "replication"]
 
 
