@@ -160,11 +160,15 @@ def adopt(request: Request, workdir: Path) -> Iterator[str]:
         }
         for path in sorted(missing):
             yield f"{study.name}: not checked on {path}, which `snakemake --cores 2 {path}` makes"
-        other = [pair for pair in changed if not _asks_the_same(request, study, *pair)]
+        same: list[tuple[Setting, str]] = []
+        other: list[tuple[Setting, str]] = []
+        for setting, method in changed:
+            asked = _asks_the_same(request, study, setting, method)
+            (same if asked else other).append((setting, method))
         for family in _families(other, set()):
             name = f"{study.name}, {family.variant}: {family.method}"
             yield f"{name} is stale: parameters have changed, in settings: {len(family.settings)}"
-        families = list(_families([pair for pair in changed if pair not in other], missing))
+        families = list(_families(same, missing))
         if families:
             yield from _adopt_study(request, study, workdir, rows, families)
 
