@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS
 from fedmix.cells.verdicts import COUNTED
@@ -249,9 +249,7 @@ def failed_throughout(request: Request, shown: str | os.PathLike) -> list[str]:
     counts: dict[tuple[str, str, str], Counter[str]] = {}
     errors: dict[tuple[str, str, str], str] = {}
     for study, part in request.parts:
-        path = Path(shown, "collected", study, part, "outcomes.json")
-        settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-        for setting in settings:
+        for setting in _outcomes(shown, study, part):
             for method, outcome in setting["methods"].items():
                 key = (study, setting["variant"], method)
                 counts.setdefault(key, Counter()).update(outcome["replications"])
@@ -276,8 +274,7 @@ def lacking(request: Request, shown: str | os.PathLike) -> list[str]:
     """
     found = []
     for (study, name), part in request.parts.items():
-        path = Path(shown, "collected", study, name, "outcomes.json")
-        settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        settings = _outcomes(shown, study, name)
         for setting, outcome in zip(part.settings, settings, strict=False):
             for method, n in part.study.replications_in(setting).items():
                 held = sum(outcome["methods"].get(method, {}).get("replications", {}).values())
@@ -339,3 +336,9 @@ def _verdict_lines(audit: Path) -> Iterator[str]:
 def _rows(path: Path) -> list[dict[str, str]]:
     with open(path, encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
+
+
+def _outcomes(shown: str | os.PathLike, study: str, part: str) -> list[dict[str, Any]]:
+    """Return how the replications of collected settings ended; nothing if none is collected."""
+    path = Path(shown, "collected", study, part, "outcomes.json")
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
