@@ -38,6 +38,7 @@ kept: $(READY)
 	mkdir -p results/kept
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) --directory results/kept reproduction \
 	    --forcerun export_reproduction --config preset=paper partial=true
+	cp results/kept/results/paper/audit/discrepancies.md docs/discrepancies.md
 	rm -rf results/kept
 	$(BIN)/python docs/update_readme.py
 

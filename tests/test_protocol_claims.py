@@ -15,6 +15,7 @@ from fedmix.cells.protocols.score import judged_cells, printed_cells, score_prot
 from fedmix.cells.protocols.space import Claim, Draw, Space, read_searches
 from fedmix.cells.unreported import open_claims, read_curves, specification_curves
 from fedmix.errors import DataError
+from fedmix.storage import write_table
 from fedmix.views.figures.specification import claims_figure, draw_claims
 from synthetic_results import PUBLISHED, cells, results_and_timings, shipped_items
 
@@ -265,9 +266,16 @@ def test_a_method_that_diverged_is_behind_all_others(space, kept):
     assert drawn.values(place, "FedGrEM", "misclustering").tolist() == [1.0, 1.0]
 
 
+def write_kept(folder, name, part):
+    if name == "runs":
+        write_table(folder / "runs.parquet", part)
+    else:
+        part.to_csv(folder / f"{name}.csv", index=False)
+
+
 def test_what_is_kept_is_read_as_it_was_written(tmp_path, space, kept, search):
     for name, part in kept.items():
-        part.to_csv(tmp_path / f"{name}.csv", index=False)
+        write_kept(tmp_path, name, part)
     found = read_search(tmp_path, space, shipped_items(), PUBLISHED)
     pd.testing.assert_frame_equal(found.nearest_cells(), search.nearest_cells())
     pd.testing.assert_frame_equal(found.choices_of("drawn"), search.choices_of("drawn"))
@@ -275,7 +283,7 @@ def test_what_is_kept_is_read_as_it_was_written(tmp_path, space, kept, search):
 
 def test_a_search_of_another_space_is_refused(tmp_path, space, kept):
     for name, part in kept.items():
-        part.drop(columns="scaling", errors="ignore").to_csv(tmp_path / f"{name}.csv", index=False)
+        write_kept(tmp_path, name, part.drop(columns="scaling", errors="ignore"))
     with pytest.raises(DataError, match="no column 'scaling'"):
         read_search(tmp_path, space, shipped_items(), PUBLISHED)
     other = space.model_copy(update={"tables": {}})

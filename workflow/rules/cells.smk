@@ -35,7 +35,11 @@ rule judge_results:
             ),
         ),
         searches=lambda wildcards: searches_judged(wildcards),
-        kept=content_hash(BASE, "docs/reproduction/protocols/*/*.csv"),
+        kept=content_hash(
+            BASE,
+            "docs/reproduction/protocols/*/protocols.csv",
+            "docs/reproduction/protocols/*/runs.parquet",
+        ),
         code=code_hash("judge_results", "fedmix.cells"),
     script:
         "../scripts/judge_results.py"

@@ -149,9 +149,9 @@ def searches_kept():
 def searches_made(wildcards):
     """The kept files of the searches that `all` runs."""
     return [
-        f"results/protocols/{search}/kept/{name}.csv"
+        f"results/protocols/{search}/kept/{name}"
         for search in IN_ALL
-        for name in ("protocols", "runs")
+        for name in ("protocols.csv", "runs.parquet")
     ]
 
 

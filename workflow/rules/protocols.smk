@@ -128,7 +128,7 @@ rule keep_protocols:
         judged=of_each_table("judged"),
     output:
         protocols=f"{SEARCH}/kept/protocols.csv",
-        runs=f"{SEARCH}/kept/runs.csv",
+        runs=f"{SEARCH}/kept/runs.parquet",
     log:
         "logs/keep_protocols/{search}.log",
     conda:

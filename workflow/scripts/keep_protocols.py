@@ -8,7 +8,7 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.cells.protocols.drawing import read_protocols
     from fedmix.cells.protocols.kept import keep
     from fedmix.cells.protocols.score import read_part
-    from fedmix.storage import concatenate, write_text
+    from fedmix.storage import concatenate, write_table, write_text
 
     files, space = snakemake.input, snakemake.params.space
     by_table = [
@@ -17,5 +17,5 @@ with job(snakemake.log[0], snakemake.threads):
     ]
     design, drawn = read_protocols(files.design), concatenate(files.drawn)
     parts = keep(space, design, drawn, *by_table)
-    for name, part in parts.items():
-        write_text(snakemake.output[name], part.to_csv(index=False))
+    write_text(snakemake.output.protocols, parts["protocols"].to_csv(index=False))
+    write_table(snakemake.output.runs, parts["runs"])

@@ -184,18 +184,19 @@ def _fails(claim: Mapping[str, Any], checks: list[Check]) -> bool:
 
 
 def _final(verdict: str, share: Share | None, untested: str, source: str) -> str:
-    """Return the verdict that also counts unreported choices and settings that were not run.
-
-    An inferred protocol can show that a claim can hold. It cannot refute it, because the authors
-    may have had another one.
-    """
+    """Return the verdict that also counts unreported choices and settings that were not run."""
     if verdict == UNTESTABLE:
         return verdict
     if share and share.depends:
         return DEPENDS
-    if source == verdicts.INFERRED and verdict in (MIXED, REVERSED):
+    if _cannot_refute(source, verdict):
         return TOO_FEW
     return PARTLY_UNTESTED if untested and verdict == HOLDS else verdict
+
+
+def _cannot_refute(source: str, verdict: str) -> bool:
+    """Return whether a no comes from an inferred protocol; the authors may have had another one."""
+    return source == verdicts.INFERRED and verdict in (MIXED, REVERSED)
 
 
 def _control(claim: Mapping[str, Any]) -> str:
@@ -289,8 +290,8 @@ def _remarks(
         yield (
             f"Says little: it holds in {chance:.0%} of {SHUFFLES} shuffles of the {_control(claim)}"
         )
-    if source == verdicts.INFERRED and _verdict(claim, checks[source]) in (MIXED, REVERSED):
-        yield "The protocol was inferred from another table, so its no does not refute the claim"
+    if _cannot_refute(source, _verdict(claim, checks.get(source, []))):
+        yield "The protocol is inferred from published values, so its no does not refute the claim"
     text = checks[verdicts.WRITTEN]
     if source != verdicts.WRITTEN and _verdict(claim, text) in (MIXED, REVERSED):
         yield f"The text's own variant says no: {_where(claim, '', text)}"

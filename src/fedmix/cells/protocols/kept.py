@@ -1,8 +1,8 @@
 """The kept results of a search, as files and as cells.
 
 Two files hold all that claims and tables need. ``protocols.csv`` has one row per protocol, with its
-choices. ``runs.csv`` has one row per replication, with one column per method, which is empty where
-the method failed. In both files ``kind`` says which protocols a row belongs to:
+choices. ``runs.parquet`` has one row per replication, with one column per method, which is empty
+where the method failed. In both files ``kind`` says which protocols a row belongs to:
 
 ``drawn``
     The protocols that were drawn whatever their results.
@@ -33,6 +33,7 @@ from fedmix.cells.protocols.score import JUDGED, cell_identity
 from fedmix.cells.protocols.space import DRAWN, NEAR, Space
 from fedmix.cells.verdicts import DIAGNOSTIC, NEAREST
 from fedmix.errors import DataError, nearest_names
+from fedmix.storage import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -193,18 +194,17 @@ def read_search(
     """
     import pandas as pd
 
-    names = {"protocol": str, **dict.fromkeys(space.choices, str)}
-    missing = {name: [""] for name in ("distance", "table", *space.methods)}
-    protocols, runs = (
-        pd.read_csv(
-            Path(folder) / f"{name}.csv", dtype=names, keep_default_na=False, na_values=missing
-        )
-        for name in ("protocols", "runs")
+    protocols = pd.read_csv(
+        Path(folder) / "protocols.csv",
+        dtype={"protocol": str, **dict.fromkeys(space.choices, str)},
+        keep_default_na=False,
+        na_values={name: [""] for name in ("distance", "table")},
     )
+    runs = read_table(Path(folder) / "runs.parquet")
     for table in runs["table"].unique():
         if table not in space.tables:
             hint = nearest_names(table, space.tables)
-            raise DataError(f"{folder}/runs.csv: unknown table {table!r}. {hint}")
+            raise DataError(f"{folder}/runs.parquet: unknown table {table!r}. {hint}")
     for choice in space.choices:
         if choice not in protocols:
             hint = nearest_names(choice, protocols.columns)
