@@ -71,6 +71,7 @@ def test_methods_of_a_notebook_estimators_and_names_meet_in_one_table(problem, o
     html = found._repr_html_()
     assert html.startswith("<table>"), "a part of a page, without a style of its own"
     assert "AllAlike" in html
+    assert "Preset" not in html, "no preset made it"
     with pytest.raises(ConfigurationError, match=r"Unknown score 'ari'.*ari_pooled"):
         found.ranks("ari")
 

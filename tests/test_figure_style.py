@@ -91,6 +91,13 @@ def test_a_vector_figure_says_once_how_marks_look_and_no_place_finer_than_a_hund
     assert "0.12345" in text
 
 
+def test_an_svg_names_its_font_once_and_has_no_rotation_by_nothing(tmp_path):
+    text = save_figure(_draw(), tmp_path / "a", ["svg"])[0].read_text()
+    assert text.count("<text ") > 1
+    assert text.count("DejaVu Sans") == 1
+    assert "rotate(-0" not in text
+
+
 def test_an_unknown_format_is_refused(tmp_path):
     with pytest.raises(ValueError, match="gif"):
         save_figure(_draw(), tmp_path / "a", formats=["gif"])

@@ -150,7 +150,7 @@ class Comparison:
             "title": "Comparison",
             "caption": "Scores on each client's test points.",
             "options": {"rows": "method", "names": _NAMES},
-            "preset": "none",
+            "preset": "",
             "variants": {},
             "datasets": {},
             "direction": "none",

@@ -86,12 +86,14 @@ def _run(cells: pd.DataFrame) -> pd.DataFrame:
 def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
     """Return the cells' number of replications, how many failed, and the preset.
 
-    ``exceptions`` follows the number where some cells have another one.
+    ``exceptions`` follows the number where some cells have another one. ``preset`` is empty for
+    results that no preset made.
     """
     exception = "" if _run(cells)["n"].nunique() == 1 else f" {exceptions}"
     failed = int(_of_fits(cells)["failed"].sum())
     left_out = f"; {number_of(failed, 'failed replication')} left out" if failed else ""
-    return f"n = {number_of(usual_n(cells), 'replication')}{exception}{left_out}. Preset {preset}."
+    origin = f" Preset {preset}." if preset else ""
+    return f"n = {number_of(usual_n(cells), 'replication')}{exception}{left_out}.{origin}"
 
 
 def _of_fits(cells: pd.DataFrame) -> pd.DataFrame:

@@ -28,6 +28,9 @@ _DESCRIPTION = {"pdf": "Subject", "svg": "Description", "png": "Description"}
 _PLACE = re.compile(r' (?:x|y|d)="[^"]*"')
 _DECIMALS = re.compile(r"(\.\d\d)\d+")  # a hundredth of a point is kept
 _INDENT = re.compile(r"\n\s+")
+_FONT = re.compile(r"font-family: (?P<family>[^;\"]*); ")
+_NO_ROTATION = re.compile(r' transform="rotate\(-0 [^"]*\)"')
+_BARE_GROUP = re.compile(r"<g>\n((?:<(?:use|path|text) [^>]*>(?:[^<]*</text>)?\n)*)</g>\n")
 _MARKS = re.compile(
     r'<g(?P<clip>(?: clip-path="[^"]*")?)>'
     r'(?P<marks>\s*<use [^>]*(?P<look> style="(?![^"]*opacity)[^"]*")/>'
@@ -85,10 +88,15 @@ def save_figure(
 
 
 def _make_lighter(svg: Path) -> None:
-    """Round positions, write the style of a group's marks once, and leave out indentation."""
+    """Round positions, write each style once, and leave out what changes nothing."""
     text = svg.read_text(encoding="utf-8")
+    if fonts := _FONT.search(text):
+        text = text.replace("<svg ", f'<svg font-family="{fonts["family"]}" ', 1)
+        text = text.replace(f"font-family: {fonts['family']}; ", "")
+    text = _NO_ROTATION.sub("", text)
     text = _PLACE.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), text)
     text = _INDENT.sub("\n", _MARKS.sub(_with_one_look, text))
+    text = _BARE_GROUP.sub(r"\1", text)
     svg.write_text(text, encoding="utf-8")
 
 
