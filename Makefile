@@ -41,6 +41,7 @@ kept: $(READY)
 	cp results/kept/results/paper/audit/discrepancies.md docs/discrepancies.md
 	rm -rf results/kept
 	$(BIN)/python docs/update_readme.py
+	$(BIN)/python docs/audit_changes.py
 
 test: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" pytest -n $(CORES) --cov

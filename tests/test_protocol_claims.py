@@ -10,12 +10,11 @@ from fedmix.cells.claims import evaluate_claims
 from fedmix.cells.frame import complete
 from fedmix.cells.papers import read_claims, read_papers
 from fedmix.cells.protocols.drawing import draw_protocols
-from fedmix.cells.protocols.kept import Search, keep, read_search
+from fedmix.cells.protocols.kept import Search, keep, read_search, write_search
 from fedmix.cells.protocols.score import judged_cells, printed_cells, score_protocols, score_search
 from fedmix.cells.protocols.space import Claim, Draw, Space, read_searches
 from fedmix.cells.unreported import open_claims, read_curves, specification_curves
 from fedmix.errors import DataError
-from fedmix.storage import write_table
 from fedmix.views.figures.specification import claims_figure, draw_claims
 from synthetic_results import PUBLISHED, cells, results_and_timings, shipped_items
 
@@ -266,24 +265,15 @@ def test_a_method_that_diverged_is_behind_all_others(space, kept):
     assert drawn.values(place, "FedGrEM", "misclustering").tolist() == [1.0, 1.0]
 
 
-def write_kept(folder, name, part):
-    if name == "runs":
-        write_table(folder / "runs.parquet", part)
-    else:
-        part.to_csv(folder / f"{name}.csv", index=False)
-
-
 def test_what_is_kept_is_read_as_it_was_written(tmp_path, space, kept, search):
-    for name, part in kept.items():
-        write_kept(tmp_path, name, part)
+    write_search(tmp_path, kept)
     found = read_search(tmp_path, space, shipped_items(), PUBLISHED)
     pd.testing.assert_frame_equal(found.nearest_cells(), search.nearest_cells())
     pd.testing.assert_frame_equal(found.choices_of("drawn"), search.choices_of("drawn"))
 
 
 def test_a_search_of_another_space_is_refused(tmp_path, space, kept):
-    for name, part in kept.items():
-        write_kept(tmp_path, name, part.drop(columns="scaling", errors="ignore"))
+    write_search(tmp_path, kept | {"protocols": kept["protocols"].drop(columns="scaling")})
     with pytest.raises(DataError, match="no column 'scaling'"):
         read_search(tmp_path, space, shipped_items(), PUBLISHED)
     other = space.model_copy(update={"tables": {}})

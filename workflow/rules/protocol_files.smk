@@ -148,11 +148,7 @@ def searches_kept():
 
 def searches_made(wildcards):
     """The kept files of the searches that `all` runs."""
-    return [
-        f"results/protocols/{search}/kept/{name}"
-        for search in IN_ALL
-        for name in ("protocols.csv", "runs.parquet")
-    ]
+    return expand(rules.keep_protocols.output, search=IN_ALL)
 
 
 def searches_judged(wildcards):

@@ -6,9 +6,9 @@ with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
     from fedmix.cells.protocols.drawing import read_protocols
-    from fedmix.cells.protocols.kept import keep
+    from fedmix.cells.protocols.kept import keep, write_search
     from fedmix.cells.protocols.score import read_part
-    from fedmix.storage import concatenate, write_table, write_text
+    from fedmix.storage import concatenate
 
     files, space = snakemake.input, snakemake.params.space
     by_table = [
@@ -16,6 +16,4 @@ with job(snakemake.log[0], snakemake.threads):
         for paths in (files.scores, files.judged)
     ]
     design, drawn = read_protocols(files.design), concatenate(files.drawn)
-    parts = keep(space, design, drawn, *by_table)
-    write_text(snakemake.output.protocols, parts["protocols"].to_csv(index=False))
-    write_table(snakemake.output.runs, parts["runs"])
+    write_search(Path(snakemake.output.runs).parent, keep(space, design, drawn, *by_table))

@@ -137,7 +137,10 @@ def _evaluate(
     fails = _fails(claim, checks[PRINT])
     share = _share(claim, measured, search)
     untested = _untested(claim, measured, source)
-    verdict = _final(_verdict(claim, own), share, untested, source)
+    answered = _verdict(claim, own)
+    # The authors may have had another protocol than the inferred one.
+    cannot_refute = source == verdicts.INFERRED and answered in (MIXED, REVERSED)
+    verdict = _final(TOO_FEW if cannot_refute else answered, share, untested)
     return {
         "id": claim["id"],
         "paper": claim["paper"],
@@ -149,7 +152,9 @@ def _evaluate(
         "verdict": verdict,
         "where": _where(claim, verdict, own),
         "source": source,
-        "remarks": list(_remarks(claim, fails, chance, share, untested, checks, source)),
+        "remarks": list(
+            _remarks(claim, fails, chance, share, untested, checks, source, cannot_refute)
+        ),
         "chance": chance,
         "print_fails": fails,
         **{key: value for name in SOURCES for key, value in _summary(name, checks[name]).items()},
@@ -183,20 +188,13 @@ def _fails(claim: Mapping[str, Any], checks: list[Check]) -> bool:
     return _verdict(claim, checks) != HOLDS and any(check.answer == NO for check in checks)
 
 
-def _final(verdict: str, share: Share | None, untested: str, source: str) -> str:
+def _final(verdict: str, share: Share | None, untested: str) -> str:
     """Return the verdict that also counts unreported choices and settings that were not run."""
     if verdict == UNTESTABLE:
         return verdict
     if share and share.depends:
         return DEPENDS
-    if _cannot_refute(source, verdict):
-        return TOO_FEW
     return PARTLY_UNTESTED if untested and verdict == HOLDS else verdict
-
-
-def _cannot_refute(source: str, verdict: str) -> bool:
-    """Return whether a no comes from an inferred protocol; the authors may have had another one."""
-    return source == verdicts.INFERRED and verdict in (MIXED, REVERSED)
 
 
 def _control(claim: Mapping[str, Any]) -> str:
@@ -281,6 +279,7 @@ def _remarks(
     untested: str,
     checks: Mapping[str, list[Check]],
     source: str,
+    cannot_refute: bool,
 ) -> Iterator[str]:
     if "by_construction" in claim:
         yield f"By construction: {claim['by_construction']}"
@@ -290,7 +289,7 @@ def _remarks(
         yield (
             f"Says little: it holds in {chance:.0%} of {SHUFFLES} shuffles of the {_control(claim)}"
         )
-    if _cannot_refute(source, _verdict(claim, checks.get(source, []))):
+    if cannot_refute:
         yield "The protocol is inferred from published values, so its no does not refute the claim"
     text = checks[verdicts.WRITTEN]
     if source != verdicts.WRITTEN and _verdict(claim, text) in (MIXED, REVERSED):

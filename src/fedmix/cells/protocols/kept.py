@@ -33,13 +33,14 @@ from fedmix.cells.protocols.score import JUDGED, cell_identity
 from fedmix.cells.protocols.space import DRAWN, NEAR, Space
 from fedmix.cells.verdicts import DIAGNOSTIC, NEAREST
 from fedmix.errors import DataError, nearest_names
-from fedmix.storage import read_table
+from fedmix.storage import read_table, write_table, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: How many of the nearest drawn protocols are kept as near.
 SHOWN = 20
+PROTOCOLS, RUNS = "protocols.csv", "runs.parquet"
 _DIGITS = 5  # of a kept error
 _FIT = ["kind", "protocol", "table", "row", "replication"]
 
@@ -83,6 +84,12 @@ def keep(
     wide = wide[list(space.methods)].reset_index()
     named = ["kind", "table", "protocol", "distance", *space.choices]
     return {"protocols": pd.concat(protocols)[named].round(_DIGITS), "runs": wide.round(_DIGITS)}
+
+
+def write_search(folder: str | Path, kept: Mapping[str, pd.DataFrame]) -> None:
+    """Write the two tables of :func:`keep` as the files that :func:`read_search` reads."""
+    write_text(Path(folder) / PROTOCOLS, kept["protocols"].to_csv(index=False))
+    write_table(Path(folder) / RUNS, kept["runs"])
 
 
 @dataclass(frozen=True)
@@ -195,21 +202,21 @@ def read_search(
     import pandas as pd
 
     protocols = pd.read_csv(
-        Path(folder) / "protocols.csv",
+        Path(folder) / PROTOCOLS,
         dtype={"protocol": str, **dict.fromkeys(space.choices, str)},
         keep_default_na=False,
         na_values={name: [""] for name in ("distance", "table")},
     )
-    runs = read_table(Path(folder) / "runs.parquet")
+    runs = read_table(Path(folder) / RUNS)
     for table in runs["table"].unique():
         if table not in space.tables:
             hint = nearest_names(table, space.tables)
-            raise DataError(f"{folder}/runs.parquet: unknown table {table!r}. {hint}")
+            raise DataError(f"{folder}/{RUNS}: unknown table {table!r}. {hint}")
     for choice in space.choices:
         if choice not in protocols:
             hint = nearest_names(choice, protocols.columns)
             raise DataError(
-                f"{folder}/protocols.csv has no column {choice!r}: the space was changed after the "
+                f"{folder}/{PROTOCOLS} has no column {choice!r}: the space was changed after the "
                 f"search, which must be run again. {hint}"
             )
     return Search(space, protocols, runs, items, published)

@@ -23,8 +23,8 @@ _METADATA: Mapping[str, dict[str, str | None]] = {
 }
 # Each format's key for a description of the picture.
 _DESCRIPTION = {"pdf": "Subject", "svg": "Description", "png": "Description"}
-# In an SVG: positions in points, and groups whose marks all have one style. Styles with opacity
-# are left out: opacity of a whole group would hide which marks overlap.
+# In an SVG: positions in points, what changes nothing, and groups whose marks all have one style.
+# Styles with opacity are left out: opacity of a whole group would hide which marks overlap.
 _PLACE = re.compile(r' (?:x|y|d)="[^"]*"')
 _DECIMALS = re.compile(r"(\.\d\d)\d+")  # a hundredth of a point is kept
 _INDENT = re.compile(r"\n\s+")
