@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 #: The largest size of the folder in bytes, because it is kept in the repository.
 LIMIT = 6_000_000
 _PARTS = ("tables", "figures")
-_TABLE_SUFFIXES = (".csv", ".tex")
+#: Columns of a table's CSV file that the copy leaves out, because ``data/evidence`` has the origin
+#: of every replication and the last line of each page names what it was made from.
+_ORIGINS = ["made", "checked", "preset", "commit"]
 
 
 def export_reproduction(
@@ -78,14 +80,22 @@ def export_reproduction(
     for path in map(Path, tables):
         text = table_page(*on_page[path.stem], kept, path.read_text(encoding="utf-8"))
         _write_page(folder / "tables" / path.name, text, stamp)
-        for suffix in _TABLE_SUFFIXES:
-            shutil.copyfile(path.with_suffix(suffix), folder / "tables" / f"{path.stem}{suffix}")
+        shutil.copyfile(path.with_suffix(".tex"), folder / "tables" / f"{path.stem}.tex")
+        _copy_csv(path.with_suffix(".csv"), folder / "tables" / f"{path.stem}.csv")
     _write_page(folder / "README.md", front_page(pages, kept, timings), stamp)
     _check_size(folder)
 
 
 def _write_page(path: Path, text: str, stamp: str) -> None:
     write_text(path, f"{text.rstrip()}\n\n{stamp}\n")
+
+
+def _copy_csv(path: Path, target: Path) -> None:
+    """Copy a table's CSV file without the columns of :data:`_ORIGINS`."""
+    import pandas as pd
+
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    write_text(target, table.drop(columns=_ORIGINS, errors="ignore").to_csv(index=False))
 
 
 def _with_figures_in(folder: Path, context: PageContext) -> PageContext:

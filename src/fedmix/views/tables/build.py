@@ -85,7 +85,8 @@ def _leaderboard(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
 
 def _csv(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     rows = cells.drop(columns=list(LISTS)).assign(preset=item["preset"], commit=commit())
-    return rows.to_csv(index=False, float_format="%.6g")
+    used = (rows.notna() & (rows != "")).any()
+    return rows.loc[:, used].to_csv(index=False, float_format="%.6g")
 
 
 def _markdown(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
