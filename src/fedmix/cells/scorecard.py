@@ -18,6 +18,7 @@ from fedmix.cells.items import Item
 from fedmix.cells.papers import Paper
 from fedmix.cells.verdicts import (
     COUNTED,
+    DIAGNOSTIC,
     NOT_JUDGED,
     NOT_RUN,
     NUMBER,
@@ -164,12 +165,16 @@ def scorecard(cells: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
 def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the cells that have a verdict, one row each, in the published unit.
 
+    A diagnostic variant runs some settings only; its other cells are left out.
+
     Parameters
     ----------
     cells : DataFrame
         All cells, from :func:`fedmix.cells.frame.complete`.
     """
     judged = printed_cells(cells)
+    ran = judged["n"] + judged["failed"] > 0
+    judged = judged[ran | (judged["role"] != DIAGNOSTIC)]
     shown = judged[["mean", "sd"]].div(judged["scale"], axis=0)
     power = judge_numbers(cells)[[*NUMBER, "power"]]
     columns = ["paper", "item", "row", "column", "variant", "role", "n", "failed", "mean", "sd"]

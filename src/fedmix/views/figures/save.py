@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from fedmix.plot.style import house_style
 from fedmix.storage import atomic_path, write_text
@@ -23,19 +23,14 @@ _METADATA: Mapping[str, dict[str, str | None]] = {
 }
 # Each format's key for a description of the picture.
 _DESCRIPTION = {"pdf": "Subject", "svg": "Description", "png": "Description"}
-# In an SVG: positions in points, what changes nothing, and groups whose marks all have one style.
-# Styles with opacity are left out: opacity of a whole group would hide which marks overlap.
-_PLACE = re.compile(r' (?:x|y|d)="[^"]*"')
-_DECIMALS = re.compile(r"(\.\d\d)\d+")  # a hundredth of a point is kept
-_INDENT = re.compile(r"\n\s+")
-_FONT = re.compile(r"font-family: (?P<family>[^;\"]*); ")
-_NO_ROTATION = re.compile(r' transform="rotate\(-0 [^"]*\)"')
-_BARE_GROUP = re.compile(r"<g>\n((?:<(?:use|path|text) [^>]*>(?:[^<]*</text>)?\n)*)</g>\n")
-_MARKS = re.compile(
-    r'<g(?P<clip>(?: clip-path="[^"]*")?)>'
-    r'(?P<marks>\s*<use [^>]*(?P<look> style="(?![^"]*opacity)[^"]*")/>'
-    r"(?:\s*<use [^>]*(?P=look)/>)+)"
-)
+# What Scour does to an SVG: a third of the bytes goes, and the picture stays.
+_LIGHTER: dict[str, Any] = {
+    "digits": 6,
+    "shorten_ids": True,
+    "strip_ids": True,
+    "group_create": True,
+}
+_LIGHTER |= {"strip_xml_prolog": True, "indent_type": "none", "quiet": True}
 
 
 def save_figure(
@@ -88,21 +83,11 @@ def save_figure(
 
 
 def _make_lighter(svg: Path) -> None:
-    """Round positions, write each style once, and leave out what changes nothing."""
-    text = svg.read_text(encoding="utf-8")
-    if fonts := _FONT.search(text):
-        text = text.replace("<svg ", f'<svg font-family="{fonts["family"]}" ', 1)
-        text = text.replace(f"font-family: {fonts['family']}; ", "")
-    text = _NO_ROTATION.sub("", text)
-    text = _PLACE.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), text)
-    text = _INDENT.sub("\n", _MARKS.sub(_with_one_look, text))
-    text = _BARE_GROUP.sub(r"\1", text)
-    svg.write_text(text, encoding="utf-8")
+    """Write an SVG's positions with fewer digits and common styles once."""
+    from scour import scour
 
-
-def _with_one_look(group: re.Match[str]) -> str:
-    marks = group["marks"].replace(group["look"], "")
-    return f"<g{group['clip']}{group['look']}>{marks}"
+    options = scour.sanitizeOptions(SimpleNamespace(**_LIGHTER))
+    write_text(svg, scour.scourString(svg.read_text(encoding="utf-8"), options))
 
 
 def save_with_caption(figure: Figure, outputs: Iterable[str | os.PathLike], caption: str) -> None:
