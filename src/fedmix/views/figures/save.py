@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,14 +24,13 @@ _METADATA: Mapping[str, dict[str, str | None]] = {
 }
 # Each format's key for a description of the picture.
 _DESCRIPTION = {"pdf": "Subject", "svg": "Description", "png": "Description"}
-# What Scour does to an SVG: a third of the bytes goes, and the picture stays.
-_LIGHTER: dict[str, Any] = {
-    "digits": 6,
-    "shorten_ids": True,
-    "strip_ids": True,
-    "group_create": True,
-}
-_LIGHTER |= {"strip_xml_prolog": True, "indent_type": "none", "quiet": True}
+# Scour writes an SVG's common styles once and its paths shortly, but leaves places as they are.
+_SCOUR: dict[str, Any] = {"digits": 6, "shorten_ids": True, "strip_ids": True}
+_SCOUR |= {"group_create": True, "strip_xml_prolog": True, "indent_type": "none", "quiet": True}
+_PLACE = re.compile(r' (?:x|y|d)="[^"]*"')
+_DECIMALS = re.compile(r"(\.\d\d)\d+")  # a hundredth of a point is kept
+_FONT = re.compile(r"font-family: (?P<family>[^;\"]*); ")
+_NO_ROTATION = re.compile(r' transform="rotate\(-0 [^"]*\)"')
 
 
 def save_figure(
@@ -83,11 +83,16 @@ def save_figure(
 
 
 def _make_lighter(svg: Path) -> None:
-    """Write an SVG's positions with fewer digits and common styles once."""
+    """Round an SVG's places, and write each style once."""
     from scour import scour
 
-    options = scour.sanitizeOptions(SimpleNamespace(**_LIGHTER))
-    write_text(svg, scour.scourString(svg.read_text(encoding="utf-8"), options))
+    text = svg.read_text(encoding="utf-8")
+    if fonts := _FONT.search(text):
+        text = text.replace("<svg ", f'<svg font-family="{fonts["family"]}" ', 1)
+        text = text.replace(f"font-family: {fonts['family']}; ", "")
+    text = _NO_ROTATION.sub("", text)
+    text = _PLACE.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), text)
+    write_text(svg, scour.scourString(text, scour.sanitizeOptions(SimpleNamespace(**_SCOUR))))
 
 
 def save_with_caption(figure: Figure, outputs: Iterable[str | os.PathLike], caption: str) -> None:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 #: The largest size of the folder in bytes, because it is kept in the repository.
 LIMIT = 6_000_000
 _PARTS = ("tables", "figures")
-#: Columns of a table's CSV file that the copy leaves out, because ``data/evidence`` has the origin
-#: of every replication and the last line of each page names what it was made from.
-_ORIGINS = ["made", "checked", "preset", "commit"]
+#: Columns of a table's CSV file that the copy leaves out: its name says them, or ``data/evidence``,
+#: which has the origin of every replication.
+_KNOWN = ["paper", "item", "made", "checked", "preset", "commit"]
 
 
 def export_reproduction(
@@ -91,11 +91,11 @@ def _write_page(path: Path, text: str, stamp: str) -> None:
 
 
 def _copy_csv(path: Path, target: Path) -> None:
-    """Copy a table's CSV file without the columns of :data:`_ORIGINS`."""
+    """Copy a table's CSV file without the columns of :data:`_KNOWN`."""
     import pandas as pd
 
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    write_text(target, table.drop(columns=_ORIGINS, errors="ignore").to_csv(index=False))
+    write_text(target, table.drop(columns=_KNOWN, errors="ignore").to_csv(index=False))
 
 
 def _with_figures_in(folder: Path, context: PageContext) -> PageContext:
