@@ -129,6 +129,15 @@ def test_an_inferred_protocol_can_support_a_claim_and_not_refute_it():
         assert (verdict == "holds") != any("does not refute" in text for text in found["remarks"])
 
 
+def test_our_reading_of_a_vague_sentence_can_hold_and_does_not_refute_it():
+    vague = {"implied": "the sentence names no method"}
+    for kinds, verdict in (((GOOD, GOOD), "holds"), ((BAD, BAD), "inconclusive")):
+        found = answer(places(*kinds), "ordered", vague, **LOWEST)
+        assert (found.verdict, found.source) == (verdict, "authors")
+        refuted = "A no does not refute the claim: the sentence names no method"
+        assert (refuted in found["remarks"]) == (verdict == "inconclusive")
+
+
 def test_margins_are_positive_on_the_claimed_side():
     found = answer(places(GOOD, BAD), "ordered", **LOWEST)
     assert found.authors_median == pytest.approx(0.0)

@@ -138,8 +138,7 @@ def _evaluate(
     share = _share(claim, measured, search)
     untested = _untested(claim, measured, source)
     answered = _verdict(claim, own)
-    # The authors may have had another protocol than the inferred one.
-    cannot_refute = source == verdicts.INFERRED and answered in (MIXED, REVERSED)
+    cannot_refute = _cannot_refute(claim, source) if answered in (MIXED, REVERSED) else ""
     verdict = _final(TOO_FEW if cannot_refute else answered, share, untested)
     return {
         "id": claim["id"],
@@ -279,7 +278,7 @@ def _remarks(
     untested: str,
     checks: Mapping[str, list[Check]],
     source: str,
-    cannot_refute: bool,
+    cannot_refute: str,
 ) -> Iterator[str]:
     if "by_construction" in claim:
         yield f"By construction: {claim['by_construction']}"
@@ -290,7 +289,7 @@ def _remarks(
             f"Says little: it holds in {chance:.0%} of {SHUFFLES} shuffles of the {_control(claim)}"
         )
     if cannot_refute:
-        yield "The protocol is inferred from published values, so its no does not refute the claim"
+        yield f"A no does not refute the claim: {cannot_refute}"
     text = checks[verdicts.WRITTEN]
     if source != verdicts.WRITTEN and _verdict(claim, text) in (MIXED, REVERSED):
         yield f"The text's own variant says no: {_where(claim, '', text)}"
@@ -302,6 +301,15 @@ def _remarks(
         yield f"Not run: {untested}"
     if "note" in claim:
         yield claim["note"]
+
+
+def _cannot_refute(claim: Mapping[str, Any], source: str) -> str:
+    """Return why a no to a claim would not refute the paper; empty if it would."""
+    if "implied" in claim:
+        return claim["implied"]
+    if source == verdicts.INFERRED:
+        return "the protocol is inferred from published values, and the authors' may be another"
+    return ""
 
 
 def _predicate_in_words(claim: Mapping[str, Any]) -> str:

@@ -139,6 +139,12 @@ class Claim(Declared):
         min_length=10,
         description="What the sentence is about, besides settings, that is not run here.",
     )
+    implied: str = Field(
+        "",
+        min_length=20,
+        description="What the sentence leaves open. The claim is our reading of it: a yes supports "
+        "it, and a no does not refute the paper.",
+    )
     by_construction: str = Field(
         "", min_length=20, description="Why it holds whatever the data are."
     )
