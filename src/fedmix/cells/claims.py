@@ -56,7 +56,7 @@ CLAIM_RULES = {
     MIXED: "no in some settings, and neither holds nor reversed",
     TOO_FEW: (
         "unclear in at least half of the settings, and more replications could show that it holds; "
-        "or an inferred protocol says no, which cannot refute a claim"
+        "or a no that cannot refute it, from an inferred protocol or to our reading of a sentence"
     ),
     REVERSED: "yes in no setting, and no in more than half",
     UNTESTABLE: "nothing that the claim is about was run, or it cannot be tested here",

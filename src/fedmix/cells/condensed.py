@@ -330,17 +330,20 @@ def _of_cells(cells: list[Mapping[str, Any]]) -> Iterator[Contrast]:
 
 
 def _best_against_next(cells: list[Mapping[str, Any]], direction: str) -> Contrast | None:
-    import pandas as pd
-
     ranked = sorted(cells, key=lambda c: c["printed_mean"], reverse=direction == "highest")
     if len(ranked) < 2:
         return None
-    one, two = (pd.Series(c["values"], index=c["replications"]) / c["scale"] for c in ranked[:2])
-    paired = (one - two).dropna()
+    best, following = ranked[:2]
+    of_both = np.intersect1d(best["replications"], following["replications"], return_indices=True)
+    one, two = (
+        np.take(c["values"], i) / c["scale"]
+        for c, i in zip((best, following), of_both[1:], strict=True)
+    )
+    paired = (one - two)[~np.isnan(one - two)]
     if len(paired) < 2:
         return None
-    printed = abs(ranked[0]["printed_mean"] - ranked[1]["printed_mean"])
-    return Contrast(float(paired.std()), len(paired), printed)
+    printed = abs(best["printed_mean"] - following["printed_mean"])
+    return Contrast(float(paired.std(ddof=1)), len(paired), printed)
 
 
 @cache

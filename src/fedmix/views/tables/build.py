@@ -125,6 +125,7 @@ def _latex(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     tables = []
     for block in blocks:
         own = cells[cells["variant"] == block.variant]
+        below = _below(item, own)
         for index in range(block.depth):
             part = block.only(index)
             metrics = list(dict.fromkeys(cell["metric"] for cell in part.cells()))
@@ -134,7 +135,7 @@ def _latex(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
                 to_latex(
                     part,
                     caption(item, own, [_name_of(name, item) for name in named]),
-                    _below(item, own),
+                    below,
                     label=":".join([item["name"], *named]),
                     corner=item["options"].get("rows", ""),
                     usual_n=captions.usual_n(own),
