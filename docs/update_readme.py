@@ -32,6 +32,7 @@ _VALUES = {
     "{} are undecided": ("undecided", "cannot be decided"),
     "for {} nobody knows how they were made": (
         "protocol unknown: near",
+        "protocol unknown: undecided",
         "protocol unknown: not near",
     ),
     "{} have been run on other data": ("stand-in",),

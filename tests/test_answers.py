@@ -101,7 +101,7 @@ def test_an_order_that_does_not_hold_is_told_with_the_distance():
 def test_a_table_of_an_unknown_protocol_counts_what_comes_near():
     found = scored(variant("like", "inferred", PUBLISHED))
     assert "Nobody knows how the table was made; the nearest protocol" in found["answer"]
-    assert "agrees with 6 of 6 values." in found["answer"]
+    assert "of 6 values it agrees with 6 and differs from 0." in found["answer"]
 
 
 def test_a_lead_needs_methods_that_can_be_ordered():

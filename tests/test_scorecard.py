@@ -83,11 +83,19 @@ def test_values_of_an_unknown_protocol_count_by_how_near_the_nearest_protocol_co
     alone = judge_numbers(pd.concat(own))
     assert alone["verdict"].eq("differs").all()
     assert alone["counted"].eq("protocol unknown: not near").all()
-    searched = [
-        _number("nearest", "nearest", v, 2 + i) for i, v in enumerate(["agrees", "differs"])
-    ]
+    for other, words in (("differs", "not near"), ("undecided", "undecided")):
+        searched = [
+            _number("nearest", "nearest", v, 2 + i) for i, v in enumerate(["agrees", other])
+        ]
+        counted = judge_numbers(pd.concat([*own, *searched]))["counted"]
+        assert list(counted) == ["protocol unknown: near", f"protocol unknown: {words}"]
+
+
+def test_the_nearest_protocol_is_the_inferred_variant_where_it_is_nearer_than_the_search_s():
+    own = [_number("paper_like", "inferred", "agrees", line) for line in (2, 3)]
+    searched = [_number("nearest", "nearest", "differs", line) for line in (2, 3)]
     counted = judge_numbers(pd.concat([*own, *searched]))["counted"]
-    assert list(counted) == ["protocol unknown: near", "protocol unknown: not near"]
+    assert list(counted) == ["protocol unknown: near"] * 2
 
 
 @pytest.mark.parametrize(
@@ -147,6 +155,7 @@ def test_the_side_of_the_print_is_told_in_a_sentence():
 
 
 def _number(variant: str, role: str, verdict: str, line: int = 2, **columns) -> pd.DataFrame:
-    names = {"variant": variant, "role": role, "verdict": verdict}
+    away = {"differs": 2.0, "undecided": 0.4}.get(verdict, 0.1)
+    names = {"variant": variant, "role": role, "verdict": verdict, "difference_in_sd": away}
     names |= {"printed_mean": 1.0, "printed_sd": 0.1, "printed_replications": 50}
     return synthetic_frame([names | {"printed_file": "f", "printed_line": line, **columns}])

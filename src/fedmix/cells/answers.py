@@ -20,16 +20,17 @@ from fedmix.cells.verdicts import (
     COMPARABLE,
     DIFFERS,
     FAIR,
-    FAR_UNKNOWN,
     INFERRED,
-    NEAR_UNKNOWN,
     NEAREST,
     NONE_DIFFERS,
     NOT_JUDGED,
     NOT_RUN,
     STAND_IN,
     UNDECIDED,
+    UNKNOWN,
     WRITTEN,
+    distance,
+    nearest_role,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ _IN_WORDS = {
     AUTHORS: "with the authors' program",
     INFERRED: "in the inferred variant",
     WRITTEN: "as the text says",
-    NEAREST: "under the nearest protocol",
+    NEAREST: "under the nearest protocol of the search",
     FAIR: "with errors corrected and strong baselines",
 }
 _FEWEST_METHODS = 3
@@ -131,7 +132,7 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
     counted = cells[cells["role"] == score["role"]]
     found = lead_of(counted, direction)
     parts = [] if found is None else [_order(found, unit)]
-    parts += [_values(score, _near_in_mean(cells, score["role"])), _same(score)]
+    parts += [_values(cells, score), _same(score)]
     if found:
         parts += _dependence(cells, score["role"], found, direction, unit)
     parts += [*_text_says_no(cells, score["role"]), *_assigned_once(counted)]
@@ -160,21 +161,10 @@ def _order(lead: Lead, unit: str) -> str:
     return f"{order}, {size}: {lead.method} leads by {ours} where {published} are published."
 
 
-def _near_in_mean(cells: pd.DataFrame, role: str) -> int:
-    """Return with how many values the nearest protocol agrees in mean only."""
-    nearest = NEAREST if cells["role"].eq(NEAREST).any() else role
-    return int((cells["role"].eq(nearest) & cells["verdict"].eq(AGREES_IN_MEAN)).sum())
-
-
-def _values(score: Mapping[str, Any], near_in_mean: int) -> str:
+def _values(cells: pd.DataFrame, score: Mapping[str, Any]) -> str:
     """Return a sentence on the counts, beside those expected of an exact replication."""
-    near, far = score[NEAR_UNKNOWN], score[FAR_UNKNOWN]
-    if near + far:
-        told = f", with {near_in_mean} of them in mean only" if near_in_mean else ""
-        return (
-            "Nobody knows how the table was made; the nearest protocol agrees with "
-            f"{near} of {near + far} values{told}."
-        )
+    if any(score[name] for name in UNKNOWN):
+        return f"Nobody knows how the table was made; {_nearest(cells, score)}."
     agreeing = sum(score[name] for name in (*AGREEING, NONE_DIFFERS))
     open_ = score[UNDECIDED] + score[CANNOT_DECIDE] + score[AGREES_IN_MEAN]
     total = agreeing + open_ + score[DIFFERS]
@@ -182,6 +172,18 @@ def _values(score: Mapping[str, Any], near_in_mean: int) -> str:
     return (
         f"{agreeing} of {total} values agree, where {expected:.0f} of an exact replication would "
         f"be expected to; {score[DIFFERS]} differ and {open_} are open."
+    )
+
+
+def _nearest(cells: pd.DataFrame, score: Mapping[str, Any]) -> str:
+    """Say how near the nearest protocol comes to a table's published values."""
+    own = cells[cells["role"] == nearest_role(cells, score["role"])]
+    near, open_, far = (score[name] for name in UNKNOWN)
+    in_mean = int(own["verdict"].eq(AGREES_IN_MEAN).sum())
+    told = f" ({in_mean} of them in mean only)" if in_mean else ""
+    return (
+        f"the nearest protocol is {distance(own):.2f} published standard deviations away: of "
+        f"{near + open_ + far} values it agrees with {near}{told} and differs from {far}"
     )
 
 

@@ -12,7 +12,7 @@ levels for claims, for advice and for the power of a table, so that all levels s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import nan
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -74,12 +74,16 @@ NEAR = AGREEING | {AGREES_IN_MEAN}
 #: What a published value counts as where its verdict alone would mislead.
 NONE_DIFFERS = "agrees (not discriminating)"
 NEAR_UNKNOWN, FAR_UNKNOWN = "protocol unknown: near", "protocol unknown: not near"
+OPEN_UNKNOWN = "protocol unknown: undecided"
 COUNTING_RULES = {
     NONE_DIFFERS: "ours agrees, but so does every variant that was run: it distinguishes none",
     NEAR_UNKNOWN: "nobody knows how it was made; the nearest protocol agrees, at least in mean",
-    FAR_UNKNOWN: "nobody knows how it was made; the nearest protocol does not agree in mean",
+    OPEN_UNKNOWN: "nobody knows how it was made; whether the nearest protocol agrees is undecided",
+    FAR_UNKNOWN: "nobody knows how it was made; the nearest protocol differs",
 }
-_AFTER = {AGREES: (NONE_DIFFERS,), DIFFERS: (NEAR_UNKNOWN, FAR_UNKNOWN)}
+#: Of a table that nobody knows how it was made.
+UNKNOWN = (NEAR_UNKNOWN, OPEN_UNKNOWN, FAR_UNKNOWN)
+_AFTER = {AGREES: (NONE_DIFFERS,), DIFFERS: UNKNOWN}
 #: What a published value counts as, in the order of :data:`VERDICTS`. What is not judged is left
 #: out.
 COUNTED = tuple(
@@ -150,6 +154,22 @@ def unknown_protocols(cells: pd.DataFrame) -> set[str]:
     return found
 
 
+def nearest_role(cells: pd.DataFrame, role: str) -> str:
+    """Return the role of the nearest protocol to the published values of an item.
+
+    It is a search's nearest protocol or the inferred variant, whichever has the smaller distance,
+    or ``role``, the one that counts, if neither was run.
+    """
+    found = {r: distance(cells[cells["role"] == r]) for r in (NEAREST, INFERRED)}
+    run = {name: value for name, value in found.items() if not isnan(value)}
+    return min(run, key=lambda name: run[name], default=role)
+
+
+def distance(cells: pd.DataFrame) -> float:
+    """Return the root mean square of the differences, in published standard deviations."""
+    return float((cells["difference_in_sd"].astype(float) ** 2).mean() ** 0.5)
+
+
 def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
     """Return one row per published value: its verdict in the headline's variant and in all others.
 
@@ -169,18 +189,23 @@ def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    roles, unknown = headline_roles(cells), unknown_protocols(cells)
+    roles, judged = headline_roles(cells), printed_cells(cells)
+    nearest = {
+        item: nearest_role(own, roles[item])
+        for item, own in judged.groupby("item", sort=False)
+        if item in unknown_protocols(own)
+    }
     columns = [*NUMBER, "row", "column", "variant", "role", "verdict"]
     rows = [
         dict(zip(NUMBER, key, strict=True))
-        | _judge(own.to_dict("records"), roles[key[1]], key[1] in unknown)
-        for key, own in printed_cells(cells)[columns].groupby(NUMBER, sort=False)
+        | _judge(own.to_dict("records"), roles[key[1]], nearest.get(key[1], ""))
+        for key, own in judged[columns].groupby(NUMBER, sort=False)
     ]
     names = ["verdict", "counted", "power", "agree", "differ", "note"]
     return pd.DataFrame(rows, columns=[*NUMBER, "row", "column", "variant", "role", *names])
 
 
-def _judge(variants: list[dict[str, Any]], role: str, unknown: bool) -> dict[str, Any]:
+def _judge(variants: list[dict[str, Any]], role: str, nearest: str) -> dict[str, Any]:
     answering = [v for v in variants if role and v["role"] == role]
     place = answering[0] if answering else variants[0]
     is_known = answering or place["verdict"] == NOT_JUDGED  # run times count nowhere
@@ -199,7 +224,7 @@ def _judge(variants: list[dict[str, Any]], role: str, unknown: bool) -> dict[str
         "variant": place["variant"] if answering else "",
         "role": role,
         "verdict": verdict,
-        "counted": _nearness(variants, role) if unknown else counted,
+        "counted": _nearness(variants, nearest) if nearest else counted,
         "power": power,
         "agree": agree,
         "differ": differ,
@@ -207,10 +232,11 @@ def _judge(variants: list[dict[str, Any]], role: str, unknown: bool) -> dict[str
     }
 
 
-def _nearness(variants: list[dict[str, Any]], role: str) -> str:
-    """Return what a value of an unknown protocol counts as, by the nearest protocol that ran it."""
-    of_role = {v["role"]: v["verdict"] for v in variants}
-    verdict = of_role.get(NEAREST, of_role.get(role, NOT_RUN))
+def _nearness(variants: list[dict[str, Any]], nearest: str) -> str:
+    """Return what a value of an unknown protocol counts as, by the nearest protocol."""
+    verdict = {v["role"]: v["verdict"] for v in variants}.get(nearest, NOT_RUN)
     if verdict in (STAND_IN, NOT_JUDGED, NOT_RUN):
         return verdict
-    return NEAR_UNKNOWN if verdict in NEAR else FAR_UNKNOWN
+    if verdict == DIFFERS:
+        return FAR_UNKNOWN
+    return NEAR_UNKNOWN if verdict in NEAR else OPEN_UNKNOWN

@@ -17,6 +17,7 @@ MARKS = {
     verdicts.CANNOT_DECIDE: ("∅", "#7d6aa8"),
     verdicts.DIFFERS: ("○", "#d55e00"),
     verdicts.NEAR_UNKNOWN: ("⊙", "#e6c229"),
+    verdicts.OPEN_UNKNOWN: ("⊚", "#c2a878"),
     verdicts.FAR_UNKNOWN: ("⊗", "#96701b"),
     verdicts.STAND_IN: ("◇", "#cc79a7"),
     verdicts.NOT_JUDGED: ("", ""),

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 STARTUP = 40
 #: A trial ends after a cell unless it is among this percentage of the best so far.
 BEST = 50.0
+#: Trials after which a search starts anew, because the sampler narrows on one region early: of four
+#: searches of 400 trials for Table 1, two had narrowed on a region twice as far away.
+RESTART = 300
 #: How many of the best trials compete.
 FEW = 8
 
@@ -112,14 +115,10 @@ def optimize(
     import optuna
     import pandas as pd
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        sampler = optuna.samplers.TPESampler(multivariate=True, n_startup_trials=STARTUP, seed=seed)
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    pruner = optuna.pruners.PercentilePruner(BEST, n_startup_trials=STARTUP // 4)
-    study = optuna.create_study(sampler=sampler, pruner=pruner)
     trials, runs = [], []
     for number in range(space.search.trials):
+        if number % RESTART == 0:
+            study = _new_study(seed, number)
         trial = study.ask()
         protocol = {"protocol": f"s{seed}.{number}", **_choose(trial, space, runner.benches)}
         own, value, complete = _attempt(trial, protocol, space, runner, printed)
@@ -139,6 +138,20 @@ def optimize(
     }
     frame.insert(4, "confirmed", frame["protocol"].map(confirmed))
     return frame, pd.concat([*runs, further], ignore_index=True)
+
+
+def _new_study(seed: int, first: int) -> optuna.Study:
+    """Return an empty study, with a sampler of its own for each first trial."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        sampler = optuna.samplers.TPESampler(
+            multivariate=True, n_startup_trials=STARTUP, seed=1000 * seed + first
+        )
+    pruner = optuna.pruners.PercentilePruner(BEST, n_startup_trials=STARTUP // 4)
+    return optuna.create_study(sampler=sampler, pruner=pruner)
 
 
 def _attempt(
