@@ -48,7 +48,8 @@ def export_reproduction(
         Usually ``docs/reproduction``. An earlier export there is replaced.
     context : PageContext
     tables : iterable of path-like
-        Markdown files with the tables' names. The CSV and LaTeX files next to them are copied.
+        Markdown files with the tables' names. The CSV and LaTeX files next to those of a paper
+        are copied; the studies beyond the papers have too many rows to be kept.
     timings : DataFrame
         The timings of all studies.
     stamp : str
@@ -78,10 +79,12 @@ def export_reproduction(
     pages = pages_of(kept)
     on_page = {table["name"]: (page, table) for page in pages for table in page.tables}
     for path in map(Path, tables):
-        text = table_page(*on_page[path.stem], kept, path.read_text(encoding="utf-8"))
+        page, table = on_page[path.stem]
+        text = table_page(page, table, kept, path.read_text(encoding="utf-8"))
         _write_page(folder / "tables" / path.name, text, stamp)
-        shutil.copyfile(path.with_suffix(".tex"), folder / "tables" / f"{path.stem}.tex")
-        _copy_csv(path.with_suffix(".csv"), folder / "tables" / f"{path.stem}.csv")
+        if page.is_published:
+            shutil.copyfile(path.with_suffix(".tex"), folder / "tables" / f"{path.stem}.tex")
+            _copy_csv(path.with_suffix(".csv"), folder / "tables" / f"{path.stem}.csv")
     _write_page(folder / "README.md", front_page(pages, kept, timings), stamp)
     _check_size(folder)
 
@@ -147,8 +150,10 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
     lines = [f"# {without_html(table['title'])}", ""]
     lines += [f"**{row['answer']}**\n" for row in _scores_of(table["name"], context)]
     lines += [f"{score_in_words(row)}\n" for row in _scores_of(table["name"], context)]
-    files = ", ".join(f"[{suffix}]({table['name']}.{suffix})" for suffix in ("csv", "tex"))
-    lines += [f"The table as a file: {files}", "", text]
+    if page.is_published:
+        files = ", ".join(f"[{suffix}]({table['name']}.{suffix})" for suffix in ("csv", "tex"))
+        lines += [f"The table as a file: {files}", ""]
+    lines += [text]
     if table is page.tables[0] and page.is_published:
         lines += [*_figures(page), *_claims(page, context), *_discrepancies(page, context)]
     return "\n".join(lines)
