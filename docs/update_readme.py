@@ -87,7 +87,7 @@ def summary(scores: dict[str, dict[str, int]]) -> str:
     """Return what was found for each paper and for each published table, and the stamp."""
     lines = ["| paper | what was found |", "|---|---|"]
     for key, paper in PAPERS.items():
-        lines.append(f"| {paper} | {_found(scores.get(key, {}))} |")
+        lines.append(f"| {paper} | {_found(scores.get(key, {}), _replications(key))} |")
     if not scores:
         return "\n".join(lines)
     lines += ["", "![Verdicts on the published values](docs/scorecard.svg)", ""]
@@ -95,7 +95,18 @@ def summary(scores: dict[str, dict[str, int]]) -> str:
     return "\n".join(lines)
 
 
-def _found(scores: dict[str, int]) -> str:
+def _replications(paper: str) -> str:
+    """Return how many replications are behind the counted values, e.g. ``", 20 to 50 times"``."""
+    counted = {(row["item"], row["variant"]) for row in _rows("scores.csv")}
+    cells = [row for row in _rows("cells.csv") if row["paper"] == paper]
+    ns = [int(row["n"]) for row in cells if (row["item"], row["variant"]) in counted]
+    run = sorted(n for n in ns if n)
+    if not run:
+        return ""
+    return f", {run[0]} to {run[-1]} times" if run[0] < run[-1] else f", {run[0]} times"
+
+
+def _found(scores: dict[str, int], times: str) -> str:
     """Return two sentences: what a paper's published values do, and what its claims do."""
     values, claims = _of_kind(scores, "cells"), _of_kind(scores, "claims")
     n_values, n_claims = sum(values.values()), sum(claims.values())
@@ -104,7 +115,7 @@ def _found(scores: dict[str, int]) -> str:
         return "Not run yet."
     said = "There is no published table to compare."
     if n_values:
-        said = f"{run} of {n_values} published values have been run"
+        said = f"{run} of {n_values} published values have been run{times * (run > 0)}"
         said += f": {_in_words(values, _VALUES)}." if run else "."
     return f"{said} Of {n_claims} claims, {_in_words(claims, _CLAIMS)}." if n_claims else said
 
