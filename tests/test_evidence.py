@@ -10,6 +10,7 @@ import pytest
 from fedmix.errors import DataError
 from fedmix.pipeline.evidence import FIT, Evidence, write_evidence
 from fedmix.pipeline.keep import add
+from fedmix.pipeline.provenance import content_hash
 from fedmix.pipeline.status import evidence_lines
 from small_run import METHODS, ROOT, STUDY, current, finish, planned, request_in
 
@@ -108,6 +109,13 @@ def test_a_kill_between_file_and_index_is_an_error_until_add_repairs_it(work):
         current(work)
     assert list(add(request_in(work), work)) == [f"{STUDY}: 0 replications added"]
     assert current(work) == dict.fromkeys(METHODS, 3)
+
+
+def test_a_temporary_file_of_a_killed_writer_is_no_evidence(work):
+    before = content_hash(work / "evidence", "*.parquet")
+    (work / "evidence" / f".{STUDY}.deadbeef.parquet").write_bytes(b"PAR1")
+    assert content_hash(work / "evidence", "*.parquet") == before
+    assert list(add(request_in(work), work)) == [f"{STUDY}: 0 replications added"]
 
 
 def test_status_counts_what_is_current_stale_and_missing(work):

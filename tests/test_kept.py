@@ -94,6 +94,19 @@ def test_a_line_that_was_cut_off_is_run_again(scenario, tmp_path):
     assert run(scenario, tmp_path, "0-4")[0] == ("b", 1)
 
 
+def test_a_line_that_was_cut_off_costs_no_second_replication(scenario, tmp_path):
+    scenario.module.deadly = ("a", 1)
+    with pytest.raises(KeyboardInterrupt):
+        run(scenario, tmp_path, "0-4")
+    partial = tmp_path / "0-4.partial.jsonl"
+    partial.write_text(partial.read_text()[:-20])
+    scenario.module.deadly = ("b", 2)
+    with pytest.raises(KeyboardInterrupt):
+        run(scenario, tmp_path, "0-4")
+    scenario.module.deadly = None
+    assert run(scenario, tmp_path, "0-4")[0] == ("b", 2)
+
+
 def test_the_partial_file_goes_when_the_block_is_done(scenario, tmp_path):
     run(scenario, tmp_path, "0-1")
     assert not list(tmp_path.glob("*.partial.jsonl"))

@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from fedmix.__main__ import main
 from fedmix.cells.verdicts import COUNTED
 from fedmix.configuration import Document
+from fedmix.errors import DataError
 from fedmix.pipeline.collect import count_outcomes
 from fedmix.pipeline.plan import plan_study
 from fedmix.pipeline.request import Request
@@ -19,6 +21,7 @@ from fedmix.pipeline.status import (
     failed_throughout,
     lacking,
     read_status,
+    require_past,
     status_lines,
     summary_lines,
 )
@@ -282,3 +285,13 @@ def test_a_run_ends_with_its_files_and_verdicts(tmp_path):
         f"a page for every published table: {shown}/pages",
         f"every number, for programs: {shown}/cells.parquet",
     ]
+
+
+def test_a_file_from_the_future_is_named_with_what_to_do(tmp_path):
+    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    for file in files:
+        file.touch()
+    require_past(files)
+    os.utime(files[1], (time.time() + 86_400,) * 2)
+    with pytest.raises(DataError, match=r"b\.npz was changed later than now .* touch"):
+        require_past(files)

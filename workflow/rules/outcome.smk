@@ -4,7 +4,7 @@ import atexit
 import time
 
 from fedmix.pipeline.precision import instalment_lines
-from fedmix.pipeline.status import failed_jobs, failed_throughout, lacking, summary_lines
+from fedmix.pipeline.status import failed_jobs, failed_throughout, lacking, require_past, summary_lines
 from fedmix.storage import require_writable
 
 STARTED = time.time()
@@ -24,6 +24,7 @@ if not config["partial"] and not any(Path(".snakemake/metadata").glob("*")):
 onstart:
     try:
         require_writable("results")
+        require_past([*Path("data").glob("*/**/*.npz"), *Path("results").glob("*/*/*.parquet")])
     except FedmixError as error:
         raise WorkflowError(str(error)) from None
 

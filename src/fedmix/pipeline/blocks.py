@@ -92,7 +92,8 @@ class KeptFits(UserDict):
         method, replication = cell
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with open(self._path, "a", encoding="utf-8") as stream:
-            stream.write(_line(self._keys[method], method, replication, fit))
+            # A killed job may have left a line without an end: that line alone is lost.
+            stream.write("\n" + _line(self._keys[method], method, replication, fit))
 
     def close(self) -> None:
         """Delete the partial file, because the block is written."""

@@ -238,7 +238,8 @@ def index_matches(folder: Path, study: str) -> bool:
 
 def studies_in(folder: Path) -> list[str]:
     """Return the names of the studies in a folder of evidence."""
-    return sorted(path.stem for path in folder.glob("*.parquet"))
+    # A killed writer leaves a temporary file whose name begins with a dot.
+    return sorted(path.stem for path in folder.glob("[!.]*.parquet"))
 
 
 def read_foreign(file: Path | IO[bytes], name: str) -> pd.DataFrame:

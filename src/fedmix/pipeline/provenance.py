@@ -105,7 +105,8 @@ def content_hash(root: Path, *patterns: str) -> str:
     root : path
         The folder that names are relative to.
     *patterns : str
-        Names of files below it, or patterns with wildcards.
+        Names of files below it, or patterns with wildcards. Hidden files are left out: a killed
+        writer leaves temporary ones.
 
     Returns
     -------
@@ -113,7 +114,8 @@ def content_hash(root: Path, *patterns: str) -> str:
         16 hexadecimal digits.
     """
     digest = hashlib.sha256()
-    for path in sorted({path for pattern in patterns for path in root.glob(pattern)}):
+    found = {path for pattern in patterns for path in root.glob(pattern)}
+    for path in sorted(path for path in found if not path.name.startswith(".")):
         digest.update(f"{path.relative_to(root).as_posix()} {sha256_of(path)}\n".encode())
     return digest.hexdigest()[:16]
 

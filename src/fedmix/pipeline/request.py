@@ -254,7 +254,7 @@ def _started(study: Study, coverage: Coverage) -> Study:
         for folder, setting in study.settings.items()
         if any(coverage.held(study, setting).values())
         or (
-            any((coverage.workdir / "results" / study.name / folder).glob("*-*.parquet"))
+            any((coverage.workdir / "results" / study.name / folder).glob("[0-9]*-*.parquet"))
             and (not setting.embedded or coverage.data_hash(study, setting))
         )
     }

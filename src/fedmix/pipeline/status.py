@@ -7,13 +7,15 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS
 from fedmix.cells.verdicts import COUNTED
+from fedmix.errors import DataError
 from fedmix.pipeline.costs import core_hours
 from fedmix.pipeline.evidence import unverified
 from fedmix.pipeline.plan import Block, Setting, Study, replications_of
@@ -342,3 +344,23 @@ def _outcomes(shown: str | os.PathLike, study: str, part: str) -> list[dict[str,
     """Return how the replications of collected settings ended; nothing if none is collected."""
     path = Path(shown, "collected", study, part, "outcomes.json")
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+
+
+def require_past(files: Iterable[Path]) -> None:
+    """Check before a run that no file was changed later than now.
+
+    Snakemake deletes an output that is older than an input, and reports that its job failed.
+
+    Raises
+    ------
+    DataError
+        With the first of the files, and what to do.
+    """
+    soon = time() + 60  # a file server's clock may be a little ahead
+    future = [path for path in sorted(files) if path.stat().st_mtime > soon]
+    if future:
+        raise DataError(
+            f"{future[0].absolute()} was changed later than now by this machine's clock, and so "
+            f"were {len(future) - 1} other files. Snakemake would delete what is made from them. "
+            "Set the clock right, or: find data results -exec touch {} +"
+        )
