@@ -4,7 +4,13 @@ import atexit
 import time
 
 from fedmix.pipeline.precision import instalment_lines
-from fedmix.pipeline.status import failed_jobs, failed_throughout, lacking, require_past, summary_lines
+from fedmix.pipeline.status import (
+    failed_jobs,
+    failed_throughout,
+    lacking,
+    require_past,
+    summary_lines,
+)
 from fedmix.storage import require_writable
 
 STARTED = time.time()
