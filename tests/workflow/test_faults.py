@@ -2,7 +2,6 @@
 
 import os
 import random
-import re
 import signal
 import subprocess
 import time
@@ -193,7 +192,7 @@ def test_another_locale_and_time_zone_change_nothing(pipeline):
     assert pipeline.results() == expected
 
 
-def test_a_file_from_the_future_is_told_to_be_the_clocks_fault(pipeline):
+def test_a_file_from_the_future_is_refused_before_it_costs_finished_work(pipeline):
     expected = pipeline.results()
     block = f"{SETTING}/0-0.parquet"
     future = time.time() + 86400
@@ -201,7 +200,7 @@ def test_a_file_from_the_future_is_told_to_be_the_clocks_fault(pipeline):
     (pipeline.work / COLLECTED).unlink()
     failed = pipeline.run(COLLECTED, check=False)
     assert failed.returncode != 0
-    assert re.search(rf"than input {block} .*clock skew", failed.stdout)
+    assert f"{block} was changed later than now by this machine's clock" in failed.stdout
     os.utime(pipeline.work / block)
     pipeline.run(COLLECTED)
     assert pipeline.results() == expected
