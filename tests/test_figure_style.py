@@ -81,6 +81,7 @@ def test_equal_figures_have_equal_bytes(tmp_path):
 
 def test_a_vector_figure_is_lighter_than_matplotlib_s_and_keeps_every_word(tmp_path):
     figure = _draw()
+    figure.axes[0].set_xticks([0.12345, 2], ["0.12345", "2"])
     with house_style():
         figure.savefig(tmp_path / "raw.svg")
     raw = (tmp_path / "raw.svg").read_text()
@@ -89,6 +90,23 @@ def test_a_vector_figure_is_lighter_than_matplotlib_s_and_keeps_every_word(tmp_p
     words = [sorted(re.findall(r">([^<>]+)</text>", text)) for text in (raw, light)]
     assert len(words[0]) > 1
     assert words[0] == words[1]
+    assert "0.12345" in words[1]
+
+
+def test_a_vector_figure_says_once_how_marks_look_and_no_place_finer_than_a_hundredth(tmp_path):
+    text = save_figure(_draw(), tmp_path / "a", ["svg"])[0].read_text()
+    assert text.count("<use") >= 3
+    marks = re.findall(r'<g[^>]* stroke="[^"]*"[^>]*>((?:\s*<use [^>]*>){3})', text)
+    assert len(marks) == 1
+    assert "stroke" not in marks[0]
+    assert not re.search(r' [xyd]="[^"]*\.\d{3}', text)
+
+
+def test_an_svg_names_its_font_once_and_has_no_rotation_by_nothing(tmp_path):
+    text = save_figure(_draw(), tmp_path / "a", ["svg"])[0].read_text()
+    assert text.count("<text ") > 1
+    assert text.count("DejaVu Sans") == 1
+    assert "rotate(-0" not in text
 
 
 def test_an_unknown_format_is_refused(tmp_path):

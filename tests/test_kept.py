@@ -68,6 +68,18 @@ def run(scenario, folder, block, keys=KEYS, methods=METHODS):
     return list(scenario.module.fits)
 
 
+def kill(scenario, folder, block, cell, keys=KEYS):
+    """Do what a job does that is killed in a replication of a method."""
+    scenario.module.deadly = cell
+    with pytest.raises(KeyboardInterrupt):
+        run(scenario, folder, block, keys)
+    scenario.module.deadly = None
+
+
+def cut_last_line(partial):
+    partial.write_text(partial.read_text()[:-20])
+
+
 def bytes_of(folder, block):
     return (folder / f"{block}.parquet").read_bytes()
 
@@ -75,35 +87,22 @@ def bytes_of(folder, block):
 def test_a_killed_block_costs_one_replication_and_ends_in_the_same_bytes(scenario, tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     everything = run(scenario, whole, "0-4")
-    scenario.module.deadly = ("b", 3)
-    with pytest.raises(KeyboardInterrupt):
-        run(scenario, killed, "0-4")
+    kill(scenario, killed, "0-4", ("b", 3))
     done = list(scenario.module.fits)
-    scenario.module.deadly = None
     assert run(scenario, killed, "0-4") == everything[len(done) :]
     assert bytes_of(killed, "0-4") == bytes_of(whole, "0-4")
 
 
 def test_a_line_that_was_cut_off_is_run_again(scenario, tmp_path):
-    scenario.module.deadly = ("a", 2)
-    with pytest.raises(KeyboardInterrupt):
-        run(scenario, tmp_path, "0-4")
-    partial = tmp_path / "0-4.partial.jsonl"
-    partial.write_text(partial.read_text()[:-20])
-    scenario.module.deadly = None
+    kill(scenario, tmp_path, "0-4", ("a", 2))
+    cut_last_line(tmp_path / "0-4.partial.jsonl")
     assert run(scenario, tmp_path, "0-4")[0] == ("b", 1)
 
 
 def test_a_line_that_was_cut_off_costs_no_second_replication(scenario, tmp_path):
-    scenario.module.deadly = ("a", 1)
-    with pytest.raises(KeyboardInterrupt):
-        run(scenario, tmp_path, "0-4")
-    partial = tmp_path / "0-4.partial.jsonl"
-    partial.write_text(partial.read_text()[:-20])
-    scenario.module.deadly = ("b", 2)
-    with pytest.raises(KeyboardInterrupt):
-        run(scenario, tmp_path, "0-4")
-    scenario.module.deadly = None
+    kill(scenario, tmp_path, "0-4", ("a", 1))
+    cut_last_line(tmp_path / "0-4.partial.jsonl")
+    kill(scenario, tmp_path, "0-4", ("b", 2))
     assert run(scenario, tmp_path, "0-4")[0] == ("b", 2)
 
 
@@ -116,10 +115,7 @@ def test_what_other_code_has_finished_is_never_taken(scenario, tmp_path):
     run(scenario, tmp_path, "0-1")
     changed = {**KEYS, "b": key_of("b, changed")}
     assert run(scenario, tmp_path, "0-1", changed) == [("b", 0), ("b", 1)]
-    scenario.module.deadly = ("b", 3)
-    with pytest.raises(KeyboardInterrupt):
-        run(scenario, tmp_path, "2-4", changed)
-    scenario.module.deadly = None
+    kill(scenario, tmp_path, "2-4", ("b", 3), changed)
     unfinished = [("b", 2), ("b", 3), ("a", 4), ("b", 4)]
     assert run(scenario, tmp_path, "2-4") == unfinished
 

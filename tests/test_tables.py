@@ -158,7 +158,7 @@ def test_every_output_is_written_in_its_format(written):
     csv, md, tex = written(frame([{**PRINTED, "failures": ""}, {"item": "another"}]))
     rows = pd.read_csv(csv)
     assert len(rows) == 1
-    assert {"mean", "sd", "n", "failed", "printed_text", "verdict"} <= set(rows)
+    assert {"mean", "sd", "se", "n", "failed", "printed_text", "verdict"} <= set(rows)
     assert not {"values", "replications", "failures"} & set(rows)
     assert md.read_text().startswith("Paper, Table 1. Errors. n = 4 replications. Preset quick.\n")
     assert r"\toprule" in tex.read_text()

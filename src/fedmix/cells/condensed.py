@@ -334,16 +334,11 @@ def _best_against_next(cells: list[Mapping[str, Any]], direction: str) -> Contra
     if len(ranked) < 2:
         return None
     best, following = ranked[:2]
-    of_both = np.intersect1d(best["replications"], following["replications"], return_indices=True)
-    one, two = (
-        np.take(c["values"], i) / c["scale"]
-        for c, i in zip((best, following), of_both[1:], strict=True)
-    )
-    paired = (one - two)[~np.isnan(one - two)]
-    if len(paired) < 2:
+    paired = _paired(best, following)
+    if paired is None or paired.n < 2:
         return None
     printed = abs(best["printed_mean"] - following["printed_mean"])
-    return Contrast(float(paired.std(ddof=1)), len(paired), printed)
+    return Contrast(paired.se * sqrt(paired.n) / best["scale"], paired.n, printed)
 
 
 @cache

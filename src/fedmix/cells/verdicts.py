@@ -191,9 +191,8 @@ def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
 
     roles, judged = headline_roles(cells), printed_cells(cells)
     nearest = {
-        item: nearest_role(own, roles[item])
-        for item, own in judged.groupby("item", sort=False)
-        if item in unknown_protocols(own)
+        item: nearest_role(judged[judged["item"] == item], roles[item])
+        for item in unknown_protocols(cells)
     }
     columns = [*NUMBER, "row", "column", "variant", "role", "verdict"]
     rows = [

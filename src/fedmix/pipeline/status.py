@@ -360,7 +360,7 @@ def require_past(files: Iterable[Path]) -> None:
     future = [path for path in sorted(files) if path.stat().st_mtime > soon]
     if future:
         raise DataError(
-            f"{future[0].absolute()} was changed later than now by this machine's clock, and so "
-            f"were {len(future) - 1} other files. Snakemake would delete what is made from them. "
-            "Set the clock right, or: find data results -exec touch {} +"
+            f"{future[0].absolute()} was changed later than now by this machine's clock "
+            f"({number_of(len(future), 'file')} in all). Snakemake would delete what is made from "
+            "them. Set the clock right, or: find data results -exec touch {} +"
         )

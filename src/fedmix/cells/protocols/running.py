@@ -29,7 +29,7 @@ STARTUP = 40
 #: A trial ends after a cell unless it is among this percentage of the best so far.
 BEST = 50.0
 #: Trials after which a search starts anew, because the sampler narrows on one region early: of four
-#: searches of 400 trials for Table 1, two had narrowed on a region twice as far away.
+#: searches of 250 to 400 trials for Table 1, two had narrowed on a region twice as far away.
 RESTART = 300
 #: How many of the best trials compete.
 FEW = 8

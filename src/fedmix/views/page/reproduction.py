@@ -48,8 +48,8 @@ def export_reproduction(
         Usually ``docs/reproduction``. An earlier export there is replaced.
     context : PageContext
     tables : iterable of path-like
-        Markdown files with the tables' names. The CSV and LaTeX files next to those of a paper
-        are copied; the studies beyond the papers have too many rows to be kept.
+        Markdown files with the tables' names. The CSV and LaTeX files next to those that a paper
+        numbers are copied; the others have too many rows to be kept.
     timings : DataFrame
         The timings of all studies.
     stamp : str
