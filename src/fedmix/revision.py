@@ -48,7 +48,7 @@ def versions() -> dict[str, str]:
 
 @cache
 def other_versions(made: str) -> tuple[str, ...]:
-    """Return the libraries whose installed versions a result was neither made nor checked with.
+    """Return the libraries that a result was neither made nor checked with, both versions of each.
 
     Parameters
     ----------
@@ -57,7 +57,11 @@ def other_versions(made: str) -> tuple[str, ...]:
     """
     about = json.loads(made)
     known = {**about, **about.get("checked_with", {})}
-    return tuple(name for name in LIBRARIES if known.get(name) != version(name))
+    return tuple(
+        f"{name} {version(name)}, not {known.get(name)}"
+        for name in LIBRARIES
+        if known.get(name) != version(name)
+    )
 
 
 @cache

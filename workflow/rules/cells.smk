@@ -21,6 +21,8 @@ rule judge_results:
         "logs/judge_results.log",
     conda:
         "../../environment.yml"
+    # All that is behind the page runs before figures and tables, which can wait.
+    priority: 1
     resources:
         mem_mb=more_memory(4000),
     params:

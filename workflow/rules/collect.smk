@@ -16,6 +16,7 @@ rule collect_results:
         "logs/collect_results/{study}/{part}.log",
     conda:
         "../../environment.yml"
+    priority: 1
     resources:
         mem_mb=more_memory(2000),
     params:

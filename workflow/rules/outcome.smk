@@ -3,14 +3,15 @@
 import atexit
 import time
 
-from fedmix.pipeline.precision import instalment_lines
-from fedmix.pipeline.status import (
+from fedmix.pipeline.outcome import (
     failed_jobs,
     failed_throughout,
     lacking,
+    remove_temporary,
     require_past,
     summary_lines,
 )
+from fedmix.pipeline.precision import instalment_lines
 from fedmix.storage import require_writable
 
 STARTED = time.time()
@@ -33,6 +34,7 @@ onstart:
         require_past([*Path("data").glob("*/**/*.npz"), *Path("results").glob("*/*/*.parquet")])
     except FedmixError as error:
         raise WorkflowError(str(error)) from None
+    remove_temporary(".")
 
 
 onsuccess:
@@ -48,5 +50,5 @@ onerror:
     lines = [*summary_lines(SHOWN, STARTED), *failed_throughout(REQUEST, SHOWN)]
     print(*lines, sep="\n", file=sys.stderr)
     # Snakemake ends with lines of its own. What caused the failure comes after them.
-    for told in reversed(failed_jobs("logs", STARTED)):
+    for told in reversed(failed_jobs(".", STARTED)):
         atexit.register(print, told, file=sys.stderr)

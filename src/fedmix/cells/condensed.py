@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     Cells = list[Mapping[str, Any]]
 
 _RESAMPLES = 2000
+#: What identifies the setting of a contrast, and what the contrast needs of its cells.
+_PLACE = ["variant", "setting", "metric"]
+_COMPARED = ["printed_mean", "scale", "values", "replications"]
 _MANY = 10_000  # replications with which t is practically normal
 
 
@@ -312,9 +315,11 @@ def contrasts(cells: pd.DataFrame, direction: str) -> list[Contrast]:
     """
     if direction == "none":
         return []
-    printed = cells[cells["printed_mean"].notna() & (cells["n"] > 1)]
-    places = printed.groupby(["variant", "setting", "metric"], sort=False)
-    found = (_best_against_next(own.to_dict("records"), direction) for _, own in places)
+    printed = cells.loc[cells["printed_mean"].notna() & (cells["n"] > 1), [*_PLACE, *_COMPARED]]
+    places: dict[tuple, Cells] = {}
+    for cell in printed.to_dict("records"):
+        places.setdefault(tuple(cell[name] for name in _PLACE), []).append(cell)
+    found = (_best_against_next(own, direction) for own in places.values())
     return [contrast for contrast in found if contrast is not None]
 
 

@@ -146,7 +146,7 @@ def read_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
     """Read frames of cells as one frame; either none of them has verdicts, or all have."""
     frame = concatenate(paths)
     last = _JUDGED if "verdict" in frame else _UNJUDGED
-    return _typed(frame.to_dict("records"), last)
+    return _typed(frame, last)
 
 
 def judged_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
@@ -337,7 +337,7 @@ def _not_run(item: Item, number: PrintedNumber) -> dict[str, Any]:
     }
 
 
-def _typed(rows: list[dict[str, Any]], last: list[str] = _UNJUDGED) -> pd.DataFrame:
+def _typed(rows: list[dict[str, Any]] | pd.DataFrame, last: list[str] = _UNJUDGED) -> pd.DataFrame:
     """Return rows as a frame with all columns, in their order and with their types."""
     import pandas as pd
 

@@ -123,9 +123,9 @@ def _origins(timings: pd.DataFrame) -> dict[str, tuple[str, str]]:
 
 
 def _when(made: str) -> str:
-    """Return a result's date and commit, and the libraries whose versions are not verified."""
+    """Return a result's date and commit, and the libraries whose installed versions are others."""
     about, others = json.loads(made), other_versions(made)
-    note = f" (unverified with the installed {' and '.join(others)})" if others else ""
+    note = f" (unverified: {'; '.join(others)})" if others else ""
     return f"{about['date']} at commit {about['commit']}{note}"
 
 

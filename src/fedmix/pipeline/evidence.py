@@ -142,10 +142,15 @@ class Evidence:
         return read_table(path, remade=False, filters=filters)
 
 
-def unverified(rows: pd.DataFrame) -> set[tuple[str, str]]:
-    """Return the pairs (setting, method) that other versions of libraries made and checked."""
-    found = rows[rows["made"].map(other_versions).astype(bool)]
-    return set(found[["setting", "method"]].drop_duplicates().itertuples(index=False, name=None))
+def unverified(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """Return the pairs (setting, method) that other versions of libraries made and checked.
+
+    Each with the first of these libraries, and both versions of it.
+    """
+    fits = rows[["setting", "method", "made"]].drop_duplicates()
+    others = fits["made"].map(other_versions)
+    found = zip(fits["setting"], fits["method"], others, strict=True)
+    return {(setting, method): each[0] for setting, method, each in found if each}
 
 
 def stopped_early(fits: Any, limit: float | None) -> Any:

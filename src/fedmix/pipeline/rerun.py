@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -213,7 +213,7 @@ def run_again(
 
 
 def _changed(
-    request: Request, study: Study, unverified: set[tuple[str, str]]
+    request: Request, study: Study, unverified: Collection[tuple[str, str]]
 ) -> list[tuple[Setting, str]]:
     """Return the settings and methods with evidence of other code, parameters, data or versions."""
     held = request.coverage.evidence.index(study.name).fits

@@ -1,27 +1,18 @@
-"""The status of a request: its blocks, what the evidence holds of it; and the summary of a run."""
+"""The status of a request: its blocks, and what the evidence holds of it."""
 
 from __future__ import annotations
 
-import csv
-import json
-import os
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fedmix.cells.claims import CLAIM_VERDICTS
-from fedmix.cells.verdicts import COUNTED
-from fedmix.errors import DataError
 from fedmix.pipeline.costs import core_hours
 from fedmix.pipeline.evidence import unverified
 from fedmix.pipeline.plan import Block, Setting, Study, replications_of
 from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
-from fedmix.views.marks import number_of, tally
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +87,7 @@ def _setting_status(
     blocks, held = request.coverage.missing(study, setting), request.coverage.held(study, setting)
     done = {b.name: _timings(folder / b.name) for b in blocks if _is_done(folder, b)}
     begun = [b for b in blocks if b.name not in done and (logs / f"{b.name}.log").exists()]
-    errors = {b.name: _error_in(logs / f"{b.name}.log") for b in begun}
+    errors = {b.name: error_in(logs / f"{b.name}.log") for b in begun}
     for method in study.methods_of(setting):
         mine = [b.name for b in blocks if method in b.methods]
         timings = {n: done[n][done[n]["method"] == method] for n in mine if n in done}
@@ -136,8 +127,8 @@ def _first_message(block: Path, method: str) -> str:
     return rows.loc[bad, "message"].iloc[0]
 
 
-def _error_in(log: Path) -> str:
-    """Return the last error in a job's log, or an empty string."""
+def error_in(log: Path) -> str:
+    """Return the last error in a job's log, or an empty string if the job did not write one."""
     text = log.read_text(encoding="utf-8", errors="replace")
     found = _FAILURE.findall(text) if "the job failed" in text else []
     return found[-1] if found else ""
@@ -223,144 +214,9 @@ def evidence_lines(request: Request) -> Iterator[str]:
                 unsure += have if (setting.folder, method) in others else 0
                 seconds += (n - have) * study.seconds(method, setting)
         notes = f", {stale} stale" if stale else ""
-        notes += f", {unsure} unverified with the installed versions of libraries" if unsure else ""
+        library = next(iter(others.values()), "")
+        notes += f", {unsure} unverified with the installed {library}" if unsure else ""
         yield (
             f"{study.name}: {current} of {wanted} replications current{notes}; about "
             f"{core_hours(seconds / 3600)} are missing"
-        )
-
-
-def failed_throughout(request: Request, shown: str | os.PathLike) -> list[str]:
-    """Return the methods that raised an error in every replication of a study's variant.
-
-    A method that diverges or takes too long has a result. A method that only raises errors has not
-    run: one of its parameters is wrong, or its code.
-
-    Parameters
-    ----------
-    request : Request
-        Settings that are not collected are ignored.
-    shown : path-like
-        ``results/<preset>``.
-
-    Returns
-    -------
-    list of str
-        One sentence per method, with its first error.
-    """
-    counts: dict[tuple[str, str, str], Counter[str]] = {}
-    errors: dict[tuple[str, str, str], str] = {}
-    for study, part in request.parts:
-        for setting in _outcomes(shown, study, part):
-            for method, outcome in setting["methods"].items():
-                key = (study, setting["variant"], method)
-                counts.setdefault(key, Counter()).update(outcome["replications"])
-                errors[key] = errors.get(key) or outcome["error"]
-    return [
-        f"{study}, variant {variant}: every replication of {method} failed, "
-        f"the first with {errors[study, variant, method]}"
-        for (study, variant, method), count in counts.items()
-        if set(count) == {"error"}
-    ]
-
-
-def lacking(request: Request, shown: str | os.PathLike) -> list[str]:
-    """Return the methods of the request that collected results lack, one sentence each.
-
-    Parameters
-    ----------
-    request : Request
-        Parts that are not collected are ignored.
-    shown : path-like
-        ``results/<preset>``.
-    """
-    found = []
-    for (study, name), part in request.parts.items():
-        settings = _outcomes(shown, study, name)
-        for setting, outcome in zip(part.settings, settings, strict=False):
-            for method, n in part.study.replications_in(setting).items():
-                held = sum(outcome["methods"].get(method, {}).get("replications", {}).values())
-                if held < n:
-                    place = f"{study}, {setting.folder}"
-                    found.append(f"{place}: {method} has {held} of {number_of(n, 'replication')}.")
-    return found
-
-
-def failed_jobs(logs: str | os.PathLike, since: float) -> list[str]:
-    """Return the log and the error of each job that failed since a time, in seconds since 1970."""
-    ended = [log for log in sorted(Path(logs).rglob("*.log")) if log.stat().st_mtime >= since]
-    return [f"{log}: {error}" for log in ended if (error := _error_in(log))]
-
-
-# Files in a preset's folder that people open, with a description.
-_FILES = {
-    "index.html": "the scorecard, to open",
-    "pages": "a page for every published table",
-    "cells.parquet": "every number, for programs",
-    "archive.zip": "the archive of all results",
-}
-
-
-def summary_lines(shown: str | os.PathLike, since: float) -> Iterator[str]:
-    """Yield a summary of what a run has made.
-
-    Parameters
-    ----------
-    shown : path-like
-        ``results/<preset>``.
-    since : float
-        The start of the run in seconds since the epoch. Older files are not from this run.
-    """
-    folder = Path(shown)
-    made = [path for path in folder.glob("**/*") if path.stat().st_mtime >= since]
-    for kind, suffix in (("tables", ".md"), ("figures", ".svg")):
-        names = [p.stem for p in made if p.parent == folder / kind and p.suffix == suffix]
-        if names:
-            yield f"{kind} in {folder / kind}: {', '.join(sorted(names))}"
-    if folder / "audit" / "scores.csv" in made:
-        yield from _verdict_lines(folder / "audit")
-    yield from (
-        f"{what}: {folder / name}" for name, what in _FILES.items() if folder / name in made
-    )
-
-
-def _verdict_lines(audit: Path) -> Iterator[str]:
-    """Yield the counts of each paper's verdicts, as the page and the README have them."""
-    scores, claims = (_rows(audit / f"{name}.csv") for name in ("scores", "claims"))
-    for paper in dict.fromkeys(row["paper"] for row in [*scores, *claims]):
-        tables = [row for row in scores if row["paper"] == paper]
-        values = {name: sum(int(row[name]) for row in tables) for name in COUNTED}
-        found = Counter(row["verdict"] for row in claims if row["paper"] == paper)
-        told = {"published values": values, "claims": {v: found[v] for v in CLAIM_VERDICTS}}
-        yield from (f"{paper}, {what}: {tally(n)}" for what, n in told.items() if any(n.values()))
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    with open(path, encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def _outcomes(shown: str | os.PathLike, study: str, part: str) -> list[dict[str, Any]]:
-    """Return how the replications of collected settings ended; nothing if none is collected."""
-    path = Path(shown, "collected", study, part, "outcomes.json")
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-
-
-def require_past(files: Iterable[Path]) -> None:
-    """Check before a run that no file was changed later than now.
-
-    Snakemake deletes an output that is older than an input, and reports that its job failed.
-
-    Raises
-    ------
-    DataError
-        With the first of the files, and what to do.
-    """
-    soon = time() + 60  # a file server's clock may be a little ahead
-    future = [path for path in sorted(files) if path.stat().st_mtime > soon]
-    if future:
-        raise DataError(
-            f"{future[0].absolute()} was changed later than now by this machine's clock "
-            f"({number_of(len(future), 'file')} in all). Snakemake would delete what is made from "
-            "them. Set the clock right, or: find data results -exec touch {} +"
         )

@@ -136,15 +136,15 @@ def lay_out(
     )
     columns = _in_order(cells, "column")
     blocks = []
-    for variant, own in cells.groupby("variant", sort=False):
-        entries: dict[tuple[str, str], list[Entry]] = {}
-        for cell in own.to_dict("records"):
-            place = (cell["row"], cell["column"])
-            entries.setdefault(place, []).append(_entry(cell, show or {}))
-        rows = _in_order(own, "row")
+    by_variant: dict[str, dict[tuple[str, str], list[Entry]]] = {}
+    for cell in cells.to_dict("records"):
+        entries = by_variant.setdefault(cell["variant"], {})
+        entries.setdefault((cell["row"], cell["column"]), []).append(_entry(cell, show or {}))
+    for variant, entries in by_variant.items():
         for place, metrics in entries.items():
             _check_place(place, metrics)
-        blocks.append(Block(str(variant), rows, columns, _aligned(entries)))
+        rows = _in_order(cells[cells["variant"] == variant], "row")
+        blocks.append(Block(variant, rows, columns, _aligned(entries)))
     return blocks
 
 
