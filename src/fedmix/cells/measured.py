@@ -140,9 +140,9 @@ def final_values(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    ok = results[results["status"] == "ok"]
     columns = ["method", "metric", "replication", "value"]
-    runs = ok.drop_duplicates(["method", "replication"])
+    runs = results.loc[results["status"] == "ok", ["method", "replication", *RUN_METRICS]]
+    runs = runs.drop_duplicates(["method", "replication"])
     reported = runs[list(RUN_METRICS)].any(axis=1).groupby(runs["method"]).transform("any")
     runs = runs[reported.astype(bool)]
     parts = [finals_in(results)]

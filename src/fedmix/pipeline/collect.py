@@ -90,17 +90,41 @@ def _from_evidence(
     replications: Mapping[str, int],
 ) -> Tables:
     """Return the rows of evidence with the planned keys, with the columns of a block."""
-    tables: dict[str, list[pd.DataFrame]] = {kind: [] for kind in COLUMNS}
-    for method in methods:
-        name = method.name
-        own = rows[(rows["key"] == keys[name]) & (rows["replication"] < replications[name])]
-        own = own[own["method"] == name]
-        each = {"results": own, "timings": own.drop_duplicates("replication")}
-        for kind, columns in COLUMNS.items():
-            plain = each[kind][["replication", *(n for n in columns if n not in IDENTITY)]]
-            identity = identity_of(scenario, method)
-            tables[kind].append(plain.assign(**identity)[[*identity, *plain.columns]])
-    return stacked(tables["results"]), stacked(tables["timings"])
+    import pandas as pd
+
+    method = rows["method"]
+    planned = (rows["key"] == method.map(keys)) & (rows["replication"] < method.map(replications))
+    rows = rows[planned]
+    held = [each for each in methods if each.name in set(rows["method"])]
+    if not held:
+        return stacked([]), stacked([])
+    identities = stacked(pd.DataFrame([identity_of(scenario, each)]) for each in held)
+    order = {each.name: i for i, each in enumerate(held)}
+    rows = rows.iloc[rows["method"].map(order).argsort(kind="stable")]
+    results, timings = (
+        _identified(own[["method", "replication", *columns]], identities, order)
+        for own, columns in (
+            (rows, _own_columns("results")),
+            (rows.drop_duplicates(["method", "replication"]), _own_columns("timings")),
+        )
+    )
+    return results, timings
+
+
+def _own_columns(kind: str) -> list[str]:
+    """Return the columns of a file that neither identify its rows nor number them."""
+    return [name for name in COLUMNS[kind] if name not in {*IDENTITY, "replication"}]
+
+
+def _identified(
+    rows: pd.DataFrame, identities: pd.DataFrame, order: Mapping[str, int]
+) -> pd.DataFrame:
+    """Put before the rows what identifies the method of each."""
+    import pandas as pd
+
+    own = identities.iloc[rows["method"].map(order)].reset_index(drop=True)
+    plain = rows.drop(columns="method").reset_index(drop=True)
+    return pd.concat([own, plain], axis="columns")
 
 
 def _joined(
