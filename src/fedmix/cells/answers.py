@@ -182,8 +182,9 @@ def _nearest(cells: pd.DataFrame, score: Mapping[str, Any]) -> str:
     in_mean = int(own["verdict"].eq(AGREES_IN_MEAN).sum())
     told = f" ({in_mean} of them in mean only)" if in_mean else ""
     return (
-        f"the nearest protocol is {distance(own):.2f} published standard deviations away: of "
-        f"{near + open_ + far} values it agrees with {near}{told} and differs from {far}"
+        f"the nearest protocol, on replications that did not choose it, is {distance(own):.2f} "
+        f"published standard deviations away: of {near + open_ + far} values it agrees with "
+        f"{near}{told} and differs from {far}"
     )
 
 
