@@ -43,8 +43,9 @@ kept: $(READY)
 	$(BIN)/python docs/update_readme.py
 	$(BIN)/python docs/audit_changes.py
 
+# A file's tests run in one process, so that they share what they make once, in their order.
 test: $(READY)
-	PATH="$(CURDIR)/$(BIN):$$PATH" pytest -n $(CORES) --cov
+	PATH="$(CURDIR)/$(BIN):$$PATH" pytest -n $(CORES) --dist loadfile --no-loadscope-reorder --cov
 
 # Each that is installed, at least one: docs/cluster.md names the packages.
 test-cluster: $(READY)
