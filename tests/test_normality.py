@@ -5,6 +5,7 @@ import pytest
 
 from fedmix.errors import DataError
 from fedmix.metrics.normality import henze_zirkler
+from fedmix.simulate.waveform import waveform
 
 
 @pytest.mark.parametrize(("n", "d"), [(50, 2), (100, 5)])
@@ -40,6 +41,13 @@ def test_two_gaussian_classes_are_not_gaussian_together():
     one, two = (np.random.default_rng(3).normal(m, 1, size=(200, 2)) for m in (0.0, 4.0))
     assert henze_zirkler(one)[1] > 0.05
     assert henze_zirkler(np.vstack([one, two]))[1] < 1e-6
+
+
+def test_two_classes_of_waveform_look_gaussian_though_the_whole_set_does_not():
+    points, labels = waveform(3000)
+    p_values = [henze_zirkler(points[labels == label])[1] for label in range(3)]
+    assert min(p_values[0], p_values[2]) > 0.05
+    assert henze_zirkler(points)[1] < 0.05
 
 
 def test_features_that_depend_on_others_are_told():
