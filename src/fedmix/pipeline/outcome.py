@@ -8,6 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import time
 from typing import Any
@@ -196,5 +197,6 @@ def remove_temporary(workdir: str | os.PathLike) -> None:
     """
     for folder in ("results", "data"):
         for path in Path(workdir, folder).rglob(".*"):
-            if _TEMPORARY.fullmatch(path.name) and path.stat().st_mtime < time() - 3600:
-                path.unlink(missing_ok=True)
+            with suppress(OSError):  # gone by now, or in a folder of others: it does no harm
+                if _TEMPORARY.fullmatch(path.name) and path.stat().st_mtime < time() - 3600:
+                    path.unlink()
