@@ -35,7 +35,7 @@ _VALUES = {
         "protocol unknown: undecided",
         "protocol unknown: not near",
     ),
-    "{} have been run on other data": ("stand-in",),
+    "{} have been run on data that stand in for the paper's": ("stand-in",),
 }
 _CLAIMS = {
     "{} hold": ("holds",),

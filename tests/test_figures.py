@@ -204,6 +204,13 @@ def test_a_figure_and_its_caption_say_which_data_stood_in(tmp_path):
     assert "STAND-IN" in outputs[1].read_text()
 
 
+def test_a_single_stand_in_is_named_without_calling_the_whole_a_stand_in(tmp_path):
+    output = tmp_path / "figure.md"
+    rows = [{"is_stand_in": True}, {"printed_mean": 1.0, "method": "other"}]
+    build_figure(item(builder="lines", options={"x": "n"}), frame(rows), [output])
+    assert output.read_text().startswith("Our version of Digits (8x8) stands in for the paper's")
+
+
 def test_no_results_is_a_clear_error():
     with pytest.raises(DataError, match="no results yet"):
         build_figure(item(builder="lines"), frame([{"item": "another"}]), [])

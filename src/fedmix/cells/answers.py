@@ -127,7 +127,7 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
     if not score["role"]:
         return "Not run yet."
     if cells["verdict"].isin([STAND_IN, NOT_RUN]).all():
-        return "Not compared: another data set stands in for the paper's."
+        return "Not compared: other data stand in for the paper's."
     direction, unit = (item.direction, item.unit) if item else ("none", "")
     counted = cells[cells["role"] == score["role"]]
     found = lead_of(counted, direction)

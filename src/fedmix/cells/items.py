@@ -57,7 +57,7 @@ class Printed(Declared):
     )
     stand_in: dict[str, dict[Any, Any]] = Field(
         {},
-        description="For a preset without the paper's data: printed column -> our value -> the "
+        description="Where the paper's data are not at hand: printed column -> our value -> the "
         "printed value that it stands in for. A stand-in never counts as reproduced.",
     )
 

@@ -60,7 +60,8 @@ RULES = {
         "change that: the published value's own error, or that of partition draws, is too large"
     ),
     DIFFERS: "the interval lies outside of the margin",
-    STAND_IN: "another data set replaces the paper's, so that nothing can be compared",
+    STAND_IN: "other data, or another training of an autoencoder, replace the paper's, so that "
+    "nothing can be compared",
     NOT_JUDGED: (
         "run times depend on the machine and the language; operations and floats can be compared"
     ),

@@ -68,8 +68,10 @@ def stand_in(cells: pd.DataFrame, datasets: Mapping[str, str]) -> str:
     if own.empty:
         return ""
     names = dict.fromkeys(own["setting_dataset"])
-    titles = [datasets.get(name, in_words(name)) for name in names]
-    return f"STAND-IN: our numbers come from {' and '.join(titles)}, not from the paper's data."
+    titles = " and ".join(datasets.get(name, in_words(name)) for name in names)
+    if (cells["printed_mean"].notna() & ~cells["is_stand_in"]).any():
+        return f"Our version of {titles} stands in for the paper's: its values are not compared."
+    return f"STAND-IN: our numbers come from {titles}, not from the paper's data."
 
 
 def usual_n(cells: pd.DataFrame) -> int:

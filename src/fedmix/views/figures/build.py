@@ -60,7 +60,7 @@ def build_figure(
     with house_style():
         options = {**item["options"], "names": captions.names_of(item)}
         figure = draw(own, item["looks"], options, **more)
-        if stand_in:
+        if own["is_stand_in"].all():
             figure.suptitle(stand_in, color=COLORS["vermillion"], fontsize="small")
     save_with_caption(figure, outputs, caption(item, own))
 
