@@ -19,10 +19,10 @@ rule judge_results:
         run=f"{SHOWN}/audit/run.csv",
     log:
         "logs/judge_results.log",
-    conda:
-        "../../environment.yml"
     # All that is behind the page runs before figures and tables, which can wait.
     priority: 1
+    conda:
+        "../../environment.yml"
     resources:
         mem_mb=more_memory(4000),
     params:

@@ -14,9 +14,9 @@ rule collect_results:
         cells=f"{SHOWN}/collected/{{study}}/{{part}}/cells.parquet",
     log:
         "logs/collect_results/{study}/{part}.log",
+    priority: 1
     conda:
         "../../environment.yml"
-    priority: 1
     resources:
         mem_mb=more_memory(2000),
     params:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.condensed import condense
 from fedmix.cells.measured import SECONDS
+from fedmix.cells.verdicts import SOURCES
 from fedmix.errors import DataError
 from fedmix.views.marks import SIGNS
 from fedmix.views.tables.format import is_missing, number, seconds, with_spread
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 #: Columns with a list in each cell, which a CSV file cannot hold.
 LISTS = ("replications", "values")
 SIDES = ("row", "column")
+_RANK = {role: rank for rank, role in enumerate(SOURCES)}
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,8 @@ def lay_out(
     Returns
     -------
     list of Block
-        Variants in the order of ``cells``; rows and columns in the printed order, then in that of
-        ``cells``.
+        Variants by their role, the one that counts first, and diagnostic ones in the order of
+        ``cells`` at the end; rows and columns in the printed order, then in that of ``cells``.
 
     Raises
     ------
