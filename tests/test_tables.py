@@ -6,6 +6,7 @@ import pytest
 from fedmix.errors import DataError
 from fedmix.views.captions import origin
 from fedmix.views.tables.build import blocks_of, build_table, caption, notes
+from fedmix.views.tables.layout import lay_out
 from fedmix.views.tables.text import as_text
 from synthetic_cells import frame, item
 
@@ -58,6 +59,12 @@ def test_variants_are_stacked_in_the_order_of_the_cells():
 def test_a_place_without_a_cell_is_a_dash():
     cells = frame([{"row": "a", "column": "x"}, {"row": "b", "column": "y"}])
     assert text(cells).loc["a", "y"] == "–"
+
+
+def test_the_variant_that_counts_comes_first_and_diagnostic_ones_last():
+    roles = {"switched": "diagnostic", "text": "written", "program": "authors"}
+    rows = [{"variant": variant, "role": role} for variant, role in roles.items()]
+    assert [block.variant for block in lay_out(frame(rows))] == ["program", "text", "switched"]
 
 
 def test_rows_and_columns_of_which_a_variant_ran_nothing_can_be_left_out():

@@ -136,6 +136,7 @@ def lay_out(
     cells = cells.assign(
         **{side: cells[side].map(lambda text: _named(text, names or {})) for side in SIDES}
     )
+    cells = cells.iloc[cells["role"].map(_RANK).fillna(len(_RANK)).argsort(kind="stable")]
     columns = _in_order(cells, "column")
     blocks = []
     by_variant: dict[str, dict[tuple[str, str], list[Entry]]] = {}
