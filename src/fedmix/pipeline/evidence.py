@@ -51,6 +51,8 @@ _ROUNDING = 0.005  # the largest relative error of three digits
 _STATUSES = {"ok", "diverged", "timeout", "error"}
 #: Binary digits that are kept of values by round: 1 in 4,000 is less than the width of a line.
 BITS = 12
+#: Their largest relative error, and a hundredth more: some were rounded to more digits before.
+ROUNDED = 1.01 * 2.0**-BITS
 _MOST_ROWS = 5_000_000  # of a study; the largest of the paper preset has a tenth
 
 

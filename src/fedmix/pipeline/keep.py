@@ -14,9 +14,9 @@ from fedmix.experiments.settings import declared
 from fedmix.pipeline.blocks import finished
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import (
-    BITS,
     COLUMNS,
     FIT,
+    ROUNDED,
     checked,
     empty,
     index_matches,
@@ -197,6 +197,6 @@ def _differing(kept: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
     place = [*FIT, "metric", "round"]
     both = kept[[*place, "value", "status"]].merge(rows[[*place, "value", "status"]], on=place)
     gap = (both["value_x"] - both["value_y"]).abs()
-    allowed = both["round"].notna().map({True: 2.0**-BITS, False: _SAME})
+    allowed = both["round"].notna().map({True: ROUNDED, False: _SAME})
     wrong = (gap > allowed * both["value_x"].abs()) | (both["status_x"] != both["status_y"])
     return ["/".join(map(str, fit)) for fit in sorted(_fits(both[wrong]))]

@@ -22,7 +22,7 @@ from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, read_scenario, run_block, run_replication, start_of
 from fedmix.pipeline.coverage import methods_in, scenario_of
-from fedmix.pipeline.evidence import BITS, FIT, unverified, write_evidence
+from fedmix.pipeline.evidence import FIT, ROUNDED, unverified, write_evidence
 from fedmix.pipeline.plan import Setting, Study
 from fedmix.pipeline.provenance import asks_the_same
 from fedmix.pipeline.request import Request
@@ -310,5 +310,5 @@ def _difference(own: pd.DataFrame, again: list[dict[str, Any]]) -> float:
     if len(own) != len(new) or not own[_COUNTS].equals(new[_COUNTS]):
         return float("inf")
     gap = (own["value"] - new["value"]).abs() / new["value"].abs().clip(lower=1e-300)
-    rounded = own["round"].notna() & (gap <= 2.0**-BITS)
+    rounded = own["round"].notna() & (gap <= ROUNDED)
     return float(gap.where((own["value"] != new["value"]) & ~rounded, 0.0).fillna(0.0).max())
