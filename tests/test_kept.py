@@ -13,7 +13,7 @@ from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, run_block
 from fedmix.pipeline.blocks import KeptFits, finished, write_block
 from fedmix.pipeline.collect import collect_settings, read_blocks
-from fedmix.pipeline.evidence import Evidence, write_evidence
+from fedmix.pipeline.evidence import ROUNDED, Evidence, write_evidence
 from fedmix.pipeline.provenance import key_of, keys_of
 from fedmix.storage import read_table, write_table
 
@@ -234,7 +234,7 @@ def test_evidence_gives_the_rows_of_the_blocks_that_it_was_made_from(scenario, t
     again, times = collected(folder, [], 6, evidence)
     by_round = results["round"].notna()
     pd.testing.assert_frame_equal(results[~by_round], again[~by_round])
-    pd.testing.assert_frame_equal(results[by_round], again[by_round], rtol=1e-6)
+    pd.testing.assert_frame_equal(results[by_round], again[by_round], rtol=ROUNDED)
     pd.testing.assert_frame_equal(timings, times, rtol=1e-2)
 
 
