@@ -238,6 +238,25 @@ def test_evidence_gives_the_rows_of_the_blocks_that_it_was_made_from(scenario, t
     pd.testing.assert_frame_equal(timings, times, rtol=1e-2)
 
 
+def test_with_partial_a_block_of_other_code_alone_gives_no_rows(scenario, tmp_path):
+    folder = tmp_path / "study/h0"
+    run(scenario, folder, "0-2")
+    others = {method: key_of(f"{method}, changed") for method in KEYS}
+    tables = read_blocks([folder / "0-2.parquet"], dict.fromkeys(KEYS, 3), others, partial=True)
+    assert [len(table) for table in tables] == [0, 0]
+
+
+def test_evidence_of_other_methods_alone_gives_no_rows(scenario, tmp_path):
+    folder, evidence = tmp_path / "study/h0", tmp_path / "evidence"
+    run(scenario, folder, "0-2")
+    kept(scenario, folder, ["0-2"], evidence)
+    file = evidence / "study.parquet"
+    rows = Evidence(evidence).rows("study")
+    write_evidence(file.parent, "study", rows.assign(method="another"), {})
+    results, timings = collected(folder, ["0-2"], 3, evidence)
+    assert set(results["method"]) == set(timings["method"]) == set(KEYS)
+
+
 def test_a_block_and_evidence_of_the_same_replication_count_once(scenario, tmp_path):
     folder, evidence = tmp_path / "study/h0", tmp_path / "evidence"
     run(scenario, folder, "0-2")

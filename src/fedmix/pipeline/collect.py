@@ -92,9 +92,7 @@ def _from_evidence(
     """Return the rows of evidence with the planned keys, with the columns of a block."""
     import pandas as pd
 
-    method = rows["method"]
-    planned = (rows["key"] == method.map(keys)) & (rows["replication"] < method.map(replications))
-    rows = rows[planned]
+    rows = _wanted(rows[rows["key"] == rows["method"].map(keys)], replications)
     held = [each for each in methods if each.name in set(rows["method"])]
     if not held:
         return stacked([]), stacked([])
@@ -235,9 +233,12 @@ def _read_block(
     current = {method: held for method in wanted if method not in stale}
     timings = _read(timings_of(path), "timings", place, current, partial)
     results = results[results["method"].isin(current)]
-    return [
-        rows[rows["replication"] < rows["method"].map(replications)] for rows in (results, timings)
-    ]
+    return [_wanted(rows, replications) for rows in (results, timings)]
+
+
+def _wanted(rows: pd.DataFrame, replications: Mapping[str, int]) -> pd.DataFrame:
+    """Return the rows of the first replications of each method; of other methods none."""
+    return rows[rows["replication"] < rows["method"].map(replications).astype(float)]
 
 
 def _read(
