@@ -96,9 +96,9 @@ class Evidence:
         """Return the published values as if they had been measured in our settings.
 
         If a value is compared with several variants, the one that counts for the paper names the
-        place. Stand-ins have no published values.
+        place. Values whose data ours stand in for are published all the same.
         """
-        judged = cells[(cells["verdict"] != "") & ~cells["is_stand_in"] & (cells["method"] != "")]
+        judged = cells[(cells["verdict"] != "") & (cells["method"] != "")]
         answering = judged.groupby("study")["role"].transform(headline)
         own = judged[judged["role"] == answering].assign(role=PRINT)
         found = cls(own.iloc[:0])
