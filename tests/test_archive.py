@@ -9,10 +9,11 @@ import pytest
 
 from fedmix.errors import DataError
 from fedmix.pipeline import evidence as store
-from fedmix.pipeline.archive import write_zip
-from fedmix.pipeline.evidence import Evidence, write_evidence
+from fedmix.pipeline.archive import evidence_files, write_zip
+from fedmix.pipeline.evidence import TIMINGS, Evidence, write_evidence
 from fedmix.pipeline.keep import add
-from small_run import METHODS, STUDY, current, finish, request_in
+from fedmix.storage import write_table
+from small_run import METHODS, STUDY, current, finish, planned, request_in
 
 MEMBER = f"evidence/{STUDY}.parquet"
 
@@ -201,3 +202,30 @@ def test_damaged_evidence_of_the_repository_is_named_and_not_made_again(content,
     with pytest.raises(DataError, match="It is an original"):
         Evidence(tmp_path / "evidence").rows(STUDY)
     shutil.rmtree(tmp_path / "evidence")
+
+
+def collect(work, rows: pd.DataFrame) -> None:
+    """Write the collected results of all studies: rows of one setting, and nothing else."""
+    request = request_in(work)
+    setting = planned(request)[1]
+    own = rows.assign(variant=setting.variant, setting=setting.name)
+    for part in request.parts.values():
+        shown = own if setting in part.settings else own.iloc[:0]
+        fits = shown.drop_duplicates(["method", "replication"])
+        folder = work / request.folder_of(part)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_table(folder / "results.parquet", shown.drop(columns=[*TIMINGS, "key"]))
+        write_table(folder / "timings.parquet", fits)
+
+
+def test_studies_that_have_not_run_are_not_in_an_archive(content, tmp_path):
+    collect(tmp_path, pd.read_parquet(io.BytesIO(content)))
+    files = evidence_files(request_in(tmp_path), tmp_path)
+    assert files.keys() == {MEMBER, MEMBER.replace("parquet", "json")}
+    assert received(tmp_path, files) == [f"{STUDY}: 4 replications added"]
+
+
+def test_an_archive_of_nothing_is_refused(content, tmp_path):
+    collect(tmp_path, pd.read_parquet(io.BytesIO(content)).iloc[:0])
+    with pytest.raises(DataError, match="No method has run yet"):
+        evidence_files(request_in(tmp_path), tmp_path)

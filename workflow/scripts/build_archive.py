@@ -6,7 +6,7 @@ with job(snakemake.log[0], snakemake.threads):
     import json
     from pathlib import Path
 
-    from fedmix.pipeline.archive import DOCUMENTS, METADATA, describe_crate, make
+    from fedmix.pipeline import archive
     from fedmix.pipeline.request import read_request
     from fedmix.storage import concatenate
     from fedmix.views.page.words import describe_run
@@ -14,18 +14,21 @@ with job(snakemake.log[0], snakemake.threads):
     params = snakemake.params
     repository = Path(snakemake.scriptdir).resolve().parents[1]
     request = read_request(repository / "config", snakemake.config).in_all()
+    evidence = archive.evidence_files(request, Path())
     timings = concatenate(snakemake.input.timings)
     run = describe_run(params.options, timings)
     ended = max(json.loads(made)["date"] for made in timings["made"].unique())
-    files = {study: f"evidence/{study}.parquet" for study in request.studies}
+    names = {study: f"evidence/{study}.parquet" for study in request.studies}
+    results = {study: name for study, name in names.items() if name in evidence}
     items = {
         name: {
             "title": f"{request.papers[item.paper].title}: {item.title or name}",
-            "files": [files[item.study]],
+            "files": [results[item.study]],
         }
         for name, item in request.items.items()
+        if item.study in results
     }
-    metadata = describe_crate(list(files.values()), items, params.datasets, run, ended)
-    documents = {name: (repository / path).read_bytes() for name, path in DOCUMENTS.items()}
-    documents[METADATA] = json.dumps(metadata, indent=1).encode()
-    make(request, Path(), snakemake.output[0], documents)
+    metadata = archive.describe_crate(list(results.values()), items, params.datasets, run, ended)
+    files = {name: (repository / path).read_bytes() for name, path in archive.DOCUMENTS.items()}
+    files[archive.METADATA] = json.dumps(metadata, indent=1).encode()
+    archive.write_zip(snakemake.output[0], {**files, **evidence})

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import DataError
-from fedmix.pipeline.evidence import COLUMNS, TIMINGS, write_evidence
+from fedmix.pipeline.evidence import COLUMNS, TIMINGS, empty, write_evidence
 from fedmix.pipeline.plan import Study
 from fedmix.pipeline.request import Request
 from fedmix.storage import atomic_path, concatenate
@@ -45,34 +45,31 @@ _PROFILES = {
 }
 
 
-def make(
-    request: Request, workdir: Path, archive: str | os.PathLike, documents: Mapping[str, bytes]
-) -> None:
-    """Write the collected results of a request to an archive.
+def evidence_files(request: Request, workdir: Path) -> dict[str, bytes]:
+    """Return the collected results of a request as files of evidence, by name in the archive.
+
+    A study without results has none.
 
     Parameters
     ----------
     request : Request
     workdir : path
         Where Snakemake works.
-    archive : path-like
-        The zip file to write, whole or not at all.
-    documents : mapping of str to bytes
-        Other files of the archive, by name.
 
     Raises
     ------
     DataError
-        If a study has no collected results.
+        If the results of a study were not collected, or if no study has any.
     """
-    files = dict(documents)
     with TemporaryDirectory() as folder:
         for study in request.studies.values():
             rows = collected_rows(request, study, workdir)
-            write_evidence(Path(folder), study.name, rows, request.coverage.data_used(study))
-        for path in sorted(Path(folder).iterdir()):
-            files[f"evidence/{path.name}"] = path.read_bytes()
-    write_zip(archive, files)
+            if len(rows):
+                write_evidence(Path(folder), study.name, rows, request.coverage.data_used(study))
+        files = {f"evidence/{path.name}": path.read_bytes() for path in Path(folder).iterdir()}
+    if not files:
+        raise DataError("No method has run yet, so there is nothing to archive.")
+    return dict(sorted(files.items()))
 
 
 def write_zip(path: str | os.PathLike, files: Mapping[str, bytes]) -> None:
@@ -98,6 +95,8 @@ def collected_rows(request: Request, study: Study, workdir: Path) -> pd.DataFram
         )
     except FileNotFoundError as error:
         raise DataError(f"{error.filename} does not exist, so it cannot be archived.") from None
+    if results.empty:
+        return empty()
     settings = {(s.variant, s.name): s for s in study.settings.values()}
     rows = results.merge(timings[[*_RUN, *TIMINGS]], on=_RUN)
     places = [settings[place] for place in zip(rows["variant"], rows["setting"], strict=True)]
