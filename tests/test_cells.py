@@ -124,7 +124,7 @@ def test_a_cell_that_only_the_codes_variant_reproduces_says_so():
     summary = judge_numbers(cells())
     assert len(summary) == EVERY_PRINT
     notes = of_item(summary, "fedgrem_table5").note
-    assert notes.eq("differs as_written, agrees as_coded").any()
+    assert notes.eq("differs in as_written; agrees in as_coded").any()
 
 
 def test_seconds_of_another_machine_are_not_judged():

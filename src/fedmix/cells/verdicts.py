@@ -185,8 +185,8 @@ def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
         :data:`NUMBER`, ``row, column, variant, role`` and ``verdict`` of the headline's variant;
         ``agree`` and ``differ`` (lists of all variants, diagnostic ones included); ``power``, the
         share that differs among the variants that are decided, missing where fewer than two are;
-        ``counted``, of :data:`COUNTED`; and ``note``, a sentence such as ``"differs as_written,
-        agrees as_coded"`` where variants fall out differently.
+        ``counted``, of :data:`COUNTED`; and ``note``, a sentence such as ``"differs in
+        as_written; agrees in as_coded"`` where variants disagree.
     """
     import pandas as pd
 
@@ -228,7 +228,8 @@ def _judge(variants: list[dict[str, Any]], role: str, nearest: str) -> dict[str,
         "power": power,
         "agree": agree,
         "differ": differ,
-        "note": f"differs {', '.join(differ)}, agrees {', '.join(agree)}" * bool(agree and differ),
+        "note": f"differs in {', '.join(differ)}; agrees in {', '.join(agree)}"
+        * bool(agree and differ),
     }
 
 

@@ -72,7 +72,7 @@ def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
         item["caption"],
         "Hollow marks are the printed numbers." if cells["printed_mean"].notna().any() else "",
         captions.replications(cells, item["preset"], "in most cells"),
-        captions.variants_explained(cells, item["variants"]),
+        *captions.variants_explained(cells, item["variants"]),
         captions.left_out(item["left_out"]),
         captions.origin(cells),
     )

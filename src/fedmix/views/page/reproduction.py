@@ -175,7 +175,7 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     lines += ["the same results as HTML pages, which explain every value.", ""]
     lines += ["## Scorecard", "", to_markdown(score.T)]
     lines += [
-        "A published cell is counted in one variant: the authors', else the inferred one, else"
+        "A published value is counted in one variant: the authors', else the inferred one, else"
     ]
     lines += [
         "the text's. Run times are not counted. Each table names its variant; `cells.csv` has"

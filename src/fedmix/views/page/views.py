@@ -62,7 +62,7 @@ def score_views(
 
 
 def variant_counts(cells: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the counts of verdicts on published cells for each variant of a study."""
+    """Return the counts of verdicts on published values for each variant of a study."""
     judged = printed_cells(cells)
     ran = judged[judged["variant"] != ""]
     return [

@@ -197,7 +197,7 @@ def notes(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
     lines = [
         _leaderboard(item, cells),
         captions.failures(cells),
-        captions.variants_explained(cells, item["variants"]),
+        *captions.variants_explained(cells, item["variants"]),
         captions.marks_explained(cells),
         captions.power(cells, item["direction"], item["options"].get("difference", "")),
         captions.left_out(item["left_out"]),
