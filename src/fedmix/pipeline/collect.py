@@ -16,7 +16,7 @@ from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, identity_of
 from fedmix.experiments.settings import declared
 from fedmix.pipeline.blocks import COLUMNS, IDENTITY, KEYS, timings_of
-from fedmix.pipeline.evidence import Evidence, checked, empty
+from fedmix.pipeline.evidence import Evidence, checked
 from fedmix.pipeline.plan import replications_of
 from fedmix.pipeline.provenance import keys_of
 from fedmix.storage import read_table, sha256_of, stacked
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Tables = tuple["pd.DataFrame", "pd.DataFrame"]
+Fits = dict[tuple[str, str, str], "pd.DataFrame"]  # setting's folder, method and key -> its rows
 
 
 def collect_settings(
@@ -56,7 +57,7 @@ def collect_settings(
         Naming the file or the method, what there is and what was expected.
     """
     held = [setting["folder"] for setting in settings if any(setting["held"].values())]
-    rows = empty()
+    fits: Fits = {}
     if held:
         study, experiment = (settings[0]["scenario"][name] for name in ("study", "experiment"))
         found = Evidence(evidence).rows(study, held)
@@ -64,10 +65,11 @@ def collect_settings(
         rows, problems = checked(found, declared(experiment)[1], f"{evidence}/{study}.parquet")
         for problem in problems:
             logger.warning(problem)
-    return [_collect(s, rows[rows["setting"] == s["folder"]], partial) for s in settings]
+        fits = dict(tuple(rows.groupby(["setting", "method", "key"], sort=False)))
+    return [_collect(setting, fits, partial) for setting in settings]
 
 
-def _collect(setting: Mapping[str, Any], evidence: pd.DataFrame, partial: bool) -> Tables:
+def _collect(setting: Mapping[str, Any], evidence: Fits, partial: bool) -> Tables:
     data = sha256_of(setting["data"]) if setting["data"] else setting["data_hash"]
     parts = (setting[name] for name in ("methods", "sources"))
     keys = keys_of(setting["scenario"], setting["experiment"], data, *parts)
@@ -75,7 +77,8 @@ def _collect(setting: Mapping[str, Any], evidence: pd.DataFrame, partial: bool) 
     own = read_blocks(setting["blocks"], replications, keys, partial)
     scenario = Scenario(**setting["scenario"])
     methods = [Method(**method) for method in setting["methods"]]
-    kept = _from_evidence(evidence, scenario, methods, keys, replications)
+    fits = {m.name: evidence.get((setting["folder"], m.name, keys[m.name])) for m in methods}
+    kept = _from_evidence(fits, {m.name: identity_of(scenario, m) for m in methods}, replications)
     tables = [_joined(blocks, rows, replications) for blocks, rows in zip(own, kept, strict=True)]
     if not partial:
         _check_complete(tables[0], scenario, replications)
@@ -83,46 +86,33 @@ def _collect(setting: Mapping[str, Any], evidence: pd.DataFrame, partial: bool) 
 
 
 def _from_evidence(
-    rows: pd.DataFrame,
-    scenario: Scenario,
-    methods: Iterable[Method],
-    keys: Mapping[str, str],
+    kept: Mapping[str, pd.DataFrame | None],
+    identities: Mapping[str, Mapping[str, Any]],
     replications: Mapping[str, int],
 ) -> Tables:
-    """Return the rows of evidence with the planned keys, with the columns of a block."""
+    """Return the rows of evidence of methods, if there are any, with the columns of a block.
+
+    The columns that identify a method come first.
+    """
     import pandas as pd
 
-    rows = _wanted(rows[rows["key"] == rows["method"].map(keys)], replications)
-    held = [each for each in methods if each.name in set(rows["method"])]
+    held = {
+        method: rows[rows["replication"] < replications.get(method, 0)]
+        for method, rows in kept.items()
+        if rows is not None
+    }
     if not held:
         return stacked([]), stacked([])
-    identities = stacked(pd.DataFrame([identity_of(scenario, each)]) for each in held)
-    order = {each.name: i for i, each in enumerate(held)}
-    rows = rows.iloc[rows["method"].map(order).argsort(kind="stable")]
+    rows = pd.concat(held.values(), ignore_index=True)
+    identity = stacked(pd.DataFrame([identities[method]]) for method in held)
+    numbers = [i for i, own in enumerate(held.values()) for _ in range(len(own))]
+    repeated = identity.iloc[numbers].reset_index(drop=True)
+    all_columns = pd.concat([repeated, rows.drop(columns=["setting", "method", "key"])], axis=1)
     results, timings = (
-        _identified(own[["method", "replication", *columns]], identities, order)
-        for own, columns in (
-            (rows, _own_columns("results")),
-            (rows.drop_duplicates(["method", "replication"]), _own_columns("timings")),
-        )
+        [*identity, "replication", *(name for name in COLUMNS[kind] if name not in IDENTITY)]
+        for kind in ("results", "timings")
     )
-    return results, timings
-
-
-def _own_columns(kind: str) -> list[str]:
-    """Return the columns of a file that neither identify its rows nor number them."""
-    return [name for name in COLUMNS[kind] if name not in {*IDENTITY, "replication"}]
-
-
-def _identified(
-    rows: pd.DataFrame, identities: pd.DataFrame, order: Mapping[str, int]
-) -> pd.DataFrame:
-    """Put before the rows what identifies the method of each."""
-    import pandas as pd
-
-    own = identities.iloc[rows["method"].map(order)].reset_index(drop=True)
-    plain = rows.drop(columns="method").reset_index(drop=True)
-    return pd.concat([own, plain], axis="columns")
+    return all_columns[results], all_columns.drop_duplicates(["method", "replication"])[timings]
 
 
 def _joined(
