@@ -3,6 +3,7 @@
 import io
 import os
 import shutil
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -202,6 +203,20 @@ def test_damaged_evidence_of_the_repository_is_named_and_not_made_again(content,
     with pytest.raises(DataError, match="It is an original"):
         Evidence(tmp_path / "evidence").rows(STUDY)
     shutil.rmtree(tmp_path / "evidence")
+
+
+def test_replications_of_an_optional_setting_are_added_without_its_embedding(content, tmp_path):
+    (tmp_path / f"{STUDY}.parquet").write_bytes(content)
+    request = request_in(tmp_path)
+    study, setting = planned(request)
+    others = {name: each for name, each in study.settings.items() if each is not setting}
+    request = replace(
+        request,
+        studies={STUDY: replace(study, settings=others)},
+        left_out={STUDY: (setting,)},
+    )
+    lines = list(add(request, tmp_path, [tmp_path / f"{STUDY}.parquet"]))
+    assert lines == [f"{STUDY}: 4 replications added"]
 
 
 def collect(work, rows: pd.DataFrame) -> None:

@@ -65,7 +65,9 @@ def evidence_files(request: Request, workdir: Path) -> dict[str, bytes]:
         for study in request.studies.values():
             rows = collected_rows(request, study, workdir)
             if len(rows):
-                write_evidence(Path(folder), study.name, rows, request.coverage.data_used(study))
+                data = request.coverage.data_used(study)
+                adoptions = request.coverage.evidence.index(study.name).adoptions
+                write_evidence(Path(folder), study.name, rows, data, adoptions)
         files = {f"evidence/{path.name}": path.read_bytes() for path in Path(folder).iterdir()}
     if not files:
         raise DataError("No method has run yet, so there is nothing to archive.")

@@ -69,7 +69,7 @@ def add(request: Request, workdir: Path, files: Sequence[Path] = ()) -> Iterator
         if not index_matches(folder, name):  # an earlier call was interrupted
             write_index(folder, name, coverage.evidence.rows(name))
     given = _read_files(files)
-    for study in request.studies.values():
+    for study in map(request.with_optional, request.studies.values()):
         sources = (
             {
                 str(path): tables[study.name]

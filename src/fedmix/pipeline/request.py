@@ -143,6 +143,14 @@ class Request:
         other = [p for (study, _), p in self.parts.items() if study == item.partition_draws]
         return [*self.parts_of(item), *other]
 
+    def with_optional(self, study: Study) -> Study:
+        """Return a study with its optional settings whose embedding is missing.
+
+        Evidence from outside may have used an embedding that cannot be made here.
+        """
+        missing = {setting.folder: setting for setting in self.left_out.get(study.name, ())}
+        return replace(study, settings={**study.settings, **missing})
+
     def unavailable(self, study: str, where: Mapping[str, Any]) -> dict[str, str]:
         """Return the missing embeddings of a study's settings, by the titles of their data."""
         return {
