@@ -35,6 +35,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # the notebook is kept with its outputs
 sphinx_gallery_conf = {
+    "write_computation_times": False,
     "examples_dirs": "gallery",
     "gallery_dirs": "generated/gallery",
     "backreferences_dir": "generated/backreferences",
