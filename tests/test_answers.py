@@ -98,6 +98,12 @@ def test_an_order_that_does_not_hold_is_told_with_the_distance():
     )
 
 
+def test_a_variant_in_which_the_method_is_further_behind_says_by_how_much():
+    rows = variant("as_coded", "authors", PUBLISHED | {"FedEM": 9.0}, best="FedEM")
+    rows += variant("as_written", "written", PUBLISHED | {"FedEM": 8.0}, best="FedEM")
+    assert "as the text says FedGrEM is 2.0 points behind." in scored(rows)["answer"]
+
+
 def test_a_table_of_an_unknown_protocol_counts_what_comes_near():
     found = scored(variant("like", "inferred", PUBLISHED))
     assert "Nobody knows how the table was made; the nearest protocol" in found["answer"]
@@ -121,7 +127,7 @@ def test_margins_of_substance_stand_beside_published_spreads():
     means = PUBLISHED | {"FedEM": 14.2, "LocalEM": 21.0}
     found = scored(variant("as_coded", "authors", means), paper=paper)
     assert (found["same"], found["other"], found["compared"]) == (4, 2, 6)
-    assert "In substance 4 of 6 are the same and 2 are not." in found["answer"]
+    assert "To within 0.5 points, 4 of 6 values are the same and 2 are not." in found["answer"]
     assert scored(variant("as_coded", "authors", means))["compared"] == 0
 
 

@@ -132,7 +132,7 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
     counted = cells[cells["role"] == score["role"]]
     found = lead_of(counted, direction)
     parts = [] if found is None else [_order(found, unit)]
-    parts += [_values(cells, score), _same(score)]
+    parts += [_values(cells, score), _same(score, unit)]
     if found:
         parts += _dependence(cells, score["role"], found, direction, unit)
     parts += [*_text_says_no(cells, score["role"]), *_assigned_once(counted)]
@@ -188,13 +188,14 @@ def _nearest(cells: pd.DataFrame, score: Mapping[str, Any]) -> str:
     )
 
 
-def _same(score: Mapping[str, Any]) -> str:
+def _same(score: Mapping[str, Any], unit: str) -> str:
+    """Return a sentence on the values that are the same in substance."""
     if not score["compared"]:
         return ""
     verb = "is" if score["other"] == 1 else "are"
     return (
-        f"In substance {score['same']} of {score['compared']} are the same and {score['other']} "
-        f"{verb} not."
+        f"To within {_amount(score['margin'], unit)}, {score['same']} of {score['compared']} "
+        f"values are the same and {score['other']} {verb} not."
     )
 
 
@@ -207,10 +208,17 @@ def _dependence(
         own = lead_of(cells[cells["role"] == other], direction, lead.method)
         if other == role or own is None:
             continue
-        is_gone = own.ours <= 0 < lead.ours
-        told.append(f"{words} {'it is gone' if is_gone else f'it is {_amount(own.ours, unit)}'}")
+        told.append(f"{words} {_in_variant(own, lead, unit)}")
     if told:
         yield f"The lead depends on how it is run: {', '.join(told)}."
+
+
+def _in_variant(own: Lead, counted: Lead, unit: str) -> str:
+    if own.ours > 0:
+        return f"it is {_amount(own.ours, unit)}"
+    if counted.ours > 0:
+        return "it is gone"
+    return f"{own.method} is {_amount(-own.ours, unit)} behind"
 
 
 def _text_says_no(cells: pd.DataFrame, role: str) -> Iterator[str]:

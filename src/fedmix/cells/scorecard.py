@@ -53,6 +53,7 @@ def score_tables(
         ``paper, item, variant, role``, one column per :data:`COUNTED`; ``expected: agrees`` and so
         on, the counts that an exact replication would be expected to get; ``same, other, compared``
         (values that are the same and that are not, in substance, of all that have a margin);
+        ``margin`` (the largest margin of substance, in the unit that is shown);
         ``power`` (the mean over the table's values), ``below``, ``above``, ``median_in_se`` and
         ``direction``. The direction is a sentence, or empty if fewer than two values can be
         compared. ``answer`` is the answer of :func:`fedmix.cells.answers.answer`.
@@ -92,8 +93,7 @@ def substance(cells: pd.DataFrame, paper: Paper | None) -> pd.Series:
     import numpy as np
     import pandas as pd
 
-    margins = {name: margin["size"] for name, margin in paper.margins.items()} if paper else {}
-    margin = cells["metric"].map(margins).astype(float) / cells["scale"]
+    margin = _margins(cells, paper)
     reach = cells[["low", "high"]].abs().max(axis=1)
     is_outside = (cells["low"] > margin) | (cells["high"] < -margin)
     known = margin.notna() & cells["low"].notna()
@@ -101,10 +101,16 @@ def substance(cells: pd.DataFrame, paper: Paper | None) -> pd.Series:
     return pd.Series(found, cells.index, dtype=object)
 
 
-def _in_substance(cells: pd.DataFrame, paper: Paper | None) -> dict[str, int]:
+def _margins(cells: pd.DataFrame, paper: Paper | None) -> pd.Series:
+    """Return the margin of substance of each cell, in the unit that is shown."""
+    sizes = {name: margin["size"] for name, margin in paper.margins.items()} if paper else {}
+    return cells["metric"].map(sizes).astype(float) / cells["scale"]
+
+
+def _in_substance(cells: pd.DataFrame, paper: Paper | None) -> dict[str, Any]:
     found = substance(cells, paper)
     counted = {name: int((found == name).sum()) for name in ("same", "other")}
-    return counted | {"compared": int((found != "").sum())}
+    return counted | {"compared": int((found != "").sum()), "margin": _margins(cells, paper).max()}
 
 
 def _direction(differences: pd.Series, in_se: pd.Series) -> dict[str, Any]:
