@@ -89,7 +89,7 @@ def keep(
 def write_search(folder: str | Path, kept: Mapping[str, pd.DataFrame]) -> None:
     """Write the two tables of :func:`keep` as the files that :func:`read_search` reads."""
     write_text(Path(folder) / PROTOCOLS, kept["protocols"].to_csv(index=False))
-    write_table(Path(folder) / RUNS, kept["runs"])
+    write_table(Path(folder) / RUNS, kept["runs"], compression_level=19)
 
 
 @dataclass(frozen=True)

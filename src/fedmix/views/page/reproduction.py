@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 #: The largest size of the folder in bytes, because it is kept in the repository.
 LIMIT = 6_000_000
 _PARTS = ("tables", "figures")
-#: Columns of a table's CSV file that the copy leaves out: its name says them, or ``data/evidence``,
-#: which has the origin of every replication.
-_KNOWN = ["paper", "item", "made", "checked", "preset", "commit"]
+#: Columns of a table's CSV file that the copy leaves out: its name says them, ``data/evidence``,
+#: which has the origin of every replication, or ``data/published``.
+_KNOWN = ["paper", "item", "made", "checked", "preset", "commit", "printed_file", "printed_line"]
+#: Columns with parameters of methods, which the study's configuration has.
+_PARAMETERS = "method_"
 
 
 def export_reproduction(
@@ -94,11 +96,12 @@ def _write_page(path: Path, text: str, stamp: str) -> None:
 
 
 def _copy_csv(path: Path, target: Path) -> None:
-    """Copy a table's CSV file without the columns of :data:`_KNOWN`."""
+    """Copy a table's CSV file without what can be read elsewhere."""
     import pandas as pd
 
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    write_text(target, table.drop(columns=_KNOWN, errors="ignore").to_csv(index=False))
+    own = [name for name in table if name not in _KNOWN and not name.startswith(_PARAMETERS)]
+    write_text(target, table[own].to_csv(index=False))
 
 
 def _with_figures_in(folder: Path, context: PageContext) -> PageContext:
