@@ -377,7 +377,7 @@ def _score(
     else:
         path = evidence.path(place, method, metric)
         last = min(at_round, path.columns.max()) if len(path) else None
-        score = Replications(path[last].dropna()) if len(path) else None
+        score = Replications.of(path[last].dropna()) if len(path) else None
     return score.distance_to(target) if score and target is not None else score
 
 

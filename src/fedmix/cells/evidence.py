@@ -150,15 +150,16 @@ class Evidence:
 
     def single_replications(self) -> list[Evidence]:
         """Return the evidence of each replication alone, in their order."""
-        measured = {k: s.values for k, s in self._scores.items() if isinstance(s, Replications)}
+        by_number: dict[int, dict[tuple, Score]] = {}
+        for key, score in self._scores.items():
+            if isinstance(score, Replications):
+                for i, number in enumerate(score.numbers):
+                    one = Replications(score.numbers[i : i + 1], score.scores[i : i + 1])
+                    by_number.setdefault(int(number), {})[key] = one
         found = []
-        for replication in sorted({r for values in measured.values() for r in values.index}):
+        for number in sorted(by_number):
             other = copy(self)
-            other._scores = {
-                key: Replications(values.loc[[replication]])
-                for key, values in measured.items()
-                if replication in values.index
-            }
+            other._scores = by_number[number]
             found.append(other)
         return found
 
@@ -174,7 +175,7 @@ class Evidence:
         """Return a metric's final score; None if there is none."""
         if metric == FLOATS and (*place.key, method, metric) not in self._scores:
             up, down = (self.values(place, method, name) for name in _FLOATS)
-            return Replications(up + down) if len(up) and len(down) else None
+            return Replications.of(up + down) if len(up) and len(down) else None
         return self._scores.get((*place.key, method, metric))
 
     def values(self, place: Place, method: str, metric: str) -> pd.Series:
@@ -202,7 +203,7 @@ class Evidence:
         return self._runs.get((*place.key, method))
 
     def _read(self, run: pd.DataFrame) -> None:
-        import pandas as pd
+        import numpy as np
 
         once = run.drop_duplicates(_CELL)
         columns = zip(once["replications"], once["values"], once["failed"], strict=True)
@@ -210,8 +211,8 @@ class Evidence:
             map(tuple, once[_CELL].to_numpy()), columns, strict=True
         ):
             if len(values):
-                series = pd.Series(values, index=replications, dtype=float)
-                self._scores[key] = Replications(series)
+                scores = np.asarray(values, dtype=float)
+                self._scores[key] = Replications(np.asarray(replications), scores)
             if key[:4] not in self._runs:
                 self._methods.setdefault(key[:3], []).append(key[3])
             total = max(failed + len(values), self._runs.get(key[:4], (0, 0))[1])

@@ -178,7 +178,7 @@ def rounds_until(
     if filled.empty:
         return None
     last = filled.iloc[:, -1]
-    return Replications(filled.le(level * last, axis=0).idxmax(axis=1).astype(float))
+    return Replications.of(filled.le(level * last, axis=0).idxmax(axis=1).astype(float))
 
 
 def places_of(
