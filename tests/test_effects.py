@@ -10,9 +10,8 @@ from fedmix.cells.effects import (
     exponent,
     knee,
     mean_effect,
-    paired_effect,
-    unpaired_effect,
 )
+from fedmix.cells.scores import paired_effect, unpaired_effect
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.metrics.federation import federation_gain
 from fedmix.simulate.mixtures import draw_points, draw_truth

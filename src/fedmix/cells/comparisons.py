@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from fedmix.cells.effects import (
     Effect,
     Finding,
-    Replications,
-    Score,
     all_of,
     any_of,
     mean_effect,
@@ -29,6 +27,7 @@ from fedmix.cells.predicates import (
     predicate,
     rounds_until,
 )
+from fedmix.cells.scores import Replications, Score
 
 if TYPE_CHECKING:
     import pandas as pd

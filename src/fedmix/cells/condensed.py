@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedmix.cells.effects import Effect, exponent, paired_effect
+from fedmix.cells.effects import Effect, exponent
+from fedmix.cells.scores import paired_effect
 from fedmix.cells.verdicts import SHOWN_QUANTILES, TEST_LEVEL, TEST_POWER, WORTHWHILE
 from fedmix.conditions import has_values
 

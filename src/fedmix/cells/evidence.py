@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from fedmix.cells.effects import PrintedMean, Replications, Score
 from fedmix.cells.measured import PLACE
+from fedmix.cells.scores import PrintedMean, Replications, Score
 from fedmix.cells.verdicts import headline
 from fedmix.conditions import Where, has_values
 from fedmix.storage import read_table, stacked

@@ -42,7 +42,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.cells.effects import YES, paired_effect
+from fedmix.cells.effects import YES
 from fedmix.cells.equivalence import JUDGEMENT, judge
 from fedmix.cells.items import Item
 from fedmix.cells.measured import (
@@ -55,6 +55,7 @@ from fedmix.cells.measured import (
     summarise,
 )
 from fedmix.cells.printed import PrintedNumber, PrintedTable, check_coverage
+from fedmix.cells.scores import paired_effect
 from fedmix.cells.verdicts import COMPARABLE
 from fedmix.conditions import has_values, rows_with
 from fedmix.storage import concatenate

@@ -22,7 +22,7 @@ from pydantic import (
     create_model,
 )
 
-from fedmix.cells.effects import Replications
+from fedmix.cells.scores import Replications
 from fedmix.errors import ConfigurationError, nearest_names
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from pydantic import Field
 from fedmix.cells.effects import (
     Effect,
     Finding,
-    Score,
     all_of,
     bootstrap_effect,
     knee,
@@ -31,6 +30,7 @@ from fedmix.cells.predicates import (
     predicate,
     rounds_until,
 )
+from fedmix.cells.scores import Score
 
 if TYPE_CHECKING:
     import numpy as np
