@@ -94,6 +94,7 @@ def _from_evidence(
 
     The columns that identify a method come first.
     """
+    import numpy as np
     import pandas as pd
 
     held = {
@@ -105,7 +106,7 @@ def _from_evidence(
         return stacked([]), stacked([])
     rows = pd.concat(held.values(), ignore_index=True)
     identity = stacked(pd.DataFrame([identities[method]]) for method in held)
-    numbers = [i for i, own in enumerate(held.values()) for _ in range(len(own))]
+    numbers = np.repeat(range(len(held)), [len(own) for own in held.values()])
     repeated = identity.iloc[numbers].reset_index(drop=True)
     all_columns = pd.concat([repeated, rows.drop(columns=["setting", "method", "key"])], axis=1)
     results, timings = (
