@@ -108,8 +108,6 @@ def table_views(
         ranked = ranks[ranks["item"] == table["name"]]
         score = _score(scores, table["name"])
         blocks = blocks_of(table, own)
-        if score:  # the variant that is counted comes first
-            blocks.sort(key=lambda block: in_words(block.variant) != score["variant"])
         views.append(
             {
                 "id": slug(table["name"]),
