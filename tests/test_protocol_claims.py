@@ -67,12 +67,13 @@ def kept(space, printed, design) -> dict[str, pd.DataFrame]:
 
 def kept_of(space, design, drawn, found, judged, printed) -> dict[str, pd.DataFrame]:
     every = {"drawn": drawn, "tried": judged, "judged": judged}
-    scores, cells = {}, {}
+    kept = []
     for table, own in printed.items():
         parts = {kind: part[part["table"] == table] for kind, part in every.items()}
-        scores[table] = score_search(space, design, found, parts, {table: own})
-        cells[table] = judged_cells(scores[table], parts["judged"], {table: own})
-    return keep(space, design, drawn, scores, cells)
+        scores = score_search(space, design, found, parts, {table: own})
+        cells = judged_cells(scores, parts["judged"], {table: own})
+        kept.append(keep(space, design, parts["drawn"], scores, cells))
+    return {name: pd.concat([own[name] for own in kept]) for name in ("protocols", "runs")}
 
 
 def search_of(space: Space, kept: dict[str, pd.DataFrame]) -> Search:
@@ -266,16 +267,30 @@ def test_a_method_that_diverged_is_behind_all_others(space, kept):
 
 
 def test_what_is_kept_is_read_as_it_was_written(tmp_path, space, kept, search):
-    write_search(tmp_path, kept)
+    write_search(tmp_path / TABLE, kept)
     found = read_search(tmp_path, space, shipped_items(), PUBLISHED)
     pd.testing.assert_frame_equal(found.nearest_cells(), search.nearest_cells())
     pd.testing.assert_frame_equal(found.choices_of("drawn"), search.choices_of("drawn"))
 
 
-def test_a_search_of_another_space_is_refused(tmp_path, space, kept):
-    write_search(tmp_path, kept | {"protocols": kept["protocols"].drop(columns="scaling")})
+def test_a_search_without_kept_tables_is_none(tmp_path, space):
+    assert read_search(tmp_path, space, shipped_items(), PUBLISHED) is None
+
+
+def test_protocols_of_another_space_are_refused(tmp_path, space, kept):
+    write_search(tmp_path / TABLE, kept | {"protocols": kept["protocols"].drop(columns="scaling")})
     with pytest.raises(DataError, match="no column 'scaling'"):
         read_search(tmp_path, space, shipped_items(), PUBLISHED)
-    other = space.model_copy(update={"tables": {}})
-    with pytest.raises(DataError, match="unknown table 'fedgrem_table1'"):
-        read_search(tmp_path, other, shipped_items(), PUBLISHED)
+
+
+def test_tables_drawn_from_different_spaces_are_refused(tmp_path, space, kept):
+    whole = read_searches(read_papers(ROOT / "config"), "paper")["fedgrem"]
+    write_search(tmp_path / TABLE, kept)
+    other = kept["protocols"].assign(
+        table="fedgrem_table2",
+        scaling=lambda own: own["scaling"].where(own["protocol"] != "p03", "a scaling of old"),
+    )
+    runs = kept["runs"].assign(table="fedgrem_table2")
+    write_search(tmp_path / "fedgrem_table2", {"protocols": other, "runs": runs})
+    with pytest.raises(DataError, match=r"name 'p03' \(scaling\).*searched again"):
+        read_search(tmp_path, whole, shipped_items(), PUBLISHED)

@@ -106,13 +106,12 @@ class MadeUp(Runner):
 
     def __init__(self, own, distance):
         self.space, self.distance, self.benches = own, distance, dict.fromkeys(own.tables)
-        self.cells = 0
 
-    def run(self, protocols, cells):
+    def run(self, protocols, cells, without=""):
         parts = []
         for (table, own), protocol in ((c, p) for c in cells.items() for p in protocols):
             runs = runs_of({protocol["protocol"]: self.distance(protocol)}, table=table)
-            self.cells += len(own)
+            runs = runs[runs["method"] != without]
             parts += [
                 runs[runs["n_contaminated"].eq(n) & runs["replication"].eq(0)].assign(replication=r)
                 for n, r in own
@@ -121,8 +120,16 @@ class MadeUp(Runner):
 
 
 def far_from_the_best(protocol):
-    away = abs(np.log10(float(protocol["first"].split()[0]) / 3))
+    first = protocol["first"].split()  # empty while the other methods' columns are looked at
+    away = abs(np.log10(float(first[0]) / 3)) if first else 0.0
     return 0.1 + away + (protocol["scaling"] != "global")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _learns_early():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fedmix.cells.protocols.running.STARTUP", {1: 8, 2: 4})
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -146,23 +153,42 @@ def test_the_optimiser_finds_the_category_and_the_number(found):
     best = best_trials(trials).iloc[0]
     assert best["scaling"] == "global"
     assert 1.5 < float(best["first"].split()[0]) < 6
-    assert best["objective"] == trials["objective"].min()
+    assert best["objective"] == trials.loc[trials["stage"] == 2, "objective"].min()
+
+
+def test_the_stages_look_at_the_other_methods_and_then_at_the_claims(found):
+    _, trials, runs = found
+    first, second = (trials[trials["stage"] == stage] for stage in (1, 2))
+    assert len(first) == len(second) == 60
+    assert set(first["first"]) == set(first["penalty"]) == {""}
+    given = first.groupby(first["trial"] // 15)["confirmed"].nsmallest(2).index.get_level_values(1)
+    assert set(second["scaling"]) == set(first.loc[given, "scaling"])
+    assert set(second["protocol"]) == set(runs["protocol"])
+    assert set(runs["method"]) == set(PRINTED["method"])
+
+
+def test_a_search_without_choices_of_the_method_alone_has_one_stage(own):
+    names = ("scaling", "rounds")
+    own = own.model_copy(update={"choices": {name: own.choices[name] for name in names}})
+    runner = MadeUp(own, lambda protocol: 0.1 + (protocol["scaling"] != "global"))
+    trials, _ = optimize(own, runner, {"one": PRINTED}, 1)
+    assert (len(trials), set(trials["stage"])) == (120, {2})
+    assert best_trials(trials).iloc[0]["scaling"] == "global"
 
 
 def test_a_trial_that_is_not_among_the_best_ends_early(own, found):
-    runner, trials, runs = found
-    cells = len(own.searched_cells("one"))
-    complete = trials["complete"].sum()
-    assert 0.1 * len(trials) < complete < 0.9 * len(trials)
-    few = trials["confirmed"].notna()
+    _, trials, runs = found
+    second = trials[trials["stage"] == 2]
+    cells, complete = len(own.searched_cells("one")), second["complete"].sum()
+    assert 0.1 * len(second) < complete < len(second)
+    few = second["confirmed"].notna()
     assert few.sum() == 8
     assert (
-        trials.loc[few, "objective"].max()
-        <= trials.loc[~few & trials["complete"], "objective"].min()
+        second.loc[few, "objective"].max()
+        <= second.loc[~few & second["complete"], "objective"].min()
     )
     further = few.sum() * len(own.confirmed_cells("one"))
-    assert runner.cells == complete * cells + (len(trials) - complete) + further
-    assert len(runs) == 3 * runner.cells
+    assert len(runs) == 3 * (complete * cells + (len(second) - complete) + further)
     assert set(runs["n_contaminated"]) == {0}  # the other row is held out
 
 
@@ -203,6 +229,7 @@ def search(own):
         [
             {
                 "protocol": f"s{seed}.0",
+                "stage": 2,
                 "seed": seed,
                 "trial": 0,
                 "objective": 1.0,

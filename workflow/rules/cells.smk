@@ -39,8 +39,8 @@ rule judge_results:
         searches=lambda wildcards: searches_judged(wildcards),
         kept=content_hash(
             BASE,
-            "docs/reproduction/protocols/*/protocols.csv",
-            "docs/reproduction/protocols/*/runs.parquet",
+            "docs/reproduction/protocols/*/*/protocols.csv",
+            "docs/reproduction/protocols/*/*/runs.parquet",
         ),
         code=code_hash("judge_results", "fedmix.cells"),
     script:

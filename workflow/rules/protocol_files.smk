@@ -71,14 +71,6 @@ def searched_metrics(wildcards):
     }
 
 
-def of_each_table(name):
-    """A file of the search for each single table."""
-    return lambda wildcards: [
-        f"results/protocols/{wildcards.search}/{table}/{name}.csv"
-        for table in SEARCHES[wildcards.search].tables
-    ]
-
-
 def protocol_source(wildcards):
     """Hash of the code behind the runs."""
     space, index = SEARCHES[wildcards.search], method_registry.index()
@@ -87,6 +79,14 @@ def protocol_source(wildcards):
 
 
 PROTOCOL_FIGURES = ["curve", "path", "nearest"]
+KEPT_OF_TABLE = ["protocols.csv", "runs.parquet"]
+
+
+def kept_files(wildcards):
+    """The files of a target that the repository keeps: its findings, and a table's runs."""
+    is_table = wildcards.target in SEARCHES[wildcards.search].tables
+    kept = ["words.md", *(KEPT_OF_TABLE if is_table else ())]
+    return [f"results/protocols/{wildcards.search}/{wildcards.target}/{name}" for name in kept]
 
 
 def search_shown(search, target, words, figures):
@@ -132,30 +132,36 @@ SEARCHABLE = {
 IN_ALL = {search: space for search, space in SEARCHABLE.items() if space.in_all}
 # A search that takes hours is kept in the repository, where later runs find it.
 IN_REPOSITORY = "docs/reproduction/protocols"
-EXPORTED = [f"{IN_REPOSITORY}/{search}" for search, space in SEARCHABLE.items() if not space.in_all]
+OUTSIDE_ALL = {search: space for search, space in SEARCHABLE.items() if not space.in_all}
+EXPORTED = [
+    f"{IN_REPOSITORY}/{search}/{target}"
+    for search, space in OUTSIDE_ALL.items()
+    for target in space.targets
+]
 
 
 def searches_kept():
     """Every search in the repository, with its figures there."""
     return [
-        search_shown(search, target, str(words), sorted(map(str, folder.glob(f"{target}_*.svg"))))
+        search_shown(search, target, str(words), sorted(map(str, folder.glob("*.svg"))))
         for search, space in SEARCHES.items()
-        for folder in [BASE / IN_REPOSITORY / search]
         for target in space.targets
-        if not space.in_all and (words := folder / f"{target}.md").is_file()
+        for folder in [BASE / IN_REPOSITORY / search / target]
+        if not space.in_all and (words := folder / "words.md").is_file()
     ]
 
 
 def searches_made(wildcards):
     """The kept files of the searches that `all` runs."""
-    return expand(rules.keep_protocols.output, search=IN_ALL)
+    folders = [f"results/protocols/{s}/{t}" for s, space in IN_ALL.items() for t in space.tables]
+    return expand("{folder}/{kept}", folder=folders, kept=KEPT_OF_TABLE)
 
 
 def searches_judged(wildcards):
     """The searches that claims are tested in, by their folder here or in the repository."""
-    found = {f"results/protocols/{search}/kept": space for search, space in IN_ALL.items()}
-    there = [folder for folder in EXPORTED if (BASE / folder).is_dir()]
-    found |= {folder: SEARCHES[Path(folder).name] for folder in there}
+    found = {f"results/protocols/{search}": space for search, space in IN_ALL.items()}
+    kept = {f"{IN_REPOSITORY}/{search}": space for search, space in OUTSIDE_ALL.items()}
+    found |= {folder: space for folder, space in kept.items() if (BASE / folder).is_dir()}
     return {folder: {"space": space, "items": items_of(space)} for folder, space in found.items()}
 
 

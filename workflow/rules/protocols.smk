@@ -103,8 +103,9 @@ rule score_protocols:
     output:
         **{
             name: f"{SEARCH}/{{target}}/{name}.csv"
-            for name in ("scores", "judged", "leads", "priors", "shares", "permuted")
+            for name in ("scores", "judged", "leads", "priors", "shares", "permuted", "protocols")
         },
+        runs=f"{SEARCH}/{{target}}/runs.parquet",
         words=f"{SEARCH}/{{target}}/words.md",
     log:
         "logs/score_protocols/{search}/{target}.log",
@@ -120,44 +121,18 @@ rule score_protocols:
         "../scripts/score_protocols.py"
 
 
-rule keep_protocols:
-    input:
-        design=f"{SEARCH}/design.csv",
-        drawn=drawn_runs,
-        scores=of_each_table("scores"),
-        judged=of_each_table("judged"),
-    output:
-        protocols=f"{SEARCH}/kept/protocols.csv",
-        runs=f"{SEARCH}/kept/runs.parquet",
-    log:
-        "logs/keep_protocols/{search}.log",
-    conda:
-        "../../environment.yml"
-    params:
-        space=lambda wildcards: SEARCHES[wildcards.search],
-        declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
-        code=code_hash("keep_protocols"),
-    script:
-        "../scripts/keep_protocols.py"
-
-
 rule export_protocols:
     input:
-        kept=rules.keep_protocols.output,
-        words=lambda wildcards: [
-            f"results/protocols/{wildcards.search}/{target}/words.md"
-            for target in SEARCHES[wildcards.search].targets
-        ],
-        figures=lambda wildcards: [
-            f"{SHOWN}/figures/{wildcards.search}_protocols/{target}_{figure}.{suffix}"
-            for target in SEARCHES[wildcards.search].targets
+        kept_files,
+        figures=[
+            f"{SHOWN}/figures/{{search}}_protocols/{{target}}_{figure}.{suffix}"
             for figure in PROTOCOL_FIGURES
             for suffix in ("svg", "md")
         ],
     output:
-        directory(f"{IN_REPOSITORY}/{{search}}"),
+        directory(f"{IN_REPOSITORY}/{{search}}/{{target}}"),
     log:
-        "logs/export_protocols/{search}.log",
+        "logs/export_protocols/{search}/{target}.log",
     conda:
         "../../environment.yml"
     params:

@@ -1,4 +1,4 @@
-"""Copy the kept files of a search into the repository, with its findings and figures."""
+"""Copy the kept files of a search's target into the repository, with its findings and figures."""
 
 from fedmix.pipeline.jobs import job
 
@@ -8,7 +8,5 @@ with job(snakemake.log[0], snakemake.threads):
 
     folder = Path(snakemake.output[0])
     folder.mkdir(parents=True)
-    for path in map(Path, [*snakemake.input.kept, *snakemake.input.figures]):
+    for path in map(Path, snakemake.input):
         shutil.copyfile(path, folder / path.name)
-    for path in map(Path, snakemake.input.words):
-        shutil.copyfile(path, folder / f"{path.parent.name}.md")

@@ -25,12 +25,16 @@ with job(snakemake.log[0], snakemake.threads):
     papers = {key: known[key] for key in snakemake.params.papers}
     items = read_items(papers)
     published = repository / "data" / "published"
-    searches = []
-    for folder, known in snakemake.params.searches.items():
-        root = (
-            Path() if folder.startswith("results/") else repository
-        )  # made by this run, or kept there
-        searches.append(read_search(root / folder, published=published, **known))
+    read = [
+        # Made by this run, or kept in the repository.
+        read_search(
+            (Path() if folder.startswith("results/") else repository) / folder,
+            published=published,
+            **declared,
+        )
+        for folder, declared in snakemake.params.searches.items()
+    ]
+    searches = [search for search in read if search]
     own = [read_cells(files.cells), *(search.nearest_cells() for search in searches)]
     cells = complete(pd.concat(own), items.values(), published)
     claims = read_claims(papers)

@@ -1,4 +1,4 @@
-"""Score every protocol of a search, with controls and the shares of variance of choices."""
+"""Score every protocol of a search, with controls, and keep what claims and tables need."""
 
 from fedmix.pipeline.jobs import job
 
@@ -15,6 +15,7 @@ with job(snakemake.log[0], snakemake.threads):
         under_priors,
         variance_shares,
     )
+    from fedmix.cells.protocols.kept import keep, write_search
     from fedmix.cells.protocols.score import judged_cells, printed_cells, read_trials, score_search
     from fedmix.storage import concatenate, read_table, write_text
 
@@ -26,7 +27,8 @@ with job(snakemake.log[0], snakemake.threads):
     trials = read_trials(files.trials)
     runs = {"drawn": concatenate(files.drawn), "tried": concatenate(files.tried)}
     runs["judged"] = read_table(files.judged)
-    scores = score_search(space, read_protocols(files.design), trials, runs, printed)
+    design = read_protocols(files.design)
+    scores = score_search(space, design, trials, runs, printed)
     drawn = scores[scores["kind"] == "drawn"]
     parts = {
         "leads": leads_where_others_are_near(scores),
@@ -42,3 +44,5 @@ with job(snakemake.log[0], snakemake.threads):
     for name, part in {"scores": scores, "judged": cells, **parts}.items():
         write_text(snakemake.output[name], part.to_csv(index=False))
     write_text(snakemake.output.words, "\n".join(f"- {sentence}" for sentence in words) + "\n")
+    kept = keep(space, design, runs["drawn"], scores, cells)
+    write_search(Path(snakemake.output.runs).parent, kept)

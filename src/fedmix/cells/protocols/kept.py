@@ -1,6 +1,7 @@
 """The kept results of a search, as files and as cells.
 
-Two files hold all that claims and tables need. ``protocols.csv`` has one row per protocol, with its
+Each table has a folder, so that a search for some tables leaves the others as they are. Its two
+files hold all that claims and tables need. ``protocols.csv`` has one row per protocol, with its
 choices. ``runs.parquet`` has one row per replication, with one column per method, which is empty
 where the method failed. In both files ``kind`` says which protocols a row belongs to:
 
@@ -49,45 +50,45 @@ def keep(
     space: Space,
     design: pd.DataFrame,
     drawn: pd.DataFrame,
-    scores: Mapping[str, pd.DataFrame],
-    judged: Mapping[str, pd.DataFrame],
+    scores: pd.DataFrame,
+    judged: pd.DataFrame,
 ) -> dict[str, pd.DataFrame]:
-    """Return the two tables that are kept of a search, ``protocols`` and ``runs``.
+    """Return the two tables that are kept of a target of a search, ``protocols`` and ``runs``.
 
     Parameters
     ----------
     space : Space
     design, drawn : DataFrame
         The drawn protocols and their runs.
-    scores, judged : mapping of str to DataFrame
-        For each table, the result of :func:`fedmix.cells.protocols.score.score_search` and of
+    scores, judged : DataFrame
+        The results of :func:`fedmix.cells.protocols.score.score_search` and of
         :func:`fedmix.cells.protocols.score.judged_cells`.
     """
     import pandas as pd
 
-    protocols = [without_idle(space, design, space.tables).assign(kind=DRAWN)]
-    runs = [drawn.assign(kind=DRAWN)]
-    for table, own in scores.items():
+    protocols, runs = [], []
+    for table, own in scores.groupby("table", sort=False):
         close = own[own["kind"] == DRAWN].nsmallest(SHOWN, "distance")
         found = own[own["kind"] == JUDGED]
         first = found[found["rank"] == 1]
-        of_kinds = ((close, NEAR), (found, NEAR), (first, NEAREST))
+        every = without_idle(space, design, [str(table)]).assign(table=table)
+        of_kinds = ((every, DRAWN), (close, NEAR), (found, NEAR), (first, NEAREST))
         protocols += [part.assign(kind=kind) for part, kind in of_kinds]
-        in_table = drawn[drawn["table"] == table]
+        in_table, in_judged = (part[part["table"] == table] for part in (drawn, judged))
         runs += [
+            in_table.assign(kind=DRAWN),
             in_table[in_table["protocol"].isin(close["protocol"])].assign(kind=NEAR),
-            judged[table].assign(kind=NEAR),
-            judged[table][judged[table]["rank"] == 1].assign(kind=NEAREST),
+            in_judged.assign(kind=NEAR),
+            in_judged[in_judged["rank"] == 1].assign(kind=NEAREST),
         ]
-    runs = pd.concat(runs).rename(columns={space.row: "row"})
-    wide = runs.set_index([*_FIT, "method"])["value"].unstack("method", sort=False)
-    wide = wide[list(space.methods)].reset_index()
+    wide = pd.concat(runs).rename(columns={space.row: "row"}).set_index([*_FIT, "method"])
+    wide = wide["value"].unstack("method", sort=False)[list(space.methods)].reset_index()
     named = ["kind", "table", "protocol", "distance", *space.choices]
     return {"protocols": pd.concat(protocols)[named].round(_DIGITS), "runs": wide.round(_DIGITS)}
 
 
 def write_search(folder: str | Path, kept: Mapping[str, pd.DataFrame]) -> None:
-    """Write the two tables of :func:`keep` as the files that :func:`read_search` reads."""
+    """Write the two tables of :func:`keep` as files of a target's folder."""
     write_text(Path(folder) / PROTOCOLS, kept["protocols"].to_csv(index=False))
     write_table(Path(folder) / RUNS, kept["runs"], compression_level=19)
 
@@ -118,8 +119,10 @@ class Search:
 
         In place of a number they have the part of its range.
         """
-        own = self.protocols[self.protocols["kind"] == kind].drop_duplicates("protocol")
-        return in_categories(self.space, own).set_index("protocol")[list(self.space.choices)]
+        own = self.protocols[self.protocols["kind"] == kind]
+        own = own.replace("", None).groupby("protocol", sort=False)[list(self.space.choices)]
+        whole = own.first().fillna("")  # a table's protocols lack what it does not depend on
+        return in_categories(self.space, whole)
 
     @cached_property
     def drawn(self) -> Evidence:
@@ -191,35 +194,55 @@ def read_search(
     space: Space,
     items: Mapping[str, Item],
     published: str | Path,
-) -> Search:
-    """Read the kept results of a search; for the parameters see :class:`Search`.
+) -> Search | None:
+    """Read the kept results of a search from the folders of its tables; None if there are none.
+
+    For the parameters see :class:`Search`.
 
     Raises
     ------
     DataError
-        If a file has a table that is not in the space, or lacks a choice that is.
+        If the kept protocols lack a choice of the space, or two tables have a drawn protocol of one
+        name with different choices.
     """
     import pandas as pd
 
+    there = [
+        Path(folder) / table for table in space.tables if (Path(folder) / table / RUNS).is_file()
+    ]
+    if not there:
+        return None
+    protocols = pd.concat([_read_protocols(own / PROTOCOLS, space) for own in there])
+    runs = pd.concat([read_table(own / RUNS) for own in there], ignore_index=True)
+    drawn = protocols[protocols["kind"] == DRAWN]
+    for choice in space.choices:
+        told = drawn[drawn[choice] != ""].groupby("protocol")[choice].nunique()
+        if (told > 1).any():
+            raise DataError(
+                f"{folder}: tables have different protocols of the name {told.idxmax()!r} "
+                f"({choice}). The space was changed after one of them was searched, so all must be "
+                "searched again."
+            )
+    return Search(space, protocols, runs, items, published)
+
+
+def _read_protocols(path: Path, space: Space) -> pd.DataFrame:
+    import pandas as pd
+
     protocols = pd.read_csv(
-        Path(folder) / PROTOCOLS,
+        path,
         dtype={"protocol": str, **dict.fromkeys(space.choices, str)},
         keep_default_na=False,
-        na_values={name: [""] for name in ("distance", "table")},
+        na_values={"distance": [""]},
     )
-    runs = read_table(Path(folder) / RUNS)
-    for table in runs["table"].unique():
-        if table not in space.tables:
-            hint = nearest_names(table, space.tables)
-            raise DataError(f"{folder}/{RUNS}: unknown table {table!r}. {hint}")
     for choice in space.choices:
         if choice not in protocols:
             hint = nearest_names(choice, protocols.columns)
             raise DataError(
-                f"{folder}/{PROTOCOLS} has no column {choice!r}: the space was changed after the "
-                f"search, which must be run again. {hint}"
+                f"{path} has no column {choice!r}: the space was changed after the search, which "
+                f"must be run again. {hint}"
             )
-    return Search(space, protocols, runs, items, published)
+    return protocols
 
 
 def _in_any_variant(item: Item) -> Item:

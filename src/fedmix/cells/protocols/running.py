@@ -1,9 +1,10 @@
 """Runs of protocols on the tables of a search: those that were drawn, or that an optimiser tries.
 
 The optimiser is Optuna's tree-structured Parzen estimator (Bergstra et al. 2011; multivariate:
-Falkner et al. 2018), which takes categories and ranges together. A trial runs cell by cell, and
-ends early if it is not among the best. The best few then compete on further replications, because
-the least of many objectives is partly luck. A search is the same in every run from the same seed.
+Falkner et al. 2018), which takes categories and ranges together. It searches in two stages. The
+first stage looks for the choices that other methods see as well, by the columns of these methods.
+The second looks for the choices that only the claim's method sees, given the best few of the
+first. A search is the same in every run from the same seed.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +26,17 @@ if TYPE_CHECKING:
     import optuna
     import pandas as pd
 
-#: Protocols that are drawn evenly before the sampler learns from them.
-STARTUP = 40
+#: Protocols that are drawn evenly before a sampler learns from them, in either stage. More in the
+#: second, where the region can be narrow and a fit costs less.
+STARTUP = {1: 40, 2: 80}
 #: A trial ends after a cell unless it is among this percentage of the best so far.
 BEST = 50.0
-#: Trials after which a search starts anew, because the sampler narrows on one region early: of four
-#: searches of 250 to 400 trials for Table 1, two had narrowed on a region twice as far away.
-RESTART = 300
-#: How many of the best trials compete.
+#: The first stage starts anew so many times, because a sampler narrows on one region early.
+STARTS = 4
+#: So many of the best of each start are given to the second stage.
+GIVEN = 2
+#: How many of the best trials compete on further replications, because the least of many objectives
+#: is partly luck.
 FEW = 8
 
 
@@ -66,9 +71,12 @@ class Runner:
         }
 
     def run(
-        self, protocols: Iterable[Mapping[str, str]], cells: Mapping[str, list[tuple[Any, int]]]
+        self,
+        protocols: Iterable[Mapping[str, str]],
+        cells: Mapping[str, list[tuple[Any, int]]],
+        without: str = "",
     ) -> pd.DataFrame:
-        """Run protocols on some cells (row, replication) of some tables.
+        """Run protocols on some cells (row, replication) of some tables, maybe without a method.
 
         Returns
         -------
@@ -79,7 +87,7 @@ class Runner:
 
         protocols, parts = list(protocols), []
         for table, own_cells in cells.items():
-            named = [self.space.protocol(table, protocol) for protocol in protocols]
+            named = [self.space.protocol(table, protocol, without) for protocol in protocols]
             own = self.benches[table].run(named, own_cells)
             own.insert(0, "table", table)
             parts.append(own)
@@ -106,81 +114,129 @@ def optimize(
     Returns
     -------
     trials : DataFrame
-        ``protocol``, ``seed``, ``trial``, the ``objective``, whether the trial is ``complete``; the
-        ``confirmed`` objective of the best few on further replications, missing for the others; and
-        the choices.
+        ``stage, seed, trial``; the ``objective``, in the first stage of the other methods' columns;
+        whether the trial is ``complete``; ``protocol`` and its choices; and the ``confirmed``
+        objective of the best few on further replications, missing for the others.
     runs : DataFrame
-        The runs of all trials.
+        The runs of the second stage.
     """
-    import optuna
     import pandas as pd
 
-    trials, runs = [], []
-    for number in range(space.search.trials):
-        if number % RESTART == 0:
-            study = _new_study(seed, number)
-        trial = study.ask()
-        protocol = {"protocol": f"s{seed}.{number}", **_choose(trial, space, runner.benches)}
-        own, value, complete = _attempt(trial, protocol, space, runner, printed)
-        if complete:
-            study.tell(trial, value)
-        else:
-            study.tell(trial, state=optuna.trial.TrialState.PRUNED)
-        runs.append(own)
-        found = {"seed": seed, "trial": number, "objective": value, "complete": complete}
-        trials.append({**found, **protocol})
-    frame = pd.DataFrame(trials)
-    best = frame[frame["complete"]].nsmallest(FEW, "objective")
-    cells = {table: space.confirmed_cells(table) for table in runner.benches}
-    further = runner.run(best.to_dict("records"), cells)
-    confirmed = {
-        protocol: objective(space, own, printed) for protocol, own in further.groupby("protocol")
-    }
-    frame.insert(4, "confirmed", frame["protocol"].map(confirmed))
-    return frame, pd.concat([*runs, further], ignore_index=True)
+    search = _Search(space, runner, printed, seed)
+    method, half = space.claim.method, space.search.trials // 2
+    concerned = [c for c in space.choices.values() if any(map(c.concerns, runner.benches))]
+    own = [c.name for c in concerned if set(space.filled_by(c)) == {method}]
+    shared = [c.name for c in concerned if c.name not in own]
+    seen = [name for name in shared if space.sees(method, space.choices[name])]
+    trials: list[pd.DataFrame] = []
+    bases: list[dict[str, str]] = [{}] * STARTS
+    if own:
+        for share in _shares(half, STARTS):
+            tried, _ = search.study(1, shared, {}, share, without=method)
+            trials.append(search.confirm(tried, seen, without=method)[0])
+        best = pd.concat(start.nsmallest(GIVEN, "confirmed") for start in trials)
+        bases = best[shared].to_dict("records")
+    shares = _shares(space.search.trials - (half if own else 0), len(bases))
+    studies = [search.study(2, own or shared, *given) for given in zip(bases, shares, strict=True)]
+    second = pd.concat(found for found, _ in studies)
+    second, further = search.confirm(second, list(space.choices))
+    runs = pd.concat([*(own for _, own in studies), further], ignore_index=True)
+    return pd.concat([*trials, second], ignore_index=True), runs
 
 
-def _new_study(seed: int, first: int) -> optuna.Study:
-    """Return an empty study, with a sampler of its own for each first trial."""
+def _shares(total: int, n: int) -> list[int]:
+    """Divide a number into n whole shares, of at least one."""
+    return [max(1, total // n + (i < total % n)) for i in range(n)]
+
+
+@dataclass
+class _Search:
+    """The search from one seed, which counts its trials."""
+
+    space: Space
+    runner: Runner
+    printed: Mapping[str, pd.DataFrame]
+    seed: int
+    tried: int = 0
+
+    def study(
+        self, stage: int, varied: list[str], base: dict[str, str], n_trials: int, without: str = ""
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Vary some choices, given others. Return the trials and their runs."""
+        import optuna
+        import pandas as pd
+
+        study = _new_study(STARTUP[stage], 10_000 * self.seed + self.tried)
+        trials, runs = [], []
+        for _ in range(n_trials):
+            trial = study.ask()
+            chosen = {name: _suggest(trial, self.space.choices[name]) for name in varied}
+            chosen = dict.fromkeys(self.space.choices, "") | base | chosen
+            protocol = {"protocol": f"s{self.seed}.{self.tried}", **chosen}
+            found = {"stage": stage, "seed": self.seed, "trial": self.tried}
+            own, found["objective"], found["complete"] = self._run(trial, protocol, without)
+            if found["complete"]:
+                study.tell(trial, found["objective"])
+            else:
+                study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+            runs.append(own)
+            trials.append({**found, **protocol})
+            self.tried += 1
+        return pd.DataFrame(trials), pd.concat(runs, ignore_index=True)
+
+    def confirm(
+        self, trials: pd.DataFrame, distinct: list[str], without: str = ""
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Run the best few, distinct in some choices, again. Return all trials, and these runs."""
+        best = trials[trials["complete"]].sort_values("objective", kind="stable")
+        best = best.drop_duplicates(distinct).head(FEW)
+        cells = {table: self.space.confirmed_cells(table) for table in self.runner.benches}
+        runs = self.runner.run(best.to_dict("records"), cells, without)
+        confirmed = {
+            protocol: objective(self.space, own, self.printed)
+            for protocol, own in runs.groupby("protocol")
+        }
+        trials = trials.assign(confirmed=trials["protocol"].map(confirmed))
+        return trials, runs
+
+    def _run(
+        self, trial: optuna.Trial, protocol: Mapping[str, str], without: str
+    ) -> tuple[pd.DataFrame, float, bool]:
+        """Run a protocol cell by cell, until it is not among the best.
+
+        Returns its runs, their objective, and whether it ran all cells.
+        """
+        import pandas as pd
+
+        tables = self.runner.benches
+        cells = [(table, cell) for table in tables for cell in self.space.searched_cells(table)]
+        cells.sort(key=lambda place: place[1][1])  # replication by replication
+        parts: list[pd.DataFrame] = []
+        for step, (table, cell) in enumerate(cells):
+            parts.append(self.runner.run([protocol], {table: [cell]}, without))
+            value = objective(self.space, pd.concat(parts), self.printed)
+            trial.report(value, step)
+            if step + 1 < len(cells) and trial.should_prune():
+                break
+        return pd.concat(parts), value, len(parts) == len(cells)
+
+
+def _new_study(startup: int, seed: int) -> optuna.Study:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        sampler = optuna.samplers.TPESampler(
-            multivariate=True, n_startup_trials=STARTUP, seed=1000 * seed + first
-        )
-    pruner = optuna.pruners.PercentilePruner(BEST, n_startup_trials=STARTUP // 4)
+        sampler = optuna.samplers.TPESampler(multivariate=True, n_startup_trials=startup, seed=seed)
+    pruner = optuna.pruners.PercentilePruner(BEST, n_startup_trials=startup // 4)
     return optuna.create_study(sampler=sampler, pruner=pruner)
-
-
-def _attempt(
-    trial: optuna.Trial,
-    protocol: Mapping[str, str],
-    space: Space,
-    runner: Runner,
-    printed: Mapping[str, pd.DataFrame],
-) -> tuple[pd.DataFrame, float, bool]:
-    """Run a protocol cell by cell. Return its runs, their objective, and whether it ran all."""
-    import pandas as pd
-
-    cells = [(table, cell) for table in runner.benches for cell in space.searched_cells(table)]
-    cells.sort(key=lambda place: place[1][1])  # replication by replication
-    parts: list[pd.DataFrame] = []
-    for step, (table, cell) in enumerate(cells):
-        parts.append(runner.run([protocol], {table: [cell]}))
-        value = objective(space, pd.concat(parts), printed)
-        trial.report(value, step)
-        if step + 1 < len(cells) and trial.should_prune():
-            break
-    return pd.concat(parts), value, len(parts) == len(cells)
 
 
 def objective(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> float:
     """Return a protocol's distance from the tables plus the weighted miss of their contrasts.
 
     Both are root mean squares in published standard deviations. The result is the root mean square
-    over tables; infinite if a fit diverged.
+    over tables; infinite if a fit diverged. Of runs without the claim's method it is the distance.
     """
     parts = [
         _objective_of_table(own, printed[str(table)], space.claim, space.search.weight)
@@ -211,21 +267,14 @@ def _objective_of_table(
     centre, sd = values["mean"].to_numpy(), values["sd"].to_numpy()
     if means.isna().any():
         return float("inf")
+    distance = float(distances(means.to_numpy(), centre, sd))
     methods, shape = layout_of(means.index)
+    if claim.method not in methods:
+        return distance
     ours, theirs = means.to_numpy().reshape(shape), centre.reshape(shape)
     unit = sd.reshape(shape)[:, methods.index(claim.method)].mean()
     missed = (contrasts(ours, methods, claim) - contrasts(theirs, methods, claim)) / unit
-    distance = float(distances(means.to_numpy(), centre, sd))
     return distance + weight * float(np.sqrt(np.square(missed).mean()))
-
-
-def _choose(trial: optuna.Trial, space: Space, tables: Iterable[str]) -> dict[str, str]:
-    """Return what a trial chooses; nothing where no table depends on the choice."""
-    tables = list(tables)
-    return {
-        name: _suggest(trial, choice) if any(map(choice.concerns, tables)) else ""
-        for name, choice in space.choices.items()
-    }
 
 
 def _suggest(trial: optuna.Trial, choice: Choice) -> str:

@@ -100,7 +100,9 @@ class Draw(Declared):
 class Optimizer(Declared):
     """The optimiser, which looks for the protocol that gives a table on every other row."""
 
-    trials: int = Field(ge=2, description="Number of protocols that it tries, from each seed.")
+    trials: int = Field(
+        ge=2, description="Number of protocols that it tries, from each seed, in both stages."
+    )
     replications: int = Field(ge=1, description="Number of replications of each of them.")
     confirmed: int = Field(
         ge=1,
@@ -183,6 +185,10 @@ class Space(Declared):
                     found[name] = choice.methods[key]
         return found
 
+    def sees(self, method: str, choice: Choice) -> bool:
+        """Return whether a method's results can depend on a choice."""
+        return bool(choice.setting) or method in self.filled_by(choice)
+
     def searched_rows(self, table: str) -> list[Any]:
         """Return the rows that the optimiser sees: every other one. The others are held out."""
         return self.tables[table].rows[::2]
@@ -212,14 +218,16 @@ class Space(Declared):
         rest |= {"constants": {}, "only_tables": [], "presets": {}}
         return self.model_copy(update={"tables": {table: own}, "choices": choices, **rest})
 
-    def protocol(self, table: str, chosen: Mapping[str, Any]) -> Protocol:
-        """Return a protocol of a table.
+    def protocol(self, table: str, chosen: Mapping[str, Any], without: str = "") -> Protocol:
+        """Return a protocol of a table, maybe without a method and the choices for it alone.
 
         Parameters
         ----------
         table : str
         chosen : mapping
             A row of the design: the name under ``protocol``, and a value's text under each choice.
+        without : str
+            A method that does not run; none by default.
         """
         from fedmix.experiments.base import Method  # compiled code that a plan does not need
         from fedmix.protocols import Protocol
@@ -227,13 +235,19 @@ class Space(Declared):
         setting: dict[str, Any] = {}
         parameters = {name: dict(method.parameters) for name, method in self.methods.items()}
         for choice in self.choices_of(table):
+            if set(self.filled_by(choice)) == {without}:
+                continue
             text = chosen[choice.name]
             value = choice.meant(text).value(text)
             if choice.setting:
                 setting[choice.setting] = value
             for method, parameter in self.filled_by(choice).items():
                 parameters[method][parameter] = value
-        methods = [Method(m.name, m.estimator, parameters[m.name]) for m in self.methods.values()]
+        methods = [
+            Method(m.name, m.estimator, parameters[m.name])
+            for m in self.methods.values()
+            if m.name != without
+        ]
         return Protocol(chosen["protocol"], setting, methods)
 
 

@@ -172,18 +172,19 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     timings : DataFrame
         The timings of all studies.
     """
-    score = scorecard(context.cells, context.claims)
     lines = ["# The results of a reproduction, to read without running anything", ""]
     lines += ["`make kept` writes this folder from the [evidence](../evidence.md). `make` shows"]
     lines += ["the same results as HTML pages, which explain every value.", ""]
-    lines += ["## Scorecard", "", to_markdown(score.T)]
+    lines += ["## Published values by verdict", "", to_markdown(_scorecard(context, "cells"))]
     lines += [
         "A published value is counted in one variant: the authors', else the inferred one, else"
     ]
     lines += [
         "the text's. Run times are not counted. Each table names its variant; `cells.csv` has"
     ]
-    lines += ["all variants. [All claims](claims.md)", ""]
+    lines += ["all variants.", ""]
+    lines += ["## Claims by verdict", "", to_markdown(_scorecard(context, "claims"))]
+    lines += ["[All claims](claims.md), with what was measured.", ""]
     lines += ["## Tables and figures", ""]
     for page in pages:
         for table in page.tables:
@@ -196,6 +197,13 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     lines += [f"| {k} | {without_html(v)} |" for k, v in context.provenance.items()]
     lines += ["", "## Costs", "", to_markdown(_costs(timings))]
     return "\n".join(lines)
+
+
+def _scorecard(context: PageContext, kind: str) -> pd.DataFrame:
+    """Return the counts of cells or claims: a row per verdict that occurs, a column per paper."""
+    counts = scorecard(context.cells, context.claims).filter(like=f"{kind}: ").T
+    counts = counts.rename(lambda name: name.removeprefix(f"{kind}: "), columns=context.papers)
+    return counts.loc[counts.any(axis=1), counts.any()].rename_axis("verdict")
 
 
 def _answer(score: Mapping[str, Any]) -> str:
