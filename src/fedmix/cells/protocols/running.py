@@ -13,6 +13,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
     import optuna
     import pandas as pd
 
-#: Protocols that are drawn evenly before a sampler learns from them, in either stage. More in the
-#: second, where the region can be narrow and a fit costs less.
-STARTUP = {1: 40, 2: 80}
+#: The share of a study's trials that is drawn evenly before its sampler learns from them, in either
+#: stage. It is larger in the second, where the region can be narrow and a fit costs less.
+EVENLY = {1: 0.2, 2: 0.4}
 #: A trial ends after a cell unless it is among this percentage of the best so far.
 BEST = 50.0
 #: The first stage starts anew so many times, because a sampler narrows on one region early.
 STARTS = 4
-#: So many of the best of each start are given to the second stage.
+#: So many of the best of each start are given to the second stage, which chooses among them.
 GIVEN = 2
 #: How many of the best trials compete on further replications, because the least of many objectives
 #: is partly luck.
@@ -123,25 +124,23 @@ def optimize(
     import pandas as pd
 
     search = _Search(space, runner, printed, seed)
-    method, half = space.claim.method, space.search.trials // 2
+    method, n_trials = space.claim.method, space.search.trials
     concerned = [c for c in space.choices.values() if any(map(c.concerns, runner.benches))]
     own = [c.name for c in concerned if set(space.filled_by(c)) == {method}]
     shared = [c.name for c in concerned if c.name not in own]
+    if not own:
+        studies = [search.study(2, shared, [{}], share) for share in _shares(n_trials, STARTS)]
+        return search.confirm(studies, list(space.choices))
     seen = [name for name in shared if space.sees(method, space.choices[name])]
-    trials: list[pd.DataFrame] = []
-    bases: list[dict[str, str]] = [{}] * STARTS
-    if own:
-        for share in _shares(half, STARTS):
-            tried, _ = search.study(1, shared, {}, share, without=method)
-            trials.append(search.confirm(tried, seen, without=method)[0])
-        best = pd.concat(start.nsmallest(GIVEN, "confirmed") for start in trials)
-        bases = best[shared].to_dict("records")
-    shares = _shares(space.search.trials - (half if own else 0), len(bases))
-    studies = [search.study(2, own or shared, *given) for given in zip(bases, shares, strict=True)]
-    second = pd.concat(found for found, _ in studies)
-    second, further = search.confirm(second, list(space.choices))
-    runs = pd.concat([*(own for _, own in studies), further], ignore_index=True)
-    return pd.concat([*trials, second], ignore_index=True), runs
+    first = []
+    for share in _shares(n_trials // 2, STARTS):
+        study = search.study(1, shared, [{}], share, without=method)
+        first.append(search.confirm([study], seen, without=method)[0])
+    bases = pd.concat(start.nsmallest(GIVEN, "confirmed") for start in first)
+    bases = bases.drop_duplicates(seen)[shared].to_dict("records")
+    study = search.study(2, own, bases, n_trials - n_trials // 2)
+    second, runs = search.confirm([study], list(space.choices))
+    return pd.concat([*first, second], ignore_index=True), runs
 
 
 def _shares(total: int, n: int) -> list[int]:
@@ -160,19 +159,28 @@ class _Search:
     tried: int = 0
 
     def study(
-        self, stage: int, varied: list[str], base: dict[str, str], n_trials: int, without: str = ""
+        self,
+        stage: int,
+        varied: list[str],
+        bases: list[dict[str, str]],
+        n_trials: int,
+        without: str = "",
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Vary some choices, given others. Return the trials and their runs."""
+        """Vary some choices, given one of several values of the others.
+
+        Returns the trials and their runs.
+        """
         import optuna
         import pandas as pd
 
-        study = _new_study(STARTUP[stage], 10_000 * self.seed + self.tried)
+        study = _new_study(ceil(EVENLY[stage] * n_trials), 10_000 * self.seed + self.tried)
         trials, runs = [], []
         for _ in range(n_trials):
             trial = study.ask()
+            base = bases[trial.suggest_categorical("base", list(range(len(bases))))]
             chosen = {name: _suggest(trial, self.space.choices[name]) for name in varied}
-            chosen = dict.fromkeys(self.space.choices, "") | base | chosen
-            protocol = {"protocol": f"s{self.seed}.{self.tried}", **chosen}
+            protocol = dict.fromkeys(self.space.choices, "") | base | chosen
+            protocol = {"protocol": f"s{self.seed}.{self.tried}", **protocol}
             found = {"stage": stage, "seed": self.seed, "trial": self.tried}
             own, found["objective"], found["complete"] = self._run(trial, protocol, without)
             if found["complete"]:
@@ -185,19 +193,28 @@ class _Search:
         return pd.DataFrame(trials), pd.concat(runs, ignore_index=True)
 
     def confirm(
-        self, trials: pd.DataFrame, distinct: list[str], without: str = ""
+        self,
+        studies: list[tuple[pd.DataFrame, pd.DataFrame]],
+        distinct: list[str],
+        without: str = "",
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Run the best few, distinct in some choices, again. Return all trials, and these runs."""
+        """Run the best few of some studies, distinct in some choices, again.
+
+        Returns all trials, with the ``confirmed`` objective of these, and all runs.
+        """
+        import pandas as pd
+
+        trials = pd.concat([trials for trials, _ in studies], ignore_index=True)
         best = trials[trials["complete"]].sort_values("objective", kind="stable")
         best = best.drop_duplicates(distinct).head(FEW)
         cells = {table: self.space.confirmed_cells(table) for table in self.runner.benches}
-        runs = self.runner.run(best.to_dict("records"), cells, without)
+        further = self.runner.run(best.to_dict("records"), cells, without)
         confirmed = {
             protocol: objective(self.space, own, self.printed)
-            for protocol, own in runs.groupby("protocol")
+            for protocol, own in further.groupby("protocol")
         }
         trials = trials.assign(confirmed=trials["protocol"].map(confirmed))
-        return trials, runs
+        return trials, pd.concat([*(own for _, own in studies), further], ignore_index=True)
 
     def _run(
         self, trial: optuna.Trial, protocol: Mapping[str, str], without: str
@@ -228,7 +245,7 @@ def _new_study(startup: int, seed: int) -> optuna.Study:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         sampler = optuna.samplers.TPESampler(multivariate=True, n_startup_trials=startup, seed=seed)
-    pruner = optuna.pruners.PercentilePruner(BEST, n_startup_trials=startup // 4)
+    pruner = optuna.pruners.PercentilePruner(BEST, n_startup_trials=ceil(startup / 4))
     return optuna.create_study(sampler=sampler, pruner=pruner)
 
 
