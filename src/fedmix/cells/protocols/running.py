@@ -181,7 +181,7 @@ class _Search:
             chosen = {name: _suggest(trial, self.space.choices[name]) for name in varied}
             protocol = dict.fromkeys(self.space.choices, "") | base | chosen
             protocol = {"protocol": f"s{self.seed}.{self.tried}", **protocol}
-            found = {"stage": stage, "seed": self.seed, "trial": self.tried}
+            found: dict[str, Any] = {"stage": stage, "seed": self.seed, "trial": self.tried}
             own, found["objective"], found["complete"] = self._run(trial, protocol, without)
             if found["complete"]:
                 study.tell(trial, found["objective"])
