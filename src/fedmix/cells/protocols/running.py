@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 #: The share of a study's trials that is drawn evenly before its sampler learns from them, in either
 #: stage. It is larger in the second, where the region can be narrow and a fit costs less.
 EVENLY = {1: 0.2, 2: 0.4}
-#: A trial ends after a cell unless it is among this percentage of the best so far.
-BEST = 50.0
-#: The first stage starts anew so many times, because a sampler narrows on one region early.
+#: After 1, 3, 9, ... replications a trial goes on if it is in the best third of those before it.
+FACTOR = 3
+#: The first stage starts anew so many times, because a sampler narrows on one region early. Each
+#: start sees replications of its own, so that chance does not favour the same protocols.
 STARTS = 4
 #: So many of the best of each start are given to the second stage, which chooses among them.
 GIVEN = 2
@@ -128,18 +129,21 @@ def optimize(
     concerned = [c for c in space.choices.values() if any(map(c.concerns, runner.benches))]
     own = [c.name for c in concerned if set(space.filled_by(c)) == {method}]
     shared = [c.name for c in concerned if c.name not in own]
+    n_seen = space.search.replications
+    every, further = range(n_seen), range(n_seen, n_seen + space.search.confirmed)
     if not own:
-        studies = [search.study(2, shared, [{}], share) for share in _shares(n_trials, STARTS)]
-        return search.confirm(studies, list(space.choices))
+        studies = [search.study(2, shared, [{}], n, every) for n in _shares(n_trials, STARTS)]
+        return search.confirm(studies, list(space.choices), further)
     seen = [name for name in shared if space.sees(method, space.choices[name])]
     first = []
-    for share in _shares(n_trials // 2, STARTS):
-        study = search.study(1, shared, [{}], share, without=method)
-        first.append(search.confirm([study], seen, without=method)[0])
+    for start, n in enumerate(_shares(n_trials // 2, STARTS)):
+        some = [r for r in every if r % STARTS == start] or every
+        study = search.study(1, shared, [{}], n, some, without=method)
+        first.append(search.confirm([study], seen, every, without=method)[0])
     bases = pd.concat(start.nsmallest(GIVEN, "confirmed") for start in first)
     bases = bases.drop_duplicates(seen)[shared].to_dict("records")
-    study = search.study(2, own, bases, n_trials - n_trials // 2)
-    second, runs = search.confirm([study], list(space.choices))
+    study = search.study(2, own, bases, n_trials - n_trials // 2, every)
+    second, runs = search.confirm([study], list(space.choices), further)
     return pd.concat([*first, second], ignore_index=True), runs
 
 
@@ -164,6 +168,7 @@ class _Search:
         varied: list[str],
         bases: list[dict[str, str]],
         n_trials: int,
+        replications: Iterable[int],
         without: str = "",
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Vary some choices, given one of several values of the others.
@@ -182,7 +187,8 @@ class _Search:
             protocol = dict.fromkeys(self.space.choices, "") | base | chosen
             protocol = {"protocol": f"s{self.seed}.{self.tried}", **protocol}
             found: dict[str, Any] = {"stage": stage, "seed": self.seed, "trial": self.tried}
-            own, found["objective"], found["complete"] = self._run(trial, protocol, without)
+            own, *ended = self._run(trial, protocol, list(replications), without)
+            found["objective"], found["complete"] = ended
             if found["complete"]:
                 study.tell(trial, found["objective"])
             else:
@@ -196,9 +202,10 @@ class _Search:
         self,
         studies: list[tuple[pd.DataFrame, pd.DataFrame]],
         distinct: list[str],
+        replications: Iterable[int],
         without: str = "",
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Run the best few of some studies, distinct in some choices, again.
+        """Run the best few of some studies, distinct in some choices, on some replications.
 
         Returns all trials, with the ``confirmed`` objective of these, and all runs.
         """
@@ -207,7 +214,9 @@ class _Search:
         trials = pd.concat([trials for trials, _ in studies], ignore_index=True)
         best = trials[trials["complete"]].sort_values("objective", kind="stable")
         best = best.drop_duplicates(distinct).head(FEW)
-        cells = {table: self.space.confirmed_cells(table) for table in self.runner.benches}
+        cells = {
+            table: self.space.searched_cells(table, replications) for table in self.runner.benches
+        }
         further = self.runner.run(best.to_dict("records"), cells, without)
         confirmed = {
             protocol: objective(self.space, own, self.printed)
@@ -217,25 +226,27 @@ class _Search:
         return trials, pd.concat([*(own for _, own in studies), further], ignore_index=True)
 
     def _run(
-        self, trial: optuna.Trial, protocol: Mapping[str, str], without: str
+        self,
+        trial: optuna.Trial,
+        protocol: Mapping[str, str],
+        replications: list[int],
+        without: str,
     ) -> tuple[pd.DataFrame, float, bool]:
-        """Run a protocol cell by cell, until it is not among the best.
+        """Run a protocol by replication, until it is not among the best.
 
-        Returns its runs, their objective, and whether it ran all cells.
+        Returns its runs, their objective, and whether it ran all replications.
         """
         import pandas as pd
 
-        tables = self.runner.benches
-        cells = [(table, cell) for table in tables for cell in self.space.searched_cells(table)]
-        cells.sort(key=lambda place: place[1][1])  # replication by replication
         parts: list[pd.DataFrame] = []
-        for step, (table, cell) in enumerate(cells):
-            parts.append(self.runner.run([protocol], {table: [cell]}, without))
+        for replication in replications:
+            cells = {t: self.space.searched_cells(t, [replication]) for t in self.runner.benches}
+            parts.append(self.runner.run([protocol], cells, without))
             value = objective(self.space, pd.concat(parts), self.printed)
-            trial.report(value, step)
-            if step + 1 < len(cells) and trial.should_prune():
+            trial.report(value, len(parts))
+            if len(parts) < len(replications) and trial.should_prune():
                 break
-        return pd.concat(parts), value, len(parts) == len(cells)
+        return pd.concat(parts), value, len(parts) == len(replications)
 
 
 def _new_study(startup: int, seed: int) -> optuna.Study:
@@ -245,7 +256,7 @@ def _new_study(startup: int, seed: int) -> optuna.Study:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         sampler = optuna.samplers.TPESampler(multivariate=True, n_startup_trials=startup, seed=seed)
-    pruner = optuna.pruners.PercentilePruner(BEST, n_startup_trials=ceil(startup / 4))
+    pruner = optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=FACTOR)
     return optuna.create_study(sampler=sampler, pruner=pruner)
 
 

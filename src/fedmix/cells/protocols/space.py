@@ -103,7 +103,9 @@ class Optimizer(Declared):
     trials: int = Field(
         ge=2, description="Number of protocols that it tries, from each seed, in both stages."
     )
-    replications: int = Field(ge=1, description="Number of replications of each of them.")
+    replications: int = Field(
+        ge=1, description="Number of replications that it sees; a trial ends early if it is poor."
+    )
     confirmed: int = Field(
         ge=1,
         description="Number of further replications, of the same rows, for the best few.",
@@ -197,14 +199,9 @@ class Space(Declared):
         """Return the rows and replications that drawn protocols run."""
         return _grid(self.tables[table].rows, range(self.draw.replications))
 
-    def searched_cells(self, table: str) -> list[tuple[Any, int]]:
-        """Return the rows and replications that the optimiser sees."""
-        return _grid(self.searched_rows(table), range(self.search.replications))
-
-    def confirmed_cells(self, table: str) -> list[tuple[Any, int]]:
-        """Return the rows and replications on which the optimiser's best few compete."""
-        first = self.search.replications
-        return _grid(self.searched_rows(table), range(first, first + self.search.confirmed))
+    def searched_cells(self, table: str, replications: Iterable[int]) -> list[tuple[Any, int]]:
+        """Return the rows that the optimiser sees, with some replications."""
+        return _grid(self.searched_rows(table), replications)
 
     def judged_cells(self, table: str) -> list[tuple[Any, int]]:
         """Return the rows and fresh replications that judge protocols."""
@@ -251,7 +248,7 @@ class Space(Declared):
         return Protocol(chosen["protocol"], setting, methods)
 
 
-def _grid(rows: list[Any], replications: range) -> list[tuple[Any, int]]:
+def _grid(rows: list[Any], replications: Iterable[int]) -> list[tuple[Any, int]]:
     return [(row, r) for r in replications for row in rows]
 
 
