@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: The share of a study's trials that is drawn evenly before its sampler learns from them, in either
 #: stage. It is larger in the second, where the region can be narrow and a fit costs less.
 EVENLY = {1: 0.2, 2: 0.4}
-#: After 1, 3, 9, ... replications a trial goes on if it is in the best third of those before it.
+#: After 1, 3, 9, ... cells a trial goes on if it is in the best third of those before it.
 FACTOR = 3
 #: The first stage starts anew so many times, because a sampler narrows on one region early. Each
 #: start sees replications of its own, so that chance does not favour the same protocols.
@@ -232,21 +232,26 @@ class _Search:
         replications: list[int],
         without: str,
     ) -> tuple[pd.DataFrame, float, bool]:
-        """Run a protocol by replication, until it is not among the best.
+        """Run a protocol cell by cell, replication by replication, until it is not among the best.
 
-        Returns its runs, their objective, and whether it ran all replications.
+        Returns its runs, their objective, and whether it ran all cells.
         """
         import pandas as pd
 
+        cells = [
+            (table, [cell])
+            for replication in replications
+            for table in self.runner.benches
+            for cell in self.space.searched_cells(table, [replication])
+        ]
         parts: list[pd.DataFrame] = []
-        for replication in replications:
-            cells = {t: self.space.searched_cells(t, [replication]) for t in self.runner.benches}
-            parts.append(self.runner.run([protocol], cells, without))
+        for table, cell in cells:
+            parts.append(self.runner.run([protocol], {table: cell}, without))
             value = objective(self.space, pd.concat(parts), self.printed)
             trial.report(value, len(parts))
-            if len(parts) < len(replications) and trial.should_prune():
+            if len(parts) < len(cells) and trial.should_prune():
                 break
-        return pd.concat(parts), value, len(parts) == len(replications)
+        return pd.concat(parts), value, len(parts) == len(cells)
 
 
 def _new_study(startup: int, seed: int) -> optuna.Study:
