@@ -9,14 +9,14 @@ import pytest
 from fedmix.cells.items import Item
 from fedmix.cells.papers import read_papers
 from fedmix.cells.protocols.choices import Choice
-from fedmix.cells.protocols.drawing import draw_protocols
-from fedmix.cells.protocols.findings import (
-    in_words,
+from fedmix.cells.protocols.controls import (
+    held_out,
     leads_where_others_are_near,
     permuted,
     under_priors,
-    variance_shares,
 )
+from fedmix.cells.protocols.drawing import draw_protocols
+from fedmix.cells.protocols.findings import in_words, variance_shares
 from fedmix.cells.protocols.running import Runner, contrasts, objective, optimize
 from fedmix.cells.protocols.score import (
     best_trials,
@@ -274,6 +274,7 @@ def told(own, scores, runs, printed):
             under_priors(own, drawn),
             variance_shares(own, "one", drawn),
             permuted(own, runs["drawn"], printed),
+            held_out(own, runs["drawn"], printed),
         )
     )
 
@@ -288,6 +289,36 @@ def test_columns_are_exchanged_within_a_kind_alone():
     assert (control["permutations"], control["share"], control["tried"]) == (1, 0.0, 2)
     # FedEM and FedGrEM are ten published sd apart.
     assert control["permuted_median"] == pytest.approx(10 * np.sqrt(2 / 3), rel=0.1)
+
+
+def test_columns_that_did_not_choose_judge_the_protocol():
+    own = space()
+    runs = runs_of({"near": 0.5, "other": 1.0, "far": 4.0})
+    # One column alone speaks for a protocol that is far from the others.
+    lucky = runs["protocol"].eq("far") & runs["method"].eq("FedEM")
+    runs.loc[lucky, "value"] = 0.2
+    control = held_out(own, runs, {"one": PRINTED}).iloc[0]
+    assert (control["methods"], control["splits"], control["tried"]) == (1, 3, 3)
+    # LocalEM and FedGrEM choose "near", FedEM chooses "far".
+    assert control["seen"] == pytest.approx(0.5)
+    assert control["held_out"] == pytest.approx(0.5)
+    assert control["median"] == pytest.approx(1.0)
+
+
+def test_a_table_chooses_the_protocol_that_others_judge():
+    own = space(tables=("one", "two"))
+    parts = [
+        runs_of({"a": 0.2, "b": 1.0, "c": 3.0}),
+        runs_of({"a": 2.0, "b": 0.4, "c": 3.0}, table="two"),
+    ]
+    found = held_out(own, pd.concat(parts), {"one": PRINTED, "two": PRINTED}).set_index("table")
+    assert found["methods"].tolist() == [0, 0]
+    assert found.loc["one", ["seen", "held_out", "median"]].tolist() == pytest.approx(
+        [0.2, 2.0, 2.0]
+    )
+    assert found.loc["two", ["seen", "held_out", "median"]].tolist() == pytest.approx(
+        [0.4, 1.0, 1.0]
+    )
 
 
 def test_shares_are_weighed_again_under_other_priors():
@@ -342,6 +373,7 @@ def test_sentences_and_figures_are_made_from_a_search(tmp_path):
     assert "FedGrEM is the lowest of 3 methods in all rows of table one in 100 % of 64" in text
     assert "0.50 on the rows that the search saw and 0.50 on those held out" in text
     assert "The choices of the nearest, s1.0: scaling" in text
+    assert "by the columns of 1 methods of table one is 1.0" in text
     parts = {
         "scores": scores,
         "judged": judged_cells(scores, runs["judged"], printed),

@@ -80,6 +80,7 @@ def protocol_source(wildcards):
 
 PROTOCOL_FIGURES = ["curve", "path", "nearest"]
 KEPT_OF_TABLE = ["protocols.csv", "runs.parquet"]
+SCORED = ["scores", "judged", "leads", "priors", "shares", "permuted", "held_out"]
 
 
 def kept_files(wildcards):

@@ -101,10 +101,8 @@ rule score_protocols:
         tried=of_each_seed("parquet"),
         judged=f"{SEARCH}/{{target}}/judged.parquet",
     output:
-        **{
-            name: f"{SEARCH}/{{target}}/{name}.csv"
-            for name in ("scores", "judged", "leads", "priors", "shares", "permuted", "protocols")
-        },
+        **{part: f"{SEARCH}/{{target}}/{part}.csv" for part in SCORED},
+        protocols=f"{SEARCH}/{{target}}/protocols.csv",
         runs=f"{SEARCH}/{{target}}/runs.parquet",
         words=f"{SEARCH}/{{target}}/words.md",
     log:

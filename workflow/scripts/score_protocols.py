@@ -7,14 +7,14 @@ with job(snakemake.log[0], snakemake.threads):
 
     import pandas as pd
 
-    from fedmix.cells.protocols.drawing import read_protocols
-    from fedmix.cells.protocols.findings import (
-        in_words,
+    from fedmix.cells.protocols.controls import (
+        held_out,
         leads_where_others_are_near,
         permuted,
         under_priors,
-        variance_shares,
     )
+    from fedmix.cells.protocols.drawing import read_protocols
+    from fedmix.cells.protocols.findings import in_words, variance_shares
     from fedmix.cells.protocols.kept import keep, write_search
     from fedmix.cells.protocols.score import judged_cells, printed_cells, read_trials, score_search
     from fedmix.storage import concatenate, read_table, write_text
@@ -38,6 +38,7 @@ with job(snakemake.log[0], snakemake.threads):
             for table, own in drawn.groupby("table", sort=False)
         ),
         "permuted": permuted(space, runs["drawn"], printed),
+        "held_out": held_out(space, runs["drawn"], printed),
     }
     words = in_words(space, target, scores, **parts)
     cells = judged_cells(scores, runs["judged"], printed)

@@ -1,156 +1,28 @@
-"""What a search found: which choices matter, how much the scores mean, and both in sentences.
+"""What a search found: which choices matter, and in sentences how much the scores mean.
 
-The controls are permuted tables, other priors, and leads that need no prior. The shares of variance
-are those of a functional ANOVA: Optuna fits a random forest to the drawn protocols and divides the
-variance of its predictions among the choices (Hutter, Hoos and Leyton-Brown 2014).
+The shares of variance are those of a functional ANOVA: Optuna fits a random forest to the drawn
+protocols and divides the variance of its predictions among the choices (Hutter, Hoos and
+Leyton-Brown 2014).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmix.cells.protocols.score import JUDGED, distances, errors_of
+from fedmix.cells.protocols.controls import NEAR_ENOUGH
+from fedmix.cells.protocols.score import JUDGED
 from fedmix.cells.protocols.space import DRAWN, Space
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PERMUTATIONS = 500
-#: The other columns are near if their distance is at most this.
-NEAR_ENOUGH = 1.0
-#: Name -> how natural a protocol is under this prior; protocols are drawn by ``weights``.
-PRIORS = ("weights", "uniform", "natural")
 #: What is explained: the log of the distance, because a few are very large, and the claim.
 OUTCOMES = ("distance", "lowest")
 #: The share of leads under a value is reported if at least this many protocols have the value.
 FEWEST = 10
-
-
-def permuted(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Look for the nearest drawn protocol to tables whose columns are exchanged.
-
-    Columns are exchanged only among methods of one kind, e.g. among local or federated methods. To
-    tell local methods from pooled ones would be too easy.
-
-    Parameters
-    ----------
-    space : Space
-    runs : DataFrame
-        The runs of the drawn protocols, which do not depend on the published values.
-    printed : mapping of str to DataFrame
-        The published values, from :func:`fedmix.cells.protocols.score.printed_cells`.
-
-    Returns
-    -------
-    DataFrame
-        One row per table: ``table``, ``tried`` (number of protocols), ``permutations`` (their
-        number); ``distance`` of the nearest protocol from the published table;
-        ``permuted_median``, the median of that over permuted tables; and the ``share`` of permuted
-        tables with a protocol at most as far as ``distance``.
-    """
-    import pandas as pd
-
-    rows = []
-    kinds = [column.kind for column in space.methods.values()]
-    for table, cells in printed.items():
-        errors = errors_of(runs[runs["table"] == table], cells)
-        means = np.array([own.mean(skipna=False) for own in errors.values()])
-        places = np.arange(len(cells)).reshape(-1, len(kinds))
-        centre, sd = cells["mean"].to_numpy(), cells["sd"].to_numpy()
-        true, *others = [
-            float(distances(means, centre[order], sd[order]).min())
-            for order in ((places[:, columns]).ravel() for columns in _orders(kinds))
-        ]
-        rows.append(
-            {
-                "table": table,
-                "tried": len(means),
-                "permutations": len(others),
-                "distance": true,
-                "permuted_median": float(np.median(others)),
-                "share": float(np.mean(np.array(others) <= true)),
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _orders(kinds: list[str]) -> Iterator[np.ndarray]:
-    """Yield the columns in order, then different permutations within kinds."""
-    rng = np.random.default_rng(0)
-    members = [np.flatnonzero(np.array(kinds) == kind) for kind in dict.fromkeys(kinds)]
-    identity = np.arange(len(kinds))
-    seen = {tuple(identity)}
-    yield identity
-    for _ in range(PERMUTATIONS):
-        order = identity.copy()
-        for own in members:
-            order[own] = rng.permutation(own)
-        if tuple(order) not in seen:
-            seen.add(tuple(order))
-            yield order
-
-
-def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of protocols in which the claim holds, under three priors.
-
-    Parameters
-    ----------
-    space : Space
-    scores : DataFrame
-        The scores of the drawn protocols, with the choices' columns.
-
-    Returns
-    -------
-    DataFrame
-        One row per table and prior: ``share``; and ``n``, the effective number of protocols. The
-        prior is that of the ``weights``, by which protocols are drawn; ``uniform``, with equal
-        weights of a choice's values; or ``natural``, without values that are not natural.
-    """
-    import pandas as pd
-
-    rows = []
-    for table, own in scores.groupby("table", sort=False):
-        ratios = {prior: np.ones(len(own)) for prior in PRIORS}
-        for choice in space.choices_of(str(table)):
-            meant = [choice.meant(text) for text in own[choice.name]]
-            mean = sum(value.weight for value in choice.values) / len(choice.values)
-            ratios["uniform"] *= [mean / value.weight for value in meant]
-            ratios["natural"] *= [value.natural for value in meant]
-        for prior, ratio in ratios.items():
-            total = ratio.sum()
-            share = float((ratio * own["lowest"]).sum() / total) if total else float("nan")
-            n = float(total**2 / np.square(ratio).sum()) if total else 0.0
-            rows.append({"table": table, "prior": prior, "share": share, "n": n})
-    return pd.DataFrame(rows)
-
-
-def leads_where_others_are_near(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the range of leads of protocols under which all other columns are near the print.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        The scores of all protocols that ran, drawn or tried by the optimiser.
-
-    Returns
-    -------
-    DataFrame
-        One row per table: ``table``; ``n`` protocols whose distance over the columns of the other
-        methods is at most :data:`NEAR_ENOUGH`; the ``least`` and the ``most`` of their ``effect``,
-        and the middle half of them, ``quarter`` to ``three_quarters``; and ``printed``.
-    """
-    near = scores[scores["others"] <= NEAR_ENOUGH]
-    return near.groupby("table", sort=False, as_index=False).agg(
-        n=("effect", "size"),
-        least=("effect", "min"),
-        quarter=("effect", lambda effect: effect.quantile(0.25)),
-        three_quarters=("effect", lambda effect: effect.quantile(0.75)),
-        most=("effect", "max"),
-        printed=("printed_effect", "first"),
-    )
 
 
 def variance_shares(space: Space, table: str, scores: pd.DataFrame) -> pd.DataFrame:
@@ -218,6 +90,7 @@ def in_words(
     priors: pd.DataFrame,
     shares: pd.DataFrame,
     permuted: pd.DataFrame,
+    held_out: pd.DataFrame,
 ) -> list[str]:
     """Return sentences about what was tried, how near it came, and which choices matter.
 
@@ -228,9 +101,10 @@ def in_words(
         A table, or "common".
     scores : DataFrame
         Of :func:`fedmix.cells.protocols.score.score_search`.
-    leads, priors, shares, permuted : DataFrame
-        Of :func:`leads_where_others_are_near`, :func:`under_priors`, :func:`variance_shares` and
-        :func:`permuted`.
+    shares : DataFrame
+        Of :func:`variance_shares`.
+    leads, priors, permuted, held_out : DataFrame
+        Of the functions of :mod:`fedmix.cells.protocols.controls`.
     """
     return [
         _tried(space, target, scores),
@@ -238,6 +112,7 @@ def in_words(
         *_leads(space, leads),
         *_drawn(space, scores, priors, shares),
         *_permuted(space, permuted),
+        *_held_out(space, held_out),
     ]
 
 
@@ -345,6 +220,22 @@ def _permuted(space: Space, permuted: pd.DataFrame) -> Iterator[str]:
             f"{space.tables[row['table']].title}; from the table with columns exchanged among "
             f"methods of one kind it is {row['permuted_median']:.2f} (median of "
             f"{row['permutations']}), and as near as that in {_percent(row['share'])} of them."
+        )
+
+
+def _held_out(space: Space, held_out: pd.DataFrame) -> Iterator[str]:
+    for row in held_out.to_dict("records"):
+        title = space.tables[row["table"]].title
+        seen, other = (
+            (f"the columns of {row['methods']} methods of {title}", "the other columns")
+            if row["methods"]
+            else (title, "the other tables")
+        )
+        yield (
+            f"The nearest of {row['tried']} drawn protocols by {seen} is {row['seen']:.2f} from "
+            f"these and {row['held_out']:.2f} from {other}, from which the median protocol is "
+            f"{row['median']:.2f}"
+            + (f" (medians of {row['splits']} ways to split)." if row["splits"] > 1 else ".")
         )
 
 

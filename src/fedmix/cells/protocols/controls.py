@@ -1,0 +1,209 @@
+"""Controls: how much it means that some protocols come near to published values.
+
+They are tables with exchanged columns, cells that did not choose, other priors, and leads that need
+no prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedmix.cells.protocols.score import cell_names, distances, errors_of
+from fedmix.cells.protocols.space import Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PERMUTATIONS = 500
+#: The other columns are near if their distance is at most this.
+NEAR_ENOUGH = 1.0
+#: Name -> how natural a protocol is under this prior; protocols are drawn by ``weights``.
+PRIORS = ("weights", "uniform", "natural")
+
+
+def permuted(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Look for the nearest drawn protocol to tables whose columns are exchanged.
+
+    Columns are exchanged only among methods of one kind, e.g. among local or federated methods. To
+    tell local methods from pooled ones would be too easy.
+
+    Parameters
+    ----------
+    space : Space
+    runs : DataFrame
+        The runs of the drawn protocols, which do not depend on the published values.
+    printed : mapping of str to DataFrame
+        The published values, from :func:`fedmix.cells.protocols.score.printed_cells`.
+
+    Returns
+    -------
+    DataFrame
+        One row per table: ``table``, ``tried`` (number of protocols), ``permutations`` (their
+        number); ``distance`` of the nearest protocol from the published table;
+        ``permuted_median``, the median of that over permuted tables; and the ``share`` of permuted
+        tables with a protocol at most as far as ``distance``.
+    """
+    import pandas as pd
+
+    rows = []
+    kinds = [column.kind for column in space.methods.values()]
+    for table, cells in printed.items():
+        means = _means(runs, table, cells).to_numpy()
+        places = np.arange(len(cells)).reshape(-1, len(kinds))
+        centre, sd = cells["mean"].to_numpy(), cells["sd"].to_numpy()
+        true, *others = [
+            float(distances(means, centre[order], sd[order]).min())
+            for order in ((places[:, columns]).ravel() for columns in _orders(kinds))
+        ]
+        rows.append(
+            {
+                "table": table,
+                "tried": len(means),
+                "permutations": len(others),
+                "distance": true,
+                "permuted_median": float(np.median(others)),
+                "share": float(np.mean(np.array(others) <= true)),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def held_out(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Choose the nearest drawn protocol by some cells, and judge it on the others.
+
+    Of one table, half of the columns choose, in all ways to split them. Of several tables, each
+    table chooses for the others.
+
+    Parameters are those of :func:`permuted`.
+
+    Returns
+    -------
+    DataFrame
+        One row per table that chooses: ``table``; ``methods``, the number of columns that choose, 0
+        for all; ``splits``, the ways to split; ``tried``, the number of protocols; and over the
+        splits the medians of three distances: of the chosen protocol from the cells that it has
+        ``seen`` and from those ``held_out``, and of the ``median`` protocol from the latter.
+    """
+    import pandas as pd
+
+    by_table = {table: _means(runs, table, cells) for table, cells in printed.items()}
+    means = pd.concat(by_table, axis="columns", join="inner")
+    values = pd.concat(
+        {table: cells.set_index(cell_names(cells)) for table, cells in printed.items()}
+    ).loc[means.columns]
+    tables, columns = (means.columns.get_level_values(level) for level in (0, 2))
+    half = 0 if len(printed) > 1 else len(space.methods) // 2
+    rows = []
+    for table in printed:
+        splits = (
+            [columns.isin(own) for own in combinations(space.methods, half)]
+            if half
+            else [tables == table]
+        )
+        found = [_judged_elsewhere(means, values, chooses) for chooses in splits]
+        medians = dict(zip(("seen", "held_out", "median"), np.median(found, axis=0), strict=True))
+        numbers = {"methods": half, "splits": len(splits), "tried": len(means)}
+        rows.append({"table": table, **numbers, **medians})
+    return pd.DataFrame(rows)
+
+
+def _judged_elsewhere(
+    means: pd.DataFrame, values: pd.DataFrame, chooses: np.ndarray
+) -> tuple[float, float, float]:
+    seen, other = (
+        distances(
+            means.loc[:, part].to_numpy(),
+            values.loc[part, "mean"].to_numpy(),
+            values.loc[part, "sd"].to_numpy(),
+        )
+        for part in (chooses, ~chooses)
+    )
+    return float(seen.min()), float(other[seen.argmin()]), float(np.median(other))
+
+
+def _means(runs: pd.DataFrame, table: str, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the means of a table's cells: protocols in rows, cells (row, method) in columns."""
+    import pandas as pd
+
+    errors = errors_of(runs[runs["table"] == table], cells)
+    return pd.DataFrame({name: own.mean(skipna=False) for name, own in errors.items()}).T
+
+
+def _orders(kinds: list[str]) -> Iterator[np.ndarray]:
+    """Yield the columns in order, then different permutations within kinds."""
+    rng = np.random.default_rng(0)
+    members = [np.flatnonzero(np.array(kinds) == kind) for kind in dict.fromkeys(kinds)]
+    identity = np.arange(len(kinds))
+    seen = {tuple(identity)}
+    yield identity
+    for _ in range(PERMUTATIONS):
+        order = identity.copy()
+        for own in members:
+            order[own] = rng.permutation(own)
+        if tuple(order) not in seen:
+            seen.add(tuple(order))
+            yield order
+
+
+def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of protocols in which the claim holds, under three priors.
+
+    Parameters
+    ----------
+    space : Space
+    scores : DataFrame
+        The scores of the drawn protocols, with the choices' columns.
+
+    Returns
+    -------
+    DataFrame
+        One row per table and prior: ``share``; and ``n``, the effective number of protocols. The
+        prior is that of the ``weights``, by which protocols are drawn; ``uniform``, with equal
+        weights of a choice's values; or ``natural``, without values that are not natural.
+    """
+    import pandas as pd
+
+    rows = []
+    for table, own in scores.groupby("table", sort=False):
+        ratios = {prior: np.ones(len(own)) for prior in PRIORS}
+        for choice in space.choices_of(str(table)):
+            meant = [choice.meant(text) for text in own[choice.name]]
+            mean = sum(value.weight for value in choice.values) / len(choice.values)
+            ratios["uniform"] *= [mean / value.weight for value in meant]
+            ratios["natural"] *= [value.natural for value in meant]
+        for prior, ratio in ratios.items():
+            total = ratio.sum()
+            share = float((ratio * own["lowest"]).sum() / total) if total else float("nan")
+            n = float(total**2 / np.square(ratio).sum()) if total else 0.0
+            rows.append({"table": table, "prior": prior, "share": share, "n": n})
+    return pd.DataFrame(rows)
+
+
+def leads_where_others_are_near(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the range of leads of protocols under which all other columns are near the print.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        The scores of all protocols that ran, drawn or tried by the optimiser.
+
+    Returns
+    -------
+    DataFrame
+        One row per table: ``table``; ``n`` protocols whose distance over the columns of the other
+        methods is at most :data:`NEAR_ENOUGH`; the ``least`` and the ``most`` of their ``effect``,
+        and the middle half of them, ``quarter`` to ``three_quarters``; and ``printed``.
+    """
+    near = scores[scores["others"] <= NEAR_ENOUGH]
+    return near.groupby("table", sort=False, as_index=False).agg(
+        n=("effect", "size"),
+        least=("effect", "min"),
+        quarter=("effect", lambda effect: effect.quantile(0.25)),
+        three_quarters=("effect", lambda effect: effect.quantile(0.75)),
+        most=("effect", "max"),
+        printed=("printed_effect", "first"),
+    )
