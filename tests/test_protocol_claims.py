@@ -61,7 +61,8 @@ def kept(space, printed, design) -> dict[str, pd.DataFrame]:
     # The drawn protocols ran the first row only, the optimiser found two others.
     drawn = runs(printed, design, 2)
     drawn = drawn[drawn["n_contaminated"] == 0]
-    found = design[design["scaling"].isin(LEADS)].iloc[:2].assign(protocol=["s1.7", "s2.9"])
+    found = design[design["scaling"].isin(LEADS)].iloc[:2]
+    found = found.assign(protocol=["s1.7", "s2.9"], confirmed=[0.5, 0.6])
     return kept_of(space, design, drawn, found, runs(printed, found, 3), {TABLE: printed})
 
 
@@ -225,6 +226,7 @@ def test_a_search_of_some_data_sets_answers_for_these_alone():
     found = design[~design["protocol"].isin(dealt)].iloc[:1]
     judged = made[made["protocol"].isin(found["protocol"])]
     judged, found = (part.assign(protocol="s1.0") for part in (judged, found))
+    found = found.assign(confirmed=0.5)
     search = search_of(own, kept_of(own, design, made, found, judged, printed))
 
     beside = search.nearest_cells()

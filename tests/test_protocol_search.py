@@ -225,7 +225,7 @@ def search(own):
                 "trial": 0,
                 "objective": 1.0,
                 "complete": True,
-                "confirmed": 1.0,
+                "confirmed": float(seed),
             }
             | design.iloc[seed].drop("protocol").to_dict()
             for seed in (1, 2)

@@ -263,8 +263,8 @@ def score_search(
     DataFrame
         One row per kind, protocol and table: ``kind, protocol, table``; the columns of
         :func:`fedmix.cells.protocols.score.score_protocols`; the choices; and of judged protocols
-        ``rank``, by the distance from all tables together, and the distances from the rows that the
-        search ``saw`` and from those ``held_out`` (missing if there are none).
+        ``rank``, by the confirmed objective, so that fresh replications choose nothing; and the
+        distances from the rows that the search ``saw`` and from those ``held_out``, if any.
     """
     import pandas as pd
 
@@ -278,8 +278,8 @@ def score_search(
     judged = parts[-1]
     for name, wanted in (("saw", True), ("held_out", False)):
         judged[name] = _distances_on(space, runs[JUDGED], printed, judged, wanted)
-    joint = np.square(judged["distance"]).groupby(judged["protocol"]).transform("mean")
-    judged["rank"] = joint.rank(method="dense").astype("Int64")
+    confirmed = judged["protocol"].map(trials.set_index("protocol")["confirmed"])
+    judged["rank"] = confirmed.rank(method="dense").astype("Int64")
     return pd.concat(parts).merge(protocols, on="protocol", sort=False)
 
 
