@@ -13,7 +13,12 @@ from fedmix.cells.protocols.drawing import draw_protocols
 from fedmix.cells.protocols.kept import Search, keep, read_search, write_search
 from fedmix.cells.protocols.score import judged_cells, printed_cells, score_protocols, score_search
 from fedmix.cells.protocols.space import Claim, Draw, Space, read_searches
-from fedmix.cells.unreported import open_claims, read_curves, specification_curves
+from fedmix.cells.unreported import (
+    open_claims,
+    protocol_answers,
+    read_curves,
+    specification_curves,
+)
 from fedmix.errors import DataError
 from fedmix.views.figures.specification import claims_figure, draw_claims
 from synthetic_results import PUBLISHED, cells, results_and_timings, shipped_items
@@ -161,6 +166,21 @@ def test_there_is_a_curve_for_each_claim_that_concerns_the_tables(curves, evalua
     assert set(curves["id"]) == set(evaluated.index[told])
     claims = read_claims(read_papers(ROOT / "config"))
     assert [claim["id"] for claim in open_claims(claims, space)] == list(curves["id"].unique())
+
+
+def test_only_protocols_that_ran_the_most_tables_answer_a_claim_about_several(kept):
+    whole = read_searches(read_papers(ROOT / "config"), "paper")["fedgrem"]
+    runs = kept["runs"]
+    of_two = runs[(runs["kind"] == "drawn") & (runs["protocol"] < "p32")]
+    search = search_of(
+        whole, kept | {"runs": pd.concat([runs, of_two.assign(table="fedgrem_table2")])}
+    )
+    claims = {claim["id"]: claim for claim in read_claims(read_papers(ROOT / "config"))}
+    for name, answered in (("pendigits-lowest", DRAWN), ("beats-local-everywhere", 32)):
+        kind, found = protocol_answers(claims[f"fedgrem-{name}"], search)
+        assert (kind, len(found)) == ("drawn", answered)
+    curves = specification_curves(claims.values(), [search])
+    assert curves.groupby("id").size()["fedgrem-beats-local-everywhere"] == 32
 
 
 def test_a_curve_is_sorted_and_holds_above_zero_within_its_range(curves):

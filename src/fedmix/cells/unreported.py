@@ -228,10 +228,17 @@ def _in_words(choice: str, shares: pd.DataFrame) -> str:
 def protocol_answers(claim: Mapping[str, Any], search: Search) -> tuple[str, dict[str, Answer]]:
     """Return the kind of protocols that a claim is tested under, and the answer of each.
 
-    These are the drawn ones or, if they ran none of its rows, those near the published values.
+    These are the drawn ones or, if they ran none of its rows, those near the published values. A
+    search of one table draws protocols that the others did not run. Only protocols that ran the
+    most of the claim's tables answer it.
     """
-    drawn = answers_by_protocol(claim, search.drawn)
-    return (DRAWN, drawn) if drawn else (NEAR, answers_by_protocol(claim, search.near))
+    tables = [name for name, table in search.space.tables.items() if _concerns(claim, table)]
+    own = search.runs[(search.runs["kind"] == DRAWN) & search.runs["table"].isin(tables)]
+    ran = own.groupby("protocol")["table"].nunique()
+    most = set(ran.index[ran == ran.max()])
+    drawn = answers_by_protocol(claim, search.drawn).items()
+    answered = {name: answer for name, answer in drawn if name in most}
+    return (DRAWN, answered) if answered else (NEAR, answers_by_protocol(claim, search.near))
 
 
 def answers_by_protocol(claim: Mapping[str, Any], evidence: Evidence) -> dict[str, Answer]:
@@ -329,7 +336,7 @@ def _curve(
 
     margins = _margins(claim, found)
     by_replication = [_margins(claim, answers_by_protocol(claim, evidence)) for evidence in single]
-    ranges = pd.concat([margins, *by_replication], axis="columns")
+    ranges = pd.concat([margins, *by_replication], axis="columns").loc[margins.index]
     near = answers_by_protocol(claim, search.near)
     curve = pd.DataFrame(
         {
