@@ -30,13 +30,12 @@ if TYPE_CHECKING:
 #: The share of a study's trials that is drawn evenly before its sampler learns from them, in either
 #: stage. It is larger in the second, where the region can be narrow and a fit costs less.
 EVENLY = {1: 0.2, 2: 0.4}
-#: After 1, 3, 9, ... cells a trial goes on if it is in the best third of those before it.
-FACTOR = 3
+#: After so many replications, three times as many, and so on, a trial ends unless it is in the best
+#: third of those before it. A method alone varies more by replication than several together.
+FIRST, FACTOR = {1: 1, 2: 2}, 3
 #: The first stage starts anew so many times, because a sampler narrows on one region early. Each
 #: start sees replications of its own, so that chance does not favour the same protocols.
 STARTS = 4
-#: So many of the best of each start are given to the second stage, which chooses among them.
-GIVEN = 2
 #: How many of the best trials compete on further replications, because the least of many objectives
 #: is partly luck.
 FEW = 8
@@ -140,7 +139,7 @@ def optimize(
         some = [r for r in every if r % STARTS == start] or every
         study = search.study(1, shared, [{}], n, some, without=method)
         first.append(search.confirm([study], seen, every, without=method)[0])
-    bases = pd.concat(start.nsmallest(GIVEN, "confirmed") for start in first)
+    bases = pd.concat(start.nsmallest(1, "confirmed") for start in first)
     bases = bases.drop_duplicates(seen)[shared].to_dict("records")
     study = search.study(2, own, bases, n_trials - n_trials // 2, every)
     second, runs = search.confirm([study], list(space.choices), further)
@@ -178,7 +177,12 @@ class _Search:
         import optuna
         import pandas as pd
 
-        study = _new_study(ceil(EVENLY[stage] * n_trials), 10_000 * self.seed + self.tried)
+        n_cells = sum(len(self.space.searched_rows(table)) for table in self.runner.benches)
+        study = _new_study(
+            startup=ceil(EVENLY[stage] * n_trials),
+            first=FIRST[stage] * n_cells,
+            seed=10_000 * self.seed + self.tried,
+        )
         trials, runs = [], []
         for _ in range(n_trials):
             trial = study.ask()
@@ -254,14 +258,14 @@ class _Search:
         return pd.concat(parts), value, len(parts) == len(cells)
 
 
-def _new_study(startup: int, seed: int) -> optuna.Study:
+def _new_study(startup: int, first: int, seed: int) -> optuna.Study:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         sampler = optuna.samplers.TPESampler(multivariate=True, n_startup_trials=startup, seed=seed)
-    pruner = optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=FACTOR)
+    pruner = optuna.pruners.SuccessiveHalvingPruner(min_resource=first, reduction_factor=FACTOR)
     return optuna.create_study(sampler=sampler, pruner=pruner)
 
 
