@@ -64,7 +64,7 @@ def space(tables=("one",), drawn=64):
         tables={t: Table(name=t, title=f"table {t}", setting=SETTING, rows=[0, 2]) for t in tables},
         choices={c.name: c for c in choices},
         draw=Draw(protocols=drawn, replications=3, block=16),
-        search=Optimizer(trials=120, replications=2, confirmed=2, seeds=1, judged=3),
+        search=Optimizer(trials=120, replications=4, confirmed=2, seeds=1, judged=3),
         in_all=False,
         presets={},
     )

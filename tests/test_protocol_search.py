@@ -154,7 +154,7 @@ def test_the_stages_look_at_the_other_methods_and_then_at_the_claims(found):
     first, second = (trials[trials["stage"] == stage] for stage in (1, 2))
     assert len(first) == len(second) == 60
     assert set(first["first"]) == set(first["penalty"]) == {""}
-    given = first.groupby(first["trial"] // 15)["confirmed"].nsmallest(2).index.get_level_values(1)
+    given = first.groupby(first["trial"] // 15)["confirmed"].idxmin()
     assert set(second["scaling"]) == set(first.loc[given, "scaling"])
     assert set(second["protocol"]) == set(runs["protocol"])
     assert set(runs["method"]) == set(PRINTED["method"])
@@ -178,8 +178,8 @@ def test_a_trial_that_is_not_among_the_best_ends_early(own, found):
     distinct = second[second["complete"]].drop_duplicates(list(own.choices))
     best = distinct.nsmallest(8, "objective")
     assert set(second.loc[few, "objective"]) == set(best["objective"])
-    # Three methods; all trials run the first of two replications, and the best few two more.
-    assert len(runs) == 3 * (len(second) + complete + 2 * few.sum())
+    # Three methods; all trials run two of four replications, and the best few two more than four.
+    assert len(runs) == 3 * (2 * len(second) + 2 * complete + 2 * few.sum())
     assert set(runs["n_contaminated"]) == {0}  # the other row is held out
 
 
