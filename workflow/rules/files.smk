@@ -16,11 +16,12 @@ def raw_data(wildcards):
 
 
 def block_names(study, setting):
-    """The blocks to read: those that the evidence lacks; with partial=true those that exist."""
-    if config["partial"]:
+    """The blocks that the evidence lacks; with partial=true those that exist, if it lacks any."""
+    missing = [block.name for block in REQUEST.coverage.missing(study, setting)]
+    if missing and config["partial"]:
         most = max(study.replications_in(setting).values())
         return finished_blocks(f"results/{study.name}/{setting.folder}", most)
-    return [block.name for block in REQUEST.coverage.missing(study, setting)]
+    return missing
 
 
 def block_paths(study, setting):
