@@ -45,6 +45,7 @@ def variance_shares(space: Space, table: str, scores: pd.DataFrame) -> pd.DataFr
     import optuna
     import pandas as pd
 
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
     own = scores[np.isfinite(scores["distance"])]
     measured = {"distance": np.log(own["distance"]), "lowest": own["lowest"].astype(float)}
     choices = {c.name: c for c in space.choices_of(table) if len(c.categories) > 1}
@@ -209,7 +210,7 @@ def _drawn(
             reported = ", ".join(f"{v} in {_percent(m)}" for v, m in by_value["mean"][::-1].items())
             yield (
                 f"This depends on {choice.replace('_', ' ')} ({_percent(share)} of the variance "
-                f"explained): {reported}."
+                f"explained). Values of at least {FEWEST} protocols: {reported}."
             )
 
 
