@@ -233,8 +233,7 @@ def _behind(values: FloatArray) -> FloatArray:
 
 
 def best_trials(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the trial of the second stage with the least confirmed objective of each seed."""
-    trials = trials[trials["stage"] == 2]
+    """Return the trial with the least confirmed objective of each seed."""
     best = trials.sort_values(["confirmed", "trial"], kind="stable").drop_duplicates("seed")
     return best.sort_values("seed", ignore_index=True)
 
@@ -332,7 +331,7 @@ def read_trials(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
     trials = pd.concat(map(read_protocols, paths), ignore_index=True)
     trials["complete"] = trials["complete"] == "True"
     trials["confirmed"] = pd.to_numeric(trials["confirmed"])
-    return trials.astype({"stage": int, "seed": int, "trial": int, "objective": float})
+    return trials.astype({"seed": int, "trial": int, "objective": float})
 
 
 def read_part(path: str | os.PathLike, space: Space) -> pd.DataFrame:

@@ -100,9 +100,7 @@ class Draw(Declared):
 class Optimizer(Declared):
     """The optimiser, which looks for the protocol that gives a table on every other row."""
 
-    trials: int = Field(
-        ge=2, description="Number of protocols that it tries, from each seed, in both stages."
-    )
+    trials: int = Field(ge=2, description="Number of protocols that it tries, from each seed.")
     replications: int = Field(
         ge=1, description="Number of replications that it sees; a trial ends early if it is poor."
     )
@@ -187,10 +185,6 @@ class Space(Declared):
                     found[name] = choice.methods[key]
         return found
 
-    def sees(self, method: str, choice: Choice) -> bool:
-        """Return whether a method's results can depend on a choice."""
-        return bool(choice.setting) or method in self.filled_by(choice)
-
     def searched_rows(self, table: str) -> list[Any]:
         """Return the rows that the optimiser sees: every other one. The others are held out."""
         return self.tables[table].rows[::2]
@@ -199,9 +193,14 @@ class Space(Declared):
         """Return the rows and replications that drawn protocols run."""
         return _grid(self.tables[table].rows, range(self.draw.replications))
 
-    def searched_cells(self, table: str, replications: Iterable[int]) -> list[tuple[Any, int]]:
-        """Return the rows that the optimiser sees, with some replications."""
-        return _grid(self.searched_rows(table), replications)
+    def searched_cells(self, table: str) -> list[tuple[Any, int]]:
+        """Return the rows and replications that the optimiser sees, row by row."""
+        return _grid(self.searched_rows(table), range(self.search.replications))
+
+    def confirmed_cells(self, table: str) -> list[tuple[Any, int]]:
+        """Return the rows and replications on which the optimiser's best few compete."""
+        first = self.search.replications
+        return _grid(self.searched_rows(table), range(first, first + self.search.confirmed))
 
     def judged_cells(self, table: str) -> list[tuple[Any, int]]:
         """Return the rows and fresh replications that judge protocols."""
@@ -215,16 +214,14 @@ class Space(Declared):
         rest |= {"constants": {}, "only_tables": [], "presets": {}}
         return self.model_copy(update={"tables": {table: own}, "choices": choices, **rest})
 
-    def protocol(self, table: str, chosen: Mapping[str, Any], without: str = "") -> Protocol:
-        """Return a protocol of a table, maybe without a method and the choices for it alone.
+    def protocol(self, table: str, chosen: Mapping[str, Any]) -> Protocol:
+        """Return a protocol of a table.
 
         Parameters
         ----------
         table : str
         chosen : mapping
             A row of the design: the name under ``protocol``, and a value's text under each choice.
-        without : str
-            A method that does not run; none by default.
         """
         from fedmix.experiments.base import Method  # compiled code that a plan does not need
         from fedmix.protocols import Protocol
@@ -232,24 +229,18 @@ class Space(Declared):
         setting: dict[str, Any] = {}
         parameters = {name: dict(method.parameters) for name, method in self.methods.items()}
         for choice in self.choices_of(table):
-            if set(self.filled_by(choice)) == {without}:
-                continue
             text = chosen[choice.name]
             value = choice.meant(text).value(text)
             if choice.setting:
                 setting[choice.setting] = value
             for method, parameter in self.filled_by(choice).items():
                 parameters[method][parameter] = value
-        methods = [
-            Method(m.name, m.estimator, parameters[m.name])
-            for m in self.methods.values()
-            if m.name != without
-        ]
+        methods = [Method(m.name, m.estimator, parameters[m.name]) for m in self.methods.values()]
         return Protocol(chosen["protocol"], setting, methods)
 
 
-def _grid(rows: list[Any], replications: Iterable[int]) -> list[tuple[Any, int]]:
-    return [(row, r) for r in replications for row in rows]
+def _grid(rows: list[Any], replications: range) -> list[tuple[Any, int]]:
+    return [(row, r) for row in rows for r in replications]
 
 
 def _for_running(choice: Choice) -> Choice:

@@ -35,8 +35,8 @@ CAPTIONS = {
     ),
     "path": (
         "The least objective so far (the distance from the published values plus the weighted miss "
-        "of the lead, on the rows that the search sees) by trial of the second stage, from each "
-        "seed; points are complete trials."
+        "of the lead, on the rows that the search sees) by trial, from each seed; points are "
+        "complete trials."
     ),
     "nearest": (
         "Fresh replications of the best protocol, and the means of the best of the other seeds, "
@@ -159,7 +159,7 @@ def curve(
 
 
 def path(trials: pd.DataFrame) -> Figure:
-    """Draw the objective of the second stage's trials, and the least so far, from each seed.
+    """Draw the objective of the trials, and the least so far, from each seed.
 
     Parameters
     ----------
@@ -173,8 +173,7 @@ def path(trials: pd.DataFrame) -> Figure:
     import matplotlib.pyplot as plt
 
     figure, axis = plt.subplots(figsize=(4.5, 2.8))
-    second = trials[trials["stage"] == 2]
-    complete = second[second["complete"] & np.isfinite(second["objective"])]
+    complete = trials[trials["complete"] & np.isfinite(trials["objective"])]
     for (seed, own), color in zip(complete.groupby("seed"), cycle(COLORS.values())):
         axis.plot(own["trial"], own["objective"], ".", color=color, markersize=3, alpha=0.4)
         least = own["objective"].cummin()
