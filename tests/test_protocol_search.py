@@ -107,11 +107,10 @@ class MadeUp(Runner):
     def __init__(self, own, distance):
         self.space, self.distance, self.benches = own, distance, dict.fromkeys(own.tables)
 
-    def run(self, protocols, cells, without=""):
+    def run(self, protocols, cells):
         parts = []
         for (table, own), protocol in ((c, p) for c in cells.items() for p in protocols):
             runs = runs_of({protocol["protocol"]: self.distance(protocol)}, table=table)
-            runs = runs[runs["method"] != without]
             parts += [
                 runs[runs["n_contaminated"].eq(n) & runs["replication"].eq(0)].assign(replication=r)
                 for n, r in own
@@ -120,8 +119,7 @@ class MadeUp(Runner):
 
 
 def far_from_the_best(protocol):
-    first = protocol["first"].split()  # empty while the other methods' columns are looked at
-    away = abs(np.log10(float(first[0]) / 3)) if first else 0.0
+    away = abs(np.log10(float(protocol["first"].split()[0]) / 3))
     return 0.1 + away + (protocol["scaling"] != "global")
 
 
@@ -146,40 +144,18 @@ def test_the_optimiser_finds_the_category_and_the_number(found):
     best = best_trials(trials).iloc[0]
     assert best["scaling"] == "global"
     assert 1.5 < float(best["first"].split()[0]) < 6
-    assert best["objective"] == trials.loc[trials["stage"] == 2, "objective"].min()
+    assert best["objective"] == trials["objective"].min()
 
 
-def test_the_stages_look_at_the_other_methods_and_then_at_the_claims(found):
+def test_a_trial_in_the_worse_half_ends_after_two_replications(own, found):
     _, trials, runs = found
-    first, second = (trials[trials["stage"] == stage] for stage in (1, 2))
-    assert len(first) == len(second) == 60
-    assert set(first["first"]) == set(first["penalty"]) == {""}
-    given = first.groupby(first["trial"] // 15)["confirmed"].idxmin()
-    assert set(second["scaling"]) == set(first.loc[given, "scaling"])
-    assert set(second["protocol"]) == set(runs["protocol"])
-    assert set(runs["method"]) == set(PRINTED["method"])
-
-
-def test_a_search_without_choices_of_the_method_alone_has_one_stage(own):
-    names = ("scaling", "rounds")
-    own = own.model_copy(update={"choices": {name: own.choices[name] for name in names}})
-    runner = MadeUp(own, lambda protocol: 0.1 + (protocol["scaling"] != "global"))
-    trials, _ = optimize(own, runner, {"one": PRINTED}, 1)
-    assert (len(trials), set(trials["stage"])) == (120, {2})
-    assert best_trials(trials).iloc[0]["scaling"] == "global"
-
-
-def test_a_trial_that_is_not_among_the_best_ends_early(own, found):
-    _, trials, runs = found
-    second = trials[trials["stage"] == 2]
-    complete = second["complete"].sum()
-    assert 0.1 * len(second) < complete < 0.9 * len(second)
-    few = second["confirmed"].notna()
-    distinct = second[second["complete"]].drop_duplicates(list(own.choices))
-    best = distinct.nsmallest(8, "objective")
-    assert set(second.loc[few, "objective"]) == set(best["objective"])
-    # Three methods; all trials run two of four replications, and the best few two more than four.
-    assert len(runs) == 3 * (2 * len(second) + 2 * complete + 2 * few.sum())
+    ran = runs.groupby(["protocol", "method"])["replication"].nunique().groupby("protocol").max()
+    assert set(ran[trials.loc[~trials["complete"], "protocol"]]) == {2}
+    assert 0.3 < trials["complete"].mean() < 0.8
+    few = trials["confirmed"].notna()
+    assert set(ran[trials.loc[few, "protocol"]]) == {6}  # four, and two on which the best compete
+    best = trials[trials["complete"]].drop_duplicates(list(own.choices))
+    assert set(trials.loc[few, "objective"]) == set(best["objective"].nsmallest(12))
     assert set(runs["n_contaminated"]) == {0}  # the other row is held out
 
 
@@ -220,7 +196,6 @@ def search(own):
         [
             {
                 "protocol": f"s{seed}.0",
-                "stage": 2,
                 "seed": seed,
                 "trial": 0,
                 "objective": 1.0,

@@ -186,8 +186,8 @@ def test_choice_on_an_entry_holds_for_the_methods_that_vary_it():
 
 def test_the_search_sees_every_other_row_and_fresh_replications_judge():
     own = space()
-    assert own.drawn_cells("one") == [(n, r) for r in range(3) for n in (0, 2)]
-    assert own.searched_cells("one", range(2)) == [(0, 0), (0, 1)]
+    assert own.drawn_cells("one") == [(n, r) for n in (0, 2) for r in range(3)]
+    assert own.searched_cells("one") == [(0, r) for r in range(4)]
     assert own.judged_cells("one") == [(n, r) for r in range(1000, 1003) for n in (0, 2)]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: A search starts anew so many times, because a sampler narrows on one region early.
-STARTS = 4
+STARTS = 3
 #: The share of a start's trials that is drawn evenly before its sampler learns from them.
 EVENLY = 0.2
 #: Replications of the first row after which a trial ends if it is in the worse half.
