@@ -188,7 +188,7 @@ def test_the_search_sees_every_other_row_and_fresh_replications_judge():
     own = space()
     assert own.drawn_cells("one") == [(n, r) for n in (0, 2) for r in range(3)]
     assert own.searched_cells("one") == [(0, r) for r in range(4)]
-    assert own.judged_cells("one") == [(n, r) for r in range(1000, 1003) for n in (0, 2)]
+    assert own.judged_cells("one") == [(n, r) for n in (0, 2) for r in range(1000, 1003)]
 
 
 def test_texts_weights_and_budgets_do_not_rerun_anything():
