@@ -202,7 +202,9 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
 def _scorecard(context: PageContext, kind: str) -> pd.DataFrame:
     """Return the counts of cells or claims: a row per verdict that occurs, a column per paper."""
     counts = scorecard(context.cells, context.claims).filter(like=f"{kind}: ").T
-    counts = counts.rename(lambda name: name.removeprefix(f"{kind}: "), columns=context.papers)
+    counts = counts.rename(
+        index=lambda name: name.removeprefix(f"{kind}: "), columns=context.papers
+    )
     return counts.loc[counts.any(axis=1), counts.any()].rename_axis("verdict")
 
 
