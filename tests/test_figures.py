@@ -200,7 +200,7 @@ def test_a_figure_and_its_caption_say_which_data_stood_in(tmp_path):
     assert all(output.stat().st_size for output in outputs)
     caption = outputs[3].read_text()
     assert caption.startswith("STAND-IN: our numbers come from Digits (8x8)")
-    assert "n = 4 replications. Preset quick. As written: what the text says." in caption
+    assert "n = 4 replications. Preset quick. Variant as written: what the text says." in caption
     assert "STAND-IN" in outputs[1].read_text()
 
 

@@ -125,7 +125,7 @@ def test_above_stand_title_replications_and_preset():
 
 def test_below_stand_variants_and_marks():
     said = notes(item(), frame([PRINTED]))
-    assert "As written: what the text says." in said
+    assert "Variant as written: what the text says." in said
     assert "Marks: ● agrees closely." in said
 
 

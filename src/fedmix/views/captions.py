@@ -191,7 +191,7 @@ def leaderboard(ranked: pd.DataFrame, n_data: int, n: int, variant: str = "") ->
 def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> list[str]:
     """Explain the variants that are shown and that the paper's folder describes."""
     shown = [name for name in dict.fromkeys(cells["variant"]) if name in explained]
-    return [f"{in_words(name)}: {explained[name]}." for name in shown]
+    return [f"Variant {in_words(name)}: {explained[name]}." for name in shown]
 
 
 def marks_explained(cells: pd.DataFrame) -> str:
