@@ -303,6 +303,11 @@ def test_protocols_of_another_space_are_refused(tmp_path, space, kept):
     write_search(tmp_path / TABLE, kept | {"protocols": kept["protocols"].drop(columns="scaling")})
     with pytest.raises(DataError, match="no column 'scaling'"):
         read_search(tmp_path, space, shipped_items(), PUBLISHED)
+    other = space.model_copy(update={"tables": {}})
+    with pytest.raises(DataError, match="unknown table 'fedgrem_table1'"):
+        read_search(tmp_path, other, shipped_items(), PUBLISHED)
+    some = other.model_copy(update={"only_tables": ["fedgrem_table2"]})
+    assert read_search(tmp_path, some, shipped_items(), PUBLISHED) is None
 
 
 def test_tables_drawn_from_different_spaces_are_refused(tmp_path, space, kept):

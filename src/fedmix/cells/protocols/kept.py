@@ -202,14 +202,17 @@ def read_search(
     Raises
     ------
     DataError
-        If the kept protocols lack a choice of the space, or two tables have a drawn protocol of one
-        name with different choices.
+        If a table is not in the space, the kept protocols lack a choice of it, or two tables have a
+        drawn protocol of one name with different choices.
     """
     import pandas as pd
 
-    there = [
-        Path(folder) / table for table in space.tables if (Path(folder) / table / RUNS).is_file()
-    ]
+    kept = {path.parent.name for path in Path(folder).glob(f"*/{RUNS}")}
+    unknown = sorted(kept - set(space.targets))
+    if unknown and not space.only_tables:
+        hint = nearest_names(unknown[0], space.targets)
+        raise DataError(f"{folder}: unknown table {unknown[0]!r}. {hint}")
+    there = [Path(folder) / table for table in space.tables if table in kept]
     if not there:
         return None
     protocols = pd.concat([_read_protocols(own / PROTOCOLS, space) for own in there])

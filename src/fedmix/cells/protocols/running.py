@@ -117,9 +117,10 @@ def optimize(
     import pandas as pd
 
     n = space.search.trials
+    starts = {start * n // STARTS for start in range(STARTS)}
     trials, runs = [], []
     for number in range(n):
-        if number in {start * n // STARTS for start in range(STARTS)}:
+        if number in starts:
             study = _new_study(ceil(EVENLY * n / STARTS), FIRST * len(runner.benches), seed, number)
         trial = study.ask()
         protocol = {"protocol": f"s{seed}.{number}", **_choose(trial, space, runner.benches)}

@@ -172,10 +172,11 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     timings : DataFrame
         The timings of all studies.
     """
+    counts = scorecard(context.cells, context.claims).rename(index=context.papers)
     lines = ["# The results of a reproduction, to read without running anything", ""]
     lines += ["`make kept` writes this folder from the [evidence](../evidence.md). `make` shows"]
     lines += ["the same results as HTML pages, which explain every value.", ""]
-    lines += ["## Published values by verdict", "", to_markdown(_scorecard(context, "cells"))]
+    lines += ["## Published values by verdict", "", to_markdown(_part_of(counts, "cells"))]
     lines += [
         "A published value is counted in one variant: the authors', else the inferred one, else"
     ]
@@ -183,7 +184,7 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
         "the text's. Run times are not counted. Each table names its variant; `cells.csv` has"
     ]
     lines += ["all variants.", ""]
-    lines += ["## Claims by verdict", "", to_markdown(_scorecard(context, "claims"))]
+    lines += ["## Claims by verdict", "", to_markdown(_part_of(counts, "claims"))]
     lines += ["[All claims](claims.md), with what was measured.", ""]
     lines += ["## Tables and figures", ""]
     for page in pages:
@@ -199,13 +200,11 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     return "\n".join(lines)
 
 
-def _scorecard(context: PageContext, kind: str) -> pd.DataFrame:
+def _part_of(counts: pd.DataFrame, kind: str) -> pd.DataFrame:
     """Return the counts of cells or claims: a row per verdict that occurs, a column per paper."""
-    counts = scorecard(context.cells, context.claims).filter(like=f"{kind}: ").T
-    counts = counts.rename(
-        index=lambda name: name.removeprefix(f"{kind}: "), columns=context.papers
-    )
-    return counts.loc[counts.any(axis=1), counts.any()].rename_axis("verdict")
+    part = counts.filter(like=f"{kind}: ").T
+    part.index = part.index.str.removeprefix(f"{kind}: ")
+    return part.loc[part.any(axis=1), part.any()].rename_axis("verdict")
 
 
 def _answer(score: Mapping[str, Any]) -> str:
