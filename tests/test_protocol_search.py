@@ -17,7 +17,7 @@ from fedmix.cells.protocols.controls import (
 )
 from fedmix.cells.protocols.drawing import draw_protocols
 from fedmix.cells.protocols.findings import in_words, variance_shares
-from fedmix.cells.protocols.running import Runner, contrasts, objective, optimize
+from fedmix.cells.protocols.running import Runner, contrasts, objective, optimize, parts_of
 from fedmix.cells.protocols.score import (
     best_trials,
     judged_cells,
@@ -147,16 +147,37 @@ def test_the_optimiser_finds_the_category_and_the_number(found):
     assert best["objective"] == trials["objective"].min()
 
 
-def test_a_trial_in_the_worse_half_ends_after_two_replications(own, found):
+def test_a_trial_in_the_worse_half_ends_after_three_replications(own, found):
     _, trials, runs = found
     ran = runs.groupby(["protocol", "method"])["replication"].nunique().groupby("protocol").max()
-    assert set(ran[trials.loc[~trials["complete"], "protocol"]]) == {2}
+    assert set(ran[trials.loc[~trials["complete"], "protocol"]]) == {3}
     assert 0.3 < trials["complete"].mean() < 0.8
     few = trials["confirmed"].notna()
     assert set(ran[trials.loc[few, "protocol"]]) == {6}  # four, and two on which the best compete
-    best = trials[trials["complete"]].drop_duplicates(list(own.choices))
-    assert set(trials.loc[few, "objective"]) == set(best["objective"].nsmallest(12))
+    best = trials[trials["complete"]].drop_duplicates(["start", "objective"])
+    for start, competing in trials[few].groupby("start"):
+        expected = best.loc[best["start"] == start, "objective"].nsmallest(4)
+        assert sorted(competing["objective"]) == expected.tolist()
     assert set(runs["n_contaminated"]) == {0}  # the other row is held out
+
+
+def test_stages_change_the_methods_own_choices_and_the_others_in_turn(own, found):
+    _, trials, _ = found
+    others, alone = parts_of(own, ["one"])
+    assert (others, alone) == (["scaling", "rounds"], ["penalty", "first"])
+    start = trials[trials["start"] == 1].reset_index(drop=True)  # 40 trials in 6 stages
+    stages = np.array_split(np.arange(len(start)), 6)
+    for fixed, numbers in zip([others, alone, others, alone], stages[1:5], strict=True):
+        before, stage = start[: numbers[0]], start.iloc[numbers]
+        best = before.loc[before.loc[before["complete"], "objective"].idxmin()]
+        assert (stage[fixed] == best[fixed]).all(axis=None)
+        # It begins with the best protocol's changes in one choice.
+        assert (stage.iloc[0][list(own.choices)] != best[list(own.choices)]).sum() == 1
+
+
+def test_a_search_without_choices_of_one_kind_changes_the_others_in_all_stages(own):
+    few = own.model_copy(update={"choices": {"scaling": own.choices["scaling"]}})
+    assert parts_of(few, ["one"]) == [["scaling"]]
 
 
 def test_a_search_is_the_same_from_the_same_seed(own, found):
@@ -168,13 +189,13 @@ def test_a_search_is_the_same_from_the_same_seed(own, found):
     assert not trials["first"].equals(other["first"])
 
 
-def test_a_missed_lead_counts_beside_the_distance():
+def test_missed_contrasts_count_as_much_as_cells():
     own = space()
     runs = runs_of({"a": 0.0})
     assert objective(own, runs, {"one": PRINTED}) == pytest.approx(0.0, abs=1e-9)
     lost = runs.assign(value=runs["value"].mask(runs["method"] == "FedGrEM", 0.2))
-    # Ten published sd in one column of three; the leads are missed, the change is not.
-    expected = 10 / np.sqrt(3) + 0.3 * np.sqrt((2 * 10**2 + 0) / 3)
+    # Ten published sd away in two of six cells and in two of three contrasts: not in the change.
+    expected = np.sqrt((2 * 10**2 + 2 * 10**2) / (6 + 3))
     assert objective(own, lost, {"one": PRINTED}) == pytest.approx(expected)
     lost.loc[lost.index[0], "value"] = np.nan
     assert objective(own, lost, {"one": PRINTED}) == np.inf

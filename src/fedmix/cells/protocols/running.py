@@ -1,39 +1,43 @@
 """Runs of protocols on the tables of a search: those that were drawn, or that an optimiser tries.
 
 The optimiser is Optuna's tree-structured Parzen estimator (Bergstra et al. 2011; multivariate:
-Falkner et al. 2018), which takes categories and ranges together. A trial runs cell by cell, the
-first row first, and ends early if it is in the worse half (successive halving: Li et al. 2020). The
-best few then compete on further replications, because the least of many objectives is partly luck.
-A search is the same in every run from the same seed.
+Falkner et al. 2018), which takes categories and ranges together. It works in stages. The first
+changes all choices. The others change in turn those of the claim's method alone and all the rest,
+and begin with protocols that differ from the best one so far in one choice. They lead to a nearby
+optimum, so a search starts anew several times. A trial runs cell by cell, the first row first, and
+ends early if it is in the worse half (successive halving: Li et al. 2020). The best few of each
+start then compete on further replications, because the least of many objectives is partly luck. A
+search is the same in every run from the same seed.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedmix.cells.protocols.choices import Choice
-from fedmix.cells.protocols.score import FloatArray, distances, layout_of, leads
+from fedmix.cells.protocols.score import FloatArray, layout_of, leads
 from fedmix.cells.protocols.space import Claim, Space
 
 if TYPE_CHECKING:
     import optuna
     import pandas as pd
 
-#: A search starts anew so many times, because a sampler narrows on one region early.
-STARTS = 3
-#: The share of a start's trials that is drawn evenly before its sampler learns from them.
-EVENLY = 0.2
+#: Starts of a search, and stages of a start, with equally many trials.
+STARTS, STAGES = 3, 6
+#: The share of a stage's trials before its sampler learns from them.
+STARTUP = 0.3
 #: Replications of the first row after which a trial ends if it is in the worse half.
-FIRST = 2
-#: How many of the best trials compete.
-FEW = 12
+FIRST = 3
+#: How many of the best trials of each start compete.
+FEW = 4
 
 
 class Runner:
@@ -107,34 +111,24 @@ def optimize(
     Returns
     -------
     trials : DataFrame
-        ``protocol``, its choices, ``seed`` and ``trial``; the ``objective``; whether the trial is
-        ``complete``; and the ``confirmed`` objective of the best few on further replications,
-        missing for the others.
+        ``protocol``, its choices, ``seed``, ``start`` and ``trial``; the ``objective``; whether
+        the trial is ``complete``; and the ``confirmed`` objective of the best few on further
+        replications, missing for the others.
     runs : DataFrame
         The runs of all trials.
     """
-    import optuna
     import pandas as pd
 
-    n = space.search.trials
-    starts = {start * n // STARTS for start in range(STARTS)}
     trials, runs = [], []
-    for number in range(n):
-        if number in starts:
-            study = _new_study(ceil(EVENLY * n / STARTS), FIRST * len(runner.benches), seed, number)
-        trial = study.ask()
-        protocol = {"protocol": f"s{seed}.{number}", **_choose(trial, space, runner.benches)}
-        own, value, complete = _attempt(trial, protocol, space, runner, printed)
-        if complete:
-            study.tell(trial, value)
-        else:
-            study.tell(trial, state=optuna.trial.TrialState.PRUNED)
-        runs.append(own)
-        found = {"seed": seed, "trial": number, "objective": value, "complete": complete}
-        trials.append({**protocol, **found})
+    for start, numbers in enumerate(np.array_split(range(space.search.trials), STARTS)):
+        found = _search(space, runner, printed, (seed, start), numbers)
+        for trial, own in found:
+            trials.append({**trial, "seed": seed, "start": start})
+            runs.append(own)
     frame = pd.DataFrame(trials)
     best = frame[frame["complete"]].sort_values("objective", kind="stable")
-    best = best.drop_duplicates(list(space.choices)).head(FEW)
+    best = best.drop_duplicates(["start", "objective"]).groupby("start").head(FEW)
+    best = best.drop_duplicates(list(space.choices))
     further = runner.run(
         best.to_dict("records"), {table: space.confirmed_cells(table) for table in runner.benches}
     )
@@ -145,18 +139,75 @@ def optimize(
     return frame, pd.concat([*runs, further], ignore_index=True)
 
 
-def _new_study(startup: int, first: int, seed: int, number: int) -> optuna.Study:
-    """Return an empty study, with a sampler of its own for each first trial."""
+def _search(
+    space: Space,
+    runner: Runner,
+    printed: Mapping[str, pd.DataFrame],
+    seeds: tuple[int, int],
+    numbers: NDArray[np.int_],
+) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Search from one start. Yield each trial and its runs."""
+    import optuna
+
+    parts = parts_of(space, runner.benches)
+    study: optuna.Study | None = None
+    for stage, own_numbers in enumerate(np.array_split(numbers, STAGES)):
+        free = parts[stage % len(parts)] if study else list(space.choices)
+        study = _study_of(
+            free,
+            study.best_trial if study else None,
+            startup=ceil(STARTUP * len(own_numbers)),
+            first=FIRST * len(runner.benches),
+            seed=100 * seeds[0] + 10 * seeds[1] + stage,
+        )
+        for number in own_numbers:
+            trial = study.ask()
+            name = f"s{seeds[0]}.{number}"
+            protocol = {"protocol": name, **_choose(trial, space, runner.benches)}
+            runs, value, complete = _attempt(trial, protocol, space, runner, printed)
+            if complete:
+                study.tell(trial, value)
+            else:
+                study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+            found = {"trial": int(number), "objective": value, "complete": complete}
+            yield {**protocol, **found}, runs
+
+
+def parts_of(space: Space, tables: Iterable[str]) -> list[list[str]]:
+    """Return the choices that change the claim's method alone, and all others; none is empty."""
+    tables = list(tables)
+    own: list[str] = []
+    rest: list[str] = []
+    for name, choice in space.choices.items():
+        if any(map(choice.concerns, tables)):
+            alone = set(space.filled_by(choice)) == {space.claim.method}
+            (own if alone else rest).append(name)
+    return [part for part in (rest, own) if part]
+
+
+def _study_of(
+    free: Iterable[str], best: optuna.trial.FrozenTrial | None, startup: int, first: int, seed: int
+) -> optuna.Study:
+    """Return the study of a stage: the best trial so far, and its changes in one free choice."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
+    fixed = {name: v for name, v in best.params.items() if name not in free} if best else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        sampler = optuna.samplers.TPESampler(
-            multivariate=True, n_startup_trials=startup, seed=10_000 * seed + number
+        sampler = optuna.samplers.PartialFixedSampler(
+            fixed,
+            optuna.samplers.TPESampler(multivariate=True, n_startup_trials=startup, seed=seed),
         )
     pruner = optuna.pruners.SuccessiveHalvingPruner(min_resource=first, reduction_factor=2)
-    return optuna.create_study(sampler=sampler, pruner=pruner)
+    study = optuna.create_study(sampler=sampler, pruner=pruner)
+    if best:
+        study.add_trial(best)
+        for name in (name for name in free if name in best.params):
+            for value in getattr(best.distributions[name], "choices", ()):
+                if value != best.params[name]:
+                    study.enqueue_trial({**best.params, name: value})
+    return study
 
 
 def _attempt(
@@ -186,13 +237,13 @@ def _attempt(
 
 
 def objective(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> float:
-    """Return a protocol's distance from the tables plus the weighted miss of their contrasts.
+    """Return a protocol's distance from the cells of its tables and from their contrasts.
 
-    Both are root mean squares in published standard deviations. The result is the root mean square
-    over tables; infinite if a fit diverged.
+    It is the root mean square of all differences, in published standard deviations; the root mean
+    square over tables if there are several; infinite if a fit diverged.
     """
     parts = [
-        _objective_of_table(own, printed[str(table)], space.claim, space.search.weight)
+        _objective_of_table(own, printed[str(table)], space.claim)
         for table, own in runs.groupby("table", sort=False)
     ]
     return float(np.sqrt(np.mean(np.square(parts))))
@@ -211,21 +262,20 @@ def contrasts(means: FloatArray, methods: list[str], claim: Claim) -> FloatArray
     return np.concatenate(parts)
 
 
-def _objective_of_table(
-    runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim, weight: float
-) -> float:
+def _objective_of_table(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> float:
     cell = list(printed.columns[:2])
     means = runs.groupby(cell, sort=False)["value"].agg(lambda values: values.mean(skipna=False))
     values = printed.set_index(cell).loc[means.index]
-    centre, sd = values["mean"].to_numpy(), values["sd"].to_numpy()
     if means.isna().any():
         return float("inf")
     methods, shape = layout_of(means.index)
-    ours, theirs = means.to_numpy().reshape(shape), centre.reshape(shape)
-    unit = sd.reshape(shape)[:, methods.index(claim.method)].mean()
+    ours, theirs, sds = (
+        part.to_numpy().reshape(shape) for part in (means, values["mean"], values["sd"])
+    )
+    unit = sds[:, methods.index(claim.method)].mean()
     missed = (contrasts(ours, methods, claim) - contrasts(theirs, methods, claim)) / unit
-    distance = float(distances(means.to_numpy(), centre, sd))
-    return distance + weight * float(np.sqrt(np.square(missed).mean()))
+    deviations = ((ours - theirs) / sds).ravel()
+    return float(np.sqrt(np.square(np.concatenate([deviations, missed])).mean()))
 
 
 def _choose(trial: optuna.Trial, space: Space, tables: Iterable[str]) -> dict[str, str]:

@@ -100,7 +100,9 @@ class Draw(Declared):
 class Optimizer(Declared):
     """The optimiser, which looks for the protocol that gives a table on every other row."""
 
-    trials: int = Field(ge=2, description="Number of protocols that it tries, from each seed.")
+    trials: int = Field(
+        ge=18, description="Number of protocols that it tries, from each seed, in 18 stages."
+    )
     replications: int = Field(
         ge=1, description="Number of replications that it sees; a trial ends early if it is poor."
     )
@@ -109,9 +111,6 @@ class Optimizer(Declared):
         description="Number of further replications, of the same rows, for the best few.",
     )
     seeds: int = Field(ge=1, description="Number of searches, each from its own seed.")
-    weight: float = Field(
-        0.3, ge=0, description="What a missed contrast counts beside the distance."
-    )
     judged: int = Field(
         ge=2, description="Number of fresh replications, of all rows, that judge the best of each."
     )
