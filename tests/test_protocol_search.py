@@ -218,6 +218,7 @@ def search(own):
             {
                 "protocol": f"s{seed}.0",
                 "seed": seed,
+                "start": 0,
                 "trial": 0,
                 "objective": 1.0,
                 "complete": True,

@@ -331,7 +331,7 @@ def read_trials(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
     trials = pd.concat(map(read_protocols, paths), ignore_index=True)
     trials["complete"] = trials["complete"] == "True"
     trials["confirmed"] = pd.to_numeric(trials["confirmed"])
-    return trials.astype({"seed": int, "trial": int, "objective": float})
+    return trials.astype({"seed": int, "start": int, "trial": int, "objective": float})
 
 
 def read_part(path: str | os.PathLike, space: Space) -> pd.DataFrame:

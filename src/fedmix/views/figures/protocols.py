@@ -34,9 +34,8 @@ CAPTIONS = {
         "choices that the lead depends on most."
     ),
     "path": (
-        "The least objective so far (the distance from the published values plus the weighted miss "
-        "of the lead, on the rows that the search sees) by trial, from each seed; points are "
-        "complete trials."
+        "The least objective so far by trial, in each start of each seed: the distance from the "
+        "published values and leads of the rows that the search sees."
     ),
     "nearest": (
         "Fresh replications of the best protocol, and the means of the best of the other seeds, "
@@ -159,7 +158,7 @@ def curve(
 
 
 def path(trials: pd.DataFrame) -> Figure:
-    """Draw the objective of the trials, and the least so far, from each seed.
+    """Draw the least objective so far, in each start of each seed.
 
     Parameters
     ----------
@@ -171,16 +170,19 @@ def path(trials: pd.DataFrame) -> Figure:
     matplotlib.figure.Figure
     """
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     figure, axis = plt.subplots(figsize=(4.5, 2.8))
     complete = trials[trials["complete"] & np.isfinite(trials["objective"])]
     for (seed, own), color in zip(complete.groupby("seed"), cycle(COLORS.values())):
-        axis.plot(own["trial"], own["objective"], ".", color=color, markersize=3, alpha=0.4)
-        least = own["objective"].cummin()
-        axis.plot(own["trial"], least, drawstyle="steps-post", color=color, label=f"seed {seed}")
-    axis.set(xlabel="trial", ylabel="objective (published sd)", yscale="log")
-    for which in ("major", "minor"):
-        getattr(axis.yaxis, f"set_{which}_formatter")("{x:g}")
+        for start, of_start in own.groupby("start"):
+            label = "_" if start else f"seed {seed}"
+            least = of_start["objective"].cummin()
+            axis.step(of_start["trial"], least, where="post", color=color, label=label)
+    axis.set(xlabel="trial", ylabel="least objective so far\n(published sd)", yscale="log")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter(NullFormatter())
     legend_below(figure)
     return figure
 
@@ -242,7 +244,7 @@ def _beside(axis: Axes, own: pd.DataFrame, methods: list[str], unit: _Unit) -> N
     printed = np.array([[g["printed_mean"].iloc[0], g["printed_sd"].iloc[0]] for g in groups])
     printed /= unit.scale
     axis.errorbar(
-        x - 0.18, printed[:, 0], printed[:, 1], fmt="s", color=COLORS["black"], label="printed"
+        x - 0.18, printed[:, 0], printed[:, 1], fmt="s", color=COLORS["black"], label="published"
     )
     means = [group["value"].mean() / unit.scale for group in groups]
     for place, group in zip(x + 0.18, groups, strict=True):
