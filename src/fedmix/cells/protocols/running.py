@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedmix.cells.protocols.choices import Choice
-from fedmix.cells.protocols.score import FloatArray, layout_of, leads
+from fedmix.cells.protocols.score import FloatArray, distances, layout_of, leads
 from fedmix.cells.protocols.space import Claim, Space
 
 if TYPE_CHECKING:
@@ -150,9 +150,10 @@ def _search(
     import optuna
 
     parts = parts_of(space, runner.benches)
+    varied = [name for part in parts for name in part]
     study: optuna.Study | None = None
     for stage, own_numbers in enumerate(np.array_split(numbers, STAGES)):
-        free = parts[stage % len(parts)] if study else list(space.choices)
+        free = parts[stage % len(parts)] if study else varied
         study = _study_of(
             free,
             study.best_trial if study else None,
@@ -163,7 +164,7 @@ def _search(
         for number in own_numbers:
             trial = study.ask()
             name = f"s{seeds[0]}.{number}"
-            protocol = {"protocol": name, **_choose(trial, space, runner.benches)}
+            protocol = {"protocol": name, **_choose(trial, space, varied)}
             runs, value, complete = _attempt(trial, protocol, space, runner, printed)
             if complete:
                 study.tell(trial, value)
@@ -266,23 +267,22 @@ def _objective_of_table(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim)
     cell = list(printed.columns[:2])
     means = runs.groupby(cell, sort=False)["value"].agg(lambda values: values.mean(skipna=False))
     values = printed.set_index(cell).loc[means.index]
-    if means.isna().any():
-        return float("inf")
     methods, shape = layout_of(means.index)
     ours, theirs, sds = (
         part.to_numpy().reshape(shape) for part in (means, values["mean"], values["sd"])
     )
+    own, published = (
+        np.concatenate([part.ravel(), contrasts(part, methods, claim)]) for part in (ours, theirs)
+    )
     unit = sds[:, methods.index(claim.method)].mean()
-    missed = (contrasts(ours, methods, claim) - contrasts(theirs, methods, claim)) / unit
-    deviations = ((ours - theirs) / sds).ravel()
-    return float(np.sqrt(np.square(np.concatenate([deviations, missed])).mean()))
+    units = np.concatenate([sds.ravel(), np.full(len(own) - sds.size, unit)])
+    return float(distances(own, published, units))
 
 
-def _choose(trial: optuna.Trial, space: Space, tables: Iterable[str]) -> dict[str, str]:
+def _choose(trial: optuna.Trial, space: Space, varied: Collection[str]) -> dict[str, str]:
     """Return what a trial chooses; nothing where no table depends on the choice."""
-    tables = list(tables)
     return {
-        name: _suggest(trial, choice) if any(map(choice.concerns, tables)) else ""
+        name: _suggest(trial, choice) if name in varied else ""
         for name, choice in space.choices.items()
     }
 
