@@ -208,3 +208,12 @@ def test_alignment_matters_to_what_is_pooled():
     protocols = [Protocol(way, {"alignment": way}, pooled) for way in ("truth", "none")]
     runs = simulate(protocols).set_index(["protocol", "h"])["value"]
     assert (runs["truth"] < runs["none"]).all()
+
+
+def test_methods_can_start_at_a_contaminated_first_client():
+    methods = {"LocalEM": {}, "PooledEM": {"max_rounds": 1}}
+    runs = run([protocol(where, methods, contaminated=where) for where in ("last", "first")])
+    values = runs.set_index(["n_contaminated", "protocol", "method", "replication"])["value"]
+    clean, contaminated = values[0].unstack("protocol"), values[2].unstack("protocol")
+    pd.testing.assert_series_equal(clean["first"], clean["last"], check_names=False)
+    assert contaminated.loc[("PooledEM", 0), "first"] > contaminated.loc[("PooledEM", 0), "last"]

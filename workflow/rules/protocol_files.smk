@@ -34,8 +34,14 @@ def of_each_seed(suffix):
     """A file of the optimiser for each seed."""
     return lambda wildcards: [
         f"results/protocols/{wildcards.search}/{wildcards.target}/seed{seed}.{suffix}"
-        for seed in range(1, SEARCHES[wildcards.search].search.seeds + 1)
+        for seed in range(1, search_of(wildcards).seeds + 1)
     ]
+
+
+def search_of(wildcards):
+    """How a target is searched."""
+    space = SEARCHES[wildcards.search]
+    return space.search_of(space.targets[wildcards.target])
 
 
 def tables_of_job(wildcards):

@@ -13,18 +13,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fedmix.experiments.base import Method
-from fedmix.protocols.ordinary import Ordinary
-from fedmix.protocols.real_clustering import RealClustering
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pydantic import BaseModel
 
     from fedmix.data import Dataset
-
-#: Experiments whose protocols share more than their data and initial values.
-SHARING = {"real_clustering": RealClustering}
+    from fedmix.protocols.ordinary import Ordinary
+    from fedmix.protocols.real_clustering import RealClustering
 
 
 @dataclass(frozen=True)
@@ -120,19 +116,12 @@ class Bench:
 
     def _runner(self, replication: int) -> Ordinary | RealClustering:
         if replication not in self._runners:
+            # Numerical libraries, which a plan does not need
+            from fedmix.protocols.ordinary import Ordinary
+            from fedmix.protocols.real_clustering import RealClustering
+
             name = str(self.setting.get("dataset", "simulated"))
             streams = Streams(self.study, name, replication)
-            make = SHARING.get(self.experiment, Ordinary)
+            make = RealClustering if self.experiment == "real_clustering" else Ordinary
             self._runners[replication] = make(self.experiment, self.data, streams)
         return self._runners[replication]
-
-
-def settings_of(experiment: str, values: Mapping[str, Any]) -> BaseModel:
-    """Return a protocol's setting as the experiment declares it.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        If it is not as declared.
-    """
-    return SHARING.get(experiment, Ordinary).settings_of(experiment, values)

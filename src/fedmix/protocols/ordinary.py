@@ -14,8 +14,6 @@ from fedmix.errors import DivergenceError
 from fedmix.experiments.base import Method
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from fedmix.data import Dataset
     from fedmix.streams import Streams
 
@@ -42,14 +40,9 @@ class Ordinary:
         self.streams = streams
         self._started: dict[str, tuple[dict, dict]] = {}
 
-    @staticmethod
-    def settings_of(experiment: str, values: Mapping[str, Any]) -> BaseModel:
-        """Return a setting as the experiment declares it."""
-        return import_module(f"fedmix.experiments.{experiment}").Settings(**values)
-
     def score(self, setting: Mapping[str, Any], method: Method, metric: str) -> float:
         """Return a method's score; NaN if the fit diverged or the score is undefined."""
-        settings = self.settings_of(self.experiment, setting)
+        settings = self.module.Settings(**setting)
         data = self.data[setting["dataset"], setting["embedding"]] if self.data else None
         key = json.dumps(setting, sort_keys=True)
         if key not in self._started:

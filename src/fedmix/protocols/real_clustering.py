@@ -20,9 +20,10 @@ from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
 from fedmix.experiments.base import Arrays, Method
 from fedmix.experiments.clustering import error_of, in_numbers
-from fedmix.experiments.real_clustering import Settings, clients_of, make_problem
+from fedmix.experiments.real_clustering import clients_of, make_problem
 from fedmix.experiments.settings import ALIGNMENTS
 from fedmix.initialization import align_fits, initialize
+from fedmix.protocols.settings import RealClustering as Settings
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -54,11 +55,6 @@ class RealClustering:
         self._kept: dict[str, Any] = {}
         self._recent: dict[str, tuple[Clients, Clients]] = {}
 
-    @staticmethod
-    def settings_of(experiment: str, values: Mapping[str, Any]) -> Settings:
-        """Return a setting as the experiment declares it."""
-        return Settings(**values)
-
     def score(self, setting: dict[str, Any], method: Method, metric: str) -> float:
         """Return a method's mean error over good clients; NaN if it diverged."""
         setting = {**setting, **setting.get("own_start", {}).get(method.name, {})}
@@ -85,18 +81,23 @@ class RealClustering:
             return float("nan")
 
     def _settings(self, setting: dict) -> Settings:
-        return self.settings_of("real_clustering", setting)
+        return Settings(**setting)
 
     def _dataset(self, setting: dict) -> Dataset:
         return self.data[setting["dataset"], setting["embedding"]]
 
     def _problem(self, setting: dict) -> Arrays:
         """Return the clients' rows and the contaminated clients, the same for all protocols."""
-        return self._once(
-            "problem",
-            self._values(setting, ()),
-            lambda: make_problem(self._settings(setting), self._dataset(setting), self.streams),
-        )
+        return self._once("problem", self._values(setting, ()), lambda: self._drawn(setting))
+
+    def _drawn(self, setting: dict) -> Arrays:
+        """Draw the clients' rows. The experiment itself never contaminates the first clients."""
+        first = setting["contaminated"] == "first"
+        known = self._settings({**setting, "contaminated": "last"} if first else setting)
+        problem = make_problem(known, self._dataset(setting), self.streams)
+        if first:
+            problem["contaminated"] = np.arange(setting["n_contaminated"])
+        return problem
 
     def _clients(self, setting: dict) -> tuple[Clients, Clients]:
         """Return training and test data. Only the last few are kept, because they are large."""

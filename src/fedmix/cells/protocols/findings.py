@@ -131,13 +131,13 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
     names = " and ".join(space.tables[table].title for table in tables)
     rows = ", ".join(str(row) for row in space.searched_rows(tables[0]))
     drawn = scores[scores["kind"] == DRAWN]
-    seeds = space.search.seeds
+    search = space.search_of(tables)
     return (
         f"Tried on {names}: {drawn['protocol'].nunique()} protocols drawn by how natural each "
         f"choice is ({drawn['replications'].max()} replications, all rows); and an optimiser from "
-        f"{seeds} {'seed' if seeds == 1 else 'seeds'}, with {space.search.trials} protocols each "
-        f"(replications: {space.search.replications}, and {space.search.confirmed} more for the "
-        f"best few; rows: {rows}). The best of each seed is judged on {space.search.judged} fresh "
+        f"{search.seeds} {'seed' if search.seeds == 1 else 'seeds'}, with {search.trials} "
+        f"protocols each (replications: {search.replications}, and {search.confirmed} more for the "
+        f"best few; rows: {rows}). The best of each seed is judged on {search.judged} fresh "
         "replications of all rows."
     )
 

@@ -120,7 +120,8 @@ def optimize(
     import pandas as pd
 
     trials, runs = [], []
-    for start, numbers in enumerate(np.array_split(range(space.search.trials), STARTS)):
+    n_trials = space.search_of(runner.benches).trials
+    for start, numbers in enumerate(np.array_split(range(n_trials), STARTS)):
         found = _search(space, runner, printed, (seed, start), numbers)
         for trial, own in found:
             trials.append({**trial, "seed": seed, "start": start})

@@ -29,21 +29,6 @@ DRAWN, NEAR = "drawn", "near"
 FRESH = 1000
 
 
-class Table(Declared):
-    """A published table, or its part on one data set, and how it was run as far as is reported."""
-
-    name: SkipJsonSchema[str]
-    title: str
-    item: str = Field(
-        default_factory=lambda table: table["name"],
-        description="The entry of tables.yaml that shows it; by default the entry of this name.",
-    )
-    setting: dict[str, Any] = Field(description="The values of our setting.")
-    rows: Annotated[list[Any], Unique] = Field(
-        min_length=1, description="The values of `row`, in the published order."
-    )
-
-
 class Column(Declared):
     """A column of the tables: an entry of `config/methods.yaml`, or a variation of one."""
 
@@ -113,6 +98,27 @@ class Optimizer(Declared):
     seeds: int = Field(ge=1, description="Number of searches, each from its own seed.")
     judged: int = Field(
         ge=2, description="Number of fresh replications, of all rows, that judge the best of each."
+    )
+
+
+class Table(Declared):
+    """A published table, or its part on one data set, and how it was run as far as is reported."""
+
+    name: SkipJsonSchema[str]
+    title: str
+    item: str = Field(
+        default_factory=lambda table: table["name"],
+        description="The entry of tables.yaml that shows it; by default the entry of this name.",
+    )
+    setting: dict[str, Any] = Field(description="The values of our setting.")
+    rows: Annotated[list[Any], Unique] = Field(
+        min_length=1, description="The values of `row`, in the published order."
+    )
+    drawn: int | None = Field(
+        None, ge=2, description="Replications of its drawn protocols; those of `draw` by default."
+    )
+    search: Optimizer | None = Field(
+        None, description="How it is searched; as `search` of the space says by default."
     )
 
 
@@ -188,27 +194,35 @@ class Space(Declared):
         """Return the rows that the optimiser sees: every other one. The others are held out."""
         return self.tables[table].rows[::2]
 
+    def search_of(self, tables: Iterable[str]) -> Optimizer:
+        """Return how tables are searched together: like the one with the fewest trials."""
+        searches = [self.tables[table].search or self.search for table in tables]
+        return min(searches, key=lambda search: search.trials)
+
     def drawn_cells(self, table: str) -> list[tuple[Any, int]]:
         """Return the rows and replications that drawn protocols run."""
-        return _grid(self.tables[table].rows, range(self.draw.replications))
+        own = self.tables[table]
+        return _grid(own.rows, range(own.drawn or self.draw.replications))
 
     def searched_cells(self, table: str) -> list[tuple[Any, int]]:
         """Return the rows and replications that the optimiser sees, row by row."""
-        return _grid(self.searched_rows(table), range(self.search.replications))
+        return _grid(self.searched_rows(table), range(self.search_of([table]).replications))
 
     def confirmed_cells(self, table: str) -> list[tuple[Any, int]]:
         """Return the rows and replications on which the optimiser's best few compete."""
-        first = self.search.replications
-        return _grid(self.searched_rows(table), range(first, first + self.search.confirmed))
+        search = self.search_of([table])
+        first = search.replications
+        return _grid(self.searched_rows(table), range(first, first + search.confirmed))
 
     def judged_cells(self, table: str) -> list[tuple[Any, int]]:
         """Return the rows and fresh replications that judge protocols."""
-        return _grid(self.tables[table].rows, range(FRESH, FRESH + self.search.judged))
+        judged = self.search_of([table]).judged
+        return _grid(self.tables[table].rows, range(FRESH, FRESH + judged))
 
     def for_running(self, table: str) -> Space:
         """Return the part that drawn runs depend on; a change elsewhere reruns none of them."""
         choices = {choice.name: _for_running(choice) for choice in self.choices_of(table)}
-        own = self.tables[table].model_copy(update={"title": ""})
+        own = self.tables[table].model_copy(update={"title": "", "search": None})
         rest = {"claim": Claim(method=""), "search": None, "in_all": False}
         rest |= {"constants": {}, "only_tables": [], "presets": {}}
         return self.model_copy(update={"tables": {table: own}, "choices": choices, **rest})

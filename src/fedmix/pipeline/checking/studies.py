@@ -15,6 +15,7 @@ from fedmix.methods.capabilities import constraints_of
 from fedmix.methods.constraints import violation
 from fedmix.pipeline.checking import condition_errors, unknown
 from fedmix.pipeline.plan import Study, combinations
+from fedmix.protocols.settings import settings_of_protocols
 
 
 def study_errors(
@@ -230,7 +231,7 @@ def _filled_parameter_errors(space: Space, document: Document) -> Iterator[str]:
 
 def _filled_setting_errors(space: Space, document: Document) -> Iterator[str]:
     """Yield wrong values of a setting, each tested in an otherwise default setting."""
-    settings, _ = declared(space.experiment)
+    settings = settings_of_protocols(space.experiment)
     for table in space.tables.values():
         choices = [choice for choice in space.choices_of(table.name) if choice.setting]
         plain = {choice.setting: choice.values[0].examples[0] for choice in choices}
