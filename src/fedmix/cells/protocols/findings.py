@@ -228,7 +228,7 @@ def _held_out(space: Space, held_out: pd.DataFrame) -> Iterator[str]:
     for row in held_out.to_dict("records"):
         title = space.tables[row["table"]].title
         seen, other = (
-            (f"the columns of {row['methods']} methods of {title}", "the other columns")
+            (f"{row['methods']} of the columns of {title}", "the other columns")
             if row["methods"]
             else (title, "the other tables")
         )

@@ -24,14 +24,12 @@ from numpy.typing import NDArray
 
 from fedmix.cells.protocols.choices import Choice
 from fedmix.cells.protocols.score import FloatArray, distances, layout_of, leads
-from fedmix.cells.protocols.space import Claim, Space
+from fedmix.cells.protocols.space import STAGES, STARTS, Claim, Space
 
 if TYPE_CHECKING:
     import optuna
     import pandas as pd
 
-#: Starts of a search, and stages of a start, with equally many trials.
-STARTS, STAGES = 3, 6
 #: The share of a stage's trials before its sampler learns from them.
 STARTUP = 0.3
 #: Replications of the first row after which a trial ends if it is in the worse half.

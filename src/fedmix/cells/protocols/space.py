@@ -28,6 +28,9 @@ DRAWN, NEAR = "drawn", "near"
 #: Replications from here on judge protocols; those before chose them.
 FRESH = 1000
 
+#: Starts of a search, and stages of a start, with equally many trials.
+STARTS, STAGES = 3, 6
+
 
 class Column(Declared):
     """A column of the tables: an entry of `config/methods.yaml`, or a variation of one."""
@@ -86,7 +89,9 @@ class Optimizer(Declared):
     """The optimiser, which looks for the protocol that gives a table on every other row."""
 
     trials: int = Field(
-        ge=18, description="Number of protocols that it tries, from each seed, in 18 stages."
+        ge=STARTS * STAGES,
+        description="Number of protocols that it tries, from each seed, in "
+        f"{STARTS * STAGES} stages.",
     )
     replications: int = Field(
         ge=1, description="Number of replications that it sees; a trial ends early if it is poor."
