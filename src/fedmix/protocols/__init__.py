@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fedmix.experiments.base import Method
-from fedmix.streams import Streams
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,6 +118,7 @@ class Bench:
             # Numerical libraries, which a plan does not need
             from fedmix.protocols.ordinary import Ordinary
             from fedmix.protocols.real_clustering import RealClustering
+            from fedmix.streams import Streams
 
             name = str(self.setting.get("dataset", "simulated"))
             streams = Streams(self.study, name, replication)
