@@ -215,7 +215,7 @@ def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
     for axis, (table, value) in zip(axes.flat, panels, strict=False):
         own = cells[(cells["table"] == table) & (cells[space.row] == value)]
         _beside(axis, own, methods, unit)
-        title = f"{space.tables[table].title}, {in_words(space.row)} {value:g}"
+        title = f"{space.tables[table].title}\n{in_words(space.row)} {value:g}"
         if value not in space.searched_rows(table):
             title += " (held out)"
         axis.set_title(title, fontsize=7.5)
