@@ -136,7 +136,7 @@ def test_numbers_of_a_range_fall_into_parts():
         "0.01 to 0.1 spreads",
         "0.1 to 1 spreads",
         "1 to 10 spreads",
-        "10 to 1e+02 spreads",
+        "10 to 100 spreads",
     ]
     texts = ("1", "0.01 spreads", "0.5 spreads", "1 spreads", "100 spreads")
     assert [choice.meant(text).category(text) for text in texts] == choice.categories

@@ -75,8 +75,8 @@ class Value(Declared):
         """The name, or the names of the range's parts."""
         if not self.between:
             return [self.name]
-        ends = [self._number(i / PARTS) for i in range(PARTS + 1)]
-        return [f"{a:.2g} to {b:.2g} {self.name}" for a, b in pairwise(ends)]
+        ends = [float(f"{self._number(i / PARTS):.2g}") for i in range(PARTS + 1)]
+        return [f"{a:g} to {b:g} {self.name}" for a, b in pairwise(ends)]
 
     def category(self, text: str) -> str:
         """Return the category of a protocol's text."""
