@@ -62,7 +62,7 @@ lint: $(READY)
 
 # Versions in the lock stay where the ranges of pyproject.toml allow; delete the file to renew all.
 lock:
-	printf 'setuptools\n' | uv pip compile --quiet --no-strip-extras --generate-hashes --no-header --no-annotate \
+	printf 'setuptools\n' | uv pip compile --quiet --python-version 3.11 --no-strip-extras --generate-hashes --no-header --no-annotate \
 	    --extra test --extra lint --extra docs --extra slurm -o requirements.lock pyproject.toml -
 
 clean:
