@@ -34,20 +34,19 @@ def of_each_seed(suffix):
     """A file of the optimiser for each seed."""
     return lambda wildcards: [
         f"results/protocols/{wildcards.search}/{wildcards.target}/seed{seed}.{suffix}"
-        for seed in range(1, search_of(wildcards).seeds + 1)
+        for seed in range(1, n_seeds(wildcards) + 1)
     ]
-
-
-def search_of(wildcards):
-    """How a target is searched."""
-    space = SEARCHES[wildcards.search]
-    return space.search_of(space.targets[wildcards.target])
 
 
 def tables_of_job(wildcards):
     """The tables that a job runs: one of them, or those of its target."""
     space, names = SEARCHES[wildcards.search], dict(wildcards)
     return [names["table"]] if "table" in names else space.targets[names["target"]]
+
+
+def n_seeds(wildcards):
+    """The number of seeds from which a target is searched."""
+    return SEARCHES[wildcards.search].search_of(tables_of_job(wildcards)).seeds
 
 
 def protocol_data(wildcards):

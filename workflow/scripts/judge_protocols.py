@@ -10,5 +10,5 @@ with job(snakemake.log[0], snakemake.threads):
     params = snakemake.params
     runner = Runner(params.space, params.metrics, snakemake.input.data)
     best = best_trials(read_trials(snakemake.input.trials))
-    cells = {table: params.space.judged_cells(table) for table in params.metrics}
+    cells = params.space.judged_cells(params.metrics)
     write_table(snakemake.output[0], runner.run(best.to_dict("records"), cells))

@@ -80,9 +80,6 @@ class RealClustering:
         except DivergenceError:
             return float("nan")
 
-    def _settings(self, setting: dict) -> Settings:
-        return Settings(**setting)
-
     def _dataset(self, setting: dict) -> Dataset:
         return self.data[setting["dataset"], setting["embedding"]]
 
@@ -93,7 +90,7 @@ class RealClustering:
     def _drawn(self, setting: dict) -> Arrays:
         """Draw the clients' rows. The experiment itself never contaminates the first clients."""
         first = setting["contaminated"] == "first"
-        known = self._settings({**setting, "contaminated": "last"} if first else setting)
+        known = Settings(**(setting | {"contaminated": "last"} if first else setting))
         problem = make_problem(known, self._dataset(setting), self.streams)
         if first:
             problem["contaminated"] = np.arange(setting["n_contaminated"])
@@ -104,7 +101,7 @@ class RealClustering:
         key = json.dumps(self._values(setting, _DATA))
         if key not in self._recent:
             self._recent[key] = clients_of(
-                self._settings(setting),
+                Settings(**setting),
                 self._problem(setting),
                 self._dataset(setting),
                 self.streams,

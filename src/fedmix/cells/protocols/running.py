@@ -128,9 +128,7 @@ def optimize(
     best = frame[frame["complete"]].sort_values("objective", kind="stable")
     best = best.drop_duplicates(["start", "objective"]).groupby("start").head(FEW)
     best = best.drop_duplicates(list(space.choices))
-    further = runner.run(
-        best.to_dict("records"), {table: space.confirmed_cells(table) for table in runner.benches}
-    )
+    further = runner.run(best.to_dict("records"), space.confirmed_cells(runner.benches))
     confirmed = {
         protocol: objective(space, own, printed) for protocol, own in further.groupby("protocol")
     }
@@ -222,8 +220,8 @@ def _attempt(
 
     cells = [
         (position, table, cell)
-        for table in runner.benches
-        for position, cell in enumerate(space.searched_cells(table))
+        for table, own in space.searched_cells(runner.benches).items()
+        for position, cell in enumerate(own)
     ]
     cells.sort(key=lambda place: place[0])  # the same row of all tables, one after the other
     parts: list[pd.DataFrame] = []

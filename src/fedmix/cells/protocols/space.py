@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,6 +27,9 @@ DRAWN, NEAR = "drawn", "near"
 
 #: Replications from here on judge protocols; those before chose them.
 FRESH = 1000
+
+#: Rows and replications, by table.
+Cells = dict[str, list[tuple[Any, int]]]
 
 #: Starts of a search, and stages of a start, with equally many trials.
 STARTS, STAGES = 3, 6
@@ -209,20 +212,21 @@ class Space(Declared):
         own = self.tables[table]
         return _grid(own.rows, range(own.drawn or self.draw.replications))
 
-    def searched_cells(self, table: str) -> list[tuple[Any, int]]:
+    def searched_cells(self, tables: Collection[str]) -> Cells:
         """Return the rows and replications that the optimiser sees, row by row."""
-        return _grid(self.searched_rows(table), range(self.search_of([table]).replications))
+        seen = range(self.search_of(tables).replications)
+        return {table: _grid(self.searched_rows(table), seen) for table in tables}
 
-    def confirmed_cells(self, table: str) -> list[tuple[Any, int]]:
+    def confirmed_cells(self, tables: Collection[str]) -> Cells:
         """Return the rows and replications on which the optimiser's best few compete."""
-        search = self.search_of([table])
-        first = search.replications
-        return _grid(self.searched_rows(table), range(first, first + search.confirmed))
+        search = self.search_of(tables)
+        further = range(search.replications, search.replications + search.confirmed)
+        return {table: _grid(self.searched_rows(table), further) for table in tables}
 
-    def judged_cells(self, table: str) -> list[tuple[Any, int]]:
+    def judged_cells(self, tables: Collection[str]) -> Cells:
         """Return the rows and fresh replications that judge protocols."""
-        judged = self.search_of([table]).judged
-        return _grid(self.tables[table].rows, range(FRESH, FRESH + judged))
+        fresh = range(FRESH, FRESH + self.search_of(tables).judged)
+        return {table: _grid(self.tables[table].rows, fresh) for table in tables}
 
     def for_running(self, table: str) -> Space:
         """Return the part that drawn runs depend on; a change elsewhere reruns none of them."""
