@@ -27,10 +27,10 @@ PAPERS = {
 _VALUES = {
     "{} agree": ("agrees closely", "agrees"),
     "{} agree in the mean only": ("agrees in mean only",),
-    "{} agree in a test too weak to show a difference": ("agrees (not discriminating)",),
+    "{} agree, and no variant that was run differs": ("agrees (not discriminating)",),
     "{} differ": ("differs",),
     "{} are undecided": ("undecided", "cannot be decided"),
-    "for {} nobody knows how they were made": (
+    "for {} the paper does not report the protocol": (
         "protocol unknown: near",
         "protocol unknown: undecided",
         "protocol unknown: not near",
@@ -87,7 +87,8 @@ def summary(scores: dict[str, dict[str, int]]) -> str:
     """Return what was found for each paper and for each published table, and the stamp."""
     lines = ["| paper | what was found |", "|---|---|"]
     for key, paper in PAPERS.items():
-        lines.append(f"| {paper} | {_found(scores.get(key, {}), _replications(key))} |")
+        found = _found(scores.get(key, {}), _replications(key), _weak_claims(key))
+        lines.append(f"| {paper} | {found} |")
     if not scores:
         return "\n".join(lines)
     lines += ["", "![Verdicts on the published values](docs/scorecard.svg)", ""]
@@ -98,7 +99,11 @@ def summary(scores: dict[str, dict[str, int]]) -> str:
 def _replications(paper: str) -> str:
     """Return how many replications are behind the counted values, e.g. ``", 20 to 50 times"``."""
     counted = {(row["item"], row["variant"]) for row in _rows("scores.csv")}
-    cells = [row for row in _rows("cells.csv") if row["paper"] == paper]
+    cells = [
+        row
+        for row in _rows("cells.csv")
+        if row["paper"] == paper and row["verdict"] not in ("not run", "not judged")
+    ]
     ns = [int(row["n"]) for row in cells if (row["item"], row["variant"]) in counted]
     run = sorted(n for n in ns if n)
     if not run:
@@ -106,8 +111,22 @@ def _replications(paper: str) -> str:
     return f", {run[0]} to {run[-1]} times" if run[0] < run[-1] else f", {run[0]} times"
 
 
-def _found(scores: dict[str, int], times: str) -> str:
-    """Return two sentences: what a paper's published values do, and what its claims do."""
+def _weak_claims(paper: str) -> str:
+    """Return a sentence on the claims that hold, but say little."""
+    remarks = [
+        row["remarks"]
+        for row in _rows("claims.csv")
+        if row["paper"] == paper and row["verdict"] == "holds"
+    ]
+    chosen = sum("By construction: " in text for text in remarks)
+    chance = sum("Says little: " in text and "By construction: " not in text for text in remarks)
+    parts = [f"{chosen} by construction"] if chosen else []
+    parts += [f"{chance} often by chance too"] if chance else []
+    return f" Of those that hold, {' and '.join(parts)}." if parts else ""
+
+
+def _found(scores: dict[str, int], times: str, weak: str) -> str:
+    """Return some sentences: what a paper's published values do, and what its claims do."""
     values, claims = _of_kind(scores, "cells"), _of_kind(scores, "claims")
     n_values, n_claims = sum(values.values()), sum(claims.values())
     run = n_values - values.get("not run", 0)
@@ -117,7 +136,7 @@ def _found(scores: dict[str, int], times: str) -> str:
     if n_values:
         said = f"{run} of {n_values} published values have been run{times * (run > 0)}"
         said += f": {_in_words(values, _VALUES)}." if run else "."
-    return f"{said} Of {n_claims} claims, {_in_words(claims, _CLAIMS)}." if n_claims else said
+    return f"{said} Of {n_claims} claims, {_in_words(claims, _CLAIMS)}.{weak}" if n_claims else said
 
 
 def _in_words(counts: dict[str, int], words: dict[str, tuple[str, ...]]) -> str:
@@ -133,7 +152,7 @@ def _in_words(counts: dict[str, int], words: dict[str, tuple[str, ...]]) -> str:
 def _singular(text: str) -> str:
     """Return ``"1 agrees"`` for ``"1 agree"``."""
     forms = {"agree": "agrees", "differ": "differs", "are": "is", "have": "has", "hold": "holds"}
-    forms |= {"fail": "fails", "depend": "depends", "they were": "it was"}
+    forms |= {"fail": "fails", "depend": "depends"}
     return re.sub(rf"\b({'|'.join(forms)})\b", lambda found: forms[found[1]], text)
 
 
@@ -193,8 +212,9 @@ def draw(scores: dict[str, dict[str, int]]) -> None:
             n = own.get(name, 0)
             share = n / total
             axis.barh(place, share, left=left, color=color, label=name if not place else "")
-            if share > 0.04:
-                axis.text(left + share / 2, place, str(n), ha="center", va="center", fontsize=8)
+            if n:
+                height = place if share > 0.02 else place - 0.5  # above a bar that is too narrow
+                axis.text(left + share / 2, height, str(n), ha="center", va="center", fontsize=8)
             left += share
     axis.set_yticks(range(len(shown)), list(shown))
     axis.invert_yaxis()

@@ -75,39 +75,51 @@ def test_the_answer_says_what_holds_by_how_much_and_on_what_it_depends():
     gone = {"FedGrEM": 15.0, "FedEM": 14.0, "LocalEM": 20.0}
     found = scored(variant("as_coded", "authors", half), variant("as_written", "written", gone))
     assert found["answer"].startswith(
-        "The order holds, the size in part: FedGrEM leads by 2.0 points where 4.0 points are "
-        "published. 4 of 6 values agree"
+        "The method published as best is best or tied in 2 of 2 settings. On average FedGrEM is "
+        "2.0 points ahead, where a lead of 4.0 points is published. 4 of 6 values agree"
     )
-    assert "2 differ and 0 are open" in found["answer"]
-    assert "The lead depends on how it is run: as the text says it is gone." in found["answer"]
-    assert "text's own variant says no" not in found["answer"]  # it differs from 2 of 6
+    assert "2 differ and 0 are undecided" in found["answer"]
+    assert "In other variants it is 1.0 points behind (as written)." in found["answer"]
+    assert "Variant as written" not in found["answer"]  # it differs from 2 of 6
 
 
 def test_the_text_s_own_variant_that_says_no_is_told():
     away = {name: mean + 5 for name, mean in PUBLISHED.items()}
     found = scored(variant("as_coded", "authors", PUBLISHED), variant("text", "written", away))
-    assert "The text's own variant says no: it differs from 6 of 6 values." in found["answer"]
-    assert "its size too: FedGrEM leads by 4.0 points" in found["answer"]
+    assert "Variant text differs from 6 of 6 values." in found["answer"]
+    assert "FedGrEM is 4.0 points ahead" in found["answer"]
 
 
 def test_an_order_that_does_not_hold_is_told_with_the_distance():
     turned = {"FedGrEM": 15.0, "FedEM": 14.0, "LocalEM": 20.0}
     found = scored(variant("as_coded", "authors", turned, best="FedEM"))
     assert found["answer"].startswith(
-        "The order does not hold: FedGrEM is 1.0 points behind where a lead of 4.0 points is"
+        "The method published as best is best or tied in 0 of 2 settings. On average FedGrEM is "
+        "1.0 points behind, where a lead of 4.0 points is published."
     )
 
 
 def test_a_variant_in_which_the_method_is_further_behind_says_by_how_much():
     rows = variant("as_coded", "authors", PUBLISHED | {"FedEM": 9.0}, best="FedEM")
     rows += variant("as_written", "written", PUBLISHED | {"FedEM": 8.0}, best="FedEM")
-    assert "as the text says FedGrEM is 2.0 points behind." in scored(rows)["answer"]
+    assert "In other variants it is 2.0 points behind (as written)." in scored(rows)["answer"]
 
 
 def test_a_table_of_an_unknown_protocol_counts_what_comes_near():
     found = scored(variant("like", "inferred", PUBLISHED))
-    assert "Nobody knows how the table was made; the nearest protocol" in found["answer"]
-    assert "of 6 values it agrees with 6 and differs from 0." in found["answer"]
+    assert "The paper does not report how the table was made. The nearest" in found["answer"]
+    assert "agrees with 6 of 6 values and differs from 0." in found["answer"]
+    assert "For FedGrEM alone, it agrees with 2 of 2 values" in found["answer"]
+
+
+def test_a_table_whose_protocol_was_searched_counts_the_nearest_one_alone():
+    away = {name: mean + 5 for name, mean in PUBLISHED.items()}
+    rows = variant("as_coded", "authors", away), variant("nearest", "nearest", PUBLISHED, n=20)
+    found = scored(*rows)
+    assert (found["variant"], found["protocol unknown: near"]) == ("nearest", 6)
+    assert "Variant as coded agrees with 0 of 6 values and differs from 6." in found["answer"]
+    assert "ran on 20 replications that did not choose it" in found["answer"]
+    assert found["above"] == 0  # as_coded has all six above
 
 
 def test_a_lead_needs_methods_that_can_be_ordered():
@@ -131,7 +143,7 @@ def test_margins_of_substance_stand_beside_published_spreads():
     assert scored(variant("as_coded", "authors", means))["compared"] == 0
 
 
-@pytest.mark.parametrize(("between", "speaks"), [(0.0, ""), (3.0, "one partition draw")])
+@pytest.mark.parametrize(("between", "speaks"), [(0.0, ""), (3.0, "draw in 6 of 6 values")])
 def test_the_published_spread_tells_whether_a_partition_was_drawn_once(between, speaks):
     rows = [row | {"partition_draws": "draws"} for row in variant("v", "authors", PUBLISHED)]
     draws = [
@@ -142,7 +154,7 @@ def test_the_published_spread_tells_whether_a_partition_was_drawn_once(between, 
         for row in variant("v", "authors", PUBLISHED)[:3]
     ]
     found = score_tables(judge(unjudged([*rows, *draws])), {"item": TABLE}, {}).iloc[0]["answer"]
-    assert ("standard deviations speak for" in found) == bool(speaks)
+    assert ("published standard deviation" in found) == bool(speaks)
     assert speaks in found
 
 

@@ -1,4 +1,4 @@
-"""The page of what the first audit got wrong follows the registry and the kept run."""
+"""The page of what the audit got wrong follows the registry and the kept run."""
 
 import importlib.util
 from pathlib import Path

@@ -9,11 +9,13 @@ import pytest
 from configured_studies import configured_studies
 from fedmix.cells import predicates
 from fedmix.cells.claims import CLAIM_VERDICTS, claims_table, evaluate_claims
+from fedmix.cells.equivalence import judge
+from fedmix.cells.frame import make_cells
 from fedmix.cells.papers import read_claims, read_papers
 from fedmix.cells.scorecard import cells_table, scorecard
 from fedmix.errors import ConfigurationError
-from made_up_claims import BAD, GOOD, LOWEST, NOISE, answer, frame, paper_folder, places
-from synthetic_results import cells, printed_numbers, results_and_timings
+from made_up_claims import BAD, GOOD, LOWEST, NOISE, ROLES, answer, frame, paper_folder, places
+from synthetic_results import PUBLISHED, cells, printed_numbers, results_and_timings
 
 ROOT = Path(__file__).parents[1]
 
@@ -109,7 +111,9 @@ def test_a_claim_of_most_or_several_settings_is_held_to_no_more():
     assert answer(results, "ordered", {"extent": "most"}, **LOWEST).verdict == "holds"
     results = places(GOOD, GOOD, BAD, BAD, BAD)
     assert answer(results, "ordered", **LOWEST).verdict == "mixed"
-    assert answer(results, "ordered", {"extent": "several"}, **LOWEST).verdict == "holds"
+    found = answer(results, "ordered", {"extent": "several"}, **LOWEST)
+    assert found.verdict == "holds"
+    assert found["where"].endswith("no in 3 of 5: s2, s3, s4 (2 are enough)")
 
 
 def test_the_verdict_is_that_of_the_authors_variant_alone():
@@ -127,6 +131,28 @@ def test_an_inferred_protocol_can_support_a_claim_and_not_refute_it():
         found = answer(places(*kinds, variant="i"), "ordered", **LOWEST)
         assert (found.verdict, found.source) == (verdict, "inferred")
         assert (verdict == "holds") != any("does not refute" in text for text in found["remarks"])
+
+
+def test_an_inferred_protocol_does_not_speak_for_those_that_were_tried():
+    good, bad = ({name: 4 * values for name, values in kind.items()} for kind in (GOOD, BAD))
+    inferred = places(good, good, variant="i")
+    tried = [places(bad, bad, variant="trial"), places(bad, bad, variant="w")]
+    said = {"unreported": "how clients start"}
+    found = answer(pd.concat([inferred, *tried]), "ordered", said, **LOWEST)
+    assert (found.verdict, found.source) == ("depends on an unreported choice", "inferred")
+    assert answer(inferred, "ordered", said, **LOWEST).verdict == "holds"
+
+
+def test_data_that_stand_in_for_the_papers_count_for_no_claim():
+    claim = {"id": "c", "paper": "p", "section": "1", "claim": "?", "study": "s"}
+    claim |= {"predicate": "ordered", "parameters": LOWEST}
+    found = {}
+    for stands_in in (False, True):
+        results = places(GOOD, BAD)
+        measured = judge(make_cells(results, pd.DataFrame(), [], PUBLISHED, "p", {}, ROLES))
+        measured["is_stand_in"] = stands_in & measured["setting"].eq("s1")
+        found[stands_in] = evaluate_claims([claim], measured, results).verdict[0]
+    assert found == {False: "mixed", True: "holds"}
 
 
 def test_our_reading_of_a_vague_sentence_can_hold_and_does_not_refute_it():
@@ -162,7 +188,7 @@ def test_the_text_s_own_variant_that_says_no_is_told():
     results = pd.concat([places(GOOD, GOOD), places(BAD, BAD, variant="w")])
     found = answer(results, "ordered", **LOWEST)
     assert found.verdict == "holds"
-    assert "The text's own variant says no: no in all 2" in found.remarks
+    assert "The variant that follows the text says no: no in all 2" in found.remarks
 
 
 def test_a_setting_counts_as_run_if_the_variant_that_answers_ran_it():
@@ -170,7 +196,7 @@ def test_a_setting_counts_as_run_if_the_variant_that_answers_ran_it():
     results = pd.concat([places(GOOD), places(GOOD, GOOD, variant="w")])
     found = answer(results, "ordered", said, **LOWEST)
     assert (found.verdict, found.source) == ("partly untested", "authors")
-    assert "Not run: setting s1" in found.remarks
+    assert "Not run, or only on other data: setting s1" in found.remarks
 
 
 def test_another_reading_of_a_data_set_is_the_same_data_set():
@@ -202,12 +228,12 @@ def test_what_a_claim_names_and_nobody_ran_leaves_it_partly_untested():
     said = {"where": {"setting": ["s0", "s7"]}}
     found = answer(places(GOOD), "ordered", said, **LOWEST)
     assert found.verdict == "partly untested"
-    assert found.remarks[-1] == "Not run: setting s7"
+    assert found.remarks[-1] == "Not run, or only on other data: setting s7"
     assert answer(places(BAD), "ordered", said, **LOWEST).verdict == "reversed"
     said = {"where": {"setting": ["s0", "s1", "s2", "s7"]}}
     found = answer(places(GOOD, GOOD, NOISE), "ordered", said, **LOWEST)
     assert found.verdict == "holds in most"  # not "yes wherever it was run"
-    assert found.remarks[-1] == "Not run: setting s7"
+    assert found.remarks[-1] == "Not run, or only on other data: setting s7"
 
 
 def test_a_predicate_that_holds_whatever_the_methods_are_called_says_nothing():

@@ -57,6 +57,12 @@ def test_draws_that_differ_by_no_more_than_replications_do_change_nothing():
     assert judge(frame(between=0.0)).iloc[0]["verdict"] == "differs"
 
 
+def test_draws_of_one_replication_each_have_no_variance_yet():
+    cells = frame(between=1.0)
+    cells.loc[1:, "n"] = 1
+    assert judge(cells).iloc[0]["verdict"] == "differs"
+
+
 def test_the_variance_is_that_between_draws_less_the_replications_share():
     between = np.var(np.arange(10.0), ddof=1) - np.var(around(0), ddof=1) / 200
     expected = compare(around(12.0), *list(PRINT.values()), (between, 10))

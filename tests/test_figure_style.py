@@ -107,8 +107,3 @@ def test_an_svg_names_its_font_once_and_has_no_rotation_by_nothing(tmp_path):
     assert text.count("<text ") > 1
     assert text.count("DejaVu Sans") == 1
     assert "rotate(-0" not in text
-
-
-def test_an_unknown_format_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="gif"):
-        save_figure(_draw(), tmp_path / "a", formats=["gif"])

@@ -51,8 +51,9 @@ def run(tmp_path_factory):
         searches=[Search("fedgrem", "fedgrem_table1", work / "words.md", [curve])],
         provenance={"commit": "abc"},
     )
-    columns = ["study", "replication", "cpu_seconds", "shared_seconds"]
-    timings = pd.DataFrame([("one", 0, 3600, 0), ("one", 1, 1800, 1800)], columns=columns)
+    columns = ["study", "method", "replication", "cpu_seconds", "shared_seconds"]
+    rows = [("one", "a", 0, 3600, 0), ("one", "a", 1, 900, 1800), ("one", "b", 1, 900, 1800)]
+    timings = pd.DataFrame(rows, columns=columns).assign(variant="v", setting="s")
     return context, tables, timings
 
 
@@ -113,7 +114,8 @@ def test_a_run_too_heavy_for_a_repository_is_refused(run, tmp_path, monkeypatch)
 
 def test_the_front_page_says_what_each_table_comes_to_and_by_which_variant(folder):
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    assert re.search(r"\| one +\| +2 +\| +2(\.0+)? +\|", readme)  # replications, core-hours
+    # Replications and core-hours; what methods share counts once.
+    assert re.search(r"\| one +\| +2 +\| +2(\.0+)? +\|", readme)
     [line] = [x for x in readme.splitlines() if x.startswith("- [FedGrEM, Table 5]")]
     score = score_tables(cells(), shipped_items(), {}).set_index("item").loc["fedgrem_table5"]
     assert line.endswith(f": {score['answer']} (as coded)")

@@ -229,6 +229,7 @@ def test_a_target_has_the_settings_of_its_items_and_the_draws_behind_their_verdi
     settings = table.studies["fedgrem_real"].settings.values()
     assert {setting.dataset for setting in settings} == {"mnist"}
     assert {item.paper for item in paper.of_target("fedgem").items.values()} == {"fedgem"}
+    assert set(paper.of_target("fedgem_radius").studies) == {"fedgem_radius"}
     assert paper.of_target("all") == paper.in_all()
 
 

@@ -24,9 +24,8 @@ os.environ.setdefault("MALLOC_MMAP_MAX_", "0")
 os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(2**40))
 
 from fedmix import methods as method_registry
-from fedmix.configuration import read_yaml
 from fedmix.data.registry import DatasetEntry, mirror_folder
-from fedmix.errors import ConfigurationError, FedmixError, nearest_names
+from fedmix.errors import FedmixError, nearest_names
 from fedmix.pipeline.coverage import experiment_hash, method_hashes, methods_in, scenario_of
 from fedmix.pipeline.kept_embeddings import embedding_hash, raw_parameters
 from fedmix.pipeline.options import left_out

@@ -133,7 +133,7 @@ def protocol_files(searches):
 SEARCHABLE = {
     search: space
     for search, space in SEARCHES.items()
-    if all(table.item in ITEMS for table in space.tables.values())
+    if space.paper in WHOLE.papers and all(t.item in ITEMS for t in space.tables.values())
 }
 IN_ALL = {search: space for search, space in SEARCHABLE.items() if space.in_all}
 # A search that takes hours is kept in the repository, where later runs find it.
@@ -153,7 +153,9 @@ def searches_kept():
         for search, space in SEARCHES.items()
         for target in space.targets
         for folder in [BASE / IN_REPOSITORY / search / target]
-        if not space.in_all and (words := folder / "words.md").is_file()
+        if space.paper in WHOLE.papers
+        and not space.in_all
+        and (words := folder / "words.md").is_file()
     ]
 
 

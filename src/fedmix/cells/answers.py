@@ -1,13 +1,12 @@
-"""The answer of a published table in one to three sentences, written from its numbers.
+"""The answer of a published table in a few sentences, written from its numbers.
 
-The first sentence says whether the order of the methods holds, and by how much the leading method
-leads beside what is published. The second says how many values agree. The last one says on what the
-answer depends: the lead in the other variants, the text's own first of all.
+The first ones say whether the method published as best is best in ours, and by how much it leads.
+The next ones say how many values agree, and the last ones how the other variants differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -15,22 +14,21 @@ from typing import TYPE_CHECKING, Any
 from fedmix.cells.verdicts import (
     AGREEING,
     AGREES_IN_MEAN,
-    AUTHORS,
     CANNOT_DECIDE,
     COMPARABLE,
     DIFFERS,
-    FAIR,
     INFERRED,
-    NEAREST,
+    NEAR,
     NONE_DIFFERS,
     NOT_JUDGED,
     NOT_RUN,
+    SOURCES,
     STAND_IN,
     UNDECIDED,
     UNKNOWN,
     WRITTEN,
     distance,
-    nearest_role,
+    headline,
 )
 
 if TYPE_CHECKING:
@@ -38,15 +36,6 @@ if TYPE_CHECKING:
 
     from fedmix.cells.items import Item
 
-# A lead between these multiples of the published one has the same size.
-_SAME_SIZE = 0.8, 1.25
-_IN_WORDS = {
-    AUTHORS: "with the authors' program",
-    INFERRED: "in the inferred variant",
-    WRITTEN: "as the text says",
-    NEAREST: "under the nearest protocol of the search",
-    FAIR: "with errors corrected and strong baselines",
-}
 _FEWEST_METHODS = 3
 
 
@@ -132,60 +121,73 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
     counted = cells[cells["role"] == score["role"]]
     found = lead_of(counted, direction)
     parts = [] if found is None else [_order(found, unit)]
-    parts += [_values(cells, score), _same(score, unit)]
+    if any(score[name] for name in UNKNOWN):
+        parts += [_not_reported(cells), _nearest(counted, found)]
+    else:
+        parts.append(_values(score))
+    parts.append(_same(score, unit))
     if found:
-        parts += _dependence(cells, score["role"], found, direction, unit)
-    parts += [*_text_says_no(cells, score["role"]), *_assigned_once(counted)]
+        parts.append(_elsewhere(cells, score["role"], found, direction, unit))
+    parts += [_text_says_no(cells, score["role"]), _assigned_once(counted)]
     return " ".join(part for part in parts if part)
 
 
 def _order(lead: Lead, unit: str) -> str:
-    share = f" in {lead.kept} of {lead.settings} settings" if lead.kept < lead.settings else ""
-    order = f"The order holds{share}" if lead.kept else "The order does not hold"
-    published = _amount(lead.published, unit)
-    if lead.ours <= 0:
-        behind = _amount(-lead.ours, unit)
-        return (
-            f"{order}: {lead.method} is {behind} behind where a lead of {published} is published."
-        )
-    low, high = _SAME_SIZE
-    ratio = lead.ours / lead.published
-    size = (
-        "its size too"
-        if low <= ratio <= high
-        else "the size in part"
-        if ratio < low
-        else ("and more than its size")
+    settings = f"{lead.settings} setting" + "s" * (lead.settings > 1)
+    return (
+        f"The method published as best is best or tied in {lead.kept} of {settings}. On average "
+        f"{lead.method} is {_ahead_or_behind(lead, unit)}, where a lead of "
+        f"{_amount(lead.published, unit)} is published."
     )
-    ours = _amount(lead.ours, unit)
-    return f"{order}, {size}: {lead.method} leads by {ours} where {published} are published."
 
 
-def _values(cells: pd.DataFrame, score: Mapping[str, Any]) -> str:
+def _ahead_or_behind(lead: Lead, unit: str) -> str:
+    return f"{_amount(abs(lead.ours), unit)} {'ahead' if lead.ours > 0 else 'behind'}"
+
+
+def _values(score: Mapping[str, Any]) -> str:
     """Return a sentence on the counts, beside those expected of an exact replication."""
-    if any(score[name] for name in UNKNOWN):
-        return f"Nobody knows how the table was made; {_nearest(cells, score)}."
     agreeing = sum(score[name] for name in (*AGREEING, NONE_DIFFERS))
     open_ = score[UNDECIDED] + score[CANNOT_DECIDE] + score[AGREES_IN_MEAN]
-    total = agreeing + open_ + score[DIFFERS]
+    differ, total = score[DIFFERS], agreeing + open_ + score[DIFFERS]
     expected = sum(score[f"expected: {name}"] for name in AGREEING)
     return (
         f"{agreeing} of {total} values agree, where {expected:.0f} of an exact replication would "
-        f"be expected to; {score[DIFFERS]} differ and {open_} are open."
+        f"be expected to; {differ} differ{'s' * (differ == 1)} and {open_} "
+        f"{'is' if open_ == 1 else 'are'} undecided."
     )
 
 
-def _nearest(cells: pd.DataFrame, score: Mapping[str, Any]) -> str:
+def _not_reported(cells: pd.DataFrame) -> str:
+    """Say why a table's protocol is unknown."""
+    role = headline(cells["role"])
+    if role == INFERRED:
+        return "The paper does not report how the table was made."
+    own = cells[cells["role"] == role]
+    return f"Variant {_name(own)} {_agreement(own)}."
+
+
+def _nearest(cells: pd.DataFrame, lead: Lead | None) -> str:
     """Say how near the nearest protocol comes to a table's published values."""
-    own = cells[cells["role"] == nearest_role(cells, score["role"])]
-    near, open_, far = (score[name] for name in UNKNOWN)
-    in_mean = int(own["verdict"].eq(AGREES_IN_MEAN).sum())
-    told = f" ({in_mean} of them in mean only)" if in_mean else ""
-    return (
-        f"the nearest protocol, on replications that did not choose it, is {distance(own):.2f} "
-        f"published standard deviations away: of {near + open_ + far} values it agrees with "
-        f"{near}{told} and differs from {far}"
+    origin = "is inferred from published values"
+    if not cells["role"].eq(INFERRED).all():
+        n = cells["n"].max()
+        origin = f"comes from a search, and ran on {n} replications that did not choose it"
+    told = (
+        f"The nearest protocol that we know {origin}. It is {distance(cells):.2f} published "
+        f"standard deviations away, and {_agreement(cells)}."
     )
+    if lead:
+        own = cells[cells["label"] == lead.method]
+        told += f" For {lead.method} alone, it {_agreement(own)}."
+    return told
+
+
+def _agreement(cells: pd.DataFrame) -> str:
+    agree, differ = cells["verdict"].isin(NEAR).sum(), cells["verdict"].eq(DIFFERS).sum()
+    in_mean = cells["verdict"].eq(AGREES_IN_MEAN).sum()
+    told = f" ({in_mean} of them in mean only)" if in_mean else ""
+    return f"agrees with {agree} of {len(cells)} values{told} and differs from {differ}"
 
 
 def _same(score: Mapping[str, Any], unit: str) -> str:
@@ -199,53 +201,49 @@ def _same(score: Mapping[str, Any], unit: str) -> str:
     )
 
 
-def _dependence(
-    cells: pd.DataFrame, role: str, lead: Lead, direction: str, unit: str
-) -> Iterator[str]:
-    """Yield a sentence on the lead in the other variants that count."""
+def _elsewhere(cells: pd.DataFrame, role: str, lead: Lead, direction: str, unit: str) -> str:
+    """Return a sentence on the lead in the other variants that have a role."""
     told = []
-    for other, words in _IN_WORDS.items():
-        own = lead_of(cells[cells["role"] == other], direction, lead.method)
-        if other == role or own is None:
-            continue
-        told.append(f"{words} {_in_variant(own, lead, unit)}")
-    if told:
-        yield f"The lead depends on how it is run: {', '.join(told)}."
+    for other in (name for name in SOURCES if name != role):
+        own = cells[cells["role"] == other]
+        found = lead_of(own, direction, lead.method)
+        if found:
+            told.append(f"{_ahead_or_behind(found, unit)} ({_name(own)})")
+    return f"In other variants it is {', '.join(told)}." if told else ""
 
 
-def _in_variant(own: Lead, counted: Lead, unit: str) -> str:
-    if own.ours > 0:
-        return f"it is {_amount(own.ours, unit)}"
-    if counted.ours > 0:
-        return "it is gone"
-    return f"{own.method} is {_amount(-own.ours, unit)} behind"
-
-
-def _text_says_no(cells: pd.DataFrame, role: str) -> Iterator[str]:
+def _text_says_no(cells: pd.DataFrame, role: str) -> str:
     text = cells[(cells["role"] == WRITTEN) & ~cells["verdict"].isin([NOT_RUN, STAND_IN])]
     differing = int(text["verdict"].eq(DIFFERS).sum())
-    if role != WRITTEN and 2 * differing > len(text):
-        yield f"The text's own variant says no: it differs from {differing} of {len(text)} values."
+    if role == WRITTEN or 2 * differing <= len(text):
+        return ""
+    return f"Variant {_name(text)} differs from {differing} of {len(text)} values."
 
 
-def _assigned_once(cells: pd.DataFrame) -> Iterator[str]:
-    """Yield whether the published spread is that within one partition draw, or over many.
+def _name(cells: pd.DataFrame) -> str:
+    """Return the name of a variant, such as "as written"."""
+    return str(cells["variant"].iloc[0]).replace("_", " ")
+
+
+def _assigned_once(cells: pd.DataFrame) -> str:
+    """Say whether most published spreads are those within one partition draw, or over many.
 
     That a paper draws its partition once is an inference. If it drew one in each replication, its
     standard deviations would include the variance between draws.
     """
     import numpy as np
 
-    own = cells[(cells["draws_sd"] > 0) & (cells["sd"] > 0) & (cells["printed_sd"] > 0)]
-    if own.empty:
-        return
+    able = cells[(cells["sd"] > 0) & (cells["printed_sd"] > 0)]
+    own = able[able["draws_sd"] > 0]
+    if 2 * len(own) <= len(able):
+        return ""
     once = own["sd"] / own["scale"]
     anew = np.hypot(once, own["draws_sd"])
     nearer = np.log(own["printed_sd"] / once).abs() < np.log(own["printed_sd"] / anew).abs()
-    speaks = "one partition draw" if 2 * nearer.sum() > len(own) else "a draw in each replication"
-    yield (
-        f"The published standard deviations speak for {speaks}: they are nearer to those within "
-        f"one draw in {nearer.sum()} of {len(own)} values."
+    n = int(nearer.sum())
+    return (
+        f"The published standard deviation is nearer to ours within one partition draw in {n} of "
+        f"{len(own)} values, and nearer to ours over many draws in {len(own) - n}."
     )
 
 

@@ -25,6 +25,7 @@ from fedmix.cells.evidence import (
     Evidence,
     Place,
 )
+from fedmix.cells.measured import PLACE
 from fedmix.cells.predicates import Check, ask, needed, places_of
 from fedmix.cells.protocols.space import DRAWN, NEAR
 from fedmix.cells.unreported import (
@@ -49,9 +50,10 @@ TOO_FEW, UNTESTABLE = "inconclusive", "not testable"
 CLAIM_RULES = {
     HOLDS: "yes in every setting, or in as many as the claim states",
     MOSTLY: "yes in more than half of the settings, and no in none",
-    PARTLY_UNTESTED: "holds wherever it was run, but part of what the claim is about was not run",
+    PARTLY_UNTESTED: "as *holds*, but part of what the claim is about was not run",
     DEPENDS: (
-        "beyond noise it holds with one value of an unreported choice, and does not with another"
+        "beyond noise it holds with one value of an unreported choice, and does not with another; "
+        "or it holds in the inferred protocol, and not in most others"
     ),
     MIXED: "no in some settings, and neither holds nor reversed",
     TOO_FEW: (
@@ -108,7 +110,7 @@ def evaluate_claims(
     """
     import pandas as pd
 
-    measured, printed = Evidence(cells, results), Evidence.of_print(cells)
+    measured, printed = Evidence(_comparable(cells), results), Evidence.of_print(cells)
     shuffled = {
         what: [measured.shuffled(draw, what) for draw in range(SHUFFLES)] for what in SHUFFLED
     }
@@ -118,6 +120,14 @@ def evaluate_claims(
         for claim in claims
     ]
     return pd.DataFrame(rows)
+
+
+def _comparable(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells of all settings but those whose data stand in for the paper's."""
+    import pandas as pd
+
+    places = pd.MultiIndex.from_frame(cells[PLACE])
+    return cells[~places.isin(places[cells["is_stand_in"]])]
 
 
 def _evaluate(
@@ -139,7 +149,7 @@ def _evaluate(
     untested = _untested(claim, measured, source)
     answered = _verdict(claim, own)
     cannot_refute = _cannot_refute(claim, source) if answered in (MIXED, REVERSED) else ""
-    verdict = _final(TOO_FEW if cannot_refute else answered, share, untested)
+    verdict = _final(TOO_FEW if cannot_refute else answered, source, share, untested)
     return {
         "id": claim["id"],
         "paper": claim["paper"],
@@ -187,11 +197,16 @@ def _fails(claim: Mapping[str, Any], checks: list[Check]) -> bool:
     return _verdict(claim, checks) != HOLDS and any(check.answer == NO for check in checks)
 
 
-def _final(verdict: str, share: Share | None, untested: str) -> str:
-    """Return the verdict that also counts unreported choices and settings that were not run."""
+def _final(verdict: str, source: str, share: Share | None, untested: str) -> str:
+    """Return the verdict that also counts unreported choices and settings that were not run.
+
+    An inferred protocol was chosen by the published values, so it does not speak for the others.
+    """
     if verdict == UNTESTABLE:
         return verdict
     if share and share.depends:
+        return DEPENDS
+    if share and source == verdicts.INFERRED and verdict == HOLDS and share.no > share.yes:
         return DEPENDS
     return PARTLY_UNTESTED if untested and verdict == HOLDS else verdict
 
@@ -264,10 +279,12 @@ def _where(claim: Mapping[str, Any], verdict: str, checks: list[Check]) -> str:
     for answer in (YES, NO, UNCLEAR):
         places = [check.place for check in checks if check.answer == answer]
         if len(places) == len(checks):
-            return f"{answer} in all {len(checks)}"
+            return f"{answer} in all {len(checks)}" if len(checks) > 1 else answer
         if places:
             parts.append(f"{answer} in {len(places)} of {len(checks)}: {', '.join(places)}")
-    return "; ".join(parts)
+    least = needed(claim, len(checks))
+    enough = f" ({least} are enough)" if least < len(checks) else ""
+    return "; ".join(parts) + enough
 
 
 def _remarks(
@@ -292,13 +309,13 @@ def _remarks(
         yield f"A no does not refute the claim: {cannot_refute}"
     text = checks[verdicts.WRITTEN]
     if source != verdicts.WRITTEN and _verdict(claim, text) in (MIXED, REVERSED):
-        yield f"The text's own variant says no: {_where(claim, '', text)}"
+        yield f"The variant that follows the text says no: {_where(claim, '', text)}"
     if share:
         yield f"Not reported: {claim['unreported']}; {share}"
     if "unreported" in claim and not checks[verdicts.NEAREST]:
         yield "No nearest protocol: its tables were not searched"
     if untested and "study" in claim:
-        yield f"Not run: {untested}"
+        yield f"Not run, or only on other data: {untested}"
     if "note" in claim:
         yield claim["note"]
 

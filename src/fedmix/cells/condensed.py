@@ -97,15 +97,14 @@ def slopes(cells: Cells, metric: str, rows: list[Mapping[str, Any]]) -> Iterator
                 yield Saying(row["row"], label, found.with_interval(), line[0])
 
 
-def advice(
-    cells: Cells, metric: str, alone: str, harmed: str, worth: float = WORTHWHILE
-) -> Iterator[Saying]:
+def advice(cells: Cells, metric: str, alone: str, harmed: str) -> Iterator[Saying]:
     """Yield, for every row, the method with the least error if federation pays.
 
     Each row is a regime. The gain is the difference between the best error without exchange, of any
     method, and the least error in the federation. Its 99 % interval decides:
 
-    - federation does not pay if the whole interval is below ``worth``;
+    - federation does not pay if the whole interval is below one percentage point, the least gain
+      that is worth an exchange (:data:`fedmix.cells.verdicts.WORTHWHILE`);
     - otherwise it pays if the whole interval is above 0;
     - otherwise the answer is undecided.
 
@@ -119,8 +118,6 @@ def advice(
         The error in the federation, and the error of the same method's fit without exchange.
     harmed : str
         The metric that is the share of clients that lose by federation.
-    worth : float, default=0.01
-        The least gain that is worth an exchange: one percentage point.
     """
     for row in dict.fromkeys(c["row"] for c in cells):
         own = [c for c in cells if c["row"] == row and c["n"] > 1]
@@ -132,7 +129,7 @@ def advice(
         gain = _paired(by_oneself, best)
         if gain is None:
             continue
-        little = gain.below(worth) == "yes"
+        little = gain.below(WORTHWHILE) == "yes"
         pays = gain.above() == "yes" and not little
         pays_not = "no exchange" if little else "undecided"
         as_many = [c for c in together[1:] if c["n"] >= best["n"]]
@@ -141,9 +138,9 @@ def advice(
         points = f"{100 * gain.mean:+.1f} ± {100 * gain.half_width:.1f}"
         yield Saying(row, "take", best["label"] if pays else pays_not, best)
         yield Saying(row, "gain over the best fit alone", points, best)
-        yield Saying(row, "best alone", by_oneself["label"], by_oneself)
+        yield Saying(row, "best fit alone", by_oneself["label"], by_oneself)
         yield Saying(row, "clients harmed", f"{lost[0]:.0%}" if lost else "–", best)
-        yield Saying(row, "not told apart", ", ".join(equal) if pays and equal else "–", best)
+        yield Saying(row, "not told apart", "; ".join(equal) if pays and equal else "–", best)
 
 
 def _mean(cell: Mapping[str, Any]) -> float:
@@ -171,8 +168,9 @@ def _exponent(line: Cells, along: str, above_zero: bool) -> Effect | None:
     pairs = [(float(c[f"setting_{along}"]), Effect(c["mean"], c["se"], c["n"])) for c in line]
     pairs.sort(key=lambda pair: pair[0])
     xs, effects = [x for x, _ in pairs], [e for _, e in pairs]
-    base = effects[0] if above_zero and xs[0] == 0 else None
-    return exponent(xs, effects, base)
+    if above_zero and xs[0] != 0:
+        return None
+    return exponent(xs, effects, effects[0] if above_zero else None)
 
 
 #: The kinds of condensed tables, by name.
@@ -227,7 +225,7 @@ def mean_ranks(
     labels = dict(zip(chosen["method"], chosen["label"], strict=True))
     long = chosen.explode(["replications", "values"])
     wide = long.pivot(index=["setting", "replications"], columns="method", values="values")
-    wide = wide.astype(float)[list(labels)]
+    wide = wide.astype(float)[list(labels)].dropna(how="all")  # a method that failed has none
     if direction:
         wide = wide.rank(axis=1, ascending=direction == "lowest", na_option="bottom")
     by_setting = {name: own.to_numpy() for name, own in wide.groupby(level="setting", sort=False)}
@@ -247,8 +245,8 @@ def mean_ranks(
     return frame.sort_values(["mean_rank", "method"], ignore_index=True)
 
 
-def critical_difference(n_methods: int, n_data: int, level: float = TEST_LEVEL) -> float:
-    """Return Nemenyi's critical difference of mean ranks.
+def critical_difference(n_methods: int, n_data: int) -> float:
+    """Return Nemenyi's critical difference of mean ranks, for all pairs of methods together.
 
     Parameters
     ----------
@@ -256,8 +254,6 @@ def critical_difference(n_methods: int, n_data: int, level: float = TEST_LEVEL) 
         Number of methods.
     n_data : int
         Number of independent data sets.
-    level : float, default=0.05
-        Level of the test, for all pairs of methods together.
 
     References
     ----------
@@ -265,7 +261,7 @@ def critical_difference(n_methods: int, n_data: int, level: float = TEST_LEVEL) 
     """
     from scipy.stats import studentized_range
 
-    quantile = studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2)
+    quantile = studentized_range.ppf(1 - TEST_LEVEL, n_methods, np.inf) / np.sqrt(2)
     return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_data)))
 
 

@@ -302,7 +302,7 @@ def between_draws(cells: pd.DataFrame) -> dict[tuple, tuple[float, int]]:
     The keys are what a cell shares with the draws: data, method and metric, with the variant and
     the contamination. The key with neither of these two is for cells that have to borrow.
     """
-    once = cells.drop_duplicates(["variant", "setting", *_DRAWN])
+    once = cells[cells["n"] > 1].drop_duplicates(["variant", "setting", *_DRAWN])
     found: dict[tuple, tuple[float, int]] = {}
     for shared, draws in once.groupby(_DRAWN):
         of_variant = draws.reindex(columns=[*draws, *_missing(draws)]).groupby(_OWN, dropna=False)

@@ -230,11 +230,13 @@ def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
     DataFrame
         ``study, variant, setting, method, round, q1, median, q3``, sorted by round.
     """
+    import pandas as pd
+
     keys = ["study", "variant", "setting", "method", "round"]
     paths = results[results["round"].notna() & (results["metric"] == metric)]
     values = paths[paths["value"] > 0].groupby(keys, sort=False)["value"]
-    wide = values.quantile([0.25, 0.5, 0.75]).unstack()
-    wide.columns = ["q1", "median", "q3"]
+    shares = {"q1": 0.25, "median": 0.5, "q3": 0.75}
+    wide = pd.concat({name: values.quantile(share) for name, share in shares.items()}, axis=1)
     return wide.reset_index().sort_values("round", kind="stable", ignore_index=True)
 
 

@@ -119,21 +119,22 @@ class PrintedTable:
 
 
 def check_coverage(items: Iterable[Item], folder: str | Path) -> None:
-    """Check that every published value belongs to exactly one item.
+    """Check that every published value of the items' papers belongs to exactly one item.
 
     Raises
     ------
     DataError
         Names the first line that no item has under ``printed``, or more than one item.
     """
-    folder = Path(folder)
+    folder, items = Path(folder), list(items)
+    papers = {item.paper for item in items}
     covered = Counter(
         (number.file, number.line)
         for item in items
         if item.printed and item.judged
         for number in PrintedTable(item, folder)
     )
-    for path in sorted(folder.glob("*/*.csv")):
+    for path in sorted(p for p in folder.glob("*/*.csv") if p.parent.name in papers):
         name = f"{path.parent.name}/{path.name}"
         for index in _read_file(folder, name)[0].index:
             times = covered[name, index + 2]

@@ -304,7 +304,7 @@ def _series(
     for label, group in _groups(places, along, per):
         for name in _methods(evidence, group, method):
             xs, effects = _means(evidence, group, name, metric, along)
-            if len(xs) > 1:
+            if len(set(xs)) > 1:
                 yield group[0], label, name, xs, effects
 
 

@@ -278,7 +278,7 @@ def specification_curves(
     Parameters
     ----------
     claims : iterable of mapping
-        Of :func:`fedmix.cells.claims.read_claims`.
+        Of :func:`fedmix.cells.papers.read_claims`.
     searches : iterable of Search
         One a study.
 

@@ -2,8 +2,8 @@
 
 A study may have several variants. The variant that counts for the paper is the authors', else the
 inferred one, else the text's. It decides what a published value counts as (:func:`judge_numbers`).
-Where nobody knows how a table was made (:func:`unknown_protocols`), its values count apart, by how
-near the nearest protocol comes.
+Where the protocol of a table is unknown (:func:`unknown_protocols`), the nearest protocol counts,
+and its verdicts have names of their own.
 
 :mod:`fedmix.cells.equivalence` has the test behind a verdict. The table of constants also has the
 levels for claims, for advice and for the power of a table, so that all levels stand together.
@@ -77,12 +77,14 @@ NONE_DIFFERS = "agrees (not discriminating)"
 NEAR_UNKNOWN, FAR_UNKNOWN = "protocol unknown: near", "protocol unknown: not near"
 OPEN_UNKNOWN = "protocol unknown: undecided"
 COUNTING_RULES = {
-    NONE_DIFFERS: "ours agrees, but so does every variant that was run: it distinguishes none",
-    NEAR_UNKNOWN: "nobody knows how it was made; the nearest protocol agrees, at least in mean",
-    OPEN_UNKNOWN: "nobody knows how it was made; whether the nearest protocol agrees is undecided",
-    FAR_UNKNOWN: "nobody knows how it was made; the nearest protocol differs",
+    NONE_DIFFERS: "ours agrees, and no variant that was run differs: it distinguishes none",
+    NEAR_UNKNOWN: "the paper does not report its protocol; the nearest one that we know agrees, at "
+    "least in mean",
+    OPEN_UNKNOWN: "the paper does not report its protocol; whether the nearest one that we know "
+    "agrees is undecided",
+    FAR_UNKNOWN: "the paper does not report its protocol; the nearest one that we know differs",
 }
-#: Of a table that nobody knows how it was made.
+#: Of a table whose protocol is unknown.
 UNKNOWN = (NEAR_UNKNOWN, OPEN_UNKNOWN, FAR_UNKNOWN)
 _AFTER = {AGREES: (NONE_DIFFERS,), DIFFERS: UNKNOWN}
 #: What a published value counts as, in the order of :data:`VERDICTS`. What is not judged is left
@@ -103,7 +105,7 @@ NEAREST, FAIR, DIAGNOSTIC = "nearest", "fair", "diagnostic"
 SOURCES = {
     AUTHORS: "as the authors' program ran it",
     INFERRED: "inferred from the published values; no program of the authors is behind it",
-    WRITTEN: "what the text says",
+    WRITTEN: "what the text says, with other settings of the paper where it says nothing",
     NEAREST: "the protocol of the search that comes nearest to the published values",
     FAIR: "errors corrected, and strong baselines",
 }
@@ -132,25 +134,29 @@ def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
     return cells[cells["verdict"] != ""]
 
 
-def headline_roles(cells: pd.DataFrame) -> dict[str, str]:
+def counted_roles(cells: pd.DataFrame) -> dict[str, str]:
     """Return, for every item, the role of the variant that its table counts."""
-    judged = printed_cells(cells)
-    return {item: headline(roles) for item, roles in judged.groupby("item", sort=False)["role"]}
+    unknown = unknown_protocols(cells)
+    return {
+        item: nearest_role(own, headline(own["role"])) if item in unknown else headline(own["role"])
+        for item, own in printed_cells(cells).groupby("item", sort=False)
+    }
 
 
 def unknown_protocols(cells: pd.DataFrame) -> set[str]:
-    """Return the tables of which nobody knows how they were made.
+    """Return the tables whose protocol is unknown.
 
-    Either the variant that counts was inferred from the table itself, or it differs from more of
-    the table's values than it agrees with, while the nearest protocol of a search agrees with more
-    than half of them, in mean at least.
+    Either the variant that would count was inferred from published values, or it differs from more
+    of the table's values than it agrees with, while the nearest protocol of a search agrees with
+    more than half of them, in mean at least.
     """
-    roles, found = headline_roles(cells), set()
+    found = set()
     for item, own in printed_cells(cells).groupby("item", sort=False):
-        counted, nearest = (own.loc[own["role"] == r, "verdict"] for r in (roles[item], NEAREST))
+        role = headline(own["role"])
+        counted, nearest = (own.loc[own["role"] == r, "verdict"] for r in (role, NEAREST))
         replaced = counted.eq(DIFFERS).sum() > counted.isin(NEAR).sum()
         replaced &= 2 * nearest.isin(NEAR).sum() > len(counted)
-        if roles[item] == INFERRED or replaced:
+        if role == INFERRED or replaced:
             found.add(item)
     return found
 
@@ -172,7 +178,7 @@ def distance(cells: pd.DataFrame) -> float:
 
 
 def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per published value: its verdict in the headline's variant and in all others.
+    """Return one row per published value: its verdict in the variant that counts, and in others.
 
     Parameters
     ----------
@@ -182,7 +188,7 @@ def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        :data:`NUMBER`, ``row, column, variant, role`` and ``verdict`` of the headline's variant;
+        :data:`NUMBER`, ``row, column, variant, role`` and ``verdict`` of the variant that counts;
         ``agree`` and ``differ`` (lists of all variants, diagnostic ones included); ``power``, the
         share that differs among the variants that are decided, missing where fewer than two are;
         ``counted``, of :data:`COUNTED`; and ``note``, a sentence such as ``"differs in
@@ -190,22 +196,19 @@ def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    roles, judged = headline_roles(cells), printed_cells(cells)
-    nearest = {
-        item: nearest_role(judged[judged["item"] == item], roles[item])
-        for item in unknown_protocols(cells)
-    }
+    roles, judged = counted_roles(cells), printed_cells(cells)
+    unknown = unknown_protocols(cells)
     columns = [*NUMBER, "row", "column", "variant", "role", "verdict"]
     rows = [
         dict(zip(NUMBER, key, strict=True))
-        | _judge(own.to_dict("records"), roles[key[1]], nearest.get(key[1], ""))
+        | _judge(own.to_dict("records"), roles[key[1]], key[1] in unknown)
         for key, own in judged[columns].groupby(NUMBER, sort=False)
     ]
     names = ["verdict", "counted", "power", "agree", "differ", "note"]
     return pd.DataFrame(rows, columns=[*NUMBER, "row", "column", "variant", "role", *names])
 
 
-def _judge(variants: list[dict[str, Any]], role: str, nearest: str) -> dict[str, Any]:
+def _judge(variants: list[dict[str, Any]], role: str, is_unknown: bool) -> dict[str, Any]:
     answering = [v for v in variants if role and v["role"] == role]
     place = answering[0] if answering else variants[0]
     is_known = answering or place["verdict"] == NOT_JUDGED  # run times count nowhere
@@ -224,7 +227,7 @@ def _judge(variants: list[dict[str, Any]], role: str, nearest: str) -> dict[str,
         "variant": place["variant"] if answering else "",
         "role": role,
         "verdict": verdict,
-        "counted": _nearness(variants, nearest) if nearest else counted,
+        "counted": _nearness(verdict) if is_unknown else counted,
         "power": power,
         "agree": agree,
         "differ": differ,
@@ -233,9 +236,8 @@ def _judge(variants: list[dict[str, Any]], role: str, nearest: str) -> dict[str,
     }
 
 
-def _nearness(variants: list[dict[str, Any]], nearest: str) -> str:
-    """Return what a value of an unknown protocol counts as, by the nearest protocol."""
-    verdict = {v["role"]: v["verdict"] for v in variants}.get(nearest, NOT_RUN)
+def _nearness(verdict: str) -> str:
+    """Return what a value of an unknown protocol counts as, by the nearest protocol's verdict."""
     if verdict in (STAND_IN, NOT_JUDGED, NOT_RUN):
         return verdict
     if verdict == DIFFERS:

@@ -231,7 +231,8 @@ def _printed(cell: Cell) -> Iterator[str]:
         f"ours minus theirs: {cell['difference']:+.4g}, that is {cell['difference_in_sd']:+.2f} "
         f"published sd and {cell['difference_in_se']:+.2f} standard errors"
     )
-    yield f"verdict: {cell['verdict']} ({verdicts.RULES[cell['verdict']]})"
+    if cell["verdict"]:  # none beside a published value of another metric
+        yield f"verdict: {cell['verdict']} ({verdicts.RULES[cell['verdict']]})"
     if cell["draws"]:
         yield f"variance between partition draws: {cell['draws']}"
 
@@ -254,7 +255,8 @@ def _dependents(
 
 def _names(parameters: Mapping[str, Any], method: str) -> bool:
     """Return whether a claim's predicate uses a method."""
-    named = [parameters.get(key) for key in ("method", "than", "to")]
+    keys = ("method", "than", "to", "first", "middle", "last", "relative_to")
+    named = [parameters.get(key) for key in keys]
     return any(n in (method, "all") or (isinstance(n, list) and method in n) for n in named)
 
 

@@ -219,7 +219,8 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
     """
     folder = results / request.options["preset"] / "collected"
     paths = [folder / study / part / "timings.parquet" for study, part in request.parts]
-    timings = [read_table(path) for path in paths if path.is_file()]
+    tables = [read_table(path) for path in paths if path.is_file()]
+    timings = [table for table in tables if len(table)]
     if not timings:
         raise DataError(
             f"{folder} holds no finished results (<study>/<part>/timings.parquet): expected the "

@@ -75,7 +75,7 @@ class Request:
         return replace(self, studies=kept, items=items, papers=papers)
 
     def of_target(self, name: str) -> Request:
-        """Return the part behind a target: a paper, a table or a figure, or ``all``.
+        """Return the part behind a target: a paper, a study, a table or a figure, or ``all``.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class Request:
         """
         if name == "all":
             return self.in_all()
-        items = {key: item for key, item in self.items.items() if name in (key, item.paper)}
+        items = {k: item for k, item in self.items.items() if name in (k, item.paper, item.study)}
         if not items:
             papers = {item.paper for item in self.items.values()}
             hint = nearest_names(name, sorted({"all", *papers, *self.studies, *self.items}))

@@ -156,7 +156,7 @@ def status_lines(cells: list[CellStatus], preset: str, study: str | None = None)
             if first:
                 yield f"  first error: {first.setting}  {first.method}: {first.message}"
             continue
-        width = max(len(f"{cell.setting}  {cell.method}") for cell in mine)
+        width = max((len(f"{cell.setting}  {cell.method}") for cell in mine), default=0)
         for cell in mine:
             yield _cell_line(cell, width)
     if study is None and studies:

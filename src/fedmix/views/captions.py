@@ -104,11 +104,14 @@ def _of_fits(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def failures(cells: pd.DataFrame) -> str:
-    """Name the methods whose replications failed, how many, and how; empty if none did."""
+    """Name the methods whose replications failed, how many, and how; empty if none did.
+
+    A method that failed in several settings has the error of the first one.
+    """
     own = _of_fits(cells[cells["failed"] > 0])
     told = [
         f"{label}, {number_of(int(each['failed'].sum()), 'replication')} "
-        f"({'; '.join(dict.fromkeys(each['failures']))})"
+        f"({each['failures'].iloc[0]})"
         for label, each in own.groupby("label", sort=False)
     ]
     return f"Failed and left out: {'; '.join(told)}." if told else ""
@@ -228,9 +231,13 @@ def power(cells: pd.DataFrame, direction: str, difference: str) -> str:
     if difference:
         return f"These replications detect differences from zero of {visible:.2g} or more ({test})."
     needed = sorted(contrast.needed for contrast in found)
-    most = "no number" if needed[-1] == inf else f"{needed[-1]:,.0f}"
+    middle, least, most = map(_number_needed, (median(needed), needed[0], needed[-1]))
     return (
         f"These replications detect differences of {visible:.2g} or more between the best printed "
         f"method and the next{_of_one_metric(cells)} ({test}). The printed differences would need "
-        f"{median(needed):,.0f} replications (median; from {needed[0]:,.0f} to {most})."
+        f"{middle} replications (median; from {least} to {most})."
     )
+
+
+def _number_needed(n: float) -> str:
+    return "infinitely many" if n == inf else f"{n:,.0f}"

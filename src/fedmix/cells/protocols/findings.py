@@ -136,8 +136,8 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
         f"Tried on {names}: {drawn['protocol'].nunique()} protocols drawn by how natural each "
         f"choice is ({drawn['replications'].max()} replications, all rows); and an optimiser from "
         f"{search.seeds} {'seed' if search.seeds == 1 else 'seeds'}, with {search.trials} "
-        f"protocols each (replications: {search.replications}, and {search.confirmed} more for the "
-        f"best few; rows: {rows}). The best of each seed is judged on {search.judged} fresh "
+        f"protocols for each (replications: {search.replications}, and {search.confirmed} more for "
+        f"the best few; rows: {rows}). The best of each seed is judged on {search.judged} fresh "
         "replications of all rows."
     )
 
@@ -151,13 +151,18 @@ def _judged(space: Space, target: str, scores: pd.DataFrame) -> Iterator[str]:
             if score["held_out"] == score["held_out"]
             else "nothing is held out, because the table has one row"
         )
+        share = (
+            f", with {score['least_lead']:.2f} to {score['most_lead']:.2f} of the published lead "
+            "where it leads as published"
+            if score["least_lead"] == score["least_lead"]
+            else ""
+        )
         yield (
             f"Protocol {score['protocol']} is {score['distance']:.2f} published standard "
             f"deviations from {space.tables[score['table']].title} (root mean square over "
             f"{score['cells']} cells; 95 % interval {score['distance_low']:.2f} to "
             f"{score['distance_high']:.2f}): {held_out}. {space.claim.method} is "
-            f"{_lead_of(space)} in {score['rows_lowest']} of {score['rows']} rows, with "
-            f"{score['least_lead']:.2f} to {score['most_lead']:.2f} of the published lead."
+            f"{_lead_of(space)} in {score['rows_lowest']} of {score['rows']} rows{share}."
         )
     first = judged.iloc[0]
     choices = ", ".join(
@@ -169,15 +174,15 @@ def _judged(space: Space, target: str, scores: pd.DataFrame) -> Iterator[str]:
 
 
 def _leads(space: Space, leads: pd.DataFrame) -> Iterator[str]:
-    for row in leads.to_dict("records"):
+    for row in leads[leads["printed"] != 0].to_dict("records"):
         ends = [row[n] / row["printed"] for n in ("least", "quarter", "three_quarters", "most")]
         low, high = sorted((ends[0], ends[3]))
         inner = sorted(ends[1:3])
         yield (
             f"Where the other columns of {space.tables[row['table']].title} are near the published "
-            f"values (at most {NEAR_ENOUGH:g} standard deviations, {row['n']} protocols), the lead "
-            f"of {space.claim.method} lies between {low:.2f} and {high:.2f} of the published one "
-            f"(the middle half: {inner[0]:.2f} to {inner[1]:.2f})."
+            f"values (at most {NEAR_ENOUGH:.1f} standard deviations, {row['n']} protocols), the "
+            f"lead of {space.claim.method} lies between {low:.2f} and {high:.2f} of the published "
+            f"one (the middle half: {inner[0]:.2f} to {inner[1]:.2f})."
         )
 
 
@@ -205,7 +210,7 @@ def _drawn(
         for choice, share in zip(main["choice"], main["share"], strict=True):
             by_value = own.groupby(choice)["lowest"].agg(["mean", "size"])
             by_value = by_value[by_value["size"] >= FEWEST].sort_values("mean")
-            if len(by_value) < 2:
+            if by_value["mean"].nunique() < 2:
                 continue
             reported = ", ".join(f"{v} in {_percent(m)}" for v, m in by_value["mean"][::-1].items())
             yield (

@@ -133,8 +133,8 @@ def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> 
         - ``effect``: the method's value minus that of the best method that it is compared with, the
           mean over rows; see :func:`leads`;
         - ``printed_effect``: the same for the published values;
-        - ``least_lead`` and ``most_lead``: the least and the largest share, over rows, of the
-          published lead;
+        - ``least_lead`` and ``most_lead``: the least and the largest share of the published lead,
+          over the rows in which the method leads as published; missing if there are none;
         - ``rows_lowest``: the number of rows in which the method is below all the others (above
           them, if the claim says so);
         - ``lowest``: whether that is so in all rows.
@@ -189,7 +189,8 @@ def _score(errors: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> dict[st
     methods, layout = layout_of(errors.columns)
     effects = leads(means.reshape(layout), methods, claim)
     printed_effects = leads(centre.reshape(layout), methods, claim)
-    shares = effects / np.where(printed_effects == 0, np.nan, printed_effects)
+    leading = claim.sign * printed_effects < 0
+    shares = effects[leading] / printed_effects[leading] if leading.any() else np.array([np.nan])
     other = np.tile([method != claim.method for method in methods], layout[0])
     low, high = np.quantile(distances(resampled, centre, sd), INTERVAL, method="nearest")
     effect = leads(resampled.reshape(-1, *layout), methods, claim).mean(axis=-1)

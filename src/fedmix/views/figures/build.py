@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.plot.style import COLORS, house_style
 from fedmix.views import captions
 from fedmix.views.figures.save import save_with_caption
@@ -15,8 +14,6 @@ from fedmix.views.figures.save import save_with_caption
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Modules of this package with a function ``draw``.
-BUILDERS = ("lines", "points", "maps", "trajectories", "exchange", "ranks")
 #: Builders that need results round by round, which the frame of cells does not hold.
 BY_ROUND = ("trajectories", "exchange")
 
@@ -45,15 +42,8 @@ def build_figure(
     ------
     DataError
         If the item has no cells.
-    ConfigurationError
-        If the builder is unknown.
     """
     own = captions.cells_of(item, cells)
-    if item["builder"] not in BUILDERS:
-        raise ConfigurationError(
-            f"{item['title']}: there is no builder {item['builder']!r}. "
-            f"{nearest_names(item['builder'], BUILDERS)}"
-        )
     draw = import_module(f"fedmix.views.figures.{item['builder']}").draw
     more = {} if results is None else {"results": results}
     stand_in = captions.stand_in(own, item["datasets"])

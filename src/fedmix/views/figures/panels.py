@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fedmix.conditions import rows_with
+from fedmix.errors import DataError
 from fedmix.plot.style import MethodStyle, looks_of
 from fedmix.views.captions import in_words
 
@@ -38,6 +40,11 @@ def panels_of(
     -------
     list of list of (dict, DataFrame)
         Rows and columns without cells are left out.
+
+    Raises
+    ------
+    DataError
+        If no panel has cells.
     """
     common = {key: value for key, value in options.items() if key not in ("rows", "columns")}
     sides = [_side(cells, side, options) for side in ("rows", "columns")]
@@ -46,15 +53,15 @@ def panels_of(
         row_panels = [_joined(common, row, column) for column in sides[1]]
         grid.append([(panel, chosen(cells, panel)) for panel in row_panels])
     grid = [row for row in grid if any(len(own) for _, own in row)]
+    if not grid:
+        raise DataError("A figure has no results yet in any of its panels; run the study first.")
     kept = [i for i in range(len(sides[1])) if any(len(row[i][1]) for row in grid)]
     return [[row[i] for i in kept] for row in grid]
 
 
 def chosen(cells: pd.DataFrame, panel: Mapping[str, Any]) -> pd.DataFrame:
     """Return the cells of one panel; see :func:`panels_of`."""
-    for column, wanted in panel.get("where", {}).items():
-        values = wanted if isinstance(wanted, list) else [wanted]
-        cells = cells[cells[column].isin(values)]
+    cells = rows_with(cells, panel.get("where", {}))
     if "methods" in panel:
         cells = cells[cells["method"].isin(panel["methods"])]
     metric = panel.get("metric")

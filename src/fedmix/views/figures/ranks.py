@@ -87,7 +87,7 @@ def _draw_scores(
             color = "white" if dark else COLORS["black"]
             axis.text(x, y, number(value, 2), ha="center", va="center", fontsize=6, color=color)
     heads = [_below_each_other(name, names) for name in wide.columns]
-    axis.set_xticks(range(len(heads)), heads, rotation=45, ha="right", fontsize="x-small")
+    axis.set_xticks(range(len(heads)), heads, rotation=90, fontsize="x-small")
     axis.tick_params(left=False)
     axis.grid(visible=False)
     axis.spines["left"].set_visible(False)

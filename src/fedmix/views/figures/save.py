@@ -56,16 +56,7 @@ def save_figure(
     -------
     list of pathlib.Path
         The files, in the order of ``formats``.
-
-    Raises
-    ------
-    ValueError
-        If a format is not one of the three.
     """
-    formats = list(formats)
-    unknown = sorted(set(formats) - set(FORMATS))
-    if unknown:
-        raise ValueError(f"Unknown figure formats {unknown}; expected some of {list(FORMATS)}.")
     paths = []
     with house_style():
         figure.draw_without_rendering()

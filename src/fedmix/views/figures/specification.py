@@ -100,7 +100,7 @@ def claims_figure(space: Space, curves: pd.DataFrame) -> Figure:
     for axis in (axis for panel in panels[len(claims) :] for axis in panel):
         axis.set_axis_off()
     for row in axes[::2]:
-        row[0].set_ylabel("margin")
+        row[0].set_ylabel("margin\n(log scale at the ends)", fontsize="small")
     legend_below(figure)
     return figure
 
@@ -127,6 +127,7 @@ def _claim(top: Axes, strip: Axes, space: Space, own: pd.DataFrame) -> None:
     note = undecided if drawn else " (not drawn at random)"
     strip.set_title(f"{in_words(choice)}{note}", fontsize=6, fontweight="normal")
     strip.set_yticks(range(len(values)), map(in_words, values), fontsize=5)
+    strip.set_xlabel("protocols, by the margin", fontsize=6)
     strip.invert_yaxis()
 
 

@@ -87,6 +87,8 @@ def export_reproduction(
         if page.is_published:
             shutil.copyfile(path.with_suffix(".tex"), folder / "tables" / f"{path.stem}.tex")
             _copy_csv(path.with_suffix(".csv"), folder / "tables" / f"{path.stem}.csv")
+    for page in filter(_has_only_figures, pages):
+        _write_page(folder / "figures" / f"{page.name}.md", figures_page(page, kept), stamp)
     _write_page(folder / "README.md", front_page(pages, kept, timings), stamp)
     _check_size(folder)
 
@@ -158,8 +160,17 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
         lines += [f"The table as a file: {files}", ""]
     lines += [text]
     if table is page.tables[0] and page.is_published:
-        lines += [*_figures(page), *_claims(page, context), *_discrepancies(page, context)]
+        lines += _below(page, context)
     return "\n".join(lines)
+
+
+def figures_page(page: Page, context: PageContext) -> str:
+    """Return a page of figures without a published table, with their claims and discrepancies."""
+    return "\n".join([f"# {without_html(page.title)}", "", *_below(page, context)])
+
+
+def _below(page: Page, context: PageContext) -> list[str]:
+    return [*_figures(page), *_claims(page, context), *_discrepancies(page, context)]
 
 
 def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFrame) -> str:
@@ -177,13 +188,9 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     lines += ["`make kept` writes this folder from the [evidence](../evidence.md). `make` shows"]
     lines += ["the same results as HTML pages, which explain every value.", ""]
     lines += ["## Published values by verdict", "", to_markdown(_part_of(counts, "cells"))]
-    lines += [
-        "A published value is counted in one variant: the authors', else the inferred one, else"
-    ]
-    lines += [
-        "the text's. Run times are not counted. Each table names its variant; `cells.csv` has"
-    ]
-    lines += ["all variants.", ""]
+    lines += ["A published value is counted in one variant, which its table names: the authors',"]
+    lines += ["else the text's. If the paper does not report the protocol, the nearest one counts."]
+    lines += ["Run times are not counted. `cells.csv` has all variants.", ""]
     lines += ["## Claims by verdict", "", to_markdown(_part_of(counts, "claims"))]
     lines += ["[All claims](claims.md), with what was measured.", ""]
     lines += ["## Tables and figures", ""]
@@ -192,12 +199,17 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
             score = "".join(_answer(row) for row in _scores_of(table["name"], context))
             title = without_html(table["title"])
             lines.append(f"- [{title}](tables/{table['name']}.md){score}")
-        if not page.tables:
-            lines += [f"- [{f.title}](figures/{Path(f.path).name})" for f in page.figures]
+        if _has_only_figures(page):
+            lines.append(f"- [{without_html(page.title)}, figures](figures/{page.name}.md)")
     lines += ["", "## How it was run", "", "| | |", "|---|---|"]
     lines += [f"| {k} | {without_html(v)} |" for k, v in context.provenance.items()]
     lines += ["", "## Costs", "", to_markdown(_costs(timings))]
     return "\n".join(lines)
+
+
+def _has_only_figures(page: Page) -> bool:
+    """Return whether no table's page shows the figures of a page."""
+    return bool(page.figures) and not (page.tables and page.is_published)
 
 
 def _part_of(counts: pd.DataFrame, kind: str) -> pd.DataFrame:
@@ -214,10 +226,16 @@ def _answer(score: Mapping[str, Any]) -> str:
 
 def _costs(timings: pd.DataFrame) -> pd.DataFrame:
     """Return the replications and core-hours of every study."""
-    seconds = timings["cpu_seconds"] + timings["shared_seconds"]
-    of_study = timings.assign(hours=seconds / 3600).groupby("study")
-    costs = of_study.agg(replications=("replication", "nunique"), hours=("hours", "sum"))
-    return costs.rename(columns={"hours": "core-hours"}).round(2)
+    replication = ["study", "variant", "setting", "replication"]
+    # Each method's row has the seconds that the methods of its replication share.
+    parts = timings.groupby(replication).agg({"cpu_seconds": "sum", "shared_seconds": "max"})
+    of_study = parts.sum(axis=1).groupby("study").sum() / 3600
+    costs = timings.groupby("study").agg(replications=("replication", "nunique"))
+    costs = costs.assign(**{"core-hours": of_study})
+    together = {"replications": "", "core-hours": of_study.sum()}
+    costs = costs.astype({"replications": object})
+    costs.loc["together"] = together
+    return costs.round(2)
 
 
 def _scores_of(item: str, context: PageContext) -> list[dict[str, Any]]:
@@ -240,7 +258,8 @@ def _claims(page: Page, context: PageContext) -> Iterator[str]:
         quote = f" “{claim['quote']}”" if claim["quote"] else ""
         found = f": {translate(claim['where'])}" if claim["where"] else ""
         told = f"{claim['claim']}{quote} ({claim['section']}) **{claim['verdict']}**{found}"
-        yield f"- {without_html(told)}"
+        remarks = f". {translate('; '.join(claim['remarks']))}" if len(claim["remarks"]) else ""
+        yield f"- {without_html(told + remarks)}"
 
 
 def _discrepancies(page: Page, context: PageContext) -> Iterator[str]:

@@ -140,7 +140,7 @@ def downloads(table: Mapping[str, Any], cells: pd.DataFrame) -> dict[str, str]:
 
 
 def claim_views(claims: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the claims grouped by paper, in the registry's order."""
+    """Return the claims in the registry's order, with what the page shows of them."""
     order = {name: position for position, name in enumerate(CLAIM_VERDICTS)}
     return [
         row

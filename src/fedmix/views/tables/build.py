@@ -181,7 +181,7 @@ def _metrics_named(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
 
 def _below(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
     """Return all notes below a table in a file of its own."""
-    plain = not item["options"].get("show")
+    plain = not any(item["options"].get(name) for name in ("show", "condensed"))
     spread = ["Means, and standard deviations in parentheses."] if plain else []
     best = captions.best_explained(cells, item["direction"])
     return [*spread, *best, *notes(item, cells), captions.origin(cells)]

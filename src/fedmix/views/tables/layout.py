@@ -79,7 +79,7 @@ class Block:
     @property
     def depth(self) -> int:
         """How many metrics the fullest place has."""
-        return max(len(own) for own in self.entries.values())
+        return max(map(len, self.entries.values()), default=0)
 
     def only(self, index: int) -> Block:
         """Return the block with only the metric at this position of each place."""
