@@ -135,7 +135,8 @@ def _change(reason: str) -> str:
         f"{name} ({found[name]})" if kind == "claim" and name in found else f"{kind} {name}"
         for kind, name in touched()
     ]
-    return f"- {date.today()}: {reason.removesuffix('.')}. It touches {len(names)}: {', '.join(names)}."
+    said = reason.removesuffix(".")
+    return f"- {date.today()}: {said}. It touches {len(names)}: {', '.join(names)}."
 
 
 def _verdicts() -> dict[str, str]:

@@ -27,7 +27,7 @@ PAPERS = {
 _VALUES = {
     "{} agree": ("agrees closely", "agrees"),
     "{} agree in the mean only": ("agrees in mean only",),
-    "{} agree, and no variant that was run differs": ("agrees (not discriminating)",),
+    "{} agree without telling variants apart": ("agrees (not discriminating)",),
     "{} differ": ("differs",),
     "{} are undecided": ("undecided", "cannot be decided"),
     "for {} the paper does not report the protocol": (
@@ -120,8 +120,8 @@ def _weak_claims(paper: str) -> str:
     ]
     chosen = sum("By construction: " in text for text in remarks)
     chance = sum("Says little: " in text and "By construction: " not in text for text in remarks)
-    parts = [f"{chosen} by construction"] if chosen else []
-    parts += [f"{chance} often by chance too"] if chance else []
+    parts = [f"{chosen} do so by construction"] if chosen else []
+    parts += [f"{chance} would often hold by chance"] if chance else []
     return f" Of those that hold, {' and '.join(parts)}." if parts else ""
 
 

@@ -138,8 +138,9 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
         "fedgrem,12,3,4,1\nmixed_regression,0,0,2,0\n",
         "scores": "paper,item,variant,role,agrees,differs,power,direction,answer\n"
         "fedgrem,fedgrem_table4,as_coded,authors,12,1,0.5,All below.,The order holds.\n",
-        "claims": "paper,section,verdict\n"
-        'fedgrem,"B.1, Tables 4-5",holds\nfedgrem,Table 4,reversed\nfedgem,Table 4,holds\n',
+        "claims": "paper,section,verdict,remarks\n"
+        'fedgrem,"B.1, Tables 4-5",holds,By construction: it is chosen\n'
+        "fedgrem,Table 4,reversed,\nfedgem,Table 4,holds,\n",
     }
     for name, text in files.items():
         (tmp_path / f"{name}.csv").write_text(text)
@@ -149,7 +150,8 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     scores = update.read_scorecard()
     told = update.summary(scores)
     values = "15 of 15 published values have been run: 12 agree and 3 differ."
-    assert f"{values} Of 5 claims, 4 hold and for 1 the opposite holds. |" in told
+    assert f"{values} Of 5 claims, 4 hold and for 1 the opposite holds. Of those" in told
+    assert "Of those that hold, 1 do so by construction. |" in told
     assert "| There is no published table to compare. Of 2 claims, 2 hold. |" in told
     assert told.count("| Not run yet. |") == 1, "a paper that the run had not yet"
     monkeypatch.setattr(update, "ROOT", tmp_path)

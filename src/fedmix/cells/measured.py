@@ -235,9 +235,8 @@ def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
     keys = ["study", "variant", "setting", "method", "round"]
     paths = results[results["round"].notna() & (results["metric"] == metric)]
     values = paths[paths["value"] > 0].groupby(keys, sort=False)["value"]
-    shares = {"q1": 0.25, "median": 0.5, "q3": 0.75}
-    wide = pd.concat({name: values.quantile(share) for name, share in shares.items()}, axis=1)
-    return wide.reset_index().sort_values("round", kind="stable", ignore_index=True)
+    parts = {"q1": values.quantile(0.25), "median": values.median(), "q3": values.quantile(0.75)}
+    return pd.concat(parts, axis=1).reset_index().sort_values("round", ignore_index=True)
 
 
 def metric_of(measured: Measured, name: str) -> Metric:
