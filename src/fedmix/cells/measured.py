@@ -222,8 +222,7 @@ def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
     results : DataFrame
         The tidy rows of the results.
     metric : str
-        The score. Values of zero or less are left out, because trajectories are shown on a log
-        scale (the first error of an oracle is 0).
+        The score. Values of zero or less are left out, because figures have a log scale.
 
     Returns
     -------
@@ -236,7 +235,8 @@ def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
     paths = results[results["round"].notna() & (results["metric"] == metric)]
     values = paths[paths["value"] > 0].groupby(keys, sort=False)["value"]
     parts = {"q1": values.quantile(0.25), "median": values.median(), "q3": values.quantile(0.75)}
-    return pd.concat(parts, axis=1).reset_index().sort_values("round", ignore_index=True)
+    wide = pd.concat(parts, axis=1).reset_index()
+    return wide.sort_values("round", kind="stable", ignore_index=True)
 
 
 def metric_of(measured: Measured, name: str) -> Metric:
