@@ -61,6 +61,16 @@ def test_everything_wrong_is_listed_at_once(copy, capsys):
         assert wrong in said
 
 
+def test_metrics_in_the_options_of_a_table_are_checked(copy, capsys):
+    table = copy / "config/beyond/matrix/tables.yaml"
+    spoil(table, "leaderboard: ari_pooled", "leaderboard: ari_poold")
+    spoil(table, "{ari_pooled: all points", "{ari_poled: all points")
+    assert main(["check"]) == 1
+    said = capsys.readouterr().err
+    for wrong in ("leaderboard: unknown metric 'ari_poold'", "unknown metric 'ari_poled'"):
+        assert wrong in said
+
+
 def test_one_paper_is_shown_alone(copy, capsys):
     spoil(copy / "config/papers/fedgrem/claims.yaml", "predicate:", "predicat:")
     assert main(["check", "--paper", "fedgem"]) == 0

@@ -92,10 +92,13 @@ def item_errors(
                 yield from unknown(document.place(key), "column", name, known)
     if item.kind == "figure":
         yield from _option_errors(document.part("options"), study)
-    for metric in item.options.get("show", ()):
-        yield from unknown(
-            document.place("options", "show", metric), "metric", metric, study.metrics
-        )
+    for option in ("show", "metrics"):
+        for metric in item.options.get(option, ()):
+            place = document.place("options", option, metric)
+            yield from unknown(place, "metric", metric, study.metrics)
+    for option in ("difference", "leaderboard"):
+        if metric := item.options.get(option):
+            yield from unknown(document.place("options", option), "metric", metric, study.metrics)
 
 
 def unmatched_errors(item: Item, document: Document, plans: Mapping[str, Study]) -> Iterator[str]:
