@@ -224,6 +224,11 @@ def test_shares_are_weighed_again_under_other_priors():
     found = under_priors(own, scores).set_index("prior")
     assert found.loc["natural", "share"] == 0.0
     assert found.loc["natural", "n"] == (~holds).sum()
+    assert found.loc["reported"].equals(found.loc["weights"])  # nothing is reported
+    none = none.model_copy(update={"reported": True})
+    own.choices["scaling"].by_name["none"] = none
+    found = under_priors(own, scores).set_index("prior")
+    assert found.loc["reported", ["share", "n"]].tolist() == [1.0, holds.sum()]
 
 
 def test_leads_are_told_where_the_other_columns_are_near():

@@ -40,6 +40,10 @@ class Value(Declared):
     natural: bool = Field(
         True, description="Whether it is one that most people would choose without a reason."
     )
+    reported: bool = Field(
+        False,
+        description="Whether the paper reports it, so that the choice's other values are not.",
+    )
 
     @model_validator(mode="after")
     def _is_a_range_or_a_value(self) -> Self:

@@ -22,7 +22,7 @@ PERMUTATIONS = 500
 #: The other columns are near if their distance is at most this.
 NEAR_ENOUGH = 1.0
 #: Name -> how natural a protocol is under this prior; protocols are drawn by ``weights``.
-PRIORS = ("weights", "uniform", "natural")
+PRIORS = ("weights", "uniform", "natural", "reported")
 
 
 def permuted(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -150,7 +150,7 @@ def _orders(kinds: list[str]) -> Iterator[np.ndarray]:
 
 
 def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of protocols in which the claim holds, under three priors.
+    """Return the share of protocols in which the claim holds, under several priors.
 
     Parameters
     ----------
@@ -163,7 +163,8 @@ def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per table and prior: ``share``; and ``n``, the effective number of protocols. The
         prior is that of the ``weights``, by which protocols are drawn; ``uniform``, with equal
-        weights of a choice's values; or ``natural``, without values that are not natural.
+        weights of a choice's values; ``natural``, without values that are not natural; or
+        ``reported``, without values of a choice of which the paper reports others.
     """
     import pandas as pd
 
@@ -175,6 +176,8 @@ def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:
             mean = sum(value.weight for value in choice.values) / len(choice.values)
             ratios["uniform"] *= [mean / value.weight for value in meant]
             ratios["natural"] *= [value.natural for value in meant]
+            if any(value.reported for value in choice.values):
+                ratios["reported"] *= [value.reported for value in meant]
         for prior, ratio in ratios.items():
             total = ratio.sum()
             share = float((ratio * own["lowest"]).sum() / total) if total else float("nan")

@@ -198,6 +198,7 @@ def _drawn(
             for prior, words in (
                 ("uniform", "if all values of a choice count alike"),
                 ("natural", "among natural values alone"),
+                ("reported", "if what the paper reports is followed"),
             )
         )
         yield (
