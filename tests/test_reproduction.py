@@ -79,7 +79,7 @@ def test_every_link_leads_to_a_file_and_figures_are_there_once(folder):
         "fedgrem_protocols_b.svg",
     ]
     assert not list(folder.rglob("*.html"))
-    for page in [folder / "README.md", *folder.glob("tables/*.md")]:
+    for page in [folder / "README.md", *folder.glob("tables/*.md"), *folder.glob("figures/*.md")]:
         for address in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
             if not address.startswith("../evidence"):  # a page of the documentation
                 assert (page.parent / address).is_file(), f"{page.name}: {address}"
@@ -89,6 +89,12 @@ def test_every_page_ends_with_what_it_is_made_from(folder):
     for page in folder.glob("**/*.md"):
         if "protocols" not in page.parts:
             assert page.read_text(encoding="utf-8").endswith(f"\n{STAMP}\n"), page
+
+
+def test_a_table_s_page_has_the_findings_of_its_search(folder):
+    page = (folder / "tables" / "fedgrem_table1.md").read_text(encoding="utf-8")
+    for text in ("- p01 is the nearest.", "](../figures/../protocols/fedgrem/kept.svg)", "Curves."):
+        assert text in page.split("## Which protocol gives these values?")[-1]
 
 
 def test_tables_are_kept_for_other_programs_too(folder):

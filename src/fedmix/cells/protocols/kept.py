@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 #: How many of the nearest drawn protocols are kept as near.
 SHOWN = 20
 PROTOCOLS, RUNS = "protocols.csv", "runs.parquet"
-_DIGITS = 5  # of a kept error
+_DIGITS = 4  # significant ones of a kept error or distance
 _FIT = ["kind", "protocol", "table", "row", "replication"]
 
 
@@ -84,7 +84,14 @@ def keep(
     wide = pd.concat(runs).rename(columns={space.row: "row"}).set_index([*_FIT, "method"])
     wide = wide["value"].unstack("method", sort=False)[list(space.methods)].reset_index()
     named = ["kind", "table", "protocol", "distance", *space.choices]
-    return {"protocols": pd.concat(protocols)[named].round(_DIGITS), "runs": wide.round(_DIGITS)}
+    listed = pd.concat(protocols)[named]
+    shorter = {"distance": listed["distance"].map(_rounded)}
+    errors = {method: wide[method].map(_rounded) for method in space.methods}
+    return {"protocols": listed.assign(**shorter), "runs": wide.assign(**errors)}
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
 
 
 def write_search(folder: str | Path, kept: Mapping[str, pd.DataFrame]) -> None:

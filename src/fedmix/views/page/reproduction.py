@@ -17,7 +17,7 @@ from fedmix.cells.scorecard import cells_table, scorecard
 from fedmix.errors import DataError
 from fedmix.storage import write_text
 from fedmix.views.captions import in_words
-from fedmix.views.page.contents import Figure, Page, PageContext, light_image, pages_of
+from fedmix.views.page.contents import Figure, Page, PageContext, Search, light_image, pages_of
 from fedmix.views.page.views import claims_about, entries_about, score_in_words, share_told
 from fedmix.views.page.words import names_of, translator
 from fedmix.views.tables.format import to_markdown, without_html
@@ -107,15 +107,19 @@ def _copy_csv(path: Path, target: Path) -> None:
 
 
 def _with_figures_in(folder: Path, context: PageContext) -> PageContext:
-    """Copy each figure once, and return the context with the copies."""
+    """Copy each figure once, and return the context with paths from ``folder``.
+
+    The figures of kept searches stay where they are.
+    """
 
     def copied(figure: Figure) -> Figure:
         source = light_image(figure.path)
         if folder.parent.resolve() in source.resolve().parents:  # belongs to a kept search
-            return figure
+            path = os.path.relpath(source.resolve(), folder.resolve())
+            return replace(figure, path=path, caption=figure.read_caption())
         target = folder / f"{source.parent.name.removeprefix('figures')}_{source.name}".lstrip("_")
         shutil.copyfile(source, target)
-        return replace(figure, path=target, caption=figure.read_caption())
+        return replace(figure, path=target.name, caption=figure.read_caption())
 
     searches = [replace(s, figures=[copied(f) for f in s.figures]) for s in context.searches]
     return replace(
@@ -170,7 +174,8 @@ def figures_page(page: Page, context: PageContext) -> str:
 
 
 def _below(page: Page, context: PageContext) -> list[str]:
-    return [*_figures(page), *_claims(page, context), *_discrepancies(page, context)]
+    parts = _figures(page), _claims(page, context), _discrepancies(page, context), _searches(page)
+    return [line for part in parts for line in part]
 
 
 def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFrame) -> str:
@@ -243,10 +248,18 @@ def _scores_of(item: str, context: PageContext) -> list[dict[str, Any]]:
     return context.scores[context.scores["item"] == item].to_dict("records")
 
 
-def _figures(page: Page) -> Iterator[str]:
+def _figures(page: Page | Search) -> Iterator[str]:
     for figure in page.figures:
-        yield f"![{without_html(figure.title)}](../figures/{Path(figure.path).name})\n"
+        yield f"![{without_html(figure.title)}](../figures/{figure.path})\n"
         yield f"{without_html(figure.read_caption().strip())}\n"
+
+
+def _searches(page: Page) -> Iterator[str]:
+    for search in page.searches:
+        yield "## Which protocol gives these values?\n"
+        yield from (f"- {without_html(sentence)}" for sentence in search.read_words())
+        yield ""
+        yield from _figures(search)
 
 
 def _claims(page: Page, context: PageContext) -> Iterator[str]:
