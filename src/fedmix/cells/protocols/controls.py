@@ -164,7 +164,7 @@ def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:
         One row per table and prior: ``share``; and ``n``, the effective number of protocols. The
         prior is that of the ``weights``, by which protocols are drawn; ``uniform``, with equal
         weights of a choice's values; ``natural``, without values that are not natural; or
-        ``reported``, without values of a choice of which the paper reports others.
+        ``reported``, without values of a choice of which the paper reports others, if it does.
     """
     import pandas as pd
 
@@ -178,6 +178,8 @@ def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:
             ratios["natural"] *= [value.natural for value in meant]
             if any(value.reported for value in choice.values):
                 ratios["reported"] *= [value.reported for value in meant]
+        if not any(v.reported for c in space.choices_of(str(table)) for v in c.values):
+            del ratios["reported"]
         for prior, ratio in ratios.items():
             total = ratio.sum()
             share = float((ratio * own["lowest"]).sum() / total) if total else float("nan")

@@ -151,9 +151,10 @@ def _judged(space: Space, target: str, scores: pd.DataFrame) -> Iterator[str]:
             if score["held_out"] == score["held_out"]
             else "nothing is held out, because the table has one row"
         )
+        low, high = (f"{score[name]:.2f}" for name in ("least_lead", "most_lead"))
         share = (
-            f", with {score['least_lead']:.2f} to {score['most_lead']:.2f} of the published lead "
-            "where it leads as published"
+            f", with {low if low == high else f'{low} to {high}'} of the published lead where it "
+            "leads as published"
             if score["least_lead"] == score["least_lead"]
             else ""
         )
@@ -200,6 +201,7 @@ def _drawn(
                 ("natural", "among natural values alone"),
                 ("reported", "if what the paper reports is followed"),
             )
+            if prior in by_prior.index
         )
         yield (
             f"{space.claim.method} is {_lead_of(space)} in all rows of "
