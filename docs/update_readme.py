@@ -120,7 +120,8 @@ def _weak_claims(paper: str) -> str:
     ]
     chosen = sum("By construction: " in text for text in remarks)
     chance = sum("Says little: " in text and "By construction: " not in text for text in remarks)
-    parts = [f"{chosen} do so by construction"] if chosen else []
+    verb = "does" if chosen == 1 else "do"
+    parts = [f"{chosen} {verb} so by construction"] if chosen else []
     parts += [f"{chance} would often hold by chance"] if chance else []
     return f" Of those that hold, {' and '.join(parts)}." if parts else ""
 

@@ -151,7 +151,7 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     told = update.summary(scores)
     values = "15 of 15 published values have been run: 12 agree and 3 differ."
     assert f"{values} Of 5 claims, 4 hold and for 1 the opposite holds. Of those" in told
-    assert "Of those that hold, 1 do so by construction. |" in told
+    assert "Of those that hold, 1 does so by construction. |" in told
     assert "| There is no published table to compare. Of 2 claims, 2 hold. |" in told
     assert told.count("| Not run yet. |") == 1, "a paper that the run had not yet"
     monkeypatch.setattr(update, "ROOT", tmp_path)

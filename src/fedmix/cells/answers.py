@@ -135,8 +135,8 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
 def _order(lead: Lead, unit: str) -> str:
     settings = f"{lead.settings} setting" + "s" * (lead.settings > 1)
     return (
-        f"The method published as best is best or tied in {lead.kept} of {settings}. On average "
-        f"{lead.method} is {_ahead_or_behind(lead, unit)}, where a lead of "
+        "The method published as best is the best, or a test cannot tell it from the best, in "
+        f"{lead.kept} of {settings}. On average {lead.method} is {_ahead_or_behind(lead, unit)}, where a lead of "
         f"{_amount(lead.published, unit)} is published."
     )
 
