@@ -75,8 +75,9 @@ def test_the_answer_says_what_holds_by_how_much_and_on_what_it_depends():
     gone = {"FedGrEM": 15.0, "FedEM": 14.0, "LocalEM": 20.0}
     found = scored(variant("as_coded", "authors", half), variant("as_written", "written", gone))
     assert found["answer"].startswith(
-        "The method published as best is the best, or a test cannot tell it from the best, in 2 of 2 "
-        "settings. On average FedGrEM is 2.0 points ahead, where a lead of 4.0 points is published. 4 of 6 values agree"
+        "The method published as best is the best, or a test cannot tell it from the best, in "
+        "2 of 2 settings. On average FedGrEM is 2.0 points ahead, where a lead of 4.0 points is "
+        "published. 4 of 6 values agree"
     )
     assert "2 differ and 0 are undecided" in found["answer"]
     assert "In other variants it is 1.0 points behind (as written)." in found["answer"]
@@ -94,8 +95,9 @@ def test_an_order_that_does_not_hold_is_told_with_the_distance():
     turned = {"FedGrEM": 15.0, "FedEM": 14.0, "LocalEM": 20.0}
     found = scored(variant("as_coded", "authors", turned, best="FedEM"))
     assert found["answer"].startswith(
-        "The method published as best is the best, or a test cannot tell it from the best, in 0 of 2 "
-        "settings. On average FedGrEM is 1.0 points behind, where a lead of 4.0 points is published."
+        "The method published as best is the best, or a test cannot tell it from the best, in "
+        "0 of 2 settings. On average FedGrEM is 1.0 points behind, where a lead of 4.0 points is "
+        "published."
     )
 
 
