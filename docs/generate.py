@@ -260,8 +260,11 @@ def reproduction_page(folder: Path) -> str:
     pages = sorted(path.stem for path in folder.glob("*.md"))
     if not pages:
         return "# Results\n\nNo run at the published sizes has been exported yet.\n"
-    tables = sorted(f"tables/{path.stem}" for path in folder.glob("tables/*.md"))
-    return page(["# Results", _contents(pages), "## Tables", _contents(tables)])
+    parts = ["# Results", _contents(pages)]
+    for kind in ("tables", "figures"):
+        names = sorted(f"{kind}/{path.stem}" for path in folder.glob(f"{kind}/*.md"))
+        parts += [f"## {kind.capitalize()}", _contents(names)]
+    return page(parts)
 
 
 def _contents(names: list[str]) -> str:

@@ -105,4 +105,4 @@ def test_a_kept_protocol_is_run_again(search, table, embedded, request):
     )
     methods = list(space.methods)
     values = again.set_index("method")["value"][methods].to_list()
-    assert values == pytest.approx(fit[methods].to_list(), abs=1e-5, nan_ok=True)
+    assert values == pytest.approx(fit[methods].to_list(), rel=5e-4, nan_ok=True)

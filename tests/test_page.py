@@ -253,7 +253,7 @@ def test_pages_in_markdown_show_tags_as_text(tmp_path):
     page.tables[0]["title"] = script
     timings = pd.DataFrame(
         {"study": [script], "replication": 0, "cpu_seconds": 1, "shared_seconds": 0}
-    )
+    ).assign(variant="v", setting="s")
     for text in (front_page(pages, given, timings), table_page(page, page.tables[0], given, "")):
         assert "&lt;script>" in text
         assert "<script" not in text
