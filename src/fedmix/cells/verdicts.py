@@ -197,18 +197,16 @@ def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     roles, judged = counted_roles(cells), printed_cells(cells)
-    unknown = unknown_protocols(cells)
     columns = [*NUMBER, "row", "column", "variant", "role", "verdict"]
     rows = [
-        dict(zip(NUMBER, key, strict=True))
-        | _judge(own.to_dict("records"), roles[key[1]], key[1] in unknown)
+        dict(zip(NUMBER, key, strict=True)) | _judge(own.to_dict("records"), roles[key[1]])
         for key, own in judged[columns].groupby(NUMBER, sort=False)
     ]
     names = ["verdict", "counted", "power", "agree", "differ", "note"]
     return pd.DataFrame(rows, columns=[*NUMBER, "row", "column", "variant", "role", *names])
 
 
-def _judge(variants: list[dict[str, Any]], role: str, is_unknown: bool) -> dict[str, Any]:
+def _judge(variants: list[dict[str, Any]], role: str) -> dict[str, Any]:
     answering = [v for v in variants if role and v["role"] == role]
     place = answering[0] if answering else variants[0]
     is_known = answering or place["verdict"] == NOT_JUDGED  # run times count nowhere
@@ -227,7 +225,8 @@ def _judge(variants: list[dict[str, Any]], role: str, is_unknown: bool) -> dict[
         "variant": place["variant"] if answering else "",
         "role": role,
         "verdict": verdict,
-        "counted": _nearness(verdict) if is_unknown else counted,
+        # One of these counts only where the protocol is unknown.
+        "counted": _nearness(verdict) if role in (INFERRED, NEAREST) else counted,
         "power": power,
         "agree": agree,
         "differ": differ,

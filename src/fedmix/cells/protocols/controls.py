@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 PERMUTATIONS = 500
 #: The other columns are near if their distance is at most this.
 NEAR_ENOUGH = 1.0
-#: Name -> how natural a protocol is under this prior; protocols are drawn by ``weights``.
-PRIORS = ("weights", "uniform", "natural", "reported")
+#: Priors of every search; protocols are drawn by ``weights``.
+PRIORS = ("weights", "uniform", "natural")
 
 
 def permuted(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -177,9 +177,8 @@ def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:
             ratios["uniform"] *= [mean / value.weight for value in meant]
             ratios["natural"] *= [value.natural for value in meant]
             if any(value.reported for value in choice.values):
-                ratios["reported"] *= [value.reported for value in meant]
-        if not any(v.reported for c in space.choices_of(str(table)) for v in c.values):
-            del ratios["reported"]
+                own_ratio = ratios.setdefault("reported", np.ones(len(own)))
+                own_ratio *= [value.reported for value in meant]
         for prior, ratio in ratios.items():
             total = ratio.sum()
             share = float((ratio * own["lowest"]).sum() / total) if total else float("nan")
