@@ -15,7 +15,7 @@ from typing import Any
 from generate_code import api_page, methods_page, page
 
 from fedmix.cells.items import Figure, Table
-from fedmix.cells.papers import Claim, Discrepancy, Paper
+from fedmix.cells.papers import Claim, Discrepancy, Paper, read_papers
 from fedmix.cells.protocols.space import Space
 from fedmix.configuration import read_yaml
 from fedmix.data.registry import Registry
@@ -227,9 +227,11 @@ def datasets_page() -> str:
 
 def studies_page() -> str:
     """Return every study with its settings, variants and methods."""
+    papers = read_papers(ROOT / "config").values()
     parts = [
         "# Studies",
         "Generated from the papers' `studies`. Comments there give the reasons for choices.",
+        "\n".join(f"- {paper.name}: {paper.citation}" for paper in papers if paper.citation),
     ]
     for path in sorted((ROOT / "config").glob("*/*/studies/*.yaml")):
         study = read_yaml(path)

@@ -7,9 +7,10 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from fedmix.cells.claims import HOLDS
 from fedmix.cells.items import read_items
-from fedmix.cells.papers import read_papers
-from fedmix.cells.verdicts import COUNTED
+from fedmix.cells.papers import read_claims, read_papers
+from fedmix.cells.verdicts import COUNTED, SAYS_LITTLE
 from fedmix.views.captions import in_words as variant_in_words
 from fedmix.views.marks import COLORS, tally
 from fedmix.views.page.contents import items_named
@@ -113,13 +114,14 @@ def _replications(paper: str) -> str:
 
 def _weak_claims(paper: str) -> str:
     """Return a sentence on the claims that hold, but say little."""
-    remarks = [
-        row["remarks"]
+    holding = {
+        row["id"]: float(row["chance"])
         for row in _rows("claims.csv")
-        if row["paper"] == paper and row["verdict"] == "holds"
-    ]
-    chosen = sum("By construction: " in text for text in remarks)
-    chance = sum("Says little: " in text and "By construction: " not in text for text in remarks)
+        if row["paper"] == paper and row["verdict"] == HOLDS
+    }
+    constructed = {claim["id"] for claim in read_claims(FOLDERS) if "by_construction" in claim}
+    chosen = len(holding.keys() & constructed)
+    chance = sum(holding[name] > SAYS_LITTLE for name in holding.keys() - constructed)
     verb = "does" if chosen == 1 else "do"
     parts = [f"{chosen} {verb} so by construction"] if chosen else []
     parts += [f"{chance} would often hold by chance"] if chance else []

@@ -80,14 +80,14 @@ def test_the_answer_says_what_holds_by_how_much_and_on_what_it_depends():
         "published. 4 of 6 values agree"
     )
     assert "2 differ and 0 are undecided" in found["answer"]
-    assert "In other variants it is 1.0 points behind (as written)." in found["answer"]
-    assert "Variant as written" not in found["answer"]  # it differs from 2 of 6
+    assert "In other variants FedGrEM is 1.0 points behind (as written)." in found["more"]
+    assert "Variant as written" not in found["more"]  # it differs from 2 of 6
 
 
 def test_the_text_s_own_variant_that_says_no_is_told():
     away = {name: mean + 5 for name, mean in PUBLISHED.items()}
     found = scored(variant("as_coded", "authors", PUBLISHED), variant("text", "written", away))
-    assert "Variant text differs from 6 of 6 values." in found["answer"]
+    assert "Variant text differs from 6 of 6 values." in found["more"]
     assert "FedGrEM is 4.0 points ahead" in found["answer"]
 
 
@@ -104,14 +104,14 @@ def test_an_order_that_does_not_hold_is_told_with_the_distance():
 def test_a_variant_in_which_the_method_is_further_behind_says_by_how_much():
     rows = variant("as_coded", "authors", PUBLISHED | {"FedEM": 9.0}, best="FedEM")
     rows += variant("as_written", "written", PUBLISHED | {"FedEM": 8.0}, best="FedEM")
-    assert "In other variants it is 2.0 points behind (as written)." in scored(rows)["answer"]
+    assert "In other variants FedGrEM is 2.0 points behind (as written)." in scored(rows)["more"]
 
 
 def test_a_table_of_an_unknown_protocol_counts_what_comes_near():
     found = scored(variant("like", "inferred", PUBLISHED))
     assert "The paper does not report how the table was made. The nearest" in found["answer"]
     assert "agrees with 6 of 6 values and differs from 0." in found["answer"]
-    assert "For FedGrEM alone, it agrees with 2 of 2 values" in found["answer"]
+    assert "For FedGrEM alone, the nearest protocol agrees with 2 of 2" in found["more"]
 
 
 def test_a_table_whose_protocol_was_searched_counts_the_nearest_one_alone():
@@ -141,7 +141,7 @@ def test_margins_of_substance_stand_beside_published_spreads():
     means = PUBLISHED | {"FedEM": 14.2, "LocalEM": 21.0}
     found = scored(variant("as_coded", "authors", means), paper=paper)
     assert (found["same"], found["other"], found["compared"]) == (4, 2, 6)
-    assert "To within 0.5 points, 4 of 6 values are the same and 2 are not." in found["answer"]
+    assert "To within 0.5 points, 4 of 6 values are the same and 2 are not." in found["more"]
     assert scored(variant("as_coded", "authors", means))["compared"] == 0
 
 
@@ -155,7 +155,7 @@ def test_the_published_spread_tells_whether_a_partition_was_drawn_once(between, 
         for i in range(5)
         for row in variant("v", "authors", PUBLISHED)[:3]
     ]
-    found = score_tables(judge(unjudged([*rows, *draws])), {"item": TABLE}, {}).iloc[0]["answer"]
+    found = score_tables(judge(unjudged([*rows, *draws])), {"item": TABLE}, {}).iloc[0]["more"]
     assert ("published standard deviation" in found) == bool(speaks)
     assert speaks in found
 

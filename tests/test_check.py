@@ -71,6 +71,13 @@ def test_metrics_in_the_options_of_a_table_are_checked(copy, capsys):
         assert wrong in said
 
 
+def test_a_claim_between_no_bounds_is_refused(copy, capsys):
+    claims = copy / "config/papers/mixed_regression/claims.yaml"
+    spoil(claims, ", low: 16, high: 24}", "}")
+    assert main(["check"]) == 1
+    assert "neither low nor high is given" in capsys.readouterr().err
+
+
 def test_one_paper_is_shown_alone(copy, capsys):
     spoil(copy / "config/papers/fedgrem/claims.yaml", "predicate:", "predicat:")
     assert main(["check", "--paper", "fedgem"]) == 0

@@ -36,6 +36,13 @@ def test_at_least_35_claims_cover_all_three_papers_and_what_lies_beyond(claims):
     assert {claim["paper"] for claim in claims} == papers | {"beyond"}
 
 
+def test_without_claims_their_table_is_empty(evaluated):
+    none = evaluate_claims([], cells())
+    assert list(none) == [*evaluated.reset_index()]
+    assert claims_table(none).empty
+    assert "claims: holds" in scorecard(cells(), none)
+
+
 def test_claims_speak_of_configured_settings_and_methods(claims):
     for claim in claims:
         if "study" not in claim:
@@ -104,6 +111,31 @@ def test_every_setting_is_listed_by_its_answer_however_many_there_are():
     assert found.startswith("yes in 20 of 30: s0, s1")
     assert all(f"s{i}" in found for i in range(30))
     assert "..." not in found
+
+
+@pytest.mark.parametrize(
+    ("ids", "told"),
+    [
+        (("n20-h0.5-K10", "n20-h1.0-K10"), "yes in 1 of 2: h0.5; no in 1 of 2: h1.0"),
+        (("n20-h0.5", "n50"), "yes in 1 of 2: n20-h0.5; no in 1 of 2: n50"),
+    ],
+)
+def test_settings_are_named_by_what_tells_them_apart(ids, told):
+    results = pd.concat([frame(k).assign(setting=s) for k, s in zip((GOOD, BAD), ids, strict=True)])
+    assert answer(results, "ordered", **LOWEST)["where"] == told
+
+
+def test_groups_of_settings_are_named_by_what_they_have_in_common():
+    grid = [(x, v) for v in (0.1, 10.0) for x in (1, 2, 3)]
+    parts = [
+        frame({"A": x + np.array([0, 0.1, -0.1])}).assign(
+            setting=f"x{x}-v{v}", setting_x=x, setting_weight=v
+        )
+        for x, v in grid
+    ]
+    wanted = {"metric": "error", "method": "A", "along": "x", "direction": "falling"}
+    found = answer(pd.concat(parts), "trend", **wanted, per="weight")
+    assert {c["place"] for c in found.details} == {"weight 0.1: A", "weight 10: A"}
 
 
 def test_a_claim_of_most_or_several_settings_is_held_to_no_more():

@@ -77,6 +77,7 @@ def test_readings_that_vary_a_setting_are_matched_by_the_rest():
     spec |= {"from": {"n_contaminated": 0}, "to": {"n_contaminated": 9}}
     text = measure_discrepancies([entry(**spec)], cells()).effect[0]
     assert "over 2 settings" in text  # one for each variant
+    assert text.split(",")[0].count(" %") == 2
 
 
 def test_an_effect_does_not_mix_variants(entries):

@@ -106,7 +106,9 @@ def test_tables_are_kept_for_other_programs_too(folder):
 def test_a_table_s_page_in_markdown_has_what_belongs_to_it(folder):
     page = (folder / "tables" / "fedgrem_table5.md").read_text(encoding="utf-8")
     score = score_tables(cells(), shipped_items(), {}).set_index("item").loc["fedgrem_table5"]
-    assert page.startswith(f"# FedGrEM, Table 5\n\n**{score['answer']}**\n\nas coded, ")
+    assert page.startswith(
+        f"# FedGrEM, Table 5\n\n**{score['answer']}** {score['more']}\n\nas coded, "
+    )
     for text in (score["direction"], "| table in md |", "](../figures/a.svg)", "## Discrepancies"):
         assert text in page
     assert "[csv](fedgrem_table5.csv), [tex](fedgrem_table5.tex)" in page

@@ -1,7 +1,7 @@
 """The answer of a published table in a few sentences, written from its numbers.
 
-The first ones say whether the method published as best is best in ours, and by how much it leads.
-The next ones say how many values agree, and the last ones how the other variants differ.
+They say whether the method published as best is best in ours, by how much it leads, and how many
+values agree. More sentences say how the other variants differ.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def _ahead(setting: pd.DataFrame, method: str) -> tuple[float, float]:
     return float(ours), float(theirs)
 
 
-def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> str:
-    """Return the answer of one table.
+def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> dict[str, str]:
+    """Return the ``answer`` of one table, and ``more`` sentences, which may be empty.
 
     Parameters
     ----------
@@ -112,24 +112,23 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
         The table's row of :func:`fedmix.cells.scorecard.score_tables`: its role and counts.
     """
     if cells["verdict"].isin([NOT_JUDGED]).all():
-        return "Run times are noted and not judged."
+        return {"answer": "Run times are noted and not judged.", "more": ""}
     if not score["role"]:
-        return "Not run yet."
+        return {"answer": "Not run yet.", "more": ""}
     if cells["verdict"].isin([STAND_IN, NOT_RUN]).all():
-        return "Not compared: other data stand in for the paper's."
+        return {"answer": "Not compared: other data stand in for the paper's.", "more": ""}
     direction, unit = (item.direction, item.unit) if item else ("none", "")
     counted = cells[cells["role"] == score["role"]]
     found = lead_of(counted, direction)
-    parts = [] if found is None else [_order(found, unit)]
-    if any(score[name] for name in UNKNOWN):
-        parts += [_not_reported(cells), _nearest(counted, found)]
-    else:
-        parts.append(_values(score))
-    parts.append(_same(score, unit))
+    is_unknown = any(score[name] for name in UNKNOWN)
+    parts = [_order(found, unit)] if found else []
+    parts += [_not_reported(cells), _nearest(counted)] if is_unknown else [_values(score)]
+    more = [_of_leader(counted, found)] if found and is_unknown else []
+    more.append(_same(score, unit))
     if found:
-        parts.append(_elsewhere(cells, score["role"], found, direction, unit))
-    parts += [_text_says_no(cells, score["role"]), _assigned_once(counted)]
-    return " ".join(part for part in parts if part)
+        more.append(_elsewhere(cells, score["role"], found, direction, unit))
+    more += [_text_says_no(cells, score["role"]), _assigned_once(counted)]
+    return {"answer": " ".join(filter(None, parts)), "more": " ".join(filter(None, more))}
 
 
 def _order(lead: Lead, unit: str) -> str:
@@ -167,20 +166,21 @@ def _not_reported(cells: pd.DataFrame) -> str:
     return f"Variant {_name(own)} {_agreement(own)}."
 
 
-def _nearest(cells: pd.DataFrame, lead: Lead | None) -> str:
+def _nearest(cells: pd.DataFrame) -> str:
     """Say how near the nearest protocol comes to a table's published values."""
     origin = "is inferred from published values"
     if not cells["role"].eq(INFERRED).all():
         n = cells["n"].max()
         origin = f"comes from a search, and ran on {n} replications that did not choose it"
-    told = (
+    return (
         f"The nearest protocol that we know {origin}. It is {distance(cells):.2f} published "
         f"standard deviations away, and {_agreement(cells)}."
     )
-    if lead:
-        own = cells[cells["label"] == lead.method]
-        told += f" For {lead.method} alone, it {_agreement(own)}."
-    return told
+
+
+def _of_leader(cells: pd.DataFrame, lead: Lead) -> str:
+    own = cells[cells["label"] == lead.method]
+    return f"For {lead.method} alone, the nearest protocol {_agreement(own)}."
 
 
 def _agreement(cells: pd.DataFrame) -> str:
@@ -209,7 +209,7 @@ def _elsewhere(cells: pd.DataFrame, role: str, lead: Lead, direction: str, unit:
         found = lead_of(own, direction, lead.method)
         if found:
             told.append(f"{_ahead_or_behind(found, unit)} ({_name(own)})")
-    return f"In other variants it is {', '.join(told)}." if told else ""
+    return f"In other variants {lead.method} is {', '.join(told)}." if told else ""
 
 
 def _text_says_no(cells: pd.DataFrame, role: str) -> str:

@@ -69,6 +69,10 @@ SOURCES = (PRINT, *verdicts.SOURCES)
 #: Shuffles behind ``chance``.
 SHUFFLES = 20
 
+_COLUMNS = (
+    *("id", "paper", "section", "quote", "claim", "predicate", "study", "verdict", "where"),
+    *("source", "remarks", "chance", "print_fails"),
+)
 _OF = {DRAWN: "protocols", NEAR: "protocols near the published values"}
 
 
@@ -119,7 +123,7 @@ def evaluate_claims(
         _evaluate(claim, measured, printed, shuffled, of_study.get(claim.get("study", "")))
         for claim in claims
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=[*_COLUMNS, *_numbers_by_source({}), "details"])
 
 
 def _comparable(cells: pd.DataFrame) -> pd.DataFrame:
@@ -166,9 +170,14 @@ def _evaluate(
         ),
         "chance": chance,
         "print_fails": fails,
-        **{key: value for name in SOURCES for key, value in _summary(name, checks[name]).items()},
+        **_numbers_by_source(checks),
         "details": [asdict(c) | {"source": name} for name in SOURCES for c in checks[name]],
     }
+
+
+def _numbers_by_source(checks: Mapping[str, list[Check]]) -> dict[str, Any]:
+    found = [_summary(source, checks.get(source, [])) for source in SOURCES]
+    return {key: value for own in found for key, value in own.items()}
 
 
 def _checks(claim: Mapping[str, Any], evidence: Evidence, role: str) -> list[Check]:
@@ -275,9 +284,10 @@ def _where(claim: Mapping[str, Any], verdict: str, checks: list[Check]) -> str:
     """Return every setting by its answer, or why there is none."""
     if verdict == UNTESTABLE:
         return claim.get("untestable", f"not run: no results of {claim.get('study')} that it needs")
+    names = _told_apart([check.place for check in checks])
     parts = []
     for answer in (YES, NO, UNCLEAR):
-        places = [check.place for check in checks if check.answer == answer]
+        places = [names[check.place] for check in checks if check.answer == answer]
         if len(places) == len(checks):
             return f"{answer} in all {len(checks)}" if len(checks) > 1 else answer
         if places:
@@ -285,6 +295,15 @@ def _where(claim: Mapping[str, Any], verdict: str, checks: list[Check]) -> str:
     least = needed(claim, len(checks))
     enough = f" ({least} are enough)" if least < len(checks) else ""
     return "; ".join(parts) + enough
+
+
+def _told_apart(places: list[str]) -> dict[str, str]:
+    """Return the places' names without the parts, between hyphens, that all have."""
+    parts = [place.split("-") for place in places]
+    if len(set(map(len, parts))) > 1:
+        return dict(zip(places, places, strict=True))
+    differ = [i for i, own in enumerate(zip(*parts, strict=True)) if len(set(own)) > 1]
+    return {p: "-".join(own[i] for i in differ) or p for p, own in zip(places, parts, strict=True)}
 
 
 def _remarks(

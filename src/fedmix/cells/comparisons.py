@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from fedmix.cells.effects import (
     Effect,
@@ -16,7 +16,6 @@ from fedmix.cells.effects import (
 )
 from fedmix.cells.predicates import (
     Check,
-    Column,
     MethodName,
     MethodNames,
     MetricName,
@@ -47,10 +46,8 @@ def ordered(
     factor: Share = 1.0,
     margin: Share = 0.0,
     need: Literal["all", "any"] = "all",
-    at_round: Round | None = None,
     rounds_to: Share | None = None,
-    targets: dict[Any, float] | None = None,
-    by: Column = "dataset",
+    targets: dict[str, float] | None = None,
 ) -> Iterator[Check]:
     """Check that a method's score is below, or above, that of others (paired).
 
@@ -71,20 +68,17 @@ def ordered(
         0.5; "not more than 0.05 above" is "below" with margin 0.05.
     need : {"all", "any"}
         Whether the claim must hold against all others or against one of them.
-    at_round : int, optional
-        Compare the scores in this round of the trajectories, not the final scores.
     rounds_to : float, optional
         Instead of the score, compare the rounds until it is this many times its final value.
     targets : dict, optional
-        Value of the setting's column ``by`` -> the truth. Compare the distances to the truth.
-    by : str, default="dataset"
-        Settings with a value of this column that is not in ``targets`` are ignored.
+        Data set -> the truth. Compare the distances to the truth. Settings of other data sets are
+        ignored.
     """
     claimed = Finding.below if direction == "below" else Finding.above
     find = partial(claimed, bound=margin if direction == "below" else -margin)
     scale = "" if factor == 1.0 else f"{factor:g} × "
     for place in places:
-        target = None if targets is None else targets.get(place.values.get(by))
+        target = None if targets is None else targets.get(place.values.get("dataset", ""))
         if targets is not None and target is None:
             continue
         said = f"{metric} of {method} minus {scale}that of"
@@ -92,9 +86,7 @@ def ordered(
             said = f"distance to {target:g}, less that of"
         elif rounds_to is not None:
             said = f"rounds of {method} minus {scale}rounds of"
-        score = partial(
-            _score, evidence, place, at_round=at_round, rounds_to=rounds_to, target=target
-        )
+        score = partial(_score, evidence, place, rounds_to=rounds_to, target=target)
         ours = score(method, metric)
         others = {
             name: score(name, than_metric or metric)
@@ -114,7 +106,6 @@ def usually(
     direction: Literal["below", "above"],
     than: MethodName,
     factor: Share = 1.0,
-    share: Share = 0.5,
     at_round: Round | None = None,
 ) -> Iterator[Check]:
     """Check that a method's score is below, or above, another's in most replications.
@@ -123,12 +114,12 @@ def usually(
 
     Parameters
     ----------
-    evidence, places, metric, method, direction, factor, at_round
+    evidence, places, metric, method, direction, factor
         As in :func:`ordered`.
     than : str
         The other method.
-    share : float, default=0.5
-        The claim must hold in more than this share of the replications.
+    at_round : int, optional
+        Compare the scores in this round of the trajectories, not the final scores.
     """
     for place in places:
         ours = _score(evidence, place, method, metric, at_round)
@@ -140,7 +131,7 @@ def usually(
             flags = ratio < 0 if direction == "below" else ratio > 0
             medians = f"{ours.values.median():.3g} and {theirs.values.median():.3g}"
             detail = f"in {flags.sum()} of {len(flags)} replications; medians {medians}"
-            found = Finding.above(share_effect(flags, share))
+            found = Finding.above(share_effect(flags, 0.5))
             yield check(place, place.setting, found, detail)
 
 
@@ -152,7 +143,6 @@ def similar(
     method: MethodNames,
     to: MethodName,
     tolerance: Share,
-    absolute: bool = False,
 ) -> Iterator[Check]:
     """Check that scores equal a reference's up to a tolerance (an equivalence test, paired).
 
@@ -167,16 +157,13 @@ def similar(
     to : str
         The reference.
     tolerance : float
-        The largest difference: as a share of the reference's mean, or itself if ``absolute``.
-    absolute : bool, default=False
-        Whether ``tolerance`` is a difference. By default it is a share, because scores differ in
-        scale.
+        The largest difference, as a share of the reference's mean, because scores differ in scale.
     """
     for place in places:
         reference = evidence.score(place, to, metric)
         if not reference:
             continue
-        bound = tolerance if absolute else tolerance * abs(reference.effect.mean)
+        bound = tolerance * abs(reference.effect.mean)
         compared = {
             name: evidence.score(place, name, metric)
             for name in methods_at(evidence, place, method)
@@ -195,19 +182,18 @@ def between(
     method: MethodName,
     low: float | None = None,
     high: float | None = None,
-    targets: dict[Any, float] | None = None,
-    by: Column = "dataset",
+    targets: dict[str, float] | None = None,
 ) -> Iterator[Check]:
     """Check that a method's mean score lies between two bounds.
 
-    With ``targets``, the bounds are multiples of the truth for each value of the column ``by``:
-    ``low=1.5`` means "at least 1.5 times the truth".
+    With ``targets``, data set -> truth, the bounds are multiples of the truth: ``low=1.5`` means
+    "at least 1.5 times the truth". Settings of other data sets are ignored.
     """
     for place in places:
         score = evidence.score(place, method, metric)
-        if not score or (targets is not None and place.values.get(by) not in targets):
+        unit = 1.0 if targets is None else targets.get(place.values.get("dataset", ""))
+        if not score or unit is None:
             continue
-        unit = 1.0 if targets is None else targets[place.values[by]]
         effect = score.effect
         findings = [Finding.above(effect, low * unit)] if low is not None else []
         findings += [Finding.below(effect, high * unit)] if high is not None else []

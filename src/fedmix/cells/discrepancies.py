@@ -99,7 +99,9 @@ def _measure(spec: Mapping[str, Any], evidence: Evidence) -> str:
     pairs = [(before[key], after[key]) for key in before.keys() & after.keys()]
     if len(before) == len(after) == 1:  # then they belong together
         pairs = [(*before.values(), *after.values())]
-    paired = [(a[s], b[s]) for a, b in pairs if len(s := a.index.intersection(b.index))]
+    scale, unit = (100, " %") if spec.get("metric") == "misclustering" else (1, "")
+    shared = [(a, b, a.index.intersection(b.index)) for a, b in pairs]
+    paired = [(scale * a[both], scale * b[both]) for a, b, both in shared if len(both)]
     if not paired:
         return ""
     # One difference a replication and setting: the settings' means are averaged, their errors too.
@@ -107,7 +109,7 @@ def _measure(spec: Mapping[str, Any], evidence: Evidence) -> str:
     difference = weighted_effect([1 / len(effects)] * len(effects), effects)
     old, new = (fmean(pair[i].mean() for pair in paired) for i in (0, 1))
     settings = f" over {len(paired)} settings" if len(paired) > 1 else ""
-    return f"{spec['label']}: {old:.3g} to {new:.3g}, change {difference}{settings}"
+    return f"{spec['label']}: {old:.3g}{unit} to {new:.3g}{unit}, change {difference}{settings}"
 
 
 def _values(

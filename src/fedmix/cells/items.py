@@ -47,7 +47,7 @@ class Printed(Declared):
     )
     mean: str = Field(description="The printed column of means.")
     sd: str = Field(description="The printed column of standard deviations.")
-    replications: int = Field(description="Replications per published mean, as reported.")
+    replications: int = Field(ge=2, description="Replications per published mean, as reported.")
     best: Direction
     partition_draws: str = Field(
         "",

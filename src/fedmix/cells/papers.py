@@ -51,7 +51,7 @@ class Paper(Declared):
     name: str = Field(description="Name in a word or two.")
     about: str = Field(description="Subject, in half a sentence.")
     year: int = Field(9999, description="Year, by which papers are sorted.")
-    citation: str = ""
+    citation: str = Field("", description="Authors, year, title and venue.")
     variants: dict[str, str] = Field(
         {}, description="Variant of its studies -> what it is, in half a sentence."
     )

@@ -56,7 +56,7 @@ def score_tables(
         ``margin`` (the largest margin of substance, in the unit that is shown);
         ``power`` (the mean over the table's values), ``below``, ``above``, ``median_in_se`` and
         ``direction``. The direction is a sentence, or empty if fewer than two values can be
-        compared. ``answer`` is the answer of :func:`fedmix.cells.answers.answer`.
+        compared. ``answer`` and ``more`` are those of :func:`fedmix.cells.answers.answer`.
     """
     import pandas as pd
 
@@ -75,7 +75,7 @@ def score_tables(
         row |= {"power": own["power"].mean()}
         row |= _direction(here["difference"], here["difference_in_se"])
         shown = judged[judged["item"] == item]
-        rows.append(row | {"answer": answer(shown, items.get(item), row)})
+        rows.append(row | answer(shown, items.get(item), row))
     order = {name: place for place, name in enumerate(items)}
     rows.sort(key=lambda row: order.get(row["item"], len(order)))
     return pd.DataFrame(rows)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from fedmix.cells.evidence import Evidence, Place
 
-Ratio = Annotated[float, Field(gt=0)]
+_KNEE_FACTOR = 1.5  # by which the ratio of two knees may be off
 
 
 @predicate
@@ -84,7 +84,7 @@ def trend(
             detail = f"{metric} of {name}, change over {along}: {steep.mean * reach:+.3g}"
         else:
             found = Finding.above(steep) if direction == "rising" else Finding.below(steep)
-        yield check(place, f"{label}{name}", found, detail)
+        yield check(place, _named(label, name), found, detail)
 
 
 @predicate
@@ -126,7 +126,7 @@ def scales(
             finding = Finding.below(off, tolerance) if at_most else Finding.within(off, tolerance)
             bound = "at most " if at_most else ""
             detail = f"slope {found.with_interval()}, predicted {bound}{exponent:g}"
-            yield check(place, f"{label}{name}", finding, detail)
+            yield check(place, _named(label, name), finding, detail)
 
 
 @predicate
@@ -137,13 +137,11 @@ def grows_less(
     method: MethodName,
     than: MethodNames,
     along: Column,
-    factor: Share = 1.0,
     per: Column | None = None,
 ) -> Iterator[Check]:
     """Check that a score grows, first value to last, by a smaller factor than others'.
 
-    The parameters are those of :func:`trend`. The growth may be up to ``factor`` times that of the
-    methods in ``than``.
+    The parameters are those of :func:`trend`.
     """
     for label, group in _groups(places, along, per):
         growth = _log_growth(evidence, group, method, metric, along)
@@ -152,11 +150,11 @@ def grows_less(
             other = _log_growth(evidence, group, name, metric, along)
             if name == method or growth is None or other is None:
                 continue
-            findings.append(Finding.below(growth - other, log(factor)))
+            findings.append(Finding.below(growth - other))
             details.append(f"{exp(other.mean):.3g} for {name}")
         if findings:
             detail = f"growth {exp(growth.mean):.3g}, against {'; '.join(details)}"
-            yield check(group[0], f"{label}{method}", all_of(findings), detail)
+            yield check(group[0], _named(label, method), all_of(findings), detail)
 
 
 @predicate
@@ -228,8 +226,7 @@ def knee_moves(
     column: Column,
     at: Any,
     than: Any,
-    ratio: Ratio,
-    factor: Ratio = 1.5,
+    ratio: Annotated[float, Field(gt=0)],
 ) -> Iterator[Check]:
     """Check by what ratio the knee of a rising score moves between two values of a setting.
 
@@ -245,9 +242,8 @@ def knee_moves(
     column, at, than
         The other column and its two values.
     ratio : float
-        The knee at ``at`` divided by the knee at ``than``, as theory predicts it.
-    factor : float
-        The ratio may be larger or smaller than predicted by up to this factor.
+        The knee at ``at`` divided by the knee at ``than``, as theory predicts it. The ratio found
+        may be larger or smaller by up to half.
     """
     knees = []
     for value in (at, than):
@@ -263,9 +259,8 @@ def knee_moves(
         f"knee at {along} {exp(one.mean):.3g} and {exp(other.mean):.3g}, ratio "
         f"{exp(moved.mean):.3g}, predicted {ratio:.3g}"
     )
-    yield check(
-        places[0], f"{column} {at} against {than}", Finding.within(off, log(factor)), detail
-    )
+    found = Finding.within(off, log(_KNEE_FACTOR))
+    yield check(places[0], f"{column} {at} against {than}", found, detail)
 
 
 @predicate
@@ -309,13 +304,18 @@ def _series(
 
 
 def _groups(places: list[Place], along: str, per: str | None) -> list[tuple[str, list[Place]]]:
-    """Group places by the column ``per``, and leave out places without ``along``."""
+    """Group places by the value of ``per``, and leave out places without ``along``."""
     groups: dict[str, list[Place]] = {}
     for place in places:
         if along in place.values:
-            label = "" if per is None else f"{place.values.get(per, '?')}: "
+            value = place.values.get(per, "?") if per else ""
+            label = value if isinstance(value, str) else f"{per} {value:g}"
             groups.setdefault(label, []).append(place)
     return list(groups.items())
+
+
+def _named(label: str, method: str) -> str:
+    return f"{label}: {method}" if label else method
 
 
 def _methods(evidence: Evidence, group: list[Place], chosen: str | list[str]) -> list[str]:

@@ -299,9 +299,9 @@ def answer_of(folder: Path, item: str) -> str:
     if not path.is_file():
         return ""
     with open(path, encoding="utf-8", newline="") as file:
-        return next(
-            (row.get("answer", "") for row in csv.DictReader(file) if row["item"] == item), ""
-        )
+        scores = {row["item"]: row for row in csv.DictReader(file)}
+    parts = [scores.get(item, {}).get(part, "") for part in ("answer", "more")]
+    return " ".join(filter(None, parts))
 
 
 def explain_kept(folder: Path, item: str, row: str, column: str) -> Iterator[str]:

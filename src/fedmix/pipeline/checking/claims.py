@@ -60,8 +60,9 @@ def _value_errors(claim: Document, given: Mapping[str, Any], study: Vocabulary) 
             yield from value_errors(place, given["column"], given[key], study.settings)
     if given.get("targets"):
         place = claim.place("parameters", "targets")
-        by = given.get("by", "dataset")
-        yield from value_errors(place, by, list(given["targets"]), study.settings)
+        yield from value_errors(place, "dataset", list(given["targets"]), study.settings)
+    if claim.content["predicate"] == "between" and not {"low", "high"} & set(given):
+        yield f"{claim.place('parameters')}: neither low nor high is given; give at least one"
 
 
 def discrepancy_errors(entry: Document, studies: Mapping[str, Vocabulary]) -> Iterator[str]:

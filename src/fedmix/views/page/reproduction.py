@@ -157,8 +157,8 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
         The table itself.
     """
     lines = [f"# {without_html(table['title'])}", ""]
-    lines += [f"**{row['answer']}**\n" for row in _scores_of(table["name"], context)]
-    lines += [f"{score_in_words(row)}\n" for row in _scores_of(table["name"], context)]
+    for row in _scores_of(table["name"], context):
+        lines += [f"**{row['answer']}** {row['more']}\n", f"{score_in_words(row)}\n"]
     if page.is_published:
         files = ", ".join(f"[{suffix}]({table['name']}.{suffix})" for suffix in ("csv", "tex"))
         lines += [f"The table as a file: {files}", ""]
@@ -205,7 +205,9 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
             title = without_html(table["title"])
             lines.append(f"- [{title}](tables/{table['name']}.md){score}")
         if _has_only_figures(page):
-            lines.append(f"- [{without_html(page.title)}, figures](figures/{page.name}.md)")
+            title = without_html(page.title)
+            ending = "" if "Figure" in title else ", figures"
+            lines.append(f"- [{title}{ending}](figures/{page.name}.md)")
     lines += ["", "## How it was run", "", "| | |", "|---|---|"]
     lines += [f"| {k} | {without_html(v)} |" for k, v in context.provenance.items()]
     lines += ["", "## Costs", "", to_markdown(_costs(timings))]

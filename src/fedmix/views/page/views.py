@@ -231,6 +231,7 @@ def _score(scores: pd.DataFrame, item: str) -> dict[str, Any] | None:
         return {"variant": name, "role": row["role"], "counts": _counted(row), "power": power} | {
             "direction": row["direction"],
             "answer": row["answer"],
+            "more": row["more"],
             "expected": _expected(row),
         }
     return None
