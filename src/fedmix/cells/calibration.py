@@ -45,7 +45,7 @@ DRAWN = 500
 #: What a simulated replication can score.
 SCORED = tuple(name for name in RULES if name not in (STAND_IN, NOT_JUDGED, NOT_RUN))
 PAPER, STUDY, VARIANT = "known", "known_truths", "as_coded"
-#: Replications of ours and of the print, as in the three papers and with few of ours.
+#: Replications of ours and of the published means, as in the three papers and with few of ours.
 DESIGNS = ((20, 200), (50, 50), (100, 100), (200, 200))
 #: True means of the methods, in standard deviations: B and C are equal.
 METHODS = {"A": 0.0, "B": 1.0, "C": 1.0, "D": 2.0, "E": 3.0}

@@ -285,7 +285,7 @@ class Table(Item):
     )
 
     @model_validator(mode="after")
-    def _with_the_digits_of_the_print(self) -> Self:
+    def _with_digits(self) -> Self:
         if self.printed and self.digits is None:
             raise ValueError("lacks digits, which printed numbers need")
         return self

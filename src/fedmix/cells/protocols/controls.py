@@ -188,7 +188,7 @@ def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def leads_where_others_are_near(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the range of leads of protocols under which all other columns are near the print.
+    """Return the range of leads of protocols whose other columns are near those published.
 
     Parameters
     ----------
