@@ -20,12 +20,11 @@ wildcard_constraints:
 
 
 def drawn_runs(wildcards):
-    """The runs of the drawn protocols on the target's tables, or on all tables."""
+    """The runs of the drawn protocols on the target's tables."""
     space = SEARCHES[wildcards.search]
-    tables = space.targets.get(dict(wildcards).get("target", ""), space.tables)
     return [
         f"results/protocols/{space.name}/drawn/{table}/{block}.parquet"
-        for table in tables
+        for table in space.targets[wildcards.target]
         for block in space.draw.blocks()
     ]
 
@@ -33,8 +32,8 @@ def drawn_runs(wildcards):
 def of_each_seed(suffix):
     """A file of the optimiser for each seed."""
     return lambda wildcards: [
-        f"results/protocols/{wildcards.search}/{wildcards.target}/seed{seed}.{suffix}"
-        for seed in range(1, n_seeds(wildcards) + 1)
+        f"results/protocols/{wildcards.search}/{wildcards.target}/seed{seed + 1}.{suffix}"
+        for seed in range(SEARCHES[wildcards.search].search_of(tables_of_job(wildcards)).seeds)
     ]
 
 
@@ -44,26 +43,16 @@ def tables_of_job(wildcards):
     return [names["table"]] if "table" in names else space.targets[names["target"]]
 
 
-def n_seeds(wildcards):
-    """The number of seeds from which a target is searched."""
-    return SEARCHES[wildcards.search].search_of(tables_of_job(wildcards)).seeds
-
-
 def protocol_data(wildcards):
-    data = [
-        pair
+    return [
+        f"data/embedded/{dataset}/{embedding}.npz"
         for table in tables_of_job(wildcards)
-        for pair in SEARCHES[wildcards.search].data(table)
+        for dataset, embedding in SEARCHES[wildcards.search].data(table)
     ]
-    return [f"data/embedded/{dataset}/{embedding}.npz" for dataset, embedding in data]
-
-
-def searched_tables(wildcards):
-    """The items of a search's tables, which give the published values."""
-    return items_of(SEARCHES[wildcards.search])
 
 
 def items_of(space):
+    """The items of a search's tables, which give the published values."""
     return {table.item: ITEMS[table.item] for table in space.tables.values()}
 
 
@@ -99,10 +88,8 @@ def search_shown(search, target, words, figures):
     """The content of the page for a search: its findings, and figures with captions."""
     space = SEARCHES[search]
     table = space.tables.get(target)
-    title = table.title if table else "All tables"
-    shown = [
-        {"paper": space.paper, "title": f"Which protocol? {title}", "path": f} for f in figures
-    ]
+    title = f"Which protocol? {table.title if table else 'All tables'}"
+    shown = [{"paper": space.paper, "title": title, "path": figure} for figure in figures]
     item = table.item if table else target
     return {"paper": space.paper, "target": item, "words": words, "figures": shown}
 
@@ -176,13 +163,12 @@ def searches_judged(wildcards):
 def claim_figures():
     """A figure for every search that claims are tested in."""
     claims = read_claims(REQUEST.papers)
-    spaces = [judged["space"] for judged in searches_judged(None).values()]
     return [
         {
             "paper": space.paper,
             "title": f"{REQUEST.papers[space.paper].title}: claims over all protocols",
             "path": f"{SHOWN}/figures/{space.name}_claims.svg",
         }
-        for space in spaces
+        for space in (judged["space"] for judged in searches_judged(None).values())
         if open_claims(claims, space)
     ]

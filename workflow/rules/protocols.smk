@@ -29,7 +29,6 @@ rule run_protocols:
         "logs/run_protocols/{search}/{table}/{block}.log",
     conda:
         "../../environment.yml"
-    threads: 1
     resources:
         mem_mb=more_memory(4000),
         runtime=lambda wildcards, attempt: 240 * attempt,
@@ -53,14 +52,13 @@ rule optimize_protocols:
         "logs/optimize_protocols/{search}/{target}/{seed}.log",
     conda:
         "../../environment.yml"
-    threads: 1
     resources:
         mem_mb=more_memory(4000),
         runtime=lambda wildcards, attempt: 480 * attempt,
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
-        tables=searched_tables,
+        tables=lambda wildcards: items_of(SEARCHES[wildcards.search]),
         metrics=searched_metrics,
         printed=PRINTED_HASH,
         source=protocol_source,
@@ -79,7 +77,6 @@ rule judge_protocols:
         "logs/judge_protocols/{search}/{target}.log",
     conda:
         "../../environment.yml"
-    threads: 1
     resources:
         mem_mb=more_memory(4000),
         runtime=lambda wildcards, attempt: 240 * attempt,
@@ -112,7 +109,7 @@ rule score_protocols:
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
-        tables=searched_tables,
+        tables=lambda wildcards: items_of(SEARCHES[wildcards.search]),
         printed=PRINTED_HASH,
         code=code_hash("score_protocols"),
     script:
@@ -180,7 +177,7 @@ rule draw_protocols:
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
-        tables=searched_tables,
+        tables=lambda wildcards: items_of(SEARCHES[wildcards.search]),
         preset=config["preset"],
         code=code_hash("draw_protocols"),
     script:

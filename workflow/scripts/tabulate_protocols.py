@@ -10,11 +10,7 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.revision import commit
     from fedmix.storage import write_text
 
-    parts = []
-    for path in snakemake.input:
-        part = pd.read_csv(path, keep_default_na=False)
-        part.insert(0, "target", Path(path).parent.name)
-        parts.append(part)
-    table = pd.concat(parts, ignore_index=True)
+    parts = {Path(p).parent.name: pd.read_csv(p, keep_default_na=False) for p in snakemake.input}
+    table = pd.concat(parts, names=["target"]).droplevel(1).reset_index()
     table = table.assign(preset=snakemake.params.preset, commit=commit())
     write_text(snakemake.output[0], table.to_csv(index=False))

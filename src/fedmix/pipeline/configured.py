@@ -13,7 +13,7 @@ from typing import Any
 
 from fedmix.cells.items import item_entries, items_of
 from fedmix.cells.papers import Claim, Discrepancy, Paper, read_entries, read_papers
-from fedmix.cells.protocols.space import in_preset, search_documents, space_of
+from fedmix.cells.protocols.space import search_documents, space_of
 from fedmix.configuration import (
     Document,
     Problems,
@@ -178,7 +178,7 @@ def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iter
         yield from paper_errors(paper, shown, own)
         for name, document in search_documents(paper).items():
             for preset in document.content["presets"]:
-                chosen = in_preset(document, preset)
+                chosen = document.under(document.part("presets", preset))
                 yield from search_errors(space_of(name, paper, chosen), chosen)
 
 

@@ -126,18 +126,13 @@ class Choice(Declared):
         return list(self.by_name.values())
 
     @property
-    def range(self) -> Value | None:
-        """The range among the values, if there is one."""
-        return next((value for value in self.values if value.between), None)
-
-    @property
     def categories(self) -> list[str]:
         """The values' names, with the parts of a range."""
         return [name for value in self.values for name in value.categories]
 
-    def concerns(self, table: str) -> bool:
-        """Return whether a table depends on the choice."""
-        return self.tables is None or table in self.tables
+    def concerns(self, *tables: str) -> bool:
+        """Return whether one of some tables depends on the choice."""
+        return self.tables is None or not set(tables).isdisjoint(self.tables)
 
     def meant(self, text: str) -> Value:
         """Return the value that a protocol's text means.

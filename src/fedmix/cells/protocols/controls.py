@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmix.cells.protocols.score import cell_names, distances, errors_of
+from fedmix.cells.protocols.score import distances, errors_of
 from fedmix.cells.protocols.space import Space
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 PERMUTATIONS = 500
 #: The other columns are near if their distance is at most this.
 NEAR_ENOUGH = 1.0
-#: Priors of every search; protocols are drawn by ``weights``.
-PRIORS = ("weights", "uniform", "natural")
 
 
 def permuted(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -59,17 +57,10 @@ def permuted(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFram
             float(distances(means, centre[order], sd[order]).min())
             for order in ((places[:, columns]).ravel() for columns in _orders(kinds))
         ]
-        rows.append(
-            {
-                "table": table,
-                "tried": len(means),
-                "permutations": len(others),
-                "distance": true,
-                "permuted_median": float(np.median(others)),
-                "share": float(np.mean(np.array(others) <= true)),
-            }
-        )
-    return pd.DataFrame(rows)
+        share = np.mean(np.array(others) <= true)
+        rows.append((table, len(means), len(others), true, np.median(others), share))
+    names = ["table", "tried", "permutations", "distance", "permuted_median", "share"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def held_out(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -93,7 +84,7 @@ def held_out(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFram
     by_table = {table: _means(runs, table, cells) for table, cells in printed.items()}
     means = pd.concat(by_table, axis="columns", join="inner")
     values = pd.concat(
-        {table: cells.set_index(cell_names(cells)) for table, cells in printed.items()}
+        {table: cells.set_index([space.row, "method"]) for table, cells in printed.items()}
     ).loc[means.columns]
     tables, columns = (means.columns.get_level_values(level) for level in (0, 2))
     half = 0 if len(printed) > 1 else len(space.methods) // 2
@@ -104,25 +95,16 @@ def held_out(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFram
             if half
             else [tables == table]
         )
-        found = [_judged_elsewhere(means, values, chooses) for chooses in splits]
-        medians = dict(zip(("seen", "held_out", "median"), np.median(found, axis=0), strict=True))
-        numbers = {"methods": half, "splits": len(splits), "tried": len(means)}
-        rows.append({"table": table, **numbers, **medians})
-    return pd.DataFrame(rows)
-
-
-def _judged_elsewhere(
-    means: pd.DataFrame, values: pd.DataFrame, chooses: np.ndarray
-) -> tuple[float, float, float]:
-    seen, other = (
-        distances(
-            means.loc[:, part].to_numpy(),
-            values.loc[part, "mean"].to_numpy(),
-            values.loc[part, "sd"].to_numpy(),
-        )
-        for part in (chooses, ~chooses)
-    )
-    return float(seen.min()), float(other[seen.argmin()]), float(np.median(other))
+        found = []
+        for chooses in splits:
+            seen, other = (
+                distances(means.loc[:, part].to_numpy(), *values.loc[part].to_numpy().T)
+                for part in (chooses, ~chooses)
+            )
+            found.append((seen.min(), other[seen.argmin()], np.median(other)))
+        rows.append((table, half, len(splits), len(means), *np.median(found, axis=0)))
+    names = ["table", "methods", "splits", "tried", "seen", "held_out", "median"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def _means(runs: pd.DataFrame, table: str, cells: pd.DataFrame) -> pd.DataFrame:
@@ -170,7 +152,7 @@ def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:
 
     rows = []
     for table, own in scores.groupby("table", sort=False):
-        ratios = {prior: np.ones(len(own)) for prior in PRIORS}
+        ratios = {prior: np.ones(len(own)) for prior in ("weights", "uniform", "natural")}
         for choice in space.choices_of(str(table)):
             meant = [choice.meant(text) for text in own[choice.name]]
             mean = sum(value.weight for value in choice.values) / len(choice.values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from fedmix.cells.protocols.space import Space
@@ -41,10 +41,9 @@ def draw_protocols(space: Space) -> pd.DataFrame:
     return design
 
 
-def without_idle(space: Space, protocols: pd.DataFrame, tables: Iterable[str]) -> pd.DataFrame:
+def without_idle(space: Space, protocols: pd.DataFrame, tables: Collection[str]) -> pd.DataFrame:
     """Return protocols with empty choices where none of the tables depends on the choice."""
-    tables = list(tables)
-    idle = [c.name for c in space.choices.values() if not any(map(c.concerns, tables))]
+    idle = [choice.name for choice in space.choices.values() if not choice.concerns(*tables)]
     return protocols.assign(**dict.fromkeys(idle, ""))
 
 

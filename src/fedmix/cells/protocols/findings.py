@@ -19,14 +19,12 @@ from fedmix.cells.protocols.space import DRAWN, Space
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What is explained: the log of the distance, because a few are very large, and the claim.
-OUTCOMES = ("distance", "lowest")
 #: The share of leads under a value is reported if at least this many protocols have the value.
 FEWEST = 10
 
 
 def variance_shares(space: Space, table: str, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return how much of each of :data:`OUTCOMES` the choices explain.
+    """Return how much of the distance's log and of the claim the choices explain.
 
     Parameters
     ----------
@@ -55,14 +53,14 @@ def variance_shares(space: Space, table: str, scores: pd.DataFrame) -> pd.DataFr
         for name, choice in choices.items()
     }
     rows = []
-    for outcome in OUTCOMES:
+    for outcome, values in measured.items():
         study = optuna.create_study()
-        for chosen, value in zip(params.to_dict("records"), measured[outcome], strict=True):
+        for chosen, value in zip(params.to_dict("records"), values, strict=True):
             study.add_trial(
                 optuna.trial.create_trial(params=chosen, distributions=distributions, value=value)
             )
         found = dict.fromkeys(choices, 0.0)
-        if measured[outcome].nunique() > 1:
+        if values.nunique() > 1:
             evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
             found |= optuna.importance.get_param_importances(study, evaluator=evaluator)
         rows += [
@@ -109,7 +107,7 @@ def in_words(
     """
     return [
         _tried(space, target, scores),
-        *_judged(space, target, scores),
+        *_judged(space, scores),
         *_leads(space, leads),
         *_drawn(space, scores, priors, shares),
         *_permuted(space, permuted),
@@ -142,7 +140,7 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
     )
 
 
-def _judged(space: Space, target: str, scores: pd.DataFrame) -> Iterator[str]:
+def _judged(space: Space, scores: pd.DataFrame) -> Iterator[str]:
     judged = scores[scores["kind"] == JUDGED].sort_values(["rank", "table"])
     for score in judged.to_dict("records"):
         held_out = (
@@ -167,9 +165,7 @@ def _judged(space: Space, target: str, scores: pd.DataFrame) -> Iterator[str]:
         )
     first = judged.iloc[0]
     choices = ", ".join(
-        f"{name.replace('_', ' ')} {first[name]}"
-        for name in space.choices
-        if any(space.choices[name].concerns(table) for table in space.targets[target])
+        f"{name.replace('_', ' ')} {first[name]}" for name in space.choices if first[name]
     )
     yield f"The choices of the nearest, {first['protocol']}: {choices}."
 
@@ -177,8 +173,7 @@ def _judged(space: Space, target: str, scores: pd.DataFrame) -> Iterator[str]:
 def _leads(space: Space, leads: pd.DataFrame) -> Iterator[str]:
     for row in leads[leads["printed"] != 0].to_dict("records"):
         ends = [row[n] / row["printed"] for n in ("least", "quarter", "three_quarters", "most")]
-        low, high = sorted((ends[0], ends[3]))
-        inner = sorted(ends[1:3])
+        low, *inner, high = sorted(ends)
         yield (
             f"Where the other columns of {space.tables[row['table']].title} are near the published "
             f"values (at most {NEAR_ENOUGH:.1f} standard deviations, {row['n']} protocols), the "

@@ -30,7 +30,7 @@ from fedmix.cells.items import Item
 from fedmix.cells.measured import Measured
 from fedmix.cells.protocols.drawing import without_idle
 from fedmix.cells.protocols.findings import in_categories
-from fedmix.cells.protocols.score import JUDGED, cell_identity
+from fedmix.cells.protocols.score import JUDGED, cell_identity, read_part
 from fedmix.cells.protocols.space import DRAWN, NEAR, Space
 from fedmix.cells.verdicts import DIAGNOSTIC, NEAREST
 from fedmix.errors import DataError, nearest_names
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 #: How many of the nearest drawn protocols are kept as near.
 SHOWN = 20
 PROTOCOLS, RUNS = "protocols.csv", "runs.parquet"
-_DIGITS = 4  # significant ones of a kept error or distance
 _FIT = ["kind", "protocol", "table", "row", "replication"]
 
 
@@ -82,16 +81,14 @@ def keep(
             in_judged[in_judged["rank"] == 1].assign(kind=NEAREST),
         ]
     wide = pd.concat(runs).rename(columns={space.row: "row"}).set_index([*_FIT, "method"])
-    wide = wide["value"].unstack("method", sort=False)[list(space.methods)].reset_index()
-    named = ["kind", "table", "protocol", "distance", *space.choices]
-    listed = pd.concat(protocols)[named]
-    shorter = {"distance": listed["distance"].map(_rounded)}
-    errors = {method: wide[method].map(_rounded) for method in space.methods}
-    return {"protocols": listed.assign(**shorter), "runs": wide.assign(**errors)}
+    wide = wide["value"].unstack("method", sort=False)[list(space.methods)].map(_rounded)
+    listed = pd.concat(protocols)[["kind", "table", "protocol", "distance", *space.choices]]
+    listed = listed.assign(distance=listed["distance"].map(_rounded))
+    return {"protocols": listed, "runs": wide.reset_index()}
 
 
 def _rounded(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}")
+    return float(f"{value:.4g}")
 
 
 def write_search(folder: str | Path, kept: Mapping[str, pd.DataFrame]) -> None:
@@ -237,14 +234,7 @@ def read_search(
 
 
 def _read_protocols(path: Path, space: Space) -> pd.DataFrame:
-    import pandas as pd
-
-    protocols = pd.read_csv(
-        path,
-        dtype={"protocol": str, **dict.fromkeys(space.choices, str)},
-        keep_default_na=False,
-        na_values={"distance": [""]},
-    )
+    protocols = read_part(path, space)
     for choice in space.choices:
         if choice not in protocols:
             hint = nearest_names(choice, protocols.columns)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,7 +69,7 @@ class Runner:
         }
 
     def run(
-        self, protocols: Iterable[Mapping[str, str]], cells: Mapping[str, list[tuple[Any, int]]]
+        self, protocols: Sequence[Mapping[str, str]], cells: Mapping[str, list[tuple[Any, int]]]
     ) -> pd.DataFrame:
         """Run protocols on some cells (row, replication) of some tables.
 
@@ -80,13 +80,11 @@ class Runner:
         """
         import pandas as pd
 
-        protocols, parts = list(protocols), []
-        for table, own_cells in cells.items():
-            named = [self.space.protocol(table, protocol) for protocol in protocols]
-            own = self.benches[table].run(named, own_cells)
-            own.insert(0, "table", table)
-            parts.append(own)
-        return pd.concat(parts, ignore_index=True)
+        parts = {
+            table: self.benches[table].run([self.space.protocol(table, p) for p in protocols], own)
+            for table, own in cells.items()
+        }
+        return pd.concat(parts, names=["table"]).droplevel(1).reset_index()
 
 
 def optimize(
@@ -120,8 +118,7 @@ def optimize(
     trials, runs = [], []
     n_trials = space.search_of(runner.benches).trials
     for start, numbers in enumerate(np.array_split(range(n_trials), STARTS)):
-        found = _search(space, runner, printed, (seed, start), numbers)
-        for trial, own in found:
+        for trial, own in _search(space, runner, printed, (seed, start), numbers):
             trials.append({**trial, "seed": seed, "start": start})
             runs.append(own)
     frame = pd.DataFrame(trials)
@@ -160,24 +157,22 @@ def _search(
         )
         for number in own_numbers:
             trial = study.ask()
-            name = f"s{seeds[0]}.{number}"
-            protocol = {"protocol": name, **_choose(trial, space, varied)}
+            protocol = {"protocol": f"s{seeds[0]}.{number}"}
+            for name, choice in space.choices.items():  # empty where no table depends on it
+                protocol[name] = _suggest(trial, choice) if name in varied else ""
             runs, value, complete = _attempt(trial, protocol, space, runner, printed)
-            if complete:
-                study.tell(trial, value)
-            else:
-                study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+            state = None if complete else optuna.trial.TrialState.PRUNED
+            study.tell(trial, value if complete else None, state)
             found = {"trial": int(number), "objective": value, "complete": complete}
             yield {**protocol, **found}, runs
 
 
-def parts_of(space: Space, tables: Iterable[str]) -> list[list[str]]:
+def parts_of(space: Space, tables: Collection[str]) -> list[list[str]]:
     """Return the choices that change the claim's method alone, and all others; none is empty."""
-    tables = list(tables)
     own: list[str] = []
     rest: list[str] = []
     for name, choice in space.choices.items():
-        if any(map(choice.concerns, tables)):
+        if choice.concerns(*tables):
             alone = set(space.filled_by(choice)) == {space.claim.method}
             (own if alone else rest).append(name)
     return [part for part in (rest, own) if part]
@@ -276,20 +271,10 @@ def _objective_of_table(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim)
     return float(distances(own, published, units))
 
 
-def _choose(trial: optuna.Trial, space: Space, varied: Collection[str]) -> dict[str, str]:
-    """Return what a trial chooses; nothing where no table depends on the choice."""
-    return {
-        name: _suggest(trial, choice) if name in varied else ""
-        for name, choice in space.choices.items()
-    }
-
-
 def _suggest(trial: optuna.Trial, choice: Choice) -> str:
     """Return what a trial chooses. A range also stands for the single values beside it."""
-    value = choice.range
-    if value is None:
-        names: list[Any] = [value.name for value in choice.values]
-        return str(trial.suggest_categorical(choice.name, names))
-    low, high = value.between or (0.0, 0.0)
-    number = trial.suggest_float(choice.name, low, high, log=value.log)
-    return f"{number:.3g} {value.name}"
+    for value in choice.values:
+        if value.between:
+            number = trial.suggest_float(choice.name, *value.between, log=value.log)
+            return f"{number:.3g} {value.name}"
+    return trial.suggest_categorical(choice.name, list(choice.by_name))

@@ -76,19 +76,12 @@ def printed_cells(
 
 def cell_identity(space: Space, table: Table, value: Any, method: Column) -> dict[str, Any]:
     """Return what identifies a method in a row, under the names of the cells' columns."""
-    plain = (str, int, float, bool)  # leaves out values in units of the data
     parameters = {
         f"method_{name}": given
         for name, given in method.parameters.items()
-        if isinstance(given, plain)
+        if isinstance(given, (str, int, float, bool))  # leaves out values in units of the data
     }
-    setting = {**table.setting, space.row: value}
-    return parameters | identity_of(setting, method.name, method.label)
-
-
-def cell_names(printed: pd.DataFrame) -> list[str]:
-    """Return the two columns that identify a published value: the row's setting and the method."""
-    return list(printed.columns[:2])
+    return parameters | identity_of({**table.setting, space.row: value}, method.name, method.label)
 
 
 def errors_of(runs: pd.DataFrame, printed: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -97,7 +90,7 @@ def errors_of(runs: pd.DataFrame, printed: pd.DataFrame) -> dict[str, pd.DataFra
     The columns are pairs (row, method) in the published order. A replication that was not run for
     all rows is left out, so that all cells of a protocol have the same replications.
     """
-    cell = cell_names(printed)
+    cell = list(printed.columns[:2])
     index = ["protocol", "replication"]
     wide = runs.pivot(index=index, columns=cell, values="value")
     ran = runs.assign(ran=1.0).pivot(index=index, columns=cell, values="ran")
@@ -144,7 +137,7 @@ def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> 
     """
     import pandas as pd
 
-    values = printed.set_index(cell_names(printed))
+    values = printed.set_index(list(printed.columns[:2]))
     rows = []
     for protocol, errors in errors_of(runs, printed).items():
         own = values.loc[errors.columns]
@@ -158,12 +151,11 @@ def score_tables(
     """Score every protocol on every table that it ran, see :func:`score_protocols`."""
     import pandas as pd
 
-    parts = []
-    for table, own in runs.groupby("table", sort=False):
-        scores = score_protocols(own, printed[str(table)], space.claim)
-        scores.insert(0, "table", table)
-        parts.append(scores)
-    return pd.concat(parts, ignore_index=True)
+    parts = {
+        table: score_protocols(own, printed[str(table)], space.claim)
+        for table, own in runs.groupby("table", sort=False)
+    }
+    return pd.concat(parts, names=["table"]).droplevel(1).reset_index()
 
 
 def layout_of(cells: pd.MultiIndex) -> tuple[list[str], tuple[int, int]]:
@@ -218,25 +210,21 @@ def leads(means: FloatArray, methods: Sequence[str], claim: Claim) -> FloatArray
     """Return the claim's method minus the best method that it is compared with, for each row.
 
     ``means`` has the shape (..., rows, methods), the result (..., rows). A method that diverged
-    counts as the worst of its row, see :func:`_behind`. Differences are rounded to 12 decimals,
-    because the means of equal errors can differ in their last digits.
+    counts as the worst of its row, at least 1 where low values are good. Differences are rounded to
+    12 decimals, because the means of equal errors can differ in their last digits.
     """
-    values = _behind(claim.sign * means)
+    values = claim.sign * means
+    worst = np.fmax.reduce(values, axis=-1, initial=1.0, keepdims=True)
+    values = np.where(np.isnan(values), worst, values)
     others = [m in claim.than if claim.than else m != claim.method for m in methods]
     lead = values[..., methods.index(claim.method)] - values[..., others].min(axis=-1)
     return claim.sign * lead.round(12)
 
 
-def _behind(values: FloatArray) -> FloatArray:
-    """Replace a missing value by the worst of its row, at least 1; low values are good."""
-    worst = np.fmax.reduce(values, axis=-1, initial=1.0, keepdims=True)
-    return np.where(np.isnan(values), worst, values)
-
-
 def best_trials(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the trial with the least confirmed objective of each seed."""
-    best = trials.sort_values(["confirmed", "trial"], kind="stable").drop_duplicates("seed")
-    return best.sort_values("seed", ignore_index=True)
+    best = trials.sort_values(["seed", "confirmed", "trial"])
+    return best.drop_duplicates("seed", ignore_index=True)
 
 
 def score_search(
@@ -270,17 +258,14 @@ def score_search(
 
     protocols = without_idle(space, pd.concat([design, trials]), printed)
     protocols = protocols[["protocol", *space.choices]]
-    parts = []
-    for kind in (DRAWN, TRIED, JUDGED):
-        own = score_tables(space, runs[kind], printed)
-        own.insert(0, "kind", kind)
-        parts.append(own)
-    judged = parts[-1]
+    parts = {kind: score_tables(space, runs[kind], printed) for kind in (DRAWN, TRIED, JUDGED)}
+    judged = parts[JUDGED]
     for name, wanted in (("saw", True), ("held_out", False)):
         judged[name] = _distances_on(space, runs[JUDGED], printed, judged, wanted)
     confirmed = judged["protocol"].map(trials.set_index("protocol")["confirmed"])
     judged["rank"] = confirmed.rank(method="dense").astype("Int64")
-    return pd.concat(parts).merge(protocols, on="protocol", sort=False)
+    scores = pd.concat(parts, names=["kind"]).reset_index("kind")
+    return scores.merge(protocols, on="protocol", sort=False)
 
 
 def _distances_on(
@@ -298,8 +283,7 @@ def _distances_on(
     if not any(seen):
         return [float("nan")] * len(judged)
     found = score_tables(space, runs[seen], printed).set_index(["protocol", "table"])["distance"]
-    index = judged[["protocol", "table"]].itertuples(index=False, name=None)
-    return [found.get(place, float("nan")) for place in index]
+    return found.reindex(judged.set_index(["protocol", "table"]).index).tolist()
 
 
 def judged_cells(
@@ -320,7 +304,7 @@ def judged_cells(
     ranks = scores.loc[scores["kind"] == JUDGED, ["rank", "protocol"]].drop_duplicates()
     theirs = pd.concat([cells.assign(table=table) for table, cells in printed.items()])
     theirs = theirs.rename(columns={"mean": "printed_mean", "sd": "printed_sd"})
-    cell = ["table", *cell_names(next(iter(printed.values())))]
+    cell = ["table", *theirs.columns[:2]]
     cells = ranks.merge(judged, on="protocol").merge(theirs, on=cell)
     return cells.sort_values(["rank", *cell, "replication"], ignore_index=True)
 

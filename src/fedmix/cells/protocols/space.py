@@ -11,7 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from fedmix.cells.papers import Paper
 from fedmix.cells.protocols.choices import Choice
-from fedmix.configuration import Document, raise_all, read_document, validate
+from fedmix.configuration import Document, Place, raise_all, read_document, validate
 from fedmix.declarations import Declared, Named, Unique
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods import index as registered_methods
@@ -210,27 +210,30 @@ class Space(Declared):
     def drawn_cells(self, table: str) -> list[tuple[Any, int]]:
         """Return the rows and replications that drawn protocols run."""
         own = self.tables[table]
-        return _grid(own.rows, range(own.drawn or self.draw.replications))
+        return list(product(own.rows, range(own.drawn or self.draw.replications)))
 
     def searched_cells(self, tables: Collection[str]) -> Cells:
         """Return the rows and replications that the optimiser sees, row by row."""
         seen = range(self.search_of(tables).replications)
-        return {table: _grid(self.searched_rows(table), seen) for table in tables}
+        return {table: list(product(self.searched_rows(table), seen)) for table in tables}
 
     def confirmed_cells(self, tables: Collection[str]) -> Cells:
         """Return the rows and replications on which the optimiser's best few compete."""
         search = self.search_of(tables)
         further = range(search.replications, search.replications + search.confirmed)
-        return {table: _grid(self.searched_rows(table), further) for table in tables}
+        return {table: list(product(self.searched_rows(table), further)) for table in tables}
 
     def judged_cells(self, tables: Collection[str]) -> Cells:
         """Return the rows and fresh replications that judge protocols."""
         fresh = range(FRESH, FRESH + self.search_of(tables).judged)
-        return {table: _grid(self.tables[table].rows, fresh) for table in tables}
+        return {table: list(product(self.tables[table].rows, fresh)) for table in tables}
 
     def for_running(self, table: str) -> Space:
         """Return the part that drawn runs depend on; a change elsewhere reruns none of them."""
-        choices = {choice.name: _for_running(choice) for choice in self.choices_of(table)}
+        choices, plain = {}, {"weight": 1.0, "natural": True}
+        for choice in self.choices_of(table):
+            values = {value.name: value.model_copy(update=plain) for value in choice.values}
+            choices[choice.name] = choice.model_copy(update={"silent": "", "by_name": values})
         own = self.tables[table].model_copy(update={"title": "", "search": None})
         rest = {"claim": Claim(method=""), "search": None, "in_all": False}
         rest |= {"constants": {}, "only_tables": [], "presets": {}}
@@ -261,18 +264,6 @@ class Space(Declared):
         return Protocol(chosen["protocol"], setting, methods)
 
 
-def _grid(rows: list[Any], replications: range) -> list[tuple[Any, int]]:
-    return [(row, r) for row in rows for r in replications]
-
-
-def _for_running(choice: Choice) -> Choice:
-    values = {
-        name: value.model_copy(update={"weight": 1.0, "natural": True})
-        for name, value in choice.by_name.items()
-    }
-    return choice.model_copy(update={"silent": "", "by_name": values})
-
-
 def read_searches(papers: Mapping[str, Paper], preset: str) -> dict[str, Space]:
     """Return the searches that a preset runs, by name.
 
@@ -289,7 +280,7 @@ def read_searches(papers: Mapping[str, Paper], preset: str) -> dict[str, Space]:
                     f"{whole.place()}: there is another search of this name, of {found[name].paper}"
                 )
             if preset in whole.content["presets"]:
-                found[name] = space_of(name, paper, in_preset(whole, preset))
+                found[name] = space_of(name, paper, whole.under(whole.part("presets", preset)))
     return found
 
 
@@ -300,11 +291,6 @@ def search_documents(paper: Paper) -> dict[str, Document]:
     for name, document in documents.items():
         validate(document, Space, name=name, paper=paper.key)
     return documents
-
-
-def in_preset(whole: Document, preset: str) -> Document:
-    """Return a search's document with the changes of one of its presets."""
-    return whole.under(whole.part("presets", preset))
 
 
 def space_of(name: str, paper: Paper, document: Document) -> Space:
@@ -338,27 +324,23 @@ def _errors(
     space: Space, document: Document, known: Mapping[str, Any], studies: Iterable[str]
 ) -> Iterator[str]:
     """Yield an error for each unknown name in a space."""
-    if space.study not in studies:
-        hint = nearest_names(space.study, studies)
-        yield f"{document.place('study')}: the paper has no study {space.study!r}. {hint}"
-    for name, column in space.methods.items():
-        if column.source not in known:
-            hint = nearest_names(column.source, known)
-            yield f"{document.place('methods', name)}: unknown method {column.source!r}. {hint}"
-    for table in space.only_tables:
-        if table not in space.tables:
-            hint = nearest_names(table, space.tables)
-            yield f"{document.place('only_tables')}: unknown table {table!r}. {hint}"
-    for method in (space.claim.method, *space.claim.than, *filter(None, [space.claim.baseline])):
-        if method not in space.methods:
-            hint = nearest_names(method, space.methods)
-            yield f"{document.place('claim')}: {method!r} is not run. {hint}"
-    run = {*space.methods, *(column.source for column in space.methods.values())}
+    place, claim, methods = document.place, space.claim, space.methods
+    yield from _unknown(place("study"), "the paper has no study {!r}", [space.study], studies)
+    for name, column in methods.items():
+        yield from _unknown(place("methods", name), "unknown method {!r}", [column.source], known)
+    yield from _unknown(place("only_tables"), "unknown table {!r}", space.only_tables, space.tables)
+    compared = (claim.method, *claim.than, *filter(None, [claim.baseline]))
+    yield from _unknown(place("claim"), "{!r} is not run", compared, methods)
+    run = {*methods, *(column.source for column in methods.values())}
     for name, choice in space.choices.items():
-        place = document.place("choices", name)
-        for table in choice.tables or ():
-            if table not in space.tables:
-                yield f"{place}: unknown table {table!r}. {nearest_names(table, space.tables)}"
-        for method in choice.methods:
-            if method not in run:
-                yield f"{place}: method {method!r} is not run. {nearest_names(method, run)}"
+        at = place("choices", name)
+        yield from _unknown(at, "unknown table {!r}", choice.tables or (), space.tables)
+        yield from _unknown(at, "method {!r} is not run", choice.methods, run)
+
+
+def _unknown(
+    place: Place, message: str, names: Iterable[str], known: Iterable[str]
+) -> Iterator[str]:
+    for name in names:
+        if name not in known:
+            yield f"{place}: {message.format(name)}. {nearest_names(name, known)}"

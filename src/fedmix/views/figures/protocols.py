@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import cycle, groupby
 from typing import TYPE_CHECKING, Any
 
@@ -70,12 +69,12 @@ def draw_search(
     matplotlib.use("agg")
     parts = {name: read_part(inputs[name], space) for name in ("scores", "judged", "shares")}
     drawn = parts["scores"][parts["scores"]["kind"] == DRAWN]
-    unit = _unit_of(next(iter(items.values())), space)
+    item = next(iter(items.values()))
     with house_style():
         figures = {
-            "curve": curve(space, unit, drawn, parts["shares"]),
-            "path": path(read_trials(inputs["trials"])),
-            "nearest": nearest(space, unit, parts["judged"]),
+            "curve": _curve(space, item, drawn, parts["shares"]),
+            "path": _path(read_trials(inputs["trials"])),
+            "nearest": _nearest(space, item, parts["judged"]),
         }
     origin = f"{_replications(parts['scores'])} Preset {preset}. {written_by()}"
     files = sorted(os.fspath(output) for output in outputs)
@@ -89,42 +88,13 @@ def _replications(scores: pd.DataFrame) -> str:
     return f"n = {n[DRAWN]} replications per drawn protocol, {n[JUDGED]} per judged one."
 
 
-@dataclass(frozen=True)
-class _Unit:
-    """The label of a table's numbers, and the factor from our numbers to its unit."""
-
-    label: str
-    scale: float
-
-
-def _unit_of(item: Item, space: Space) -> _Unit:
+def _label(item: Item, space: Space) -> str:
     metrics = dict.fromkeys(in_words(item.metrics_of(method)[0]) for method in space.methods)
-    unit = f" ({item.unit})" if item.unit else ""
-    return _Unit(" or ".join(metrics) + unit, item.scale)
+    return " or ".join(metrics) + (f" ({item.unit})" if item.unit else "")
 
 
-def curve(
-    space: Space,
-    unit: _Unit,
-    drawn: pd.DataFrame,
-    shares: pd.DataFrame,
-) -> Figure:
-    """Draw the specification curve: the method's lead in each protocol, and the choices below.
-
-    Parameters
-    ----------
-    space : Space
-    unit : _Unit
-    drawn : DataFrame
-        The scores of the drawn protocols; the nearest are marked.
-    shares : DataFrame
-        Shares of variance; the choices with the largest shares are shown.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One column a table.
-    """
+def _curve(space: Space, item: Item, drawn: pd.DataFrame, shares: pd.DataFrame) -> Figure:
+    """Draw the method's lead in each protocol, and below the choices with the largest shares."""
     import matplotlib.pyplot as plt
 
     tables = list(dict.fromkeys(drawn["table"]))
@@ -143,32 +113,22 @@ def curve(
     for (top, below), table in zip(axes.T, tables, strict=True):
         own = drawn[drawn["table"] == table].sort_values(["effect", "protocol"], ignore_index=True)
         near = (own["distance"].rank(method="first") <= SHOWN).to_numpy()
-        ends = own[["effect", "effect_low", "effect_high"]] / unit.scale
+        ends = own[["effect", "effect_low", "effect_high"]] / item.scale
         sorted_effects(top, ends, near, "95 % of a bootstrap", linear=0.9)
         top.set_title(space.tables[table].title)
         own = in_categories(space, own)
         choices_below(below, own[[choice.name for choice in space.choices_of(table)]], near, rows)
         below.set_xlabel("protocols, by the lead")
     against = " and ".join(space.claim.than) or "the best other"
-    axes[0][0].set_ylabel(f"{space.claim.method} less\n{against}\n{unit.label}")
+    axes[0][0].set_ylabel(f"{space.claim.method} less\n{against}\n{_label(item, space)}")
     axes[1][0].set_yticks(range(len(rows)), [f"{in_words(a)}: {b}" for a, b in rows], fontsize=6)
     axes[1][0].invert_yaxis()
     legend_below(figure)
     return figure
 
 
-def path(trials: pd.DataFrame) -> Figure:
-    """Draw the least objective so far, in each start of each seed.
-
-    Parameters
-    ----------
-    trials : DataFrame
-        From :func:`fedmix.cells.protocols.score.read_trials`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+def _path(trials: pd.DataFrame) -> Figure:
+    """Draw the least objective so far, in each start of each seed."""
     import matplotlib.pyplot as plt
     from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -187,22 +147,8 @@ def path(trials: pd.DataFrame) -> Figure:
     return figure
 
 
-def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
-    """Draw the nearest protocols beside the published values, cell by cell.
-
-    Parameters
-    ----------
-    space : Space
-    unit : _Unit
-    cells : DataFrame
-        From :func:`fedmix.cells.protocols.score.judged_cells`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One panel per row of a table. Points are replications of the first protocol, so that two
-        modes can be seen; the others have their means.
-    """
+def _nearest(space: Space, item: Item, cells: pd.DataFrame) -> Figure:
+    """Draw a panel per row of a table, with points for replications, so that two modes show."""
     import matplotlib.pyplot as plt
 
     panels = list(dict.fromkeys(zip(cells["table"], cells[space.row], strict=True)))
@@ -214,7 +160,7 @@ def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
     methods = list(space.methods)
     for axis, (table, value) in zip(axes.flat, panels, strict=False):
         own = cells[(cells["table"] == table) & (cells[space.row] == value)]
-        _beside(axis, own, methods, unit)
+        _beside(axis, own, methods, item.scale)
         title = f"{space.tables[table].title}\n{in_words(space.row)} {value:g}"
         if value not in space.searched_rows(table):
             title += " (held out)"
@@ -222,13 +168,13 @@ def nearest(space: Space, unit: _Unit, cells: pd.DataFrame) -> Figure:
     for axis in axes.flat[len(panels) :]:
         axis.set_axis_off()
     for row in axes:
-        row[0].set_ylabel(unit.label)
+        row[0].set_ylabel(_label(item, space))
     legend_below(figure)
     return figure
 
 
-def _beside(axis: Axes, own: pd.DataFrame, methods: list[str], unit: _Unit) -> None:
-    near = own.groupby(["protocol", "method"])["value"].mean() / unit.scale
+def _beside(axis: Axes, own: pd.DataFrame, methods: list[str], scale: float) -> None:
+    near = own.groupby(["protocol", "method"])["value"].mean() / scale
     axis.plot(
         np.arange(len(methods)),
         near.unstack("protocol").loc[methods],
@@ -242,15 +188,15 @@ def _beside(axis: Axes, own: pd.DataFrame, methods: list[str], unit: _Unit) -> N
     groups = [first[first["method"] == method] for method in methods]
     x = np.arange(len(methods))
     printed = np.array([[g["printed_mean"].iloc[0], g["printed_sd"].iloc[0]] for g in groups])
-    printed /= unit.scale
+    printed /= scale
     axis.errorbar(
         x - 0.18, printed[:, 0], printed[:, 1], fmt="s", color=COLORS["black"], label="published"
     )
-    means = [group["value"].mean() / unit.scale for group in groups]
+    means = [group["value"].mean() / scale for group in groups]
     for place, group in zip(x + 0.18, groups, strict=True):
         axis.plot(
             np.full(len(group), place),
-            group["value"] / unit.scale,
+            group["value"] / scale,
             "o",
             color=COLORS["sky"],
             markersize=2.5,
