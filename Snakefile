@@ -55,10 +55,6 @@ include: "workflow/rules/report.smk"
 include: "workflow/rules/targets.smk"
 
 
-localrules:
-    all,
-
-
 rule all:
     default_target: True
     input:
@@ -66,3 +62,4 @@ rule all:
         embedding_figures(),
         protocol_files(IN_ALL),
         f"{SHOWN}/index.html",
+    localrule: True

@@ -31,5 +31,5 @@ def first_fits():
 @pytest.mark.parametrize(("fit", "setting"), first_fits(), ids=str)
 def test_a_method_runs(fit, setting):
     study, method = fit
-    outcome = prepare_rerun(PLAN, study, setting, method, 0).run()
+    outcome = prepare_rerun(PLAN, study, setting, method, 0)()
     assert np.isfinite(list(outcome.metrics.values())).all()

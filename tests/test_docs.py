@@ -138,9 +138,9 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
         "fedgrem,12,3,4,1\nmixed_regression,0,0,2,0\n",
         "scores": "paper,item,variant,role,agrees,differs,power,direction,answer\n"
         "fedgrem,fedgrem_table4,as_coded,authors,12,1,0.5,All below.,The order holds.\n",
-        "claims": "paper,section,verdict,remarks\n"
-        'fedgrem,"B.1, Tables 4-5",holds,By construction: it is chosen\n'
-        "fedgrem,Table 4,reversed,\nfedgem,Table 4,holds,\n",
+        "claims": "id,paper,section,verdict,chance\n"
+        'fedgrem-pendigits-lowest,fedgrem,"B.1, Tables 4-5",holds,1.0\n'
+        "a,fedgrem,Table 4,reversed,\nb,fedgem,Table 4,holds,0.5\n",
     }
     for name, text in files.items():
         (tmp_path / f"{name}.csv").write_text(text)

@@ -70,8 +70,9 @@ def test_one_replication_number_overrides_every_study(tmp_path):
     request = read_request(ROOT / "config", options(replications=7, block=3), tmp_path)
     for study in request.studies.values():
         for setting in study.settings.values():
-            for method in study.methods_of(setting):
-                assert study.blocks_of(method, setting) == ["0-2", "3-5", "6-6"]
+            blocks = study.blocks(setting)
+            assert [block.name for block in blocks] == ["0-2", "3-5", "6-6"]
+            assert all(set(block.methods) == {*study.methods_of(setting)} for block in blocks)
 
 
 @pytest.mark.slow
@@ -81,7 +82,12 @@ def test_blocks_hold_each_replication_of_each_method_once(tmp_path, preset):
     for study in request.studies.values():
         for setting in study.settings.values():
             for method in study.methods_of(setting):
-                planned = [r for b in study.blocks_of(method, setting) for r in replications_of(b)]
+                planned = [
+                    r
+                    for b in study.blocks(setting)
+                    if method in b.methods
+                    for r in replications_of(b.name)
+                ]
                 assert planned == list(range(study.replications_of(method, setting)))
 
 

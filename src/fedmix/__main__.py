@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from fedmix.pipeline.request import Request, read_request
 
 if TYPE_CHECKING:
     from fedmix.experiments.base import Outcome
-    from fedmix.pipeline.rerun import Rerun
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     except FedmixError as error:
         print(error, file=sys.stderr)
         return 1
-    _print_outcome(prepared.run())  # an error shows its traceback, which is the purpose of a rerun
+    _print_outcome(prepared())  # an error shows its traceback, which is the purpose of a rerun
     return 0
 
 
@@ -247,7 +246,7 @@ def _explanations(request: Request, options: argparse.Namespace) -> Iterable[str
         yield from [cell["variant"], *explainer.lines(cell), ""]
 
 
-def _prepared(request: Request, options: argparse.Namespace) -> Rerun:
+def _prepared(request: Request, options: argparse.Namespace) -> Callable[[], Outcome]:
     from fedmix.pipeline.rerun import prepare_rerun
 
     return prepare_rerun(

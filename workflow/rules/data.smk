@@ -1,15 +1,12 @@
 # Raw data: the one stage that may use the network.
 
 
-localrules:
-    fetch_data,
-
-
 rule fetch_data:
     output:
         update("data/raw/{dataset}.npz"),  # stays until other data have passed all checks
     log:
         "logs/fetch_data/{dataset}.log",
+    localrule: True
     conda:
         "../../environment.yml"
     params:

@@ -3,7 +3,8 @@
 
 rule embed_features:
     input:
-        raw_data,  # nothing if the evidence keeps the embedding
+        # Nothing if the evidence keeps the embedding.
+        lambda wildcards: [] if kept_embedding(wildcards) else f"data/raw/{wildcards.dataset}.npz",
     output:
         "data/embedded/{dataset}/{embedding}.npz",
     log:
@@ -16,7 +17,9 @@ rule embed_features:
         mem_mb=more_memory(4000),
     params:
         spec=embedding_parameters,
-        source=embedding_source,
+        source=lambda wildcards: (  # None for a kept one, which no code makes
+            None if kept_embedding(wildcards) else embedding_hash(embedding_parameters(wildcards))
+        ),
         kept=kept_embedding,
         script=text_hash("embed_features"),
     script:

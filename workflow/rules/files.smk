@@ -5,16 +5,6 @@ def setting_of(wildcards):
     return STUDIES[wildcards.study].settings[wildcards.setting]
 
 
-def embedded_data(wildcards):
-    """The embedded data set of a setting, if any."""
-    return setting_of(wildcards).embedded or []
-
-
-def raw_data(wildcards):
-    """The raw data behind an embedding, unless the evidence keeps it."""
-    return [] if kept_embedding(wildcards) else f"data/raw/{wildcards.dataset}.npz"
-
-
 def block_names(study, setting):
     """The blocks that the evidence lacks; with partial=true those that exist, if it lacks any."""
     missing = [block.name for block in REQUEST.coverage.missing(study, setting)]
@@ -64,11 +54,6 @@ def all_collected(name):
     return collected(WHOLE.parts.values(), name)
 
 
-def all_data():
-    """The embedded data sets of `all`."""
-    return [f"data/embedded/{dataset}/{embedding}.npz" for dataset, embedding in WHOLE.embeddings()]
-
-
 def item_cells(wildcards):
     """The cells behind an item and its verdicts."""
     return collected(REQUEST.parts_behind(ITEMS[wildcards.item]), "cells")
@@ -109,7 +94,8 @@ def embedding_figures():
 def unknown_target(wildcards):
     """Suggest the nearest target, or the preset that has it, for a name without a rule."""
     hint = nearest_names(wildcards.target, [*TARGETS, *targets_of(config["preset"])])
-    elsewhere = [name for name in preset_names() if wildcards.target in targets_of(name)]
+    presets = sorted({path.stem for path in BASE.glob("config/**/presets/*.yaml")})
+    elsewhere = [name for name in presets if wildcards.target in targets_of(name)]
     if elsewhere:
         hint = f"It belongs to --config preset={' or preset='.join(elsewhere)}."
     if config["partial"]:
@@ -117,10 +103,6 @@ def unknown_target(wildcards):
     raise WorkflowError(
         f"There is no target {wildcards.target!r} in the preset {config['preset']!r}. {hint}"
     )
-
-
-def preset_names():
-    return sorted({path.stem for path in BASE.glob("config/**/presets/*.yaml")})
 
 
 def targets_of(preset):

@@ -29,12 +29,6 @@ def kept_embedding(wildcards):
     return REQUEST.coverage.kept_embedding(wildcards.dataset, wildcards.embedding)
 
 
-def embedding_source(wildcards):
-    """Hash of the embedding's code; None for a kept one, which no code makes."""
-    kept = kept_embedding(wildcards)
-    return None if kept else embedding_hash(embedding_parameters(wildcards))
-
-
 def embedded_shape(wildcards):
     """Points and features of a setting's embedded data set, from the registry, if it has one."""
     values = setting_of(wildcards).values
@@ -42,14 +36,6 @@ def embedded_shape(wildcards):
         return None
     entry = DatasetEntry.from_mapping(values["dataset"], REQUEST.datasets[values["dataset"]])
     return entry.embedded_shape(values["embedding"])
-
-
-def scenario_parameters(wildcards):
-    return scenario_of(STUDIES[wildcards.study], setting_of(wildcards))
-
-
-def experiment_source(wildcards):
-    return experiment_hash(STUDIES[wildcards.study])
 
 
 def methods_parameters(wildcards):
@@ -62,10 +48,6 @@ def methods_parameters(wildcards):
             f"preset {config['preset']} it has {', '.join(blocks)}."
         )
     return methods_in(study, setting, blocks[wildcards.block])
-
-
-def method_sources(wildcards):
-    return method_hashes(methods_parameters(wildcards))
 
 
 def part_settings(wildcards):
@@ -153,10 +135,6 @@ def looks_in(paper):
     return {name: look for other in REQUEST.papers.values() for name, look in other.looks.items()}
 
 
-def figure_code(wildcards):
-    return code_hash("make_figure", f"fedmix.views.figures.{ITEMS[wildcards.item].builder}")
-
-
 def item_category(wildcards):
     return REQUEST.papers[ITEMS[wildcards.item].paper].name
 
@@ -166,52 +144,33 @@ def item_labels(wildcards):
     return {"item": item.title, "kind": item.kind}
 
 
-def page_tables():
-    """The layout of every table in `all`."""
-    return [item_layout(item) for item in WHOLE.items.values() if item.kind == "table"]
-
-
-def embedding_title(dataset, embedding):
-    return f"{REQUEST.datasets[dataset]['title']}, {embedding.replace('_', ' ')}"
-
-
-def paper_of_embedding(figure):
-    """The first paper with a setting that needs an embedding."""
-    wanted = {"dataset": figure.parent.name, "embedding": figure.stem}
-    return next(
-        study.paper
-        for study in WHOLE.studies.values()
-        if any(setting.matches(wanted) for setting in study.settings.values())
-    )
-
-
-def page_figures():
-    """Every figure in `all`: its file, title and caption."""
-    return [
-        {"paper": item.paper, "title": item.title, "path": f"{SHOWN}/figures/{item.name}.svg"}
-        for item in WHOLE.items.values()
-        if item.kind == "figure"
-    ]
-
-
 def page_embeddings():
-    """The figures of the embeddings, which need the data."""
-    return [
-        {
-            "paper": paper_of_embedding(Path(path)),
-            "title": embedding_title(Path(path).parent.name, Path(path).stem),
-            "caption": "The first two principal axes of the embedding, with one colour per class.",
-            "path": path,
-        }
-        for path in embedding_figures()
-    ]
+    """The figures of the embeddings, which need the data, for the first paper that needs each."""
+    shown = []
+    for path in embedding_figures():
+        dataset, embedding = Path(path).parent.name, Path(path).stem
+        wanted = {"dataset": dataset, "embedding": embedding}
+        paper = next(
+            study.paper
+            for study in WHOLE.studies.values()
+            if any(setting.matches(wanted) for setting in study.settings.values())
+        )
+        title = f"{REQUEST.datasets[dataset]['title']}, {embedding.replace('_', ' ')}"
+        caption = "The first two principal axes of the embedding, with one colour per class."
+        shown.append({"paper": paper, "title": title, "caption": caption, "path": path})
+    return shown
 
 
 def page_parameters(embeddings=()):
     """The content of the pages that is not in input files."""
+    figures = [
+        {"paper": item.paper, "title": item.title, "path": f"{SHOWN}/figures/{item.name}.svg"}
+        for item in WHOLE.items.values()
+        if item.kind == "figure"
+    ]
     content = {
-        "tables": page_tables(),
-        "figures": [*page_figures(), *embeddings],
+        "tables": [item_layout(item) for item in WHOLE.items.values() if item.kind == "table"],
+        "figures": [*figures, *embeddings],
         "searches": searches_run(IN_ALL) + searches_kept(),
         "claim_figures": claim_figures(),
         "preset": config["preset"],

@@ -202,11 +202,8 @@ rule draw_claims:
         "../scripts/draw_claims.py"
 
 
-localrules:
-    protocols,
-
-
 rule protocols:
     input:
         protocol_files(SEARCHABLE),
         EXPORTED,
+    localrule: True

@@ -6,7 +6,7 @@
 
 rule run_methods:
     input:
-        data=embedded_data,
+        data=lambda wildcards: setting_of(wildcards).embedded or [],
     output:
         results=update("results/{study}/{setting}/{block}.parquet"),
         timings=update("results/{study}/{setting}/{block}.timings.parquet"),
@@ -14,16 +14,15 @@ rule run_methods:
         "logs/run_methods/{study}/{setting}/{block}.log",
     conda:
         "../../environment.yml"
-    threads: 1
     resources:
         mem_mb=more_memory(2000),
         runtime=lambda wildcards, attempt: RUNTIME * attempt,
     params:
-        scenario=scenario_parameters,
+        scenario=lambda wildcards: scenario_of(STUDIES[wildcards.study], setting_of(wildcards)),
         shape=embedded_shape,
         methods=methods_parameters,
-        experiment=experiment_source,
-        sources=method_sources,
+        experiment=lambda wildcards: experiment_hash(STUDIES[wildcards.study]),
+        sources=lambda wildcards: method_hashes(methods_parameters(wildcards)),
         limit=config["replication_timeout"],  # a replication that was stopped earlier runs again
         script=text_hash("run_methods"),
     script:

@@ -1,49 +1,46 @@
 # Targets that people request by name: data, embeddings, papers, single tables and figures.
 
 
-localrules:
-    fetch,
-    embed,
-    audit,
-    page,
-    archive,
-    reproduction,
-    calibration,
-
-
 rule fetch:
     input:
         [f"data/raw/{dataset}.npz" for dataset, _ in REQUEST.embeddings()],
+    localrule: True
 
 
 rule embed:
     input:
-        all_data(),
+        [f"data/embedded/{dataset}/{kind}.npz" for dataset, kind in WHOLE.embeddings()],
+    localrule: True
 
 
 rule audit:
     input:
         rules.judge_results.output,
+    localrule: True
 
 
 rule page:
     input:
         rules.build_page.output,
+    localrule: True
 
 
 rule archive:
     input:
         rules.build_archive.output,
+    localrule: True
 
 
 rule reproduction:
     input:
         rules.export_reproduction.output,
+    localrule: True
 
 
 rule calibration:
     input:
         rules.calibrate_verdicts.output,
+    localrule: True
 
 
 for paper in sorted({item.paper for item in ITEMS.values()}):

@@ -46,6 +46,8 @@ rule make_figure:
         "../../environment.yml"
     params:
         item=item_parameters,
-        code=figure_code,
+        code=lambda wildcards: code_hash(
+            "make_figure", f"fedmix.views.figures.{ITEMS[wildcards.item].builder}"
+        ),
     script:
         "../scripts/make_figure.py"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import UserDict, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +76,10 @@ class KeptFits(UserDict):
         self._keys = keys
         self._path = folder / f"{block}.partial.jsonl"
         wanted = replications_of(block)
-        kept = () if evidence is None else _fits_in_evidence(evidence)
+        kept: Iterable[_Finished] = ()
+        if evidence is not None:
+            last = evidence.drop_duplicates(["method", "replication"])
+            kept = _fits_in(evidence, last, last["key"])
         self.data = {
             (method, replication): fit
             for key, method, replication, fit in chain(kept, finished(folder, wanted))
@@ -91,9 +94,10 @@ class KeptFits(UserDict):
         super().__setitem__(cell, fit)
         method, replication = cell
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        line = json.dumps([self._keys[method], method, replication, fit.rows, fit.timing])
         with open(self._path, "a", encoding="utf-8") as stream:
             # A killed job may have left a line without an end: that line alone is lost.
-            stream.write("\n" + _line(self._keys[method], method, replication, fit))
+            stream.write(f"\n{line}\n")
 
     def close(self) -> None:
         """Delete the partial file, because the block is written."""
@@ -131,17 +135,8 @@ def write_block(
         results = stacked([results, old_results[old_results["method"].isin(others)]])
         timings = stacked([timings, old_timings[old_timings["method"].isin(others)]])
     results.attrs, timings.attrs = {KEYS: dict(sorted(keys.items()))}, {}
-    write_table(timings_of(path), timings)
+    write_table(path.with_suffix(".timings.parquet"), timings)
     write_table(path, results)
-
-
-def _line(key: str, method: str, replication: int, fit: Fit) -> str:
-    return json.dumps([key, method, replication, fit.rows, fit.timing]) + "\n"
-
-
-def timings_of(path: Path) -> Path:
-    """Return the file of a block's timings."""
-    return path.with_name(f"{path.stem}.timings.parquet")
 
 
 def finished(folder: Path, wanted: range | None = None) -> Iterator[_Finished]:
@@ -163,37 +158,31 @@ def finished(folder: Path, wanted: range | None = None) -> Iterator[_Finished]:
     for path in block_paths(folder):
         held = replications_of(path.stem)
         if wanted is None or max(held.start, wanted.start) < min(held.stop, wanted.stop):
-            for tables in _whole(path):
-                yield from _fits_in(*tables)
+            for results, timings in _whole(path):
+                keys = map(results.attrs[KEYS].get, timings["method"])
+                yield from _fits_in(results, timings, keys)
 
 
 def _whole(path: Path) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
     """Yield a block's tables; nothing if one is missing or damaged, or without keys."""
     try:
-        results, timings = read_table(path), read_table(timings_of(path))
+        results, timings = map(read_table, (path, path.with_suffix(".timings.parquet")))
     except (DataError, OSError):
         return
     if KEYS in results.attrs:
         yield results, timings
 
 
-def _fits_in_evidence(rows: pd.DataFrame) -> Iterator[_Finished]:
-    own = defaultdict(list)
-    for cell, row in _records(rows, _FIT):
-        own[cell].append(row)
-    last = rows.drop_duplicates(["method", "replication"])
-    for key, (cell, timing) in zip(last["key"], _records(last, _TIMING), strict=True):
-        yield key, *cell, Fit(own[cell], timing)
-
-
-def _fits_in(results: pd.DataFrame, timings: pd.DataFrame) -> Iterator[_Finished]:
+def _fits_in(
+    results: pd.DataFrame, timings: pd.DataFrame, keys: Iterable[str | None]
+) -> Iterator[_Finished]:
+    """Yield the fits in results, with the key of each row of timings; without a key, none."""
     rows = defaultdict(list)
     for cell, row in _records(results, _FIT):
         rows[cell].append(row)
-    for (method, replication), timing in _records(timings, _TIMING):
-        if method in results.attrs[KEYS]:
-            fit = Fit(rows[method, replication], timing)
-            yield results.attrs[KEYS][method], method, replication, fit
+    for key, (cell, timing) in zip(keys, _records(timings, _TIMING), strict=True):
+        if key is not None:
+            yield key, *cell, Fit(rows[cell], timing)
 
 
 def _records(

@@ -15,7 +15,7 @@ from fedmix.errors import DataError
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, identity_of
 from fedmix.experiments.settings import declared
-from fedmix.pipeline.blocks import COLUMNS, IDENTITY, KEYS, timings_of
+from fedmix.pipeline.blocks import COLUMNS, IDENTITY, KEYS
 from fedmix.pipeline.evidence import Evidence, checked
 from fedmix.pipeline.plan import replications_of
 from fedmix.pipeline.provenance import keys_of
@@ -222,7 +222,8 @@ def _read_block(
             f"{'/'.join(place)}/{path.stem}.log, or delete the file and run Snakemake again."
         )
     current = {method: held for method in wanted if method not in stale}
-    timings = _read(timings_of(path), "timings", place, current, partial)
+    own = path.with_suffix(".timings.parquet")
+    timings = _read(own, "timings", place, current, partial)
     results = results[results["method"].isin(current)]
     return [_wanted(rows, replications) for rows in (results, timings)]
 

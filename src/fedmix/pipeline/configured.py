@@ -30,10 +30,11 @@ from fedmix.pipeline.checking.items import (
     PrintedFiles,
     item_errors,
     paper_errors,
+    read_printed,
     unmatched_errors,
 )
 from fedmix.pipeline.checking.studies import method_errors, search_errors, study_errors
-from fedmix.pipeline.costs import Costs, read_costs
+from fedmix.pipeline.costs import read_costs
 from fedmix.pipeline.plan import Study, plan_study
 from fedmix.pipeline.studies import ONLY, MethodEntry, PresetFile, ReplicationRule, StudyFile
 
@@ -128,29 +129,31 @@ def read_configuration(folder: str | Path) -> Configuration:
         with problems.kept():
             changes = _read_presets(folder, papers, studies)
     problems.raise_all()
-    planner = _Planner(
-        {name: paper.key for name, (paper, _) in files.items()},
-        methods.content,
-        datasets.content,
-        read_costs(folder / "costs.csv"),
-    )
+    costs = read_costs(folder / "costs.csv")
+    estimators = {name: entry["estimator"] for name, entry in methods.content.items()}
+
+    def plan(name: str, document: Document, *others: Study) -> Study:
+        study = plan_study(name, files[name][0].key, document, methods.content, costs)
+        raise_all(study_errors(document, (study, *others), estimators, datasets.content))
+        return study
+
     published: dict[str, Study] = {}
     presets: dict[str, dict[str, Study]] = {preset: {} for preset in changes}
     for name, document in studies.items():
         with problems.kept():
-            published[name] = planner.plan(name, document)
+            published[name] = plan(name, document)
     for preset, parts in changes.items():
         for name, change in parts.studies.items():
             if name in published:
                 with problems.kept():
                     presets[preset][name] = (
-                        planner.plan(name, changed(studies[name], change), published[name])
+                        plan(name, changed(studies[name], change), published[name])
                         if change.content
                         else published[name]
                     )
     problems.raise_all()
     configuration = Configuration(papers, datasets.content, published, presets, changes)
-    raise_all(_reference_errors(configuration, PrintedFiles(folder.parent / "data" / "published")))
+    raise_all(_reference_errors(configuration, read_printed(folder.parent / "data" / "published")))
     return configuration
 
 
@@ -182,30 +185,19 @@ def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iter
                 yield from search_errors(space_of(name, paper, chosen), chosen)
 
 
-@dataclass(frozen=True)
-class _Planner:
-    """Plans and checks studies, given papers by name, methods, data sets and costs."""
-
-    papers: Mapping[str, str]
-    methods: Mapping[str, Any]
-    datasets: Mapping[str, Any]
-    costs: Costs
-
-    def plan(self, name: str, document: Document, published: Study | None = None) -> Study:
-        study = plan_study(name, self.papers[name], document, self.methods, self.costs)
-        plans = [plan for plan in (study, published) if plan]
-        estimators = {name: entry["estimator"] for name, entry in self.methods.items()}
-        raise_all(study_errors(document, plans, estimators, self.datasets))
-        return study
-
-
 def _read_presets(
     folder: Path, papers: Mapping[str, Paper], studies: Mapping[str, Document]
 ) -> dict[str, Preset]:
     files = preset_files(folder, papers)
-    raise_all(name_errors(files, studies))
+    shared = {*studies, *SHARED_FOLDERS}
+    raise_all(
+        f"{name_of(paths[0])}: a preset cannot be called {name!r}, because results/{name} is "
+        "shared by all presets. Give the file another name."
+        for name, paths in files.items()
+        if name in shared
+    )
     return {
-        name: read_preset([_read(path, PresetFile) for path in paths], studies, papers)
+        name: _read_preset([_read(path, PresetFile) for path in paths], studies, papers)
         for name, paths in files.items()
     }
 
@@ -237,44 +229,10 @@ def preset_files(folder: Path, papers: Mapping[str, Paper]) -> dict[str, list[Pa
     return found
 
 
-def name_errors(files: Mapping[str, list[Path]], studies: Iterable[str]) -> Iterator[str]:
-    """Yield an error for each preset with the name of a folder that all presets share.
-
-    Parameters
-    ----------
-    files : mapping of str to list of pathlib.Path
-        From :func:`preset_files`.
-    studies : iterable of str
-        Names of all studies.
-    """
-    shared = {*studies, *SHARED_FOLDERS}
-    for name, paths in files.items():
-        if name in shared:
-            yield (
-                f"{name_of(paths[0])}: a preset cannot be called {name!r}, because results/{name} "
-                "is shared by all presets. Give the file another name."
-            )
-
-
-def read_preset(
+def _read_preset(
     parts: list[Document], studies: Mapping[str, Document], papers: Iterable[str]
 ) -> Preset:
-    """Return the combined changes of a preset's files.
-
-    Parameters
-    ----------
-    parts : list of Document
-        The files, already validated.
-    studies : mapping of str to Document
-        All studies as published.
-    papers : iterable of str
-        The names of all papers.
-
-    Raises
-    ------
-    ConfigurationError
-        If a study or paper does not exist, or two files change the same study or have a rule.
-    """
+    """Return the combined changes of a preset's validated files."""
     preset = Preset()
     for part in parts:
         raise_all(_unknown(part, studies, papers))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from statistics import fmean, geometric_mean, median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fedmix.errors import ConfigurationError
 
@@ -36,8 +36,7 @@ _UNKNOWN = 1.0  # seconds of a method with unknown cost
 _SIZES = [digit * 10**power for power in range(6) for digit in (1, 2, 5)]
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(NamedTuple):
     """Seconds that fixed tasks take on one core.
 
     Parameters
@@ -56,12 +55,7 @@ class Machine:
 
     def ratios(self, other: Machine) -> list[float]:
         """Return how many times as long each task takes as on another machine."""
-        return [mine / theirs for mine, theirs in zip(self.tasks, other.tasks, strict=True)]
-
-    @property
-    def tasks(self) -> tuple[float, float, float]:
-        """The seconds in the order of the parameters."""
-        return self.arithmetic, self.bandwidth, self.interpreter
+        return [mine / theirs for mine, theirs in zip(self, other, strict=True)]
 
     def shortest(self, other: Machine) -> float:
         """Return the smallest ratio to another machine."""
@@ -222,7 +216,7 @@ def costs_text(actual: pd.DataFrame, machine: Machine, known: Costs) -> str:
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(COLUMNS)
     for key, cost in sorted(costs.items(), key=lambda entry: entry[0]):
-        tasks = (f"{seconds:.4g}" for seconds in cost.machine.tasks)
+        tasks = (f"{seconds:.4g}" for seconds in cost.machine)
         writer.writerow([*key, f"{cost.seconds:.4g}", f"{cost.memory:.0f}", *tasks])
     return table.getvalue()
 

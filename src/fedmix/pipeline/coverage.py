@@ -55,21 +55,6 @@ def method_hashes(methods: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return {method["name"]: source_hash(known[method["estimator"]]) for method in methods}
 
 
-def planned_keys(study: Study, setting: Setting, data: str | None) -> dict[str, str]:
-    """Return the key of each method of a setting.
-
-    Parameters
-    ----------
-    study : Study
-    setting : Setting
-    data : str or None
-        The sha256 of the embedded data set, if the setting has one.
-    """
-    methods = methods_in(study, setting)
-    scenario = scenario_of(study, setting)
-    return keys_of(scenario, experiment_hash(study), data, methods, method_hashes(methods))
-
-
 @dataclass(frozen=True)
 class Coverage:
     """The evidence beside the planned keys.
@@ -116,9 +101,12 @@ class Coverage:
         """Return the planned key of each method; none while the data are unknown."""
         place = study.name, setting.folder
         if place not in self._keys:
-            data = self.data_hash(study, setting)
-            known = data is not None or not setting.embedded
-            self._keys[place] = planned_keys(study, setting, data) if known else {}
+            data, keys = self.data_hash(study, setting), {}
+            if data is not None or not setting.embedded:
+                methods = methods_in(study, setting)
+                made_by = experiment_hash(study), data, methods, method_hashes(methods)
+                keys = keys_of(scenario_of(study, setting), *made_by)
+            self._keys[place] = keys
         return self._keys[place]
 
     def held(self, study: Study, setting: Setting) -> dict[str, frozenset[int]]:
@@ -133,14 +121,11 @@ class Coverage:
 
     def missing(self, study: Study, setting: Setting) -> list[Block]:
         """Return the blocks of a setting with a replication that the evidence does not hold."""
-        blocks, held = list(study.blocks(setting)), self.held(study, setting)
+        held = self.held(study, setting)
         return [
             block
-            for block in blocks
-            if any(
-                not held.get(m, frozenset()) >= set(replications_of(block.name))
-                for m in block.methods
-            )
+            for block in study.blocks(setting)
+            if any(set(replications_of(block.name)) - held.get(m, set()) for m in block.methods)
         ]
 
     def data_used(self, study: Study) -> dict[str, dict[str, str]]:

@@ -137,7 +137,7 @@ class Evidence:
 
     def rows(self, study: str, settings: Collection[str] | None = None) -> pd.DataFrame:
         """Return the rows of a study, or of some of its settings."""
-        path = _file(self.folder, study) if self.folder else None
+        path = self.folder / f"{study}.parquet" if self.folder else None
         if path is None or not path.is_file():
             return empty()
         filters = None if settings is None else [("setting", "in", sorted(settings))]
@@ -203,14 +203,17 @@ def write_evidence(
     data, adoptions
         See :class:`Index`.
     """
+    import numpy as np
+
     rows = rows[list(COLUMNS)].sort_values(FIT, kind="stable", ignore_index=True)
     rows[_MEASURED] = rows[_MEASURED].map(lambda number: float(f"{number:.3g}"))
     rows = rows.astype({"round": "Int64", "converged": bool, "warm": bool})
     by_round = rows["round"].notna()
-    rows.loc[by_round, "value"] = _rounded(rows.loc[by_round, "value"])
+    mantissas, exponents = np.frexp(rows.loc[by_round, "value"])
+    rows.loc[by_round, "value"] = np.ldexp(np.round(mantissas * 2.0**BITS) / 2.0**BITS, exponents)
     rows.attrs = {"data": dict(sorted(data.items())), "adoptions": list(adoptions)}
     write_table(
-        _file(folder, study),
+        folder / f"{study}.parquet",
         rows,
         compression_level=19,
         use_dictionary=[name for name in COLUMNS if name != "value"],
@@ -230,23 +233,8 @@ def write_index(folder: Path, study: str, rows: pd.DataFrame) -> None:
                 dict(zip(map(str, stopped["replication"]), stopped["seconds"], strict=True))
             )
         fits.setdefault(setting, {})[method] = held
-    content = {"sha256": sha256_of(_file(folder, study)), **rows.attrs, "fits": fits}
+    content = {"sha256": sha256_of(folder / f"{study}.parquet"), **rows.attrs, "fits": fits}
     write_text(folder / f"{study}.json", json.dumps(content, indent=0, sort_keys=True) + "\n")
-
-
-def index_matches(folder: Path, study: str) -> bool:
-    """Return whether a study's index belongs to its file."""
-    try:
-        _read_index(folder, study)
-    except DataError:
-        return False
-    return True
-
-
-def studies_in(folder: Path) -> list[str]:
-    """Return the names of the studies in a folder of evidence."""
-    # A killed writer leaves a temporary file whose name begins with a dot.
-    return sorted(path.stem for path in folder.glob("[!.]*.parquet"))
 
 
 def read_foreign(file: Path | IO[bytes], name: str) -> pd.DataFrame:
@@ -345,19 +333,8 @@ def _disagreeing(rows: pd.DataFrame) -> pd.Series:
     return rows.set_index(FIT).index.isin(twice) & rows["status"].notna()
 
 
-def _rounded(values: pd.Series) -> pd.Series:
-    import numpy as np
-
-    mantissas, exponents = np.frexp(values)
-    return np.ldexp(np.round(mantissas * 2.0**BITS) / 2.0**BITS, exponents)
-
-
-def _file(folder: Path, study: str) -> Path:
-    return folder / f"{study}.parquet"
-
-
 def _read_index(folder: Path, study: str) -> Index:
-    path, file = folder / f"{study}.json", _file(folder, study)
+    path, file = folder / f"{study}.json", folder / f"{study}.parquet"
     if not (path.is_file() or file.is_file()):
         return Index()
     try:

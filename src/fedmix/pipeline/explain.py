@@ -113,13 +113,21 @@ class Explainer:
             A row of the frame of cells that was run.
         """
         study = self.request.studies[cell["study"]]
-        setting = _setting(study, cell)
+        place = (cell["variant"], cell["setting"])
+        setting = next(s for s in study.settings.values() if (s.variant, s.name) == place)
         method = study.method_in(cell["method"], setting)
         facts: dict[str, Iterable[str]] = {
             **_data(self.request, setting, self.workdir),
             "Partition and start": _values(setting.values),
-            "Method": _method(method),
-            "Seeds": _seeds(study, setting, method),
+            "Method": [
+                f"{method.name}: {methods.index()[method.estimator]}.{method.estimator}",
+                *_values(method.parameters),
+            ],
+            "Seeds": [
+                f"fedmix.streams.Streams({study.name!r}, {setting.name!r}, replication), a "
+                "generator for each purpose",
+                f"the method's purpose: 'method {method.estimator}'",
+            ],
             "Results": _results(self.request, study, setting, method, cell),
             "Published value": [*_printed(cell), *self._pending(cell["item"])],
             "Used by": _dependents(cell, setting, self.claims, self.discrepancies),
@@ -135,14 +143,6 @@ class Explainer:
         if not all(path.is_file() for path in behind):
             study = self.request.items[item].partition_draws
             yield f"The verdict is not final: it waits for the partition draws of {study}."
-
-
-def _setting(study: Study, cell: Cell) -> Setting:
-    return next(
-        setting
-        for setting in study.settings.values()
-        if (setting.variant, setting.name) == (cell["variant"], cell["setting"])
-    )
 
 
 def _data(request: Request, setting: Setting, workdir: Path) -> dict[str, list[str]]:
@@ -173,27 +173,12 @@ def _with_checksum(path: Path, workdir: Path) -> str:
     return f"{shown}: sha256 {_checksum(path)}" if path.is_file() else f"{shown}: not available"
 
 
-@cache
-def _checksum(path: Path) -> str:
-    return sha256_of(path)
+_checksum = cache(sha256_of)
 
 
 def _values(values: Mapping[str, Any]) -> Iterator[str]:
     for key, value in sorted(values.items()):
         yield f"{key}: {value}"
-
-
-def _method(method: PlannedMethod) -> Iterator[str]:
-    yield f"{method.name}: {methods.index()[method.estimator]}.{method.estimator}"
-    yield from _values(method.parameters)
-
-
-def _seeds(study: Study, setting: Setting, method: PlannedMethod) -> Iterator[str]:
-    yield (
-        f"fedmix.streams.Streams({study.name!r}, {setting.name!r}, replication), a generator for "
-        "each purpose"
-    )
-    yield f"the method's purpose: 'method {method.estimator}'"
 
 
 def _results(
@@ -203,10 +188,9 @@ def _results(
     held = request.coverage.held(study, setting).get(method.name)
     if held:
         yield f"data/evidence/{study.name}.parquet: {len(held)} replications"
-    needed = {block.name for block in request.coverage.missing(study, setting)}
-    for block in study.blocks_of(method.name, setting):
-        if block in needed:
-            yield f"{folder}/{block}.parquet"
+    for block in request.coverage.missing(study, setting):
+        if method.name in block.methods:
+            yield f"{folder}/{block.name}.parquet"
     part = next(p for p in request.parts.values() if p.study is study and setting in p.settings)
     yield f"{request.folder_of(part)}/cells.parquet: metric {cell['metric']}"
     yield (
@@ -243,13 +227,12 @@ def _dependents(
     claims: Sequence[Mapping[str, Any]],
     discrepancies: Sequence[Mapping[str, Any]],
 ) -> Iterator[str]:
-    values = {**setting.values, "variant": setting.variant, "setting": setting.name}
     for claim in claims:
-        here = claim.get("study") == cell["study"] and has_values(values, claim.get("where", {}))
+        here = claim.get("study") == cell["study"] and setting.matches(claim.get("where", {}))
         if here and _names(claim["parameters"], cell["method"]):
             yield f"claim {claim['id']}: {claim['claim']}"
     for entry in discrepancies:
-        if any(_reads(effect, cell, values) for effect in entry.get("effects", [])):
+        if any(_reads(effect, cell, setting) for effect in entry.get("effects", [])):
             yield f"discrepancy {entry['id']}: {entry['what']}"
 
 
@@ -260,25 +243,12 @@ def _names(parameters: Mapping[str, Any], method: str) -> bool:
     return any(n in (method, "all") or (isinstance(n, list) and method in n) for n in named)
 
 
-def _reads(effect: Mapping[str, Any], cell: Cell, values: Mapping[str, Any]) -> bool:
+def _reads(effect: Mapping[str, Any], cell: Cell, setting: Setting) -> bool:
     """Return whether an effect of a discrepancy is measured on a cell."""
-    sides = ({**effect.get("where", {}), **effect[side]} for side in ("from", "to"))
-    for side in sides:
-        method = side.pop("method", effect.get("method"))
-        metric = side.pop("metric", effect.get("metric"))
-        found = (effect["study"], method, metric) == tuple(
-            cell[key] for key in ("study", "method", "metric")
-        )
-        if found and has_values(values, side):
-            return True
-    return False
-
-
-def _rules(setting: Setting) -> Iterator[str]:
-    """Yield the rules that made a cell, in the order of the data."""
-    if "dataset" in setting.values:
-        yield from ("fetch_data", "embed_features")
-    yield from ("run_methods", "collect_results")
+    named = ("study", "method", "metric")
+    values = {**setting.identity, **{key: cell[key] for key in named}}
+    shared = {**{key: effect.get(key) for key in named}, **effect.get("where", {})}
+    return any(has_values(values, {**shared, **effect[side]}) for side in ("from", "to"))
 
 
 def _files(
@@ -287,7 +257,9 @@ def _files(
     """Yield the files of the repository behind a cell: configuration, rules, code."""
     paper = request.papers[study.paper]
     yield f"config/{paper.kind}/{paper.key}/studies/{study.name}.yaml"
-    yield from (f"workflow/scripts/{rule}.py" for rule in _rules(setting))
+    of_data = ("fetch_data", "embed_features") if setting.dataset else ()
+    for rule in (*of_data, "run_methods", "collect_results"):
+        yield f"workflow/scripts/{rule}.py"
     modules = (methods.index()[method.estimator], f"fedmix.experiments.{study.experiment}")
     for name, path in sorted(source_files(*modules).items()):
         yield f"src/fedmix/{name}" if path.is_relative_to(ROOT) else str(path)

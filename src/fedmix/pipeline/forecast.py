@@ -12,10 +12,10 @@ from fedmix.cells.measured import steady
 from fedmix.errors import DataError
 from fedmix.pipeline.costs import EMBEDDINGS, PLACE, SHARED, Machine, Scale, core_hours
 from fedmix.pipeline.evidence import FIT
-from fedmix.pipeline.plan import RUNTIME, Setting, Study, replications_of
+from fedmix.pipeline.plan import RUNTIME, Study, replications_of
 from fedmix.pipeline.request import Request
 from fedmix.revision import processor
-from fedmix.storage import read_table
+from fedmix.storage import read_table, stacked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,18 +78,6 @@ class Forecast:
         return sum(parts, Hours(starts, starts, starts))
 
 
-def job_seconds(
-    study: Study,
-    setting: Setting,
-    methods: tuple[str, ...],
-    block: str,
-    scale: Scale | None = None,
-) -> float:
-    """Return the seconds of a block without the start of its job."""
-    each = sum(study.seconds(name, setting, scale) for name in (SHARED, *methods))
-    return each * len(replications_of(block))
-
-
 def forecast(
     request: Request, workdir: str | Path = ".", machine: Machine | None = None
 ) -> Forecast:
@@ -109,8 +97,11 @@ def forecast(
     if machine:
         scales = [machine.shortest, machine.typical, machine.longest]
     studies = [_forecast_study(request, study, scales) for study in request.studies.values()]
+    costs = [study.costs for study in request.studies.values()]  # the same ones
     missing = {
-        f"{dataset}, {embedding}": _embedding_hours(request, dataset, embedding, scales)
+        f"{dataset}, {embedding}": _hours(
+            [costs[0].seconds(EMBEDDINGS, dataset, "", embedding, scale) for scale in scales]
+        )
         for dataset, embedding in request.embeddings()
         if not Path(workdir, "data/embedded", dataset, f"{embedding}.npz").is_file()
         and not request.coverage.kept_embedding(dataset, embedding)
@@ -124,14 +115,6 @@ def _hours(seconds: list[float]) -> Hours:
     return Hours(low / _OFF, typical, high * _OFF)
 
 
-def _embedding_hours(
-    request: Request, dataset: str, embedding: str, scales: list[Scale | None]
-) -> Hours:
-    known = next((study.costs for study in request.studies.values()), None)
-    place = EMBEDDINGS, dataset, "", embedding
-    return _hours([known.seconds(*place, scale) for scale in scales]) if known else Hours()
-
-
 def _forecast_study(request: Request, study: Study, scales: list[Scale | None]) -> StudyForecast:
     missing = [
         (setting, block)
@@ -139,7 +122,11 @@ def _forecast_study(request: Request, study: Study, scales: list[Scale | None]) 
         for block in request.coverage.missing(study, setting)
     ]
     by_scale = [
-        [job_seconds(study, setting, b.methods, b.name, scale) for setting, b in missing]
+        [
+            sum(study.seconds(name, setting, scale) for name in (SHARED, *block.methods))
+            * len(replications_of(block.name))
+            for setting, block in missing
+        ]
         for scale in scales
     ]
     fits = sum(len(block.methods) * len(replications_of(block.name)) for _, block in missing)
@@ -226,7 +213,7 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
             f"{folder} holds no finished results (<study>/<part>/timings.parquet): expected the "
             "folder `results` of a run, and its preset by --config."
         )
-    return _stacked([_costs_in(request.studies[t["study"].iloc[0]], t) for t in timings])
+    return stacked(_costs_in(request.studies[t["study"].iloc[0]], t) for t in timings)
 
 
 def read_kept(request: Request) -> pd.DataFrame:
@@ -240,13 +227,14 @@ def read_kept(request: Request) -> pd.DataFrame:
     DataError
         If the evidence holds none.
     """
-    found = [_costs_in(study, _kept(request, study)) for study in request.studies.values()]
-    if not any(map(len, found)):
+    kept = [(study, _kept(request, study)) for study in request.studies.values()]
+    found = [_costs_in(study, rows) for study, rows in kept if len(rows)]
+    if not found:
         raise DataError(
             f"The evidence holds no replications of this preset that a processor {processor()!r} "
             "has run. Give the folder `results` of a run: python -m fedmix costs results."
         )
-    return _stacked(found)
+    return stacked(found)
 
 
 def _kept(request: Request, study: Study) -> pd.DataFrame:
@@ -274,15 +262,9 @@ def _costs_in(study: Study, timings: pd.DataFrame) -> pd.DataFrame:
     fits = steady(timings)[[*place, "method", "cpu_seconds"]]
     fits = fits.rename(columns={"cpu_seconds": "seconds"})
     shared = timings.groupby([*place, "replication"])["shared_seconds"].max().rename("seconds")
-    rows = _stacked([fits, shared.reset_index().assign(method=SHARED)])
+    rows = stacked([fits, shared.reset_index().assign(method=SHARED)])
     memory = timings.groupby(place)["memory"].max().rename("memory").reset_index()
     return rows.merge(memory, on=place)[[*PLACE, "seconds", "memory"]]
-
-
-def _stacked(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
 
 def against_lines(request: Request, actual: pd.DataFrame, scale: Scale) -> Iterator[str]:

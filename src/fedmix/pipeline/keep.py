@@ -19,10 +19,8 @@ from fedmix.pipeline.evidence import (
     ROUNDED,
     checked,
     empty,
-    index_matches,
     read_foreign,
     stopped_early,
-    studies_in,
     write_evidence,
     write_index,
 )
@@ -65,20 +63,17 @@ def add(request: Request, workdir: Path, files: Sequence[Path] = ()) -> Iterator
     if folder is None:
         raise DataError("evidence is false, so there is no folder to add to.")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in studies_in(folder):
-        if not index_matches(folder, name):  # an earlier call was interrupted
+    # A killed writer leaves a temporary file whose name begins with a dot.
+    for name in sorted(path.stem for path in folder.glob("[!.]*.parquet")):
+        try:
+            coverage.evidence.index(name)
+        except DataError:  # an earlier call was interrupted
             write_index(folder, name, coverage.evidence.rows(name))
-    given = _read_files(files)
+    given = {str(path): dict(_read_file(path)) for path in files}
     for study in map(request.with_optional, request.studies.values()):
-        sources = (
-            {
-                str(path): tables[study.name]
-                for path, tables in given.items()
-                if study.name in tables
-            }
-            if files
-            else {f"results/{study.name}": _from_results(study, workdir)}
-        )
+        sources = {path: tables.get(study.name, empty()) for path, tables in given.items()}
+        if not files:
+            sources = {f"results/{study.name}": _from_results(study, workdir)}
         for source, rows in sources.items():
             if len(rows):
                 yield from _add_study(request, study, source, rows)
@@ -145,11 +140,6 @@ def _from_results(study: Study, workdir: Path) -> pd.DataFrame:
         return empty()
     table = pd.DataFrame(rows)[list(COLUMNS)].astype({"round": "Int64", "value": "float64"})
     return table.drop_duplicates([*FIT, "key", "metric", "round"], ignore_index=True)
-
-
-def _read_files(files: Sequence[Path]) -> dict[Path, dict[str, pd.DataFrame]]:
-    """Return the rows of evidence in files, by file and study."""
-    return {path: dict(_read_file(path)) for path in files}
 
 
 def _read_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -168,10 +168,6 @@ class Study:
         """Return the known CPU seconds of a replication, see :meth:`.costs.Costs.seconds`."""
         return self.costs.seconds(self.name, setting.dataset, setting.variant, name, scale)
 
-    def blocks_of(self, name: str, setting: Setting) -> list[str]:
-        """Return the names of a method's blocks in a setting, such as ``"0-19"``."""
-        return [block.name for block in self.blocks(setting) if name in block.methods]
-
     def methods_of(self, setting: Setting) -> list[str]:
         """Return the methods that run in a setting."""
         only = self.variants[setting.variant].get("only", self.methods)

@@ -93,16 +93,13 @@ class Precision:
 
     def __call__(self, study: Study, setting: Setting) -> int:
         """Return the number of replications of a setting, the same for all of its methods."""
-        place = study.name, setting.folder
-        if place not in self._numbers:
-            self._numbers[place] = self._number(study, setting)
-        return self._numbers[place]
-
-    def _number(self, study: Study, setting: Setting) -> int:
         if not counts(study, setting):
             return min(study.replications, self.rule.other_variants)
-        planned = [found.planned for found in self.reached(study, setting)]
-        return max(planned, default=study.replications)
+        place = study.name, setting.folder
+        if place not in self._numbers:
+            planned = [found.planned for found in self.reached(study, setting)]
+            self._numbers[place] = max(planned, default=study.replications)
+        return self._numbers[place]
 
     def reached(self, study: Study, setting: Setting) -> Iterator[Reached]:
         """Yield how precise each published value of a setting is; none without evidence."""
@@ -111,16 +108,14 @@ class Precision:
         held = self.coverage.held(study, setting)
         for target in self._targets(study, setting):
             own = held.get(target.method, frozenset())
-            steps = self._steps(study.most_replications(target.method, setting))
+            most = study.most_replications(target.method, setting)
+            steps = [*(n for n in self.rule.steps if n < most), most]
             complete = max((n for n in steps if own.issuperset(range(n))), default=0)
             width = self._half_width(study, setting, target, complete) if complete else inf
             further = next((n for n in steps if n > complete), complete)
             state = _state(width, self.rule.precision, complete == further)
             planned = further if state == GOES_ON else complete
             yield Reached(target, complete, width, planned, state)
-
-    def _steps(self, most: int) -> list[int]:
-        return [*(n for n in self.rule.steps if n < most), most]
 
     def _targets(self, study: Study, setting: Setting) -> Iterator[Target]:
         for item in self.items.values():
@@ -198,12 +193,9 @@ class Precision:
 
 def _final_values(rows: pd.DataFrame) -> dict[tuple[str, str, str, str], dict[int, float]]:
     """Return the values that finished replications end with, by setting, method, metric and key."""
-    rows = finals_in(rows)
     found: dict[tuple[str, str, str, str], dict[int, float]] = {}
-    columns = (rows[name] for name in ("setting", "method", "metric", "key"))
-    for *place, replication, value in zip(
-        *columns, rows["replication"], rows["value"], strict=True
-    ):
+    names = ["setting", "method", "metric", "key", "replication", "value"]
+    for *place, replication, value in finals_in(rows)[names].itertuples(index=False, name=None):
         found.setdefault(tuple(place), {})[replication] = value
     return found
 

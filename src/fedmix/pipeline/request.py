@@ -208,7 +208,11 @@ def read_request(
     limit = options["replication_timeout"]
     coverage = Coverage(kept, configuration.datasets, Path(workdir), limit)
     present = {name: _without_missing(study, coverage) for name, study in studies.items()}
-    left_out = _left_out(studies, present)
+    left_out = {
+        name: tuple(s for key, s in study.settings.items() if key not in present[name].settings)
+        for name, study in studies.items()
+        if len(study.settings) > len(present[name].settings)
+    }
     if options["partial"]:
         present = {name: _started(study, coverage) for name, study in present.items()}
     items = read_items(configuration.papers, configuration.changes[preset].items)
@@ -269,16 +273,6 @@ def _started(study: Study, coverage: Coverage) -> Study:
     return replace(study, settings=settings)
 
 
-def _left_out(
-    studies: Mapping[str, Study], present: Mapping[str, Study]
-) -> dict[str, tuple[Setting, ...]]:
-    missing = {
-        name: tuple(s for key, s in study.settings.items() if key not in present[name].settings)
-        for name, study in studies.items()
-    }
-    return {name: settings for name, settings in missing.items() if settings}
-
-
 def check(read: Callable[[], Request], paper: str | None = None) -> Iterator[str]:
     """Yield what was checked, if nothing is wrong.
 
@@ -297,10 +291,9 @@ def check(read: Callable[[], Request], paper: str | None = None) -> Iterator[str
     try:
         request = read()
     except ConfigurationError as error:
-        own = [problem for problem in error.problems if paper and f"/{paper}/" in problem]
         if not paper:
             raise
-        raise_all(own)
+        raise_all(problem for problem in error.problems if f"/{paper}/" in problem)
         elsewhere = len(error.problems)
         yield f"No problem in {paper}. Elsewhere there are {elsewhere}: leave out --paper."
         return

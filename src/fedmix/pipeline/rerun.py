@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -41,27 +41,6 @@ Cell = tuple[str, str, int]
 _COUNTS = ["metric", "status", "rounds", "converged", "floats_up", "floats_down"]
 
 
-@dataclass(frozen=True)
-class Rerun:
-    """One replication of one method, ready to run.
-
-    Parameters
-    ----------
-    scenario : Scenario
-    method : Method
-    replication : int
-    """
-
-    scenario: Scenario
-    method: Method
-    replication: int
-
-    def run(self) -> Outcome:
-        """Run it and return what the pipeline stores, without catching errors."""
-        problem, initial = start_of(self.scenario, self.replication)
-        return run_replication(self.scenario, self.method, self.replication, problem, initial)
-
-
 def prepare_rerun(
     request: Request,
     study: str,
@@ -69,7 +48,7 @@ def prepare_rerun(
     method: str,
     replication: int,
     workdir: str | Path = ".",
-) -> Rerun:
+) -> Callable[[], Outcome]:
     """Prepare one method and one replication, to run them in the foreground.
 
     Only the embedded data set is read, and nothing is written. With
@@ -88,7 +67,8 @@ def prepare_rerun(
 
     Returns
     -------
-    Rerun
+    callable
+        Runs it and returns what the pipeline stores, without catching errors.
 
     Raises
     ------
@@ -98,8 +78,7 @@ def prepare_rerun(
     """
     planned_study = _named("study", study, request.studies)
     planned_setting = _named("setting", setting, planned_study.settings)
-    methods = planned_study.methods_of(planned_setting)
-    _named("method", method, dict.fromkeys(methods, method))
+    _named("method", method, dict.fromkeys(planned_study.methods_of(planned_setting)))
     if replication < 0:
         raise ConfigurationError(f"There is no replication {replication}: the first is 0.")
     path = planned_setting.embedded
@@ -109,7 +88,12 @@ def prepare_rerun(
         )
     scenario = _scenario(planned_study, planned_setting, Path(workdir))
     [chosen] = _methods(planned_study, planned_setting, [method])
-    return Rerun(scenario, chosen, replication)
+
+    def run() -> Outcome:
+        problem, initial = start_of(scenario, replication)
+        return run_replication(scenario, chosen, replication, problem, initial)
+
+    return run
 
 
 def _scenario(study: Study, setting: Setting, workdir: Path) -> Scenario:
@@ -152,19 +136,14 @@ def adopt(request: Request, workdir: Path) -> Iterator[str]:
     """
     for study in request.studies.values():
         rows = request.coverage.evidence.rows(study.name)
-        changed = _changed(request, study, unverified(rows))
+        same, other = _changed(request, study, unverified(rows))
         missing = {
             path
-            for setting, _ in changed
+            for setting, _ in same + other
             if (path := setting.embedded) and not (workdir / path).is_file()
         }
         for path in sorted(missing):
             yield f"{study.name}: not checked on {path}, which `snakemake --cores 2 {path}` makes"
-        same: list[tuple[Setting, str]] = []
-        other: list[tuple[Setting, str]] = []
-        for setting, method in changed:
-            asked = _asks_the_same(request, study, setting, method)
-            (same if asked else other).append((setting, method))
         for family in _families(other, set()):
             name = f"{study.name}, {family.variant}: {family.method}"
             yield f"{name} is stale: parameters have changed, in settings: {len(family.settings)}"
@@ -214,20 +193,24 @@ def run_again(
 
 def _changed(
     request: Request, study: Study, unverified: Collection[tuple[str, str]]
-) -> list[tuple[Setting, str]]:
-    """Return the settings and methods with evidence of other code, parameters, data or versions."""
+) -> tuple[list[tuple[Setting, str]], list[tuple[Setting, str]]]:
+    """Return the settings and methods with evidence of other code, data or versions.
+
+    The second list has those of other parameters.
+    """
     held = request.coverage.evidence.index(study.name).fits
-    found = []
+    same: list[tuple[Setting, str]] = []
+    other: list[tuple[Setting, str]] = []
     for folder, setting in study.settings.items():
         kept = held.get(folder, {})
         keys = request.coverage.keys(study, setting) if kept else {}
-        found += [
-            (setting, method)
-            for method in study.methods_of(setting)
-            if method in kept
-            and (kept[method].key != keys.get(method) or (folder, method) in unverified)
-        ]
-    return found
+        for method in study.methods_of(setting):
+            if method not in kept:
+                continue
+            old, now = kept[method].key, keys.get(method, "")
+            if old != now or (folder, method) in unverified:
+                (same if asks_the_same(old, now or old) else other).append((setting, method))
+    return same, other
 
 
 def _families(changed: list[tuple[Setting, str]], missing: set[str]) -> Iterator[_Family]:
@@ -237,12 +220,6 @@ def _families(changed: list[tuple[Setting, str]], missing: set[str]) -> Iterator
             found[setting.variant, method].append(setting.folder)
     for (variant, method), settings in found.items():
         yield _Family(variant, method, tuple(settings))
-
-
-def _asks_the_same(request: Request, study: Study, setting: Setting, method: str) -> bool:
-    """Return whether the evidence has the parameters of today; code and data may differ."""
-    held = request.coverage.evidence.index(study.name).fits[setting.folder][method]
-    return asks_the_same(held.key, request.coverage.keys(study, setting).get(method, held.key))
 
 
 def _adopt_study(

@@ -6,16 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fedmix.pipeline.costs import core_hours
 from fedmix.pipeline.evidence import unverified
-from fedmix.pipeline.plan import Block, Setting, Study, replications_of
+from fedmix.pipeline.plan import Setting, Study, replications_of
 from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _FAILURE = re.compile(r"^(?:fedmix\.errors\.)?(\w*(?:Error|Exception|Timeout|Interrupt)\b.*)", re.M)
 
@@ -81,13 +77,14 @@ def read_status(request: Request, workdir: str | Path = ".") -> list[CellStatus]
 def _setting_status(
     request: Request, workdir: Path, study: Study, setting: Setting
 ) -> Iterator[CellStatus]:
-    """Yield the status of each method of a setting."""
     place = f"{study.name}/{setting.folder}"
     folder, logs = workdir / "results" / place, workdir / "logs" / "run_methods" / place
     blocks, held = request.coverage.missing(study, setting), request.coverage.held(study, setting)
-    done = {b.name: _timings(folder / b.name) for b in blocks if _is_done(folder, b)}
-    begun = [b for b in blocks if b.name not in done and (logs / f"{b.name}.log").exists()]
-    errors = {b.name: error_in(logs / f"{b.name}.log") for b in begun}
+    files = {b.name: folder / f"{b.name}.parquet" for b in blocks}
+    ended = [n for n, file in files.items() if file.exists()]
+    done = {n: read_table(files[n].with_suffix(".timings.parquet")) for n in ended}
+    begun = [n for n in files if n not in done and (logs / f"{n}.log").exists()]
+    errors = {n: error_in(logs / f"{n}.log") for n in begun}
     for method in study.methods_of(setting):
         mine = [b.name for b in blocks if method in b.methods]
         timings = {n: done[n][done[n]["method"] == method] for n in mine if n in done}
@@ -95,7 +92,7 @@ def _setting_status(
         failed = [n for n in mine if errors.get(n)]
         left = sum(len(replications_of(n)) for n in mine if n not in done)
         messages = [errors[n] for n in failed]
-        messages += [_first_message(folder / n, method) for n, count in bad.items() if count]
+        messages += [_first_message(files[n], method) for n, count in bad.items() if count]
         yield CellStatus(
             study=study.name,
             setting=setting.folder,
@@ -112,17 +109,9 @@ def _setting_status(
         )
 
 
-def _is_done(folder: Path, block: Block) -> bool:
-    return (folder / f"{block.name}.parquet").exists()
-
-
-def _timings(block: Path) -> pd.DataFrame:
-    return read_table(block.with_name(f"{block.name}.timings.parquet"))
-
-
 def _first_message(block: Path, method: str) -> str:
     """Return the message of the first replication of a method that did not succeed."""
-    rows = read_table(block.with_name(f"{block.name}.parquet"))
+    rows = read_table(block)
     bad = (rows["method"] == method) & (rows["status"] != "ok")
     return rows.loc[bad, "message"].iloc[0]
 
@@ -158,7 +147,8 @@ def status_lines(cells: list[CellStatus], preset: str, study: str | None = None)
             continue
         width = max((len(f"{cell.setting}  {cell.method}") for cell in mine), default=0)
         for cell in mine:
-            yield _cell_line(cell, width)
+            line = f"  {f'{cell.setting}  {cell.method}':<{width}}  {cell.done}/{cell.blocks} done"
+            yield line + _counted([cell]) + (f": {cell.message}" if cell.message else "")
     if study is None and studies:
         more = f"python -m fedmix status {next(iter(studies))} --config preset={preset}"
         yield f"Every setting and method of a study: {more}"
@@ -190,12 +180,6 @@ def _counted(cells: list[CellStatus]) -> str:
         "replications failed": sum(c.replications_failed for c in cells),
     }
     return "".join(f", {count} {word}" for word, count in counts.items() if count)
-
-
-def _cell_line(cell: CellStatus, width: int) -> str:
-    counted = _counted([cell])
-    line = f"  {f'{cell.setting}  {cell.method}':<{width}}  {cell.done}/{cell.blocks} done{counted}"
-    return f"{line}: {cell.message}" if cell.message else line
 
 
 def evidence_lines(request: Request) -> Iterator[str]:

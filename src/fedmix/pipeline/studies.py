@@ -139,22 +139,18 @@ class ReplicationRule(Declared):
         return self
 
 
-def _change() -> type[Declared]:
-    """Return the model of a preset's changes of a study: any of a study's keys."""
-    fields = {
-        name: (Annotated[field.rebuild_annotation(), Field(description=field.description)], None)
-        for name, field in StudyFile.model_fields.items()
-    }
-    only = Annotated[Names, Field(description="The variants to run; all of them by default.")]
-    return create_model(
-        "StudyChange",
-        __base__=Declared,
-        __doc__="Keys of a study's file to change.",
-        **{**fields, ONLY: (only, None)},  # type: ignore[call-overload]
-    )
-
-
-StudyChange = _change()
+_FIELDS = {
+    name: (Annotated[field.rebuild_annotation(), Field(description=field.description)], None)
+    for name, field in StudyFile.model_fields.items()
+}
+_ONLY = Annotated[Names, Field(description="The variants to run; all of them by default.")]
+#: A preset's changes of a study: any of its keys.
+StudyChange = create_model(
+    "StudyChange",
+    __base__=Declared,
+    __doc__="Keys of a study's file to change.",
+    **{**_FIELDS, ONLY: (_ONLY, None)},  # type: ignore[call-overload]
+)
 
 
 class PresetFile(Declared):

@@ -123,11 +123,7 @@ def value_errors(
     # If settings have lists, such as the sizes of clients, a list is one value.
     values = wanted if isinstance(wanted, list) and wanted not in occurring else [wanted]
     for value in values:
-        if not any(value == other and type(value) in _kinds(other) for other in occurring):
+        is_bool = isinstance(value, bool)  # 1 can be 1.0, but not True
+        if not any(value == other and isinstance(other, bool) == is_bool for other in occurring):
             hint = nearest_names(str(value), {str(other) for other in occurring})
             yield f"{place}: no setting has {key} {value!r}. {hint}"
-
-
-def _kinds(value: Any) -> tuple[type, ...]:
-    """Return the types that a value may have: 1 can be 1.0, but not True."""
-    return (int, float) if type(value) in (int, float) else (type(value),)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -28,34 +27,19 @@ from fedmix.pipeline.plan import Study
 # Options of a figure whose value is a column of the frame of cells.
 _COLUMNS = ("series", "along", "level")
 Rows = list[dict[str, str]]
+PrintedFiles = dict[str, dict[str, Rows]]  # paper -> file -> rows of text by column
 #: Columns of ours that name a method. All others but its parameters belong to the setting.
 _OF_METHODS = ("label", "method")
 _SHOWN = 3  # unmatched rows of a file
 
 
-class PrintedFiles:
-    """The published values as text.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        ``data/published``.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    @cached_property
-    def _tables(self) -> dict[str, dict[str, Rows]]:
-        found: dict[str, dict[str, Rows]] = {}
-        for path in sorted(self._folder.glob("*/*.csv")):
-            with open(path, encoding="utf-8", newline="") as stream:
-                found.setdefault(path.parent.name, {})[path.name] = list(csv.DictReader(stream))
-        return found
-
-    def of(self, paper: str) -> dict[str, Rows]:
-        """Return a paper's files by name, as rows of text by column."""
-        return self._tables.get(paper, {})
+def read_printed(folder: Path) -> PrintedFiles:
+    """Return the published values below ``data/published`` as text."""
+    found: PrintedFiles = {}
+    for path in sorted(folder.glob("*/*.csv")):
+        with open(path, encoding="utf-8", newline="") as stream:
+            found.setdefault(path.parent.name, {})[path.name] = list(csv.DictReader(stream))
+    return found
 
 
 def item_errors(
@@ -187,7 +171,7 @@ def _printed_errors(
     printed: Document, paper: str, study: Vocabulary, files: PrintedFiles
 ) -> Iterator[str]:
     """Yield the names in an item's ``printed`` that the file or the study does not have."""
-    content, known = printed.content, files.of(paper)
+    content, known = printed.content, files.get(paper, {})
     if content["file"] not in known:
         hint = nearest_names(content["file"], known)
         yield f"{printed.place('file')}: no file {content['file']!r} of {paper}. {hint}"
@@ -216,7 +200,7 @@ def _printed_errors(
     for column in content.get("stand_in", {}):
         place = printed.place("stand_in", column)
         yield from unknown(place, "printed column", column, content["columns"])
-    yield from unmatched_rows(printed, paper, study, rows)
+    yield from _unmatched_rows(printed, paper, study, rows)
 
 
 def _never_printed(place: Place, column: str, value: Any, rows: Rows) -> Iterator[str]:
@@ -233,16 +217,8 @@ def _never_ours(place: Place, column: str, value: Any, study: Vocabulary) -> Ite
         yield f"{place}: no method is labelled {value!r}. {nearest_names(value, study.labels)}"
 
 
-def unmatched_rows(printed: Document, paper: str, study: Vocabulary, rows: Rows) -> Iterator[str]:
-    """Yield the published rows that no setting and no method of the study can match.
-
-    Parameters
-    ----------
-    printed : Document
-        An item's ``printed``.
-    paper, study, rows
-        The paper's key, what its study names, and the rows of the file.
-    """
+def _unmatched_rows(printed: Document, paper: str, study: Vocabulary, rows: Rows) -> Iterator[str]:
+    """Yield the published rows that no setting and no method of the study can match."""
     columns = {
         column: {"column": ours} if isinstance(ours, str) else ours
         for column, ours in printed.content["columns"].items()

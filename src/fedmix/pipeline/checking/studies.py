@@ -209,12 +209,6 @@ def search_errors(space: Space, document: Document) -> Iterator[str]:
     document : Document
         The search's file with the changes of the preset.
     """
-    yield from _filled_parameter_errors(space, document)
-    yield from _filled_setting_errors(space, document)
-
-
-def _filled_parameter_errors(space: Space, document: Document) -> Iterator[str]:
-    """Yield wrong parameters of methods, both their own and those from choices."""
     units = units_of(space.experiment)
     for name, column in space.methods.items():
         for key, value in column.parameters.items():
@@ -227,6 +221,7 @@ def _filled_parameter_errors(space: Space, document: Document) -> Iterator[str]:
                 place = document.place("choices", name, "values", value.name)
                 for example in value.examples:
                     yield from parameter_value_errors(place, estimator, parameter, example, units)
+    yield from _filled_setting_errors(space, document)
 
 
 def _filled_setting_errors(space: Space, document: Document) -> Iterator[str]:
