@@ -13,6 +13,7 @@ from fedmix.cells.items import read_items
 from fedmix.configuration import read_yaml
 from fedmix.pipeline.request import Request, read_request
 from fedmix.storage import write_table
+from fedmix.views.page.contents import PageContext
 from fedmix.views.page.views import table_views
 from fedmix.views.tables.build import build_table
 from synthetic_cells import laid_out, unjudged
@@ -149,7 +150,8 @@ def test_every_surface_tells_the_same_verdict(work, capsys):
     ran = whole[(whole["item"] == item.name) & (whole["n"] > 0)]
     assert set(ran["verdict"]) == {"cannot be decided"}
     nothing = pd.DataFrame(columns=["item", "variant", "note"])
-    [page] = table_views([layout], ran, nothing, nothing, nothing, {})
+    context = PageContext(ran, nothing, nothing, nothing, nothing, {})
+    [page] = table_views([layout], context, nothing)
     shown = [
         c for v in page["variants"] for row in v["rows"] for cells in row["cells"] for c in cells
     ]

@@ -115,7 +115,7 @@ def test_a_method_is_advised_only_where_it_beats_the_best_fit_alone(together, ta
         ]
     )
     told = {"kind": "advice", "metric": "error", "alone": "alone", "harmed": "harmed"}
-    said = {saying.column: saying.text for saying in condense(cells, told)}
+    said = {column: text for _, column, text, _ in condense(cells, told)}
     assert said["take"] == taken
     assert said["best fit alone"] == "B"
 

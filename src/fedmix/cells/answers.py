@@ -82,7 +82,11 @@ def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | Non
     winners = [own.loc[own["theirs"].idxmin()] for own in settings]
     labels = [winner["label"] for winner in winners]
     method = method or max(dict.fromkeys(labels), key=labels.count)
-    leads = [_ahead(own, method) for own in settings if (own["label"] == method).any()]
+    leads = []
+    for own in settings:
+        is_own, sides = own["label"] == method, own[["ours", "theirs"]]
+        if is_own.any():
+            leads.append(sides[~is_own].min() - sides[is_own].min())
     if not leads:
         return None
     ours, published = map(fmean, zip(*leads, strict=True))
@@ -90,13 +94,6 @@ def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | Non
         return None
     kept = sum(winner["best"] != "" for winner in winners)
     return Lead(method, ours, published, kept, len(settings))
-
-
-def _ahead(setting: pd.DataFrame, method: str) -> tuple[float, float]:
-    """Return how far the method is ahead in one setting, in ours and as published."""
-    is_own, sides = setting["label"] == method, setting[["ours", "theirs"]]
-    ours, theirs = sides[~is_own].min() - sides[is_own].min()
-    return float(ours), float(theirs)
 
 
 def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> dict[str, str]:
@@ -123,7 +120,10 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
     is_unknown = any(score[name] for name in UNKNOWN)
     parts = [_order(found, unit)] if found else []
     parts += [_not_reported(cells), _nearest(counted)] if is_unknown else [_values(score)]
-    more = [_of_leader(counted, found)] if found and is_unknown else []
+    more = []
+    if found and is_unknown:
+        own = counted[counted["label"] == found.method]
+        more.append(f"For {found.method} alone, the nearest protocol {_agreement(own)}.")
     more.append(_same(score, unit))
     if found:
         more.append(_elsewhere(cells, score["role"], found, direction, unit))
@@ -178,11 +178,6 @@ def _nearest(cells: pd.DataFrame) -> str:
     )
 
 
-def _of_leader(cells: pd.DataFrame, lead: Lead) -> str:
-    own = cells[cells["label"] == lead.method]
-    return f"For {lead.method} alone, the nearest protocol {_agreement(own)}."
-
-
 def _agreement(cells: pd.DataFrame) -> str:
     agree, differ = cells["verdict"].isin(NEAR).sum(), cells["verdict"].eq(DIFFERS).sum()
     in_mean = cells["verdict"].eq(AGREES_IN_MEAN).sum()
@@ -221,7 +216,6 @@ def _text_says_no(cells: pd.DataFrame, role: str) -> str:
 
 
 def _name(cells: pd.DataFrame) -> str:
-    """Return the name of a variant, such as "as written"."""
     return str(cells["variant"].iloc[0]).replace("_", " ")
 
 

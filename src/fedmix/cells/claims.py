@@ -114,7 +114,9 @@ def evaluate_claims(
     """
     import pandas as pd
 
-    measured, printed = Evidence(_comparable(cells), results), Evidence.of_print(cells)
+    places = pd.MultiIndex.from_frame(cells[PLACE])
+    own = cells[~places.isin(places[cells["is_stand_in"]])]  # no data stand in for the paper's
+    measured, printed = Evidence(own, results), Evidence.of_print(cells)
     shuffled = {
         what: [measured.shuffled(draw, what) for draw in range(SHUFFLES)] for what in SHUFFLED
     }
@@ -124,14 +126,6 @@ def evaluate_claims(
         for claim in claims
     ]
     return pd.DataFrame(rows, columns=[*_COLUMNS, *_numbers_by_source({}), "details"])
-
-
-def _comparable(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells of all settings but those whose data stand in for the paper's."""
-    import pandas as pd
-
-    places = pd.MultiIndex.from_frame(cells[PLACE])
-    return cells[~places.isin(places[cells["is_stand_in"]])]
 
 
 def _evaluate(
@@ -147,12 +141,17 @@ def _evaluate(
     }
     source = verdicts.headline(name for name, found in checks.items() if found)
     own = checks.get(source, [])
-    chance = _chance(claim, shuffled[_control(claim)], source) if own else None
-    fails = _fails(claim, checks[PRINT])
+    chance = None
+    if own:
+        found = [_verdict(claim, _checks(claim, e, source)) for e in shuffled[_control(claim)]]
+        chance = fmean(verdict == HOLDS for verdict in found)
+    # Beyond the published values' own noise.
+    fails = _verdict(claim, checks[PRINT]) != HOLDS and any(c.answer == NO for c in checks[PRINT])
     share = _share(claim, measured, search)
     untested = _untested(claim, measured, source)
     answered = _verdict(claim, own)
     cannot_refute = _cannot_refute(claim, source) if answered in (MIXED, REVERSED) else ""
+    asked = claim.get("predicate", "")
     verdict = _final(TOO_FEW if cannot_refute else answered, source, share, untested)
     return {
         "id": claim["id"],
@@ -160,7 +159,7 @@ def _evaluate(
         "section": claim["section"],
         "quote": claim.get("quote", ""),
         "claim": claim["claim"],
-        "predicate": _predicate_in_words(claim),
+        "predicate": asked and predicates.in_words(asked, claim.get("parameters", {})),
         "study": claim.get("study", ""),
         "verdict": verdict,
         "where": _where(claim, verdict, own),
@@ -176,8 +175,18 @@ def _evaluate(
 
 
 def _numbers_by_source(checks: Mapping[str, list[Check]]) -> dict[str, Any]:
-    found = [_summary(source, checks.get(source, [])) for source in SOURCES]
-    return {key: value for own in found for key, value in own.items()}
+    """Return each source's counts, and the margins' median and least with its interval."""
+    found: dict[str, Any] = {}
+    for source in SOURCES:
+        own = checks.get(source, [])
+        answers = [check.answer for check in own]
+        found |= {f"{source}_{answer}": answers.count(answer) for answer in (YES, NO, UNCLEAR)}
+        found[f"{source}_median"] = median(check.margin for check in own) if own else None
+        least = min(own, key=lambda check: check.margin, default=None)
+        found[f"{source}_smallest"] = least.margin if least else None
+        found[f"{source}_low"] = least.low if least else None
+        found[f"{source}_high"] = least.high if least else None
+    return found
 
 
 def _checks(claim: Mapping[str, Any], evidence: Evidence, role: str) -> list[Check]:
@@ -186,7 +195,6 @@ def _checks(claim: Mapping[str, Any], evidence: Evidence, role: str) -> list[Che
 
 
 def _verdict(claim: Mapping[str, Any], checks: list[Check]) -> str:
-    """Return the verdict that follows from the answers of one source."""
     answers = [check.answer for check in checks]
     n, yes, no, unclear = len(answers), *map(answers.count, (YES, NO, UNCLEAR))
     if not n:
@@ -199,11 +207,6 @@ def _verdict(claim: Mapping[str, Any], checks: list[Check]) -> str:
         return REVERSED
     could_hold = yes + unclear >= needed(claim, n)
     return TOO_FEW if could_hold and 2 * unclear >= n else MIXED
-
-
-def _fails(claim: Mapping[str, Any], checks: list[Check]) -> bool:
-    """Return whether the published values contradict a claim, beyond their own noise."""
-    return _verdict(claim, checks) != HOLDS and any(check.answer == NO for check in checks)
 
 
 def _final(verdict: str, source: str, share: Share | None, untested: str) -> str:
@@ -231,11 +234,6 @@ def _control(claim: Mapping[str, Any]) -> str:
         return ROUNDS
     given = claim.get("parameters", {})
     return SETTINGS if {"along", "column"} & set(given) else METHODS
-
-
-def _chance(claim: Mapping[str, Any], shuffled: list[Evidence], source: str) -> float:
-    found = [_verdict(claim, _checks(claim, evidence, source)) for evidence in shuffled]
-    return fmean(verdict == HOLDS for verdict in found)
 
 
 def _share(claim: Mapping[str, Any], measured: Evidence, search: Search | None) -> Share | None:
@@ -346,25 +344,6 @@ def _cannot_refute(claim: Mapping[str, Any], source: str) -> str:
     if source == verdicts.INFERRED:
         return "the protocol is inferred from published values, and the authors' may be another"
     return ""
-
-
-def _predicate_in_words(claim: Mapping[str, Any]) -> str:
-    if "predicate" not in claim:
-        return ""
-    return predicates.in_words(claim["predicate"], claim.get("parameters", {}))
-
-
-def _summary(source: str, checks: list[Check]) -> dict[str, Any]:
-    """Return one source's counts, and the margins' median and least with its interval."""
-    answers = [check.answer for check in checks]
-    found: dict[str, Any] = {f"{source}_{a}": answers.count(a) for a in (YES, NO, UNCLEAR)}
-    least = min(checks, key=lambda check: check.margin, default=None)
-    return found | {
-        f"{source}_median": median(check.margin for check in checks) if checks else None,
-        f"{source}_smallest": least.margin if least else None,
-        f"{source}_low": least.low if least else None,
-        f"{source}_high": least.high if least else None,
-    }
 
 
 def claims_table(claims: pd.DataFrame) -> pd.DataFrame:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     Cells = list[Mapping[str, Any]]
+    # The row, the column and the text of a place, and one of the cells that it is made of.
+    Saying = tuple[str, str, str, Mapping[str, Any]]
 
 _RESAMPLES = 2000
 #: What identifies the setting of a contrast, and what the contrast needs of its cells.
@@ -35,25 +37,10 @@ _COMPARED = ["printed_mean", "scale", "values", "replications"]
 _MANY = 10_000  # replications with which t is practically normal
 
 
-@dataclass(frozen=True)
-class Saying:
-    """The text in one place of a condensed table.
-
-    Parameters
-    ----------
-    row, column, text : str
-    cell : mapping
-        One of the cells that it is made of.
-    """
-
-    row: str
-    column: str
-    text: str
-    cell: Mapping[str, Any]
-
-
 def condense(cells: pd.DataFrame, option: Mapping[str, Any]) -> list[Saying]:
     """Return the places of a condensed table in one variant, row by row.
+
+    Each is a row, a column, a text, and one of the cells that it is made of.
 
     Parameters
     ----------
@@ -84,17 +71,17 @@ def slopes(cells: Cells, metric: str, rows: list[Mapping[str, Any]]) -> Iterator
         scored = [c for c in own if c["metric"] == metric]
         if not scored:
             continue
-        yield Saying(row["row"], "predicted", f"{row['exponent']:+g}", scored[0])
+        yield row["row"], "predicted", f"{row['exponent']:+g}", scored[0]
         if "condition" in row:
             named = [c for c in own if c["metric"] == row["condition"]]
             held = {c["setting"]: c["mean"] == 1 for c in named}
             text = f"{sum(held.values())} of {len(held)}"
-            yield Saying(row["row"], "conditions met (constants 1)", text, scored[0])
+            yield row["row"], "conditions met (constants 1)", text, scored[0]
         for label in dict.fromkeys(c["label"] for c in scored):
             line = [c for c in scored if c["label"] == label]
             found = _exponent(line, row["along"], row.get("above_zero", False))
             if found:
-                yield Saying(row["row"], label, found.with_interval(), line[0])
+                yield row["row"], label, found.with_interval(), line[0]
 
 
 def advice(cells: Cells, metric: str, alone: str, harmed: str) -> Iterator[Saying]:
@@ -133,14 +120,15 @@ def advice(cells: Cells, metric: str, alone: str, harmed: str) -> Iterator[Sayin
         pays = gain.above() == "yes" and not little
         pays_not = "no exchange" if little else "undecided"
         as_many = [c for c in together[1:] if c["n"] >= best["n"]]
-        equal = [c["label"] for c in as_many if not _is_more(c, best)]
+        behind = [(c["label"], _paired(c, best)) for c in as_many]
+        equal = [label for label, effect in behind if not effect or effect.above() != "yes"]
         lost = [c["mean"] for c in own if (c["metric"], c["label"]) == (harmed, best["label"])]
         points = f"{100 * gain.mean:+.1f} ± {100 * gain.half_width:.1f}"
-        yield Saying(row, "take", best["label"] if pays else pays_not, best)
-        yield Saying(row, "gain over the best fit alone", points, best)
-        yield Saying(row, "best fit alone", by_oneself["label"], by_oneself)
-        yield Saying(row, "clients harmed", f"{lost[0]:.0%}" if lost else "–", best)
-        yield Saying(row, "not told apart", "; ".join(equal) if pays and equal else "–", best)
+        yield row, "take", best["label"] if pays else pays_not, best
+        yield row, "gain over the best fit alone", points, best
+        yield row, "best fit alone", by_oneself["label"], by_oneself
+        yield row, "clients harmed", f"{lost[0]:.0%}" if lost else "–", best
+        yield row, "not told apart", "; ".join(equal) if pays and equal else "–", best
 
 
 def _mean(cell: Mapping[str, Any]) -> float:
@@ -148,16 +136,10 @@ def _mean(cell: Mapping[str, Any]) -> float:
 
 
 def _paired(one: Mapping[str, Any], other: Mapping[str, Any]) -> Effect | None:
-    """Return the paired difference of two cells of one setting."""
     import pandas as pd
 
     series = (pd.Series(c["values"], index=c["replications"]) for c in (one, other))
     return paired_effect(*series)
-
-
-def _is_more(cell: Mapping[str, Any], best: Mapping[str, Any]) -> bool:
-    effect = _paired(cell, best)
-    return effect is not None and effect.above() == "yes"
 
 
 def _where(cells: Cells, where: Mapping[str, Any]) -> Cells:
@@ -313,22 +295,15 @@ def contrasts(cells: pd.DataFrame, direction: str) -> list[Contrast]:
     if direction == "none":
         return []
     printed = cells.loc[cells["printed_mean"].notna() & (cells["n"] > 1), [*_PLACE, *_COMPARED]]
-    places: dict[tuple, Cells] = {}
-    for cell in printed.to_dict("records"):
-        places.setdefault(tuple(cell[name] for name in _PLACE), []).append(cell)
-    found = (_best_against_next(own, direction) for own in places.values())
+    places = printed.groupby(_PLACE, sort=False)
+    found = (_best_against_next(own.to_dict("records"), direction) for _, own in places)
     return [contrast for contrast in found if contrast is not None]
 
 
 def differences(cells: pd.DataFrame, metric: str) -> list[Contrast]:
     """Return the contrasts of a metric that is itself a paired difference, such as a gain."""
-    own = cells[(cells["metric"] == metric) & (cells["n"] > 1)]
-    return list(_of_cells(own.to_dict("records")))
-
-
-def _of_cells(cells: list[Mapping[str, Any]]) -> Iterator[Contrast]:
-    for cell in cells:
-        yield Contrast(cell["sd"] / cell["scale"], int(cell["n"]))
+    own = cells[(cells["metric"] == metric) & (cells["n"] > 1)].to_dict("records")
+    return [Contrast(cell["sd"] / cell["scale"], int(cell["n"])) for cell in own]
 
 
 def _best_against_next(cells: list[Mapping[str, Any]], direction: str) -> Contrast | None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from fedmix.cells.effects import mean_effect, weighted_effect
 from fedmix.cells.evidence import Evidence, Place
 from fedmix.cells.papers import Paper
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NOT_MEASURED = "not measured yet"
 
@@ -38,8 +37,6 @@ def measure_discrepancies(
     --------
     >>> measure_discrepancies(read_discrepancies(papers), cells)     # doctest: +SKIP
     """
-    import pandas as pd
-
     evidence = None if cells is None else Evidence(cells)
     rows = []
     for entry in entries:
@@ -64,30 +61,18 @@ def to_markdown(measured: pd.DataFrame, papers: Mapping[str, Paper]) -> str:
         Of :func:`fedmix.cells.papers.read_papers`.
     """
     lines = [
-        "# Discrepancies",
-        "",
-        "<!-- Generated from config/papers/*/discrepancies.yaml and the results: edit those. -->",
-        "",
+        "# Discrepancies\n",
+        "<!-- Generated from config/papers/*/discrepancies.yaml and the results: edit those. -->\n",
         "Slips, contradictions and differences between a paper's text and its code: where each one "
         "stands, what it changes, measured by runs of both readings, and which one this "
-        "repository takes by default.",
-        "",
+        "repository takes by default.\n",
     ]
     for paper in papers.values():
         own = measured[measured["paper"] == paper.key]
-        lines += [f"## {paper.title}", ""] if len(own) else []
+        lines += [f"## {paper.title}\n"] if len(own) else []
         for entry in own.itertuples():
-            lines += [
-                f"### {entry.id}",
-                "",
-                f"*{entry.kind}; {entry.where}*",
-                "",
-                entry.what,
-                "",
-                f"- What it changes: {entry.effect}",
-                f"- Our choice: {entry.choice}",
-                "",
-            ]
+            lines += [f"### {entry.id}\n", f"*{entry.kind}; {entry.where}*\n", f"{entry.what}\n"]
+            lines += [f"- What it changes: {entry.effect}", f"- Our choice: {entry.choice}\n"]
     return "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from math import inf, isnan, nan, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedmix.cells.measured import SECONDS, summarise
 from fedmix.cells.verdicts import (
@@ -127,29 +127,18 @@ def compare(
     if n < 2:
         return Comparison(difference, in_sd, verdict=UNDECIDED)
     found = decide(difference, sd, n, printed_sd, printed_replications, digits, draws)
-    half, se = float(found.half_width), float(found.se)
-    ratio, ratio_low, ratio_high = map(float, found.ratio)
-    return Comparison(
-        difference,
-        in_sd,
-        difference / se,
-        difference - half,
-        difference + half,
-        ratio,
-        ratio_low,
-        ratio_high,
-        float(found.needed),
-        str(found.verdict),
-    )
+    return Comparison(difference, in_sd, *(part.item() for part in found))
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What :func:`decide` says of many comparisons at once; all arrays have one shape."""
+class Judged(NamedTuple):
+    """Fields of :class:`Comparison` for many comparisons at once; all arrays have one shape."""
 
-    half_width: NDArray
-    se: NDArray
-    ratio: tuple[NDArray, NDArray, NDArray]
+    difference_in_se: NDArray
+    low: NDArray
+    high: NDArray
+    sd_ratio: NDArray
+    sd_ratio_low: NDArray
+    sd_ratio_high: NDArray
     needed: NDArray
     verdict: NDArray
 
@@ -184,8 +173,9 @@ def decide(
     half = _student(_degrees_of_freedom(*parts)) * se
     wide = np.maximum(WIDE * printed_sd, 10.0**-digits)
     ratio = _sd_ratio(sd, n, printed_sd, printed_replications)
-    room = np.abs(np.abs(difference) - wide)
-    needed = _needed(sd, theirs + rounding + between, room)
+    # How many replications bring the interval to one side of the margin.
+    left = (np.abs(np.abs(difference) - wide) / _student(inf)) ** 2 - (theirs + rounding + between)
+    needed = np.maximum(np.divide(sd**2, left, out=np.full(left.shape, inf), where=left > 0), 2.0)
     reach, nearest = np.abs(difference) + half, np.abs(difference) - half
     other_spread = (ratio[1] > SPREAD) | (ratio[2] < 1 / SPREAD)
     verdict = np.select(
@@ -199,7 +189,7 @@ def decide(
         [AGREES_IN_MEAN, AGREES_CLOSELY, AGREES, DIFFERS, CANNOT_DECIDE],
         UNDECIDED,
     )
-    return Judged(half, se, ratio, needed, verdict)
+    return Judged(difference / se, difference - half, difference + half, *ratio, needed, verdict)
 
 
 def _degrees_of_freedom(*parts: tuple[Any, float]) -> NDArray:
@@ -231,15 +221,6 @@ def _sd_ratio(
     upper, lower = (fdtri(n - 1, printed_n - 1, p) for p in (level, 1 - level))
     ratio = np.divide(sd, printed_sd, out=np.full(sd.shape, nan), where=printed_sd > 0)
     return ratio, ratio / sqrt(upper), ratio / sqrt(lower)
-
-
-def _needed(sd: NDArray, printed_variance: NDArray, room: NDArray) -> NDArray:
-    """Return how many replications bring the interval to one side of the margin."""
-    import numpy as np
-
-    left = (room / _student(inf)) ** 2 - printed_variance
-    found = np.divide(sd**2, left, out=np.full(left.shape, inf), where=left > 0)
-    return np.maximum(found, 2.0)
 
 
 def judge(cells: pd.DataFrame) -> pd.DataFrame:
@@ -303,18 +284,15 @@ def between_draws(cells: pd.DataFrame) -> dict[tuple, tuple[float, int]]:
     the contamination. The key with neither of these two is for cells that have to borrow.
     """
     once = cells[cells["n"] > 1].drop_duplicates(["variant", "setting", *_DRAWN])
+    once = once.reindex(columns=list(dict.fromkeys([*once, *_OWN])))
     found: dict[tuple, tuple[float, int]] = {}
     for shared, draws in once.groupby(_DRAWN):
-        of_variant = draws.reindex(columns=[*draws, *_missing(draws)]).groupby(_OWN, dropna=False)
+        of_variant = draws.groupby(_OWN, dropna=False)
         parts = {own: _variance(same) for own, same in of_variant if len(same) > 1}
         found |= {(shared, own): variance for own, variance in parts.items()}
         if parts:
             found[shared, ()] = max(parts.values())
     return found
-
-
-def _missing(cells: pd.DataFrame) -> list[str]:
-    return [name for name in _OWN if name not in cells]
 
 
 def _variance(draws: pd.DataFrame) -> tuple[float, int]:

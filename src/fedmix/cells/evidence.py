@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+import numpy as np
+
 from fedmix.cells.measured import PLACE
 from fedmix.cells.scores import PrintedMean, Replications, Score
 from fedmix.cells.verdicts import headline
@@ -16,7 +18,6 @@ from fedmix.conditions import Where, has_values
 from fedmix.storage import read_table, stacked
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
 _CELL = [*PLACE, "method", "metric"]
@@ -125,16 +126,12 @@ class Evidence:
             other = copy(self)
             other._rounds_draw = draw
             return other
-        if what == SETTINGS:
-            return self._renamed(_permuted(self._settings(), draw), 2)
-        return self._renamed(_permuted(self._methods, draw), 3)
-
-    def _settings(self) -> dict[tuple, list[str]]:
-        """Return the settings of every variant of a study."""
-        found: dict[tuple, list[str]] = {}
+        if what == METHODS:
+            return self._renamed(_permuted(self._methods, draw), 3)
+        settings: dict[tuple, list[str]] = {}
         for place in self._places:
-            found.setdefault((place.study, place.variant), []).append(place.setting)
-        return found
+            settings.setdefault(place.key[:2], []).append(place.setting)
+        return self._renamed(_permuted(settings, draw), 2)
 
     def _renamed(self, names: Mapping[tuple, Mapping[str, str]], at: int) -> Evidence:
         """Return the evidence with the part ``at`` of every key renamed, by what precedes it."""
@@ -203,8 +200,6 @@ class Evidence:
         return self._runs.get((*place.key, method))
 
     def _read(self, run: pd.DataFrame) -> None:
-        import numpy as np
-
         once = run.drop_duplicates(_CELL)
         columns = zip(once["replications"], once["values"], once["failed"], strict=True)
         for key, (replications, values, failed) in zip(
@@ -228,8 +223,6 @@ def _permuted(names: Mapping[tuple, list[str]], draw: int) -> dict[tuple, dict[s
 
 
 def _generator(draw: int, key: tuple) -> np.random.Generator:
-    import numpy as np
-
     return np.random.default_rng([draw, crc32("/".join(key).encode())])
 
 

@@ -42,6 +42,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from fedmix.cells.effects import YES
 from fedmix.cells.equivalence import JUDGEMENT, judge
 from fedmix.cells.items import Item
@@ -61,8 +63,6 @@ from fedmix.conditions import has_values, rows_with
 from fedmix.storage import concatenate
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fedmix.cells.measured import Metric
 
 HIGHEST, LOWEST = "highest", "lowest"
@@ -180,8 +180,6 @@ def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) 
     DataError
         If a published value belongs to no item, or to more than one.
     """
-    import pandas as pd
-
     items = list(items)
     check_coverage(items, published)
     missing = []
@@ -208,13 +206,14 @@ def _cells_of_setting(
     shown = set()
     for item, table in tables:
         metrics = {name: metric_of(measured, name) for name in item.metrics}
-        best = {
-            name: standings(_shown(item, name, scores), item.direction)
-            for name, scores in metrics.items()
-        }
+        best = {}
+        for name, scores in metrics.items():
+            own = {method: s for method, s in scores.items() if name in item.metrics_of(method)}
+            best[name] = standings(own, item.direction)
         for method, identity in measured.methods.items():
             names, is_stand_in = table.names_of(identity)
-            if names is None or not has_values(_setting_values(identity), item.where):
+            values = {key.removeprefix("setting_"): v for key, v in identity.items()}
+            if names is None or not has_values(values, item.where):
                 continue
             for name in item.metrics_of(method):
                 place = _place(item, {**identity, **names, "metric": name})
@@ -225,8 +224,8 @@ def _cells_of_setting(
                     yield {**identity, **place, **numbers, **partner, **standing}
                     shown.add((method, name))
     for method, identity in measured.methods.items():
-        own = [metric for m, metric in measured.values if m == method]
-        for name in own or RUN_METRICS:  # so that a method that never finished has rows too
+        known = [metric for m, metric in measured.values if m == method]
+        for name in known or RUN_METRICS:  # so that a method that never finished has rows too
             if (method, name) not in shown:
                 unit = {"unit": SECONDS if name == SECONDS else ""}
                 values = measured.values.get((method, name))
@@ -266,17 +265,6 @@ def standings(scores: Metric, direction: str) -> dict[str, str]:
     return found
 
 
-def _shown(item: Item, metric: str, scores: Metric) -> Metric:
-    """Return the scores of the methods whose metric an item shows."""
-    return {method: s for method, s in scores.items() if metric in item.metrics_of(method)}
-
-
-def _setting_values(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a setting's values under their own names, with its variant and its id."""
-    values = {k.removeprefix("setting_"): v for k, v in identity.items() if k != "setting"}
-    return values | {"setting": identity["setting"]}
-
-
 def _place(item: Item, known: Mapping[str, Any]) -> dict[str, Any]:
     """Return where and how an item shows a cell; empty if the cell lacks a column of the item."""
     if any(name not in known for name in item.columns_named):
@@ -311,13 +299,8 @@ def _partner(item: Item, number: PrintedNumber | None, is_stand_in: bool = False
     """Return a cell's published value, and the columns that its verdict depends on."""
     if number is None:
         return {}
-    return {
-        "printed_mean": number.mean,
-        "printed_sd": number.sd,
-        "printed_text": number.text,
-        "printed_replications": number.replications,
-        "printed_file": number.file,
-        "printed_line": number.line,
+    names = ("mean", "sd", "text", "replications", "file", "line")
+    return {f"printed_{name}": getattr(number, name) for name in names} | {
         "is_stand_in": is_stand_in,
         "judged": item.judged,
         "partition_draws": item.partition_draws,
@@ -340,8 +323,6 @@ def _not_run(item: Item, number: PrintedNumber) -> dict[str, Any]:
 
 def _typed(rows: list[dict[str, Any]] | pd.DataFrame, last: list[str] = _UNJUDGED) -> pd.DataFrame:
     """Return rows as a frame with all columns, in their order and with their types."""
-    import pandas as pd
-
     frame = _ordered(pd.DataFrame(rows), last)
     texts, flags = ([c for c in names if c in frame] for names in (_TEXTS, _FLAGS))
     frame[texts] = frame[texts].astype(object).fillna("").astype(str)

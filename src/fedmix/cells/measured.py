@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import ConfigurationError, DataError, nearest_names
@@ -266,9 +267,9 @@ def rank(measured: Measured, scores: Metric) -> Metric:
     """
     import pandas as pd
 
-    wide = pd.DataFrame(
-        {method: _with_failures(scores.get(method), runs) for method, runs in measured.runs.items()}
-    )
+    none = pd.Series(dtype=float)
+    found = {m: scores.get(m, none).reindex(runs) for m, runs in measured.runs.items()}
+    wide = pd.DataFrame({method: own.fillna(-inf) for method, own in found.items()})
     ranks = wide.rank(axis=1, ascending=False)
     return {str(method): ranks[method].dropna() for method in ranks}
 
@@ -339,14 +340,6 @@ def observed_rate(measured: Measured) -> Metric:
         found = [rate_of(path[start:]) for path in paths.to_numpy(dtype=float)]
         rates[method] = pd.Series(found, index=paths.index).dropna()
     return rates
-
-
-def _with_failures(scores: pd.Series | None, runs: list[int]) -> pd.Series:
-    import numpy as np
-    import pandas as pd
-
-    lowest = pd.Series(-np.inf, index=runs)
-    return lowest if scores is None else scores.combine_first(lowest)
 
 
 def _first_rounds(measured: Measured) -> Metric:

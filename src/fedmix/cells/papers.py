@@ -7,7 +7,7 @@ targets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -229,7 +229,12 @@ def read_entries(
         if (document := part_document(paper, name, list[kind]))  # type: ignore[valid-type]
         for i in range(len(document.content))
     ]
-    raise_all(_repeated_ids([entry for _, entry in entries]))
+    ids = [entry.content["id"] for _, entry in entries]
+    raise_all(
+        f"{entry.place('id')}: {ids[i]!r} occurs twice"
+        for i, (_, entry) in enumerate(entries)
+        if ids[i] in ids[:i]
+    )
     return entries
 
 
@@ -248,12 +253,3 @@ def read_discrepancies(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
 
 def _with_papers(entries: list[tuple[Paper, Document]]) -> list[dict[str, Any]]:
     return [{"paper": paper.key, **entry.content} for paper, entry in entries]
-
-
-def _repeated_ids(entries: list[Document]) -> Iterator[str]:
-    seen: set[str] = set()
-    for entry in entries:
-        name = entry.content["id"]
-        if name in seen:
-            yield f"{entry.place('id')}: {name!r} occurs twice"
-        seen.add(name)

@@ -1,24 +1,8 @@
 """The papers' published values, and the mapping from a cell of ours to its published value.
 
-An item's ``printed`` says where its published values are and which of our cells they belong to:
-
-``file``, ``where``
-    The rows of ``data/published/<paper>/<file>``.
-``columns``
-    Printed column -> our column (``setting_<name>``, ``method``, ``label``, ``method_<name>``),
-    or ``{column: ..., names: {ours: printed}}`` if the paper has another name for a value.
-``mean``, ``sd``
-    The printed columns of the means and the standard deviations.
-``replications``
-    The number of replications behind a published mean, as the paper reports it.
-``best``
-    ``lowest``, ``highest``, or ``none`` if no value is better than another.
-``partition_draws``
-    The study that repeats the item with other partition draws, if the paper and the item's study
-    used one draw for all replications. Its variance between draws counts for both sides.
-``stand_in``
-    In a preset that runs without network: printed column -> {ours: printed}. A stand-in is never
-    compared with a published value.
+An item's ``printed`` says where its published values are and which of our cells they belong to,
+see :class:`fedmix.cells.items.Printed`. A column of ours is ``setting_<name>``, ``method``,
+``label`` or ``method_<name>``. A stand-in is never compared with a published value.
 """
 
 from __future__ import annotations

@@ -9,7 +9,9 @@ values are the same in substance, and the table's answer in words.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from fedmix.cells.answers import answer
 from fedmix.cells.calibration import SCORED, expected_counts
@@ -26,9 +28,6 @@ from fedmix.cells.verdicts import (
     judge_numbers,
     printed_cells,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def score_tables(
@@ -58,8 +57,6 @@ def score_tables(
         ``direction``. The direction is a sentence, or empty if fewer than two values can be
         compared. ``answer`` and ``more`` are those of :func:`fedmix.cells.answers.answer`.
     """
-    import pandas as pd
-
     numbers = judge_numbers(cells)
     judged = printed_cells(cells)
     compared = judged[~judged["verdict"].isin([STAND_IN, NOT_JUDGED, NOT_RUN])]
@@ -81,36 +78,20 @@ def score_tables(
     return pd.DataFrame(rows)
 
 
-def substance(cells: pd.DataFrame, paper: Paper | None) -> pd.Series:
-    """Return whether each difference is one of substance, by the paper's margins.
-
-    Returns
-    -------
-    Series of str
-        ``"same"`` if the 90 % interval lies within the margin, ``"other"`` if it lies outside,
-        ``"open"`` if it crosses an edge, and empty without a margin or an interval.
-    """
-    import numpy as np
-    import pandas as pd
-
-    margin = _margins(cells, paper)
-    reach = cells[["low", "high"]].abs().max(axis=1)
-    is_outside = (cells["low"] > margin) | (cells["high"] < -margin)
-    known = margin.notna() & cells["low"].notna()
-    found = np.select([~known, reach <= margin, is_outside], ["", "same", "other"], "open")
-    return pd.Series(found, cells.index, dtype=object)
-
-
-def _margins(cells: pd.DataFrame, paper: Paper | None) -> pd.Series:
-    """Return the margin of substance of each cell, in the unit that is shown."""
-    sizes = {name: margin["size"] for name, margin in paper.margins.items()} if paper else {}
-    return cells["metric"].map(sizes).astype(float) / cells["scale"]
-
-
 def _in_substance(cells: pd.DataFrame, paper: Paper | None) -> dict[str, Any]:
-    found = substance(cells, paper)
-    counted = {name: int((found == name).sum()) for name in ("same", "other")}
-    return counted | {"compared": int((found != "").sum()), "margin": _margins(cells, paper).max()}
+    """Return how many intervals lie within the paper's margins of substance, and how many outside.
+
+    Both are of the ``compared``, which have a margin and an interval.
+    """
+    sizes = {name: margin["size"] for name, margin in paper.margins.items()} if paper else {}
+    margin = cells["metric"].map(sizes).astype(float) / cells["scale"]
+    is_outside = (cells["low"] > margin) | (cells["high"] < -margin)
+    return {
+        "same": int((cells[["low", "high"]].abs().max(axis=1) <= margin).sum()),
+        "other": int(is_outside.sum()),
+        "compared": int((margin.notna() & cells["low"].notna()).sum()),
+        "margin": margin.max(),
+    }
 
 
 def _direction(differences: pd.Series, in_se: pd.Series) -> dict[str, Any]:
@@ -158,8 +139,6 @@ def scorecard(cells: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
         Papers in rows, in the claims' order; columns such as ``"cells: agrees"`` and
         ``"claims: holds"``.
     """
-    import pandas as pd
-
     by_cell = counts(cells)
     by_claim = pd.crosstab(claims["paper"], claims["verdict"])
     by_claim = by_claim.reindex(columns=list(CLAIM_VERDICTS), fill_value=0)
@@ -209,8 +188,6 @@ def rank_agreement(cells: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFra
         Stand-ins are left out, and so are settings in which we ran fewer than two methods. Tau is
         missing if all values of one side are equal.
     """
-    import pandas as pd
-
     done = cells[(cells["n"] > 0) & ~cells["verdict"].isin(["", STAND_IN])]
     keys = ["paper", "item", "variant", "setting"]
     rows = [

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -106,14 +106,11 @@ class Share:
 
     def __str__(self) -> str:
         text = f"it holds in {self.holds:.0%} of {self.tried} {self.of}"
-        if self.where:
-            text += f" (tested on {self.where})"
+        text += f" (tested on {self.where})" if self.where else ""
         text += f", {self.choice}" if self.choice else ""
-        if self.yes + self.no:
-            decided = self.yes + self.no
-            text += (
-                f"; beyond noise it holds in {self.yes} of {decided} and does not hold in {self.no}"
-            )
+        if decided := self.yes + self.no:
+            text += f"; beyond noise it holds in {self.yes} of {decided}"
+            text += f" and does not hold in {self.no}"
         return f"{text}, {self.decided_by}" if self.decided_by else text
 
 
@@ -198,7 +195,10 @@ def _decisive(flags: pd.Series, choices: pd.DataFrame) -> str:
     if not (p <= CHOICE_LEVEL).any():
         return "and no single choice decides"
     name = p.index[0]
-    return _in_words(name, flags.groupby(choices[name]).agg(["mean", "size"]))
+    shares = flags.groupby(choices[name]).agg(["mean", "size"])
+    reported = shares[shares["size"] >= FEWEST].sort_values("mean", ascending=False)
+    values = ", ".join(f"{value} in {share:.0%}" for value, share in reported["mean"].items())
+    return f"depending most on {name.replace('_', ' ')}: {values}"
 
 
 def _told_apart(decided: pd.Series, choices: pd.DataFrame | None) -> str:
@@ -217,12 +217,6 @@ def _told_apart(decided: pd.Series, choices: pd.DataFrame | None) -> str:
     of_value = decided.groupby(choices.loc[decided.index, p.index[0]]).agg(["sum", "size"])
     counted = (f"{v} in {yes} of {n}" for v, yes, n in of_value.itertuples())
     return f"decided by {p.index[0].replace('_', ' ')}: it holds with {', '.join(counted)}"
-
-
-def _in_words(choice: str, shares: pd.DataFrame) -> str:
-    reported = shares[shares["size"] >= FEWEST].sort_values("mean", ascending=False)
-    values = ", ".join(f"{value} in {share:.0%}" for value, share in reported["mean"].items())
-    return f"depending most on {choice.replace('_', ' ')}: {values}"
 
 
 def protocol_answers(claim: Mapping[str, Any], search: Search) -> tuple[str, dict[str, Answer]]:
@@ -295,10 +289,15 @@ def specification_curves(
     """
     import pandas as pd
 
-    claims = list(claims)
-    curves = [
-        curve for search in searches for curve in _curves(open_claims(claims, search.space), search)
-    ]
+    claims, curves = list(claims), []
+    for search in searches:
+        asked = open_claims(claims, search.space)
+        evidence = {DRAWN: search.drawn, NEAR: search.near} if asked else {}
+        single = {kind: own.single_replications() for kind, own in evidence.items()}
+        for claim in asked:
+            kind, found = protocol_answers(claim, search)
+            if found:
+                curves.append(_curve(claim, search, kind, found, single[kind]))
     return pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=CURVE)
 
 
@@ -310,19 +309,6 @@ def read_curves(path: str | os.PathLike) -> pd.DataFrame:
     measured |= dict.fromkeys(("margin", "low", "high"), float)
     kinds = defaultdict(lambda: str, measured)
     return pd.read_csv(path, dtype=kinds, keep_default_na=False)
-
-
-def _curves(claims: list[Mapping[str, Any]], search: Search) -> Iterator[pd.DataFrame]:
-    if not claims:
-        return
-    single = {
-        DRAWN: search.drawn.single_replications(),
-        NEAR: search.near.single_replications(),
-    }
-    for claim in claims:
-        kind, found = protocol_answers(claim, search)
-        if found:
-            yield _curve(claim, search, kind, found, single[kind])
 
 
 def _curve(

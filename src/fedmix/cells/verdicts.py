@@ -2,7 +2,7 @@
 
 A study may have several variants. The variant that counts for the paper is the authors', else the
 inferred one, else the text's. It decides what a published value counts as (:func:`judge_numbers`).
-Where the protocol of a table is unknown (:func:`unknown_protocols`), the nearest protocol counts,
+Where the protocol of a table is unknown (:func:`counted_roles`), the nearest protocol counts,
 and its verdicts have names of their own.
 
 :mod:`fedmix.cells.equivalence` has the test behind a verdict. The table of constants also has the
@@ -135,29 +135,20 @@ def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def counted_roles(cells: pd.DataFrame) -> dict[str, str]:
-    """Return, for every item, the role of the variant that its table counts."""
-    unknown = unknown_protocols(cells)
-    return {
-        item: nearest_role(own, headline(own["role"])) if item in unknown else headline(own["role"])
-        for item, own in printed_cells(cells).groupby("item", sort=False)
-    }
+    """Return, for every item, the role of the variant that its table counts.
 
-
-def unknown_protocols(cells: pd.DataFrame) -> set[str]:
-    """Return the tables whose protocol is unknown.
-
-    Either the variant that would count was inferred from published values, or it differs from more
-    of the table's values than it agrees with, while the nearest protocol of a search agrees with
-    more than half of them, in mean at least.
+    Where the protocol of a table is unknown, it is that of the nearest protocol. Either the variant
+    that would count was inferred from published values, or it differs from more of the table's
+    values than it agrees with, while the nearest protocol of a search agrees with more than half of
+    them, in mean at least.
     """
-    found = set()
+    found = {}
     for item, own in printed_cells(cells).groupby("item", sort=False):
         role = headline(own["role"])
         counted, nearest = (own.loc[own["role"] == r, "verdict"] for r in (role, NEAREST))
         replaced = counted.eq(DIFFERS).sum() > counted.isin(NEAR).sum()
         replaced &= 2 * nearest.isin(NEAR).sum() > len(counted)
-        if role == INFERRED or replaced:
-            found.add(item)
+        found[item] = nearest_role(own, role) if role == INFERRED or replaced else role
     return found
 
 
@@ -189,10 +180,9 @@ def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         :data:`NUMBER`, ``row, column, variant, role`` and ``verdict`` of the variant that counts;
-        ``agree`` and ``differ`` (lists of all variants, diagnostic ones included); ``power``, the
-        share that differs among the variants that are decided, missing where fewer than two are;
-        ``counted``, of :data:`COUNTED`; and ``note``, a sentence such as ``"differs in
-        as_written; agrees in as_coded"`` where variants disagree.
+        ``counted``, of :data:`COUNTED`; ``power``, the share that differs among the variants that
+        are decided, diagnostic ones included, missing where fewer than two are; and ``note``, a
+        sentence such as ``"differs in as_written; agrees in as_coded"`` where variants disagree.
     """
     import pandas as pd
 
@@ -202,8 +192,7 @@ def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
         dict(zip(NUMBER, key, strict=True)) | _judge(own.to_dict("records"), roles[key[1]])
         for key, own in judged[columns].groupby(NUMBER, sort=False)
     ]
-    names = ["verdict", "counted", "power", "agree", "differ", "note"]
-    return pd.DataFrame(rows, columns=[*NUMBER, "row", "column", "variant", "role", *names])
+    return pd.DataFrame(rows, columns=[*columns, "counted", "power", "note"])
 
 
 def _judge(variants: list[dict[str, Any]], role: str) -> dict[str, Any]:
@@ -228,8 +217,6 @@ def _judge(variants: list[dict[str, Any]], role: str) -> dict[str, Any]:
         # One of these counts only where the protocol is unknown.
         "counted": _nearness(verdict) if role in (INFERRED, NEAREST) else counted,
         "power": power,
-        "agree": agree,
-        "differ": differ,
         "note": f"differs in {', '.join(differ)}; agrees in {', '.join(agree)}"
         * bool(agree and differ),
     }

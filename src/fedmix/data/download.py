@@ -98,7 +98,8 @@ class Downloads:
             except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
                 target.unlink(missing_ok=True)
                 if attempt == _ATTEMPTS or isinstance(error, DownloadError):
-                    raise DownloadError(f"{url}: {_first_line(error)}") from error
+                    first_line = f"{type(error).__name__}: {error}".splitlines()[0]
+                    raise DownloadError(f"{url}: {first_line}") from error
                 time.sleep(_PAUSE)
 
     def _store(self, response: requests.Response, target: Path) -> None:
@@ -159,7 +160,3 @@ class Downloads:
             complaint = program.stderr.read()
         if program.returncode:
             raise OSError(complaint.decode(errors="replace").strip())
-
-
-def _first_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -229,8 +229,6 @@ def _failure(entry: DatasetEntry, folders: Sequence[Path], failures: Sequence[st
 
 
 def _describe(file: SourceFile) -> str:
-    details = [f"sha256 {file.sha256}"] if file.sha256 else []
-    details += [f"md5 {file.md5}"] if file.md5 else []
-    details += [f"from {file.url}"] if file.url else []
-    details += [f"member {file.member}"] if file.member else []
-    return f"{file.name} ({', '.join(details)})"
+    known = {"sha256": file.sha256, "md5": file.md5, "from": file.url, "member": file.member}
+    details = ", ".join(f"{what} {value}" for what, value in known.items() if value)
+    return f"{file.name} ({details})"

@@ -7,7 +7,6 @@ runs this module as a script, with the arguments ``NUMBER TARGET TIMEOUT LARGEST
 
 from __future__ import annotations
 
-import functools
 import os
 import resource
 import subprocess
@@ -71,21 +70,7 @@ def fetch_table(number: int, downloads: Downloads, deadline: float = 1800.0) -> 
 
 
 def _download(number: int, target: str, timeout: float, largest: int, server: str) -> None:
-    """Download one data set with the openml client and write its table as parquet.
-
-    Parameters
-    ----------
-    number : int
-        The data set's number.
-    target : str
-        Parquet file to write.
-    timeout : float
-        Longest time in seconds without data from the server.
-    largest : int
-        Largest size of one response or file in bytes.
-    server : str
-        Address of the server; empty for the client's default.
-    """
+    """Download one data set with the openml client and write its table as parquet."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))  # what minio writes
     _limit_requests(timeout, largest)
     import openml
@@ -115,7 +100,11 @@ def _limit_requests(timeout: float, largest: int) -> None:
 
     setattr(requests.Session, "request", limited_request)  # noqa: B010
     pool = urllib3.PoolManager(timeout=timeout, retries=urllib3.Retry(_ATTEMPTS - 1))
-    limited_minio = functools.partial(_minio_over, minio.Minio, pool)
+    kind: Any = minio.Minio
+
+    def limited_minio(*args: Any, http_client: Any = None, **kwargs: Any) -> Any:
+        return kind(*args, http_client=http_client or pool, **kwargs)
+
     setattr(minio, "Minio", limited_minio)  # noqa: B010
 
 
@@ -127,10 +116,6 @@ def _content_of(response: requests.Response, largest: int) -> bytes:
         if len(content) > largest:
             raise ValueError(f"{response.url} sends more than {largest} bytes")
     return bytes(content)
-
-
-def _minio_over(kind: Any, pool: Any, *args: Any, http_client: Any = None, **kwargs: Any) -> Any:
-    return kind(*args, http_client=http_client or pool, **kwargs)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def read_npz(paths: Sequence[Path], features: str = "images", labels: str = "lab
 
 def read_npy(paths: Sequence[Path]) -> Raw:
     """Read npy files: first the features of all parts, then their labels."""
-    arrays = [_load_npy(path) for path in paths]
+    arrays = [np.load(path, allow_pickle=False) for path in paths]
     half = len(arrays) // 2
     return Raw(np.concatenate(arrays[:half]), np.concatenate(arrays[half:]))
 
@@ -57,7 +57,7 @@ def read_npy(paths: Sequence[Path]) -> Raw:
 def read_npy_with_idx_labels(paths: Sequence[Path]) -> Raw:
     """Read npy files with the features of all parts, then idx files with their labels."""
     half = len(paths) // 2
-    features = [_load_npy(path) for path in paths[:half]]
+    features = [np.load(path, allow_pickle=False) for path in paths[:half]]
     labels = [_idx_array(path.read_bytes(), path) for path in paths[half:]]
     return Raw(np.concatenate(features), np.concatenate(labels))
 
@@ -235,10 +235,6 @@ def _check_options(reader: str, options: Mapping[str, Any]) -> None:
     for parameter in parameters:
         if parameter.default is Parameter.empty and parameter.name not in options:
             raise ConfigurationError(f"option {parameter.name!r} is required.")
-
-
-def _load_npy(path: Path) -> NDArray:
-    return np.load(path, allow_pickle=False)
 
 
 def _idx_array(content: bytes, where: object) -> NDArray[np.uint8]:

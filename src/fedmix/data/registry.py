@@ -363,7 +363,6 @@ def mirror_folder(mirror: str | os.PathLike | None) -> Path | None:
 
 
 def _errors(entry: DatasetEntry) -> Iterator[str]:
-    """Yield the inconsistencies of an entry."""
     counts = entry.class_counts
     if counts is not None and len(counts) != len(entry.class_names):
         yield f"{len(counts)} class counts for {len(entry.class_names)} classes."

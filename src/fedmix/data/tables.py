@@ -6,17 +6,14 @@ import csv
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fedmix.data.dataset import Raw
 from fedmix.errors import ConfigurationError, DataError, nearest_names
 from fedmix.storage import read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Larger integers are rounded by float64.
 LARGEST_INTEGER = 2**53
@@ -86,8 +83,6 @@ def read_table_file(
 
 def read_frames(paths: Sequence[Path], names: Sequence[str] | None = None) -> pd.DataFrame:
     """Read and concatenate csv or parquet files; ``names`` are for csv files without a header."""
-    import pandas as pd
-
     return pd.concat([_read_frame(path, names) for path in paths], ignore_index=True)
 
 
@@ -116,11 +111,10 @@ def require_names(
 
 
 def _read_frame(path: Path, names: Sequence[str] | None) -> pd.DataFrame:
-    import pandas as pd
-
     if path.suffix == ".parquet":
         return read_table(path, remade=False)
-    _check_header(path, names is None)
+    if names is None:
+        _check_header(path)
     header = "infer" if names is None else None
     try:
         with warnings.catch_warnings():
@@ -146,10 +140,8 @@ def _read_frame(path: Path, names: Sequence[str] | None) -> pd.DataFrame:
     return table if names is None else table.set_axis(names, axis=1)
 
 
-def _check_header(path: Path, has_header: bool) -> None:
+def _check_header(path: Path) -> None:
     """Raise DataError if two columns share a name, which pandas would change silently."""
-    if not has_header:
-        return
     with open(path, encoding="utf-8-sig", newline="") as stream:
         names = [name.strip() for name in next(csv.reader(stream), [])]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -173,16 +165,11 @@ def _numbers(
     table: pd.DataFrame, columns: Sequence[str], codes: Mapping, where: Path
 ) -> NDArray[np.float64]:
     """Return columns as an (n, d) array, or raise DataError at a value that is not a number."""
-    import pandas as pd
-
-    def one(name: str) -> NDArray[np.float64]:
-        column = table[name].astype(str).map(codes[name]) if name in codes else table[name]
-        return pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
-
     values = np.empty((len(table), len(columns)))
     for j, name in enumerate(columns):
         _check_type(table[name], where)
-        values[:, j] = one(name)
+        column = table[name].astype(str).map(codes[name]) if name in codes else table[name]
+        values[:, j] = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
         bad = np.flatnonzero(~np.isfinite(values[:, j]))
         if bad.size:
             found = table[name].iloc[bad[0]]
@@ -231,9 +218,6 @@ def _binned(labels: NDArray, edges: Sequence[float], column: str) -> NDArray[np.
 
 
 def _numbered(clients: pd.Series, where: Path) -> NDArray[np.int64]:
-    """Return the number of each row's client."""
-    import pandas as pd
-
     numbers, _ = pd.factorize(clients, sort=True)
     unnamed = np.flatnonzero(numbers < 0)
     if unnamed.size:

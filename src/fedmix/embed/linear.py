@@ -118,7 +118,6 @@ def frozen(features: np.ndarray, path: str | os.PathLike, sha256: str) -> Embedd
 
 
 def _read_embedding(path: Path) -> np.ndarray:
-    """Return the embedding in an npy or npz file as float64."""
     from fedmix.storage import read_arrays
 
     if path.suffix == ".npy":

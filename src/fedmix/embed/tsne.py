@@ -206,7 +206,6 @@ def _check_start(init: str | np.ndarray, n: int, n_components: int) -> np.ndarra
 
 
 def _degrees_of_freedom(degrees: float | str, n_components: int) -> float:
-    """Return the degrees of freedom as a number."""
     if isinstance(degrees, str):
         check_choice("t-SNE", "degrees_of_freedom", degrees, ("sklearn",))
         return float(max(n_components - 1, 1))

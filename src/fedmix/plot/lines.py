@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fedmix.errors import DataError
-from fedmix.plot.style import MethodStyle, looks_of, style_for
+from fedmix.plot.style import MethodStyle, drawing_on, looks_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,8 +36,7 @@ def trajectories(
     -------
     Axes
     """
-    with style_for(axis):
-        axis = axis or _new_axis()
+    with drawing_on(axis) as axis:
         looks = looks_of(paths, {})
         for name, values in paths.items():
             low, middle, high = np.nanquantile(np.atleast_2d(values), [0.25, 0.5, 0.75], axis=0)
@@ -85,8 +84,7 @@ def contamination(
                 f"or one row, for each of {len(percent)} shares."
             )
     looks = looks_of(errors, {})
-    with style_for(axis):
-        axis = axis or _new_axis()
+    with drawing_on(axis) as axis:
         for name, own in rows.items():
             own = own.reshape(len(percent), -1)
             middle = own.mean(axis=1)
@@ -138,9 +136,3 @@ def line_with_band(
     axis.plot(x, middle, label=label, **look.keywords(), **more)
     pixels = len(np.asarray(x)) > 100  # a path would take more bytes
     axis.fill_between(x, *band, color=look.color, alpha=0.12, linewidth=0, rasterized=pixels)
-
-
-def _new_axis() -> Axes:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots()[1]

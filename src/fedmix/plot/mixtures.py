@@ -8,7 +8,7 @@ import numpy as np
 
 from fedmix.errors import DataError
 from fedmix.plot.points import colors_of
-from fedmix.plot.style import style_for
+from fedmix.plot.style import drawing_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,8 +47,7 @@ def weights(model: Any, axis: Axes | None = None) -> Axes:
     table = np.zeros((len(names), n_clusters))
     for k, (own, of) in enumerate(zip(shares, clusters, strict=True)):
         np.add.at(table[k], of, own)
-    with style_for(axis):
-        axis = axis or _new_axis(len(names))
+    with drawing_on(axis, (4.8, 1.0 + 0.25 * len(names))) as axis:
         ends = np.cumsum(table, axis=1)
         for r, color in enumerate(colors_of(n_clusters)):
             axis.barh(
@@ -65,9 +64,3 @@ def weights(model: Any, axis: Axes | None = None) -> Axes:
         title = "cluster" if hasattr(model, "superclusters_") else "component"
         axis.legend(title=title, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return axis
-
-
-def _new_axis(n_clients: int) -> Axes:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=(4.8, 1.0 + 0.25 * n_clients))[1]

@@ -64,11 +64,18 @@ def clusters(
         raise DataError("clusters: expected at least one client with points that is not marked.")
     seen = data.subset(good).points
     names, centre, directions = principal_axes(seen)
-    low, high = _section((seen - centre) @ directions)
+    there = (seen - centre) @ directions
+    low, high = there.min(axis=0), there.max(axis=0)
+    margin = _MARGIN * np.where(high > low, high - low, 1.0)
+    low, high = low - margin, high + margin
     classes = np.unique(np.concatenate([np.asarray(own) for own in labels]))
     colors = colors_of(len(classes))
     with style_for(axes):
-        drawn = _grid(len(data), names) if axes is None else _given(axes, len(data))
+        drawn = _grid(len(data), names) if axes is None else np.ravel(np.asarray(axes, object))
+        if len(drawn) != len(data):
+            raise DataError(
+                f"clusters: expected {len(data)} axes, one per client; got {len(drawn)}."
+            )
         for axis, name, points, own in zip(drawn, data.names, data, labels, strict=True):
             positions = (points - centre) @ directions
             axis.scatter(*positions.T, s=6, linewidths=0, c=colors[np.searchsorted(classes, own)])
@@ -115,20 +122,6 @@ def colors_of(n_classes: int) -> FloatArray:
     if n_classes <= 20:
         return colormaps["tab10" if n_classes <= 10 else "tab20"](np.arange(n_classes))
     return colormaps["turbo"](np.linspace(0, 1, n_classes))
-
-
-def _section(positions: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the lower and upper limits (2,) of the section to show."""
-    low, high = positions.min(axis=0), positions.max(axis=0)
-    margin = _MARGIN * np.where(high > low, high - low, 1.0)
-    return low - margin, high + margin
-
-
-def _given(axes: ArrayLike, n_clients: int) -> NDArray:
-    drawn = np.ravel(np.asarray(axes, dtype=object))
-    if len(drawn) != n_clients:
-        raise DataError(f"clusters: expected {n_clients} axes, one per client; got {len(drawn)}.")
-    return drawn
 
 
 def _grid(n_clients: int, names: list[str]) -> NDArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from fedmix.plot.style import COLORS, looks_of, style_for
+from fedmix.plot.style import COLORS, drawing_on, looks_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,8 +39,7 @@ def ranks(
     -------
     Axes
     """
-    with style_for(axis):
-        axis = axis or _new_axis(len(frame))
+    with drawing_on(axis, (5.4, 1.4 + 0.27 * len(frame))) as axis:
         own = looks_of([name for name in frame["method"] if name not in (known or {})], {})
         for place, row in enumerate(frame.itertuples()):
             style = own.get(row.method)
@@ -106,9 +105,3 @@ def _draw_critical_difference(axis: Axes, width: float, n_methods: int) -> None:
     more = "" if fits else f", more than the {longest} between first and last"
     text = f"critical difference {width:.1f}{more}"
     axis.text(1, height - 0.35, text, fontsize="x-small", va="bottom")
-
-
-def _new_axis(n_methods: int) -> Axes:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=(5.4, 1.4 + 0.27 * n_methods))[1]

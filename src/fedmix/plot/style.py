@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 STYLE_FILE = Path(__file__).with_name("style.mplstyle")
 
@@ -102,6 +105,17 @@ def _look_by_name(name: str, taken: set[str]) -> MethodStyle:
 def style_for(axes: Any) -> AbstractContextManager:
     """Return the style to draw in: that of the given axes, or the house style for new ones."""
     return house_style() if axes is None else nullcontext()
+
+
+@contextmanager
+def drawing_on(axis: Axes | None, size: tuple[float, float] | None = None) -> Iterator[Axes]:
+    """Yield the given axis to draw on, or the axis of a new figure of this size in house style."""
+    with style_for(axis):
+        if axis is None:
+            import matplotlib.pyplot as plt
+
+            axis = plt.subplots(figsize=size)[1]
+        yield axis
 
 
 @contextmanager

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedmix.cells.verdicts import DIFFERS
 from fedmix.plot.style import house_style
 from fedmix.storage import write_text
@@ -95,11 +97,7 @@ def _matrix(axis: Axes, shares: pd.DataFrame, title: str) -> None:
     axis.set_yticks(range(len(mean)), list(mean.index))
     axis.set_title(title)
     axis.grid(False)
-    for (row, column), share in _entries(mean):
-        color = "white" if share > 0.6 else "black"
-        axis.text(column, row, f"{share:.0%}", ha="center", va="center", color=color, fontsize=8)
-
-
-def _entries(mean: pd.DataFrame) -> list[tuple[tuple[int, int], float]]:
-    values = mean.to_numpy()
-    return [((i, j), float(v)) for i, row in enumerate(values) for j, v in enumerate(row) if v > 0]
+    for (row, column), share in np.ndenumerate(mean):
+        if share > 0:
+            color = "white" if share > 0.6 else "black"
+            axis.text(column, row, f"{share:.0%}", ha="center", va="center", c=color, fontsize=8)

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 _MAX_POINTS = 4_000  # more points than this only hide each other
 
 
-def embedding_figure(
-    embedding: np.ndarray,
-    labels: np.ndarray,
-    title: str | None = None,
-) -> Figure:
+def embedding_figure(embedding: np.ndarray, labels: np.ndarray, title: str = "") -> Figure:
     """Draw the first two principal axes of an embedding, coloured by class.
 
     Parameters
@@ -66,8 +62,6 @@ def embedding_figure(
         axes.scatter([], [], s=24, color=colors[place], label=str(label))
     columns = -(-len(classes) // 24)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=columns, handletextpad=0.2)
-    axes.set(xlabel=axes_names[0], ylabel=axes_names[1], aspect="equal")
+    axes.set(xlabel=axes_names[0], ylabel=axes_names[1], aspect="equal", title=title)
     axes.grid(False)
-    if title is not None:
-        axes.set_title(title)
     return figure

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
 from fedmix.plot.lines import line_with_band
 from fedmix.views.figures.panels import (
     legend_below,
@@ -17,7 +20,6 @@ from fedmix.views.figures.panels import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -36,20 +38,13 @@ def draw(
     looks : mapping of str to mapping
         How methods are drawn.
     options : mapping
-        Of the figure, a row or a column of panels. ``x`` is a column, or an expression of columns
-        and metrics (``100 * setting_h / snr``). ``xlabel, ylabel, title, xscale, yscale`` are as
-        in Matplotlib. ``even`` draws the values of x evenly spaced. ``level`` is a number, or a
-        column with one, for a horizontal dotted line; ``mark`` is a number for a vertical one.
-        ``exponent`` draws a power of x through the panel's middle for comparison.
-        Further options: :mod:`fedmix.views.figures.panels`.
+        Of the figure, a row or a column of panels: :class:`fedmix.cells.items.FigureOptions`.
 
     Returns
     -------
     matplotlib.figure.Figure
         Bands are one standard deviation on either side of a mean, or quartiles around a median.
     """
-    import pandas as pd
-
     grid = panels_of(cells, options)
     shown = pd.concat([own for row in grid for _, own in row])
     series = series_of(shown, options, looks)
@@ -93,8 +88,6 @@ def _draw_panel(
 
 def _draw_power(axis: Axes, panel: Mapping[str, Any], cells: pd.DataFrame) -> None:
     """Draw a power of x through the geometric mean of all points, with its exponent."""
-    import numpy as np
-
     middle, _ = middle_and_band(cells, panel)
     ends = np.array([cells["x"].min(), cells["x"].max()])
     height = np.exp(np.log(middle).mean() - panel["exponent"] * np.log(cells["x"]).mean())

@@ -30,11 +30,8 @@ def panels_of(
     cells : DataFrame
         The item's rows of the frame of cells.
     options : mapping
-        ``rows`` and ``columns`` are lists of options for single panels, or the name of a column
-        with one panel per value. ``where`` gives the values that a cell must have (a list means
-        any of them), and ``methods`` the methods to draw. ``metric`` is the metric, or a mapping
-        of ``default`` and of the methods with another metric; without it a panel shows all metrics
-        of the item. ``names`` is an argument of :func:`named`.
+        ``rows, columns, where, methods, metric`` and ``names`` of
+        :class:`fedmix.cells.items.FigureOptions`. Without ``metric`` a panel shows all metrics.
 
     Returns
     -------

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from fedmix.views.figures.panels import (
     legend_below,
@@ -19,7 +20,6 @@ from fedmix.views.figures.panels import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 _SPREAD = 0.6  # share of the distance between two names that the series take
@@ -43,8 +43,6 @@ def draw(
     matplotlib.figure.Figure
         Bars are one standard deviation on either side of a mean, or quartiles around a median.
     """
-    import pandas as pd
-
     along = options["along"]
     grid = panels_of(cells.dropna(subset=[along]), options)
     shown = pd.concat([own for row in grid for _, own in row])

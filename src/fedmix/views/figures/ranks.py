@@ -86,12 +86,8 @@ def _draw_scores(
             dark = (1 - shade if lowest_is_best else shade) < _PALE_FROM
             color = "white" if dark else COLORS["black"]
             axis.text(x, y, number(value, 2), ha="center", va="center", fontsize=6, color=color)
-    heads = [_below_each_other(name, names) for name in wide.columns]
+    heads = ["\n".join(names.get(part, part) for part in name.split(", ")) for name in wide]
     axis.set_xticks(range(len(heads)), heads, rotation=90, fontsize="x-small")
     axis.tick_params(left=False)
     axis.grid(visible=False)
     axis.spines["left"].set_visible(False)
-
-
-def _below_each_other(column: str, names: Mapping[str, str]) -> str:
-    return "\n".join(names.get(part, part) for part in column.split(", "))

@@ -50,9 +50,6 @@ def draw_claims(
     preset : str
         The preset of the run.
     """
-    import matplotlib
-
-    matplotlib.use("agg")
     own = curves[curves["search"] == space.name]
     below = f"{CAPTION} {_replications(own)} Preset {preset}. {written_by()}"
     with house_style():
@@ -82,18 +79,13 @@ def claims_figure(space: Space, curves: pd.DataFrame) -> Figure:
     -------
     matplotlib.figure.Figure
     """
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     claims = list(curves.groupby("id", sort=False))
     width = min(len(claims), WIDE)
     height = -(-len(claims) // width)
-    figure, axes = plt.subplots(
-        2 * height,
-        width,
-        squeeze=False,
-        figsize=(0.4 + 3.6 * width, 0.6 + 3.0 * height),
-        height_ratios=[1.6, 1] * height,
-    )
+    figure = Figure(figsize=(0.4 + 3.6 * width, 0.6 + 3.0 * height))
+    axes = figure.subplots(2 * height, width, squeeze=False, height_ratios=[1.6, 1] * height)
     panels = list(zip(axes[::2].flat, axes[1::2].flat, strict=True))
     for (top, strip), (_, own) in zip(panels, claims, strict=False):
         _claim(top, strip, space, own)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,10 +103,9 @@ def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
 
 def _shown(page: Page, context: PageContext, numbers: pd.DataFrame, folder: Path) -> dict[str, Any]:
     """Return the content of a page: a table, a figure, or the rest of a paper."""
-    judged = context.scores, context.ranks
     claims = claims_about(context.claims, page.paper, page.title)
     return {
-        "tables": table_views(page.tables, context.cells, numbers, *judged, context.explanations),
+        "tables": table_views(page.tables, context, numbers),
         "figures": [_figure(figure, folder) for figure in page.figures],
         "searches": [
             {
@@ -139,16 +137,15 @@ def _environment(context: PageContext) -> Environment:
     )
     environment.filters["slug"] = slug
     environment.filters["people"] = translator(names_of(context.tables, context.cells))
-    shared: Mapping[str, Any] = {
-        "context": context,
-        "paper_names": context.papers,
-        "verdicts": VERDICTS,
-        "counted": COUNTED,
-        "claim_rules": CLAIM_RULES,
-        "symbols": SIGNS,
-        "as_verb": as_verb,
-        "number_of": number_of,
-        "explained": {**RULES, **COUNTING_RULES},
-    }
-    environment.globals.update(shared)
+    environment.globals.update(
+        context=context,
+        paper_names=context.papers,
+        verdicts=VERDICTS,
+        counted=COUNTED,
+        claim_rules=CLAIM_RULES,
+        symbols=SIGNS,
+        as_verb=as_verb,
+        number_of=number_of,
+        explained={**RULES, **COUNTING_RULES},
+    )
     return environment

@@ -110,8 +110,6 @@ class PageContext:
     explanations : mapping of str to str
         Anchor of a cell (:func:`fedmix.views.page.views.anchor`) -> where its number comes from.
         Cells with an explanation link to it.
-    title : str
-        The title of the first page.
     """
 
     cells: pd.DataFrame
@@ -127,7 +125,6 @@ class PageContext:
     provenance: Mapping[str, str] = field(default_factory=dict)
     preset: str = "paper"
     explanations: Mapping[str, str] = field(default_factory=dict)
-    title: str = "Federated mixture learning, reproduced and audited"
 
 
 def read_context(

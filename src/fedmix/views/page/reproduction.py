@@ -10,7 +10,9 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from fedmix.cells.claims import claims_table
 from fedmix.cells.scorecard import cells_table, scorecard
@@ -21,9 +23,6 @@ from fedmix.views.page.contents import Figure, Page, PageContext, Search, light_
 from fedmix.views.page.views import claims_about, entries_about, score_in_words, share_told
 from fedmix.views.page.words import names_of, translator
 from fedmix.views.tables.format import to_markdown, without_html
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: The largest size of the folder in bytes, because it is kept in the repository.
 LIMIT = 6_000_000
@@ -86,24 +85,18 @@ def export_reproduction(
         _write_page(folder / "tables" / path.name, text, stamp)
         if page.is_published:
             shutil.copyfile(path.with_suffix(".tex"), folder / "tables" / f"{path.stem}.tex")
-            _copy_csv(path.with_suffix(".csv"), folder / "tables" / f"{path.stem}.csv")
+            rows = pd.read_csv(path.with_suffix(".csv"), dtype=str, keep_default_na=False)
+            own = [name for name in rows if name not in _KNOWN and not name.startswith(_PARAMETERS)]
+            write_text(folder / "tables" / f"{path.stem}.csv", rows[own].to_csv(index=False))
     for page in filter(_has_only_figures, pages):
-        _write_page(folder / "figures" / f"{page.name}.md", figures_page(page, kept), stamp)
+        text = "\n".join([f"# {without_html(page.title)}", "", *_below(page, kept)])
+        _write_page(folder / "figures" / f"{page.name}.md", text, stamp)
     _write_page(folder / "README.md", front_page(pages, kept, timings), stamp)
     _check_size(folder)
 
 
 def _write_page(path: Path, text: str, stamp: str) -> None:
     write_text(path, f"{text.rstrip()}\n\n{stamp}\n")
-
-
-def _copy_csv(path: Path, target: Path) -> None:
-    """Copy a table's CSV file without what can be read elsewhere."""
-    import pandas as pd
-
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    own = [name for name in table if name not in _KNOWN and not name.startswith(_PARAMETERS)]
-    write_text(target, table[own].to_csv(index=False))
 
 
 def _with_figures_in(folder: Path, context: PageContext) -> PageContext:
@@ -168,11 +161,6 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
     return "\n".join(lines)
 
 
-def figures_page(page: Page, context: PageContext) -> str:
-    """Return a page of figures without a published table, with their claims and discrepancies."""
-    return "\n".join([f"# {without_html(page.title)}", "", *_below(page, context)])
-
-
 def _below(page: Page, context: PageContext) -> list[str]:
     parts = _figures(page), _claims(page, context), _discrepancies(page, context), _searches(page)
     return [line for part in parts for line in part]
@@ -232,16 +220,13 @@ def _answer(score: Mapping[str, Any]) -> str:
 
 
 def _costs(timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the replications and core-hours of every study."""
     replication = ["study", "variant", "setting", "replication"]
     # Each method's row has the seconds that the methods of its replication share.
     parts = timings.groupby(replication).agg({"cpu_seconds": "sum", "shared_seconds": "max"})
     of_study = parts.sum(axis=1).groupby("study").sum() / 3600
     costs = timings.groupby("study").agg(replications=("replication", "nunique"))
-    costs = costs.assign(**{"core-hours": of_study})
-    together = {"replications": "", "core-hours": of_study.sum()}
-    costs = costs.astype({"replications": object})
-    costs.loc["together"] = together
+    costs = costs.astype(object).assign(**{"core-hours": of_study})
+    costs.loc["together"] = {"replications": "", "core-hours": of_study.sum()}
     return costs.round(2)
 
 

@@ -19,7 +19,7 @@ from fedmix.cells.verdicts import (
 )
 from fedmix.views.captions import best_explained, in_words
 from fedmix.views.marks import number_of, tally
-from fedmix.views.page.contents import Page, items_named
+from fedmix.views.page.contents import Page, PageContext, items_named
 from fedmix.views.tables.build import blocks_of, described, notes
 from fedmix.views.tables.format import is_missing
 from fedmix.views.tables.layout import Block, Entry
@@ -67,12 +67,11 @@ def variant_counts(cells: pd.DataFrame) -> list[dict[str, Any]]:
     ran = judged[judged["variant"] != ""]
     return [
         {
-            "paper": paper,
             "study": study,
             "variant": variant,
             "counts": {v: int((group["verdict"] == v).sum()) for v in VERDICTS},
         }
-        for (paper, study, variant), group in ran.groupby(["paper", "study", "variant"], sort=False)
+        for (_, study, variant), group in ran.groupby(["paper", "study", "variant"], sort=False)
     ]
 
 
@@ -84,12 +83,7 @@ def failure_rows(cells: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def table_views(
-    tables: Iterable[Mapping[str, Any]],
-    cells: pd.DataFrame,
-    numbers: pd.DataFrame,
-    scores: pd.DataFrame,
-    ranks: pd.DataFrame,
-    explanations: Mapping[str, str],
+    tables: Iterable[Mapping[str, Any]], context: PageContext, numbers: pd.DataFrame
 ) -> list[dict[str, Any]]:
     """Return the tables, each in all variants that were run.
 
@@ -97,16 +91,17 @@ def table_views(
 
     Parameters
     ----------
-    tables, cells, scores, ranks, explanations
-        As in :class:`fedmix.views.page.contents.PageContext`.
+    tables : iterable of mapping
+        Some of the context's tables.
+    context : PageContext
     numbers : DataFrame
         From :func:`fedmix.cells.verdicts.judge_numbers`.
     """
     views = []
     for table in tables:
-        own = cells[cells["item"] == table["name"]]
-        ranked = ranks[ranks["item"] == table["name"]]
-        score = _score(scores, table["name"])
+        own = context.cells[context.cells["item"] == table["name"]]
+        ranked = context.ranks[context.ranks["item"] == table["name"]]
+        noted = numbers[(numbers["item"] == table["name"]) & (numbers["note"] != "")]
         blocks = blocks_of(table, own)
         views.append(
             {
@@ -120,13 +115,13 @@ def table_views(
                     _variant_view(
                         block,
                         ranked[ranked["variant"] == block.variant],
-                        explanations,
+                        context.explanations,
                         table["papers"],
                     )
                     for block in [*blocks[:1], *(other.that_ran() for other in blocks[1:])]
                 ],
-                "moved": _moved(numbers[numbers["item"] == table["name"]]),
-                "score": score,
+                "moved": noted["note"].value_counts().to_dict(),
+                "score": _score(context.scores, table["name"]),
             }
         )
     return views
@@ -141,10 +136,9 @@ def downloads(table: Mapping[str, Any], cells: pd.DataFrame) -> dict[str, str]:
 
 def claim_views(claims: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the claims in the registry's order, with what the page shows of them."""
-    order = {name: position for position, name in enumerate(CLAIM_VERDICTS)}
     return [
         row
-        | {"order": order[row["verdict"]], "sources": _sources(row)}
+        | {"order": CLAIM_VERDICTS.index(row["verdict"]), "sources": _sources(row)}
         | {"chance_told": share_told(row["chance"])}
         for row in claims.to_dict("records")
     ]
@@ -152,7 +146,7 @@ def claim_views(claims: pd.DataFrame) -> list[dict[str, Any]]:
 
 def share_told(share: float | None) -> str:
     """Return a share in percent; empty without one."""
-    return "" if share is None or is_missing(share) else f"{share:.0%}"
+    return "" if is_missing(share) else f"{share:.0%}"
 
 
 def _sources(claim: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -204,13 +198,8 @@ def _about(entries: pd.DataFrame, paper: str, place: str, title: str) -> pd.Data
 
 
 def _bar(numbers: dict[str, int]) -> dict[str, Any]:
-    total = sum(numbers.values())
-    parts = [
-        {"verdict": verdict, "n": n, "percent": 100 * n / total}
-        for verdict, n in numbers.items()
-        if n
-    ]
-    return {"total": total, "parts": parts}
+    parts = [{"verdict": verdict, "n": n} for verdict, n in numbers.items() if n]
+    return {"total": sum(numbers.values()), "parts": parts}
 
 
 def score_in_words(score: Mapping[str, Any]) -> str:
@@ -226,14 +215,8 @@ def score_in_words(score: Mapping[str, Any]) -> str:
 def _score(scores: pd.DataFrame, item: str) -> dict[str, Any] | None:
     """Return the score of one table; None for a table without published values."""
     for row in scores[scores["item"] == item].to_dict("records"):
-        power = "" if is_missing(row["power"]) else f"{row['power']:.0%}"
-        name = in_words(row["variant"])
-        return {"variant": name, "role": row["role"], "counts": _counted(row), "power": power} | {
-            "direction": row["direction"],
-            "answer": row["answer"],
-            "more": row["more"],
-            "expected": _expected(row),
-        }
+        told = {"variant": in_words(row["variant"]), "counts": _counted(row)}
+        return row | told | {"power": share_told(row["power"]), "expected": _expected(row)}
     return None
 
 
@@ -245,11 +228,6 @@ def _expected(score: Mapping[str, Any]) -> str:
 
 def _counted(score: Mapping[str, Any]) -> dict[str, int]:
     return {name: score[name] for name in COUNTED if score[name]}
-
-
-def _moved(summaries: pd.DataFrame) -> dict[str, int]:
-    """Return how many published values have verdicts that vary between variants, and how."""
-    return summaries.loc[summaries["note"] != "", "note"].value_counts().to_dict()
 
 
 def anchor(cell: Mapping[str, Any]) -> str:

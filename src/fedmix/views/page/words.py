@@ -6,15 +6,14 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from fedmix import __version__
 from fedmix.revision import LIBRARIES
 from fedmix.storage import write_text
 from fedmix.views.captions import in_words
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def names_of(tables: Iterable[Mapping[str, Any]], cells: pd.DataFrame) -> dict[str, str]:
@@ -78,18 +77,7 @@ def describe_run(options: Mapping[str, Any], timings: pd.DataFrame) -> dict[str,
         timings = timings.reindex(columns=["study", "replication", "cpu_seconds", "made"])
     replications = timings.groupby("study")["replication"].nunique()
     overrides = [f"{k}={v}" for k, v in options.items() if k != "preset" and v not in (None, False)]
-    return {
-        "Preset": " ".join([str(options["preset"]), *overrides]),
-        "Replications, at most": ", ".join(f"{study} {n}" for study, n in replications.items()),
-        "Runs": f"{len(timings)} (one method on one replication of one setting)",
-        "Core-hours of the methods": f"{timings['cpu_seconds'].sum() / 3600:.2f}",
-        **_origins(timings),
-    }
-
-
-def _origins(timings: pd.DataFrame) -> dict[str, str]:
-    """Return by what the results were made, as they say themselves."""
-    made = [json.loads(text) for text in timings["made"].unique()]
+    made = [json.loads(text) for text in timings["made"].unique()]  # what results say of themselves
     dates = sorted(origin["date"] for origin in made)
 
     def listed(*names: str) -> str:
@@ -97,6 +85,10 @@ def _origins(timings: pd.DataFrame) -> dict[str, str]:
         return "; ".join(sorted(found))
 
     return {
+        "Preset": " ".join([str(options["preset"]), *overrides]),
+        "Replications, at most": ", ".join(f"{study} {n}" for study, n in replications.items()),
+        "Runs": f"{len(timings)} (one method on one replication of one setting)",
+        "Core-hours of the methods": f"{timings['cpu_seconds'].sum() / 3600:.2f}",
         "Made": f"{dates[0]} to {dates[-1]}" if dates else "",
         "fedmix": f"{__version__}, {listed('commit')}",
         "Libraries": listed(*LIBRARIES),
@@ -107,15 +99,10 @@ def _origins(timings: pd.DataFrame) -> dict[str, str]:
 
 def write_description(path: str | os.PathLike, description: Mapping[str, str]) -> None:
     """Write the description of a run as CSV, one line per fact."""
-    import pandas as pd
-
-    lines = pd.DataFrame({"what": list(description), "is": list(description.values())})
-    write_text(path, lines.to_csv(index=False))
+    write_text(path, pd.Series(description, name="is").rename_axis("what").to_csv())
 
 
 def read_description(path: str | os.PathLike) -> dict[str, str]:
     """Read a description that :func:`write_description` wrote."""
-    import pandas as pd
-
     lines = pd.read_csv(path, dtype=str, keep_default_na=False)
     return dict(zip(lines["what"], lines["is"], strict=True))

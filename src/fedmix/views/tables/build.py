@@ -11,7 +11,7 @@ from fedmix.cells.condensed import data_of, mean_ranks
 from fedmix.revision import commit
 from fedmix.storage import write_text
 from fedmix.views import captions
-from fedmix.views.tables.format import is_missing, to_markdown
+from fedmix.views.tables.format import to_markdown
 from fedmix.views.tables.latex import PACKAGES, to_latex
 from fedmix.views.tables.layout import LISTS, Block, lay_out, lay_out_condensed
 from fedmix.views.tables.text import as_text, corner_of, text_rows
@@ -94,16 +94,12 @@ def _markdown(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     return to_markdown(table, caption(item, cells), [*_brackets(cells), *_below(item, cells)])
 
 
-def _html(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
-    return _rendered("table.html", item, cells)
-
-
 def html_part(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     """Return a table with its notes as a part of a page; the arguments are those of build_table."""
-    return _rendered("table_part.html", item, cells)
+    return _html(item, cells, "table_part.html")
 
 
-def _rendered(template: str, item: Mapping[str, Any], cells: pd.DataFrame) -> str:
+def _html(item: Mapping[str, Any], cells: pd.DataFrame, template: str = "table.html") -> str:
     from jinja2 import Environment, FileSystemLoader
 
     blocks = blocks_of(item, cells)
@@ -188,7 +184,7 @@ def _below(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
 
 
 def _brackets(cells: pd.DataFrame) -> list[str]:
-    printed = any(not is_missing(text) for text in cells["printed_text"])
+    printed = (cells["printed_text"] != "").any()
     return ["In brackets: the published values, as printed."] if printed else []
 
 

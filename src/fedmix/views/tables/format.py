@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pandas as pd
+import pandas as pd
 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")  # what begins raw HTML in Markdown
 _THOUSAND, _MILLION = 1e3, 1e6
@@ -71,9 +69,9 @@ def to_markdown(table: pd.DataFrame, caption: str = "", notes: Sequence[str] = (
 
     Tags of HTML are shown as text.
     """
-    header = [_name_of_index(table), *map(str, table.columns)]
+    header = [str(table.index.name or ""), *map(str, table.columns)]
     lines = [header, ["---"] * len(header)]
-    lines += [[str(name), *map(_text, row)] for name, row in zip(*_rows(table), strict=True)]
+    lines += [[str(name), *map(_text, row)] for name, *row in table.itertuples()]
     body = "\n".join(
         "| " + " | ".join(c.replace("|", r"\|") for c in line) + " |" for line in lines
     )
@@ -81,18 +79,8 @@ def to_markdown(table: pd.DataFrame, caption: str = "", notes: Sequence[str] = (
     return without_html((f"{caption}\n\n" if caption else "") + body + below + "\n")
 
 
-def _rows(table: pd.DataFrame) -> tuple[Sequence[object], Sequence[Sequence[object]]]:
-    return list(table.index), table.to_numpy(dtype=object).tolist()
-
-
-def _name_of_index(table: pd.DataFrame) -> str:
-    return str(table.index.name or "")
-
-
 def is_missing(value: object) -> bool:
     """Return whether a value is None, NaN, NA or empty."""
-    import pandas as pd
-
     return bool(pd.isna(value)) or value == ""
 
 

@@ -45,24 +45,10 @@ _SPECIAL = {
     ">": r"\textgreater{}",
     '"': "''",
 }
-_GREEK = {
-    "α": "alpha",
-    "β": "beta",
-    "γ": "gamma",
-    "δ": "delta",
-    "ε": "varepsilon",
-    "κ": "kappa",
-    "λ": "lambda",
-    "μ": "mu",
-    "ν": "nu",
-    "π": "pi",
-    "ρ": "rho",
-    "σ": "sigma",
-    "τ": "tau",
-    "χ": "chi",
-}
-_REPLACED = {**_SYMBOLS, **_SPECIAL, **{sign: rf"$\{name}$" for sign, name in _GREEK.items()}}
-_PATTERN = re.compile("|".join(map(re.escape, _REPLACED)))
+_LETTERS = "αβγδεκλμνπρστχ"
+_NAMES = "alpha beta gamma delta varepsilon kappa lambda mu nu pi rho sigma tau chi"
+_GREEK = {sign: rf"$\{name}$" for sign, name in zip(_LETTERS, _NAMES.split(), strict=True)}
+_ESCAPED = str.maketrans(_SYMBOLS | _SPECIAL | _GREEK)
 _NUMBER = re.compile(r"-?(\d+)(?:\.(\d+))?")
 _WITH_SPREAD = re.compile(r"(.*?)(?: \((.*)\))?")
 _MISSING = "–"
@@ -144,7 +130,7 @@ def to_latex(
 
 def escape_latex(text: str) -> str:
     """Return ``text`` with LaTeX's special characters, the verdicts' marks and Greek escaped."""
-    return _PATTERN.sub(lambda found: _REPLACED[found.group()], text)
+    return text.translate(_ESCAPED)
 
 
 def _lines(block: Block, usual_n: int | None) -> Iterator[_Line]:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 #: Columns with a list in each cell, which a CSV file cannot hold.
 LISTS = ("replications", "values")
-SIDES = ("row", "column")
 _RANK = {role: rank for rank, role in enumerate(SOURCES)}
 
 
@@ -133,21 +132,20 @@ def lay_out(
     DataError
         If two settings or methods have the same place.
     """
-    cells = cells.assign(
-        **{side: cells[side].map(lambda text: _named(text, names or {})) for side in SIDES}
-    )
+    named = cells[["row", "column"]].map(lambda text: _named(text, names or {}))
+    cells = cells.assign(**named)
     cells = cells.iloc[cells["role"].map(_RANK).fillna(len(_RANK)).argsort(kind="stable")]
     columns = _in_order(cells, "column")
     blocks = []
-    by_variant: dict[str, dict[tuple[str, str], list[Entry]]] = {}
-    for cell in cells.to_dict("records"):
-        entries = by_variant.setdefault(cell["variant"], {})
-        entries.setdefault((cell["row"], cell["column"]), []).append(_entry(cell, show or {}))
-    for variant, entries in by_variant.items():
+    for variant, own in cells.groupby("variant", sort=False):
+        entries: dict[tuple[str, str], list[Entry]] = {}
+        for cell in own.to_dict("records"):
+            ours = _ours(cell, (show or {}).get(cell["metric"], "mean_sd"))
+            entry = Entry(ours, cell["printed_text"], cell["verdict"], cell)
+            entries.setdefault((cell["row"], cell["column"]), []).append(entry)
         for place, metrics in entries.items():
             _check_place(place, metrics)
-        rows = _in_order(cells[cells["variant"] == variant], "row")
-        blocks.append(Block(variant, rows, columns, _aligned(entries)))
+        blocks.append(Block(str(variant), _in_order(own, "row"), columns, _aligned(entries)))
     return blocks
 
 
@@ -177,16 +175,13 @@ def lay_out_condensed(cells: pd.DataFrame, condensed: Mapping[str, Any]) -> list
     """
     blocks = []
     for variant, own in cells.groupby("variant", sort=False):
-        summaries = condense(own, condensed)
         usual = int(own["n"].mode().max())  # a summary covers many cells
         entries = {
-            (s.row, s.column): [
-                Entry(s.text, "", "", {**s.cell, "row": s.row, "column": s.column, "n": usual})
-            ]
-            for s in summaries
+            (row, column): [Entry(text, "", "", {**cell, "row": row, "column": column, "n": usual})]
+            for row, column, text, cell in condense(own, condensed)
         }
-        rows = list(dict.fromkeys(s.row for s in summaries))
-        columns = list(dict.fromkeys(s.column for s in summaries))
+        rows = list(dict.fromkeys(row for row, _ in entries))
+        columns = list(dict.fromkeys(column for _, column in entries))
         blocks.append(Block(str(variant), rows, columns, entries))
     return blocks
 
@@ -219,16 +214,6 @@ def _aligned(entries: Mapping[tuple[str, str], list[Entry]]) -> dict[tuple[str, 
 
 def _ran(entry: Entry) -> bool:
     return bool(entry.cell) and entry.cell["n"] + entry.cell["failed"] > 0
-
-
-def _entry(cell: Mapping[str, Any], show: Mapping[str, str]) -> Entry:
-    printed, verdict = cell["printed_text"], cell["verdict"]
-    return Entry(
-        ours=_ours(cell, show.get(cell["metric"], "mean_sd")),
-        printed="" if is_missing(printed) else str(printed),
-        verdict="" if is_missing(verdict) else str(verdict),
-        cell=cell,
-    )
 
 
 def _ours(cell: Mapping[str, Any], statistic: str) -> str:

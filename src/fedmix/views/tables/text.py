@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fedmix.views import captions
 from fedmix.views.tables.layout import Block, Entry
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -21,16 +19,8 @@ class Part:
     is_best: bool = False
 
 
-@dataclass(frozen=True)
-class TextRow:
-    """A row as text: its name, and the parts of each place."""
-
-    name: str
-    places: list[list[Part]]
-
-
-def text_rows(blocks: list[Block], cells: pd.DataFrame) -> list[TextRow]:
-    """Return a table's rows as text, block after block.
+def text_rows(blocks: list[Block], cells: pd.DataFrame) -> list[tuple[str, list[list[Part]]]]:
+    """Return a table's rows as text, block after block: their names, and the parts of each place.
 
     Parameters
     ----------
@@ -41,7 +31,7 @@ def text_rows(blocks: list[Block], cells: pd.DataFrame) -> list[TextRow]:
     n = captions.usual_n(cells)
     several = len(blocks) > 1
     return [
-        TextRow(
+        (
             f"{captions.in_words(block.variant)}, {row}" if several else row,
             [parts_of(block.entries.get((row, column), []), n) for column in block.columns],
         )
@@ -55,11 +45,9 @@ def as_text(blocks: list[Block], cells: pd.DataFrame, rows: str = "") -> pd.Data
 
     ``rows`` is the heading of the rows' names; the rest is as in :func:`text_rows`.
     """
-    import pandas as pd
-
     lines = {
-        row.name: ["".join(map(_marked, place)) for place in row.places]
-        for row in text_rows(blocks, cells)
+        name: ["".join(map(_marked, place)) for place in places]
+        for name, places in text_rows(blocks, cells)
     }
     table = pd.DataFrame.from_dict(lines, orient="index", columns=blocks[0].columns)
     return table.rename_axis(index=corner_of(blocks, rows))
