@@ -168,13 +168,15 @@ def _not_reported(cells: pd.DataFrame) -> str:
 
 def _nearest(cells: pd.DataFrame) -> str:
     """Say how near the nearest protocol comes to a table's published values."""
-    origin = "is inferred from published values"
+    origin = "The nearest protocol that we know is inferred from published values."
     if not cells["role"].eq(INFERRED).all():
         n = cells["n"].max()
-        origin = f"comes from a search, and ran on {n} replications that did not choose it"
+        origin = (
+            f"The protocol that our search chose ran on {n} replications that did not choose it."
+        )
     return (
-        f"The nearest protocol that we know {origin}. It is {distance(cells):.2f} published "
-        f"standard deviations away, and {_agreement(cells)}."
+        f"{origin} It is {distance(cells):.2f} published standard deviations away, and "
+        f"{_agreement(cells)}."
     )
 
 
