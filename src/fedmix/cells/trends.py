@@ -243,7 +243,7 @@ def knee_moves(
         The other column and its two values.
     ratio : float
         The knee at ``at`` divided by the knee at ``than``, as theory predicts it. The ratio found
-        may be larger or smaller by up to half.
+        may be larger or smaller by up to a factor of 1.5.
     """
     knees = []
     for value in (at, than):
