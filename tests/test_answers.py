@@ -111,7 +111,7 @@ def test_a_table_of_an_unknown_protocol_counts_what_comes_near():
     found = scored(variant("like", "inferred", PUBLISHED))
     assert "The paper does not report how the table was made. The nearest" in found["answer"]
     assert "agrees with 6 of 6 values and differs from 0." in found["answer"]
-    assert "For FedGrEM alone, the nearest protocol agrees with 2 of 2" in found["more"]
+    assert "For FedGrEM alone, this protocol agrees with 2 of 2" in found["more"]
 
 
 def test_a_table_whose_protocol_was_searched_counts_the_nearest_one_alone():

@@ -123,7 +123,7 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
     more = []
     if found and is_unknown:
         own = counted[counted["label"] == found.method]
-        more.append(f"For {found.method} alone, the nearest protocol {_agreement(own)}.")
+        more.append(f"For {found.method} alone, this protocol {_agreement(own)}.")
     more.append(_same(score, unit))
     if found:
         more.append(_elsewhere(cells, score["role"], found, direction, unit))

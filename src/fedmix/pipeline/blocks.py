@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from fedmix.errors import DataError
 from fedmix.experiments.runner import Fit, tables_of
 from fedmix.pipeline.evidence import RESULTS, TIMINGS, stopped_early
-from fedmix.pipeline.plan import block_paths, replications_of
+from fedmix.pipeline.plan import block_paths, replications_of, timings_of
 from fedmix.revision import origin
 from fedmix.storage import read_table, stacked, write_table
 
@@ -135,7 +135,7 @@ def write_block(
         results = stacked([results, old_results[old_results["method"].isin(others)]])
         timings = stacked([timings, old_timings[old_timings["method"].isin(others)]])
     results.attrs, timings.attrs = {KEYS: dict(sorted(keys.items()))}, {}
-    write_table(path.with_suffix(".timings.parquet"), timings)
+    write_table(timings_of(path), timings)
     write_table(path, results)
 
 
@@ -166,7 +166,7 @@ def finished(folder: Path, wanted: range | None = None) -> Iterator[_Finished]:
 def _whole(path: Path) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
     """Yield a block's tables; nothing if one is missing or damaged, or without keys."""
     try:
-        results, timings = map(read_table, (path, path.with_suffix(".timings.parquet")))
+        results, timings = map(read_table, (path, timings_of(path)))
     except (DataError, OSError):
         return
     if KEYS in results.attrs:

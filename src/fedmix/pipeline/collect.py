@@ -17,7 +17,7 @@ from fedmix.experiments.runner import Scenario, identity_of
 from fedmix.experiments.settings import declared
 from fedmix.pipeline.blocks import COLUMNS, IDENTITY, KEYS
 from fedmix.pipeline.evidence import Evidence, checked
-from fedmix.pipeline.plan import replications_of
+from fedmix.pipeline.plan import replications_of, timings_of
 from fedmix.pipeline.provenance import keys_of
 from fedmix.storage import read_table, sha256_of, stacked
 
@@ -222,8 +222,7 @@ def _read_block(
             f"{'/'.join(place)}/{path.stem}.log, or delete the file and run Snakemake again."
         )
     current = {method: held for method in wanted if method not in stale}
-    own = path.with_suffix(".timings.parquet")
-    timings = _read(own, "timings", place, current, partial)
+    timings = _read(timings_of(path), "timings", place, current, partial)
     results = results[results["method"].isin(current)]
     return [_wanted(rows, replications) for rows in (results, timings)]
 

@@ -193,6 +193,11 @@ class Study:
         return replace(method, parameters=parameters)
 
 
+def timings_of(block: Path) -> Path:
+    """Return the file of a block's timings, beside that of its results."""
+    return block.with_suffix(".timings.parquet")
+
+
 def replications_of(block: str) -> range:
     """Return the replications of a block from its name: ``"0-19"`` is 0, 1, ..., 19."""
     first, last = block.split("-")

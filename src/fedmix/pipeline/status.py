@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fedmix.pipeline.costs import core_hours
 from fedmix.pipeline.evidence import unverified
-from fedmix.pipeline.plan import Setting, Study, replications_of
+from fedmix.pipeline.plan import Setting, Study, replications_of, timings_of
 from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
 
@@ -82,7 +82,7 @@ def _setting_status(
     blocks, held = request.coverage.missing(study, setting), request.coverage.held(study, setting)
     files = {b.name: folder / f"{b.name}.parquet" for b in blocks}
     ended = [n for n, file in files.items() if file.exists()]
-    done = {n: read_table(files[n].with_suffix(".timings.parquet")) for n in ended}
+    done = {n: read_table(timings_of(files[n])) for n in ended}
     begun = [n for n in files if n not in done and (logs / f"{n}.log").exists()]
     errors = {n: error_in(logs / f"{n}.log") for n in begun}
     for method in study.methods_of(setting):
