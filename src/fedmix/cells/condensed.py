@@ -123,7 +123,7 @@ def advice(cells: Cells, metric: str, alone: str, harmed: str) -> Iterator[Sayin
         behind = [(c["label"], _paired(c, best)) for c in as_many]
         equal = [label for label, effect in behind if not effect or effect.above() != "yes"]
         lost = [c["mean"] for c in own if (c["metric"], c["label"]) == (harmed, best["label"])]
-        points = f"{100 * gain.mean:+.1f} ± {100 * gain.half_width:.1f}"
+        points = f"{100 * gain.mean:+z.1f} ± {100 * gain.half_width:.1f}"
         yield row, "take", best["label"] if pays else pays_not, best
         yield row, "gain over the best fit alone", points, best
         yield row, "best fit alone", by_oneself["label"], by_oneself

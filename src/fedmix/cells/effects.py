@@ -104,7 +104,7 @@ class Effect:
     def with_interval(self) -> str:
         """Return ``"-0.49 [-0.52, -0.46]"``: the estimate with its 95 % interval."""
         half = self.half_width_at(SHOWN_CONFIDENCE)
-        return f"{self.mean:.2f} [{self.mean - half:.2f}, {self.mean + half:.2f}]"
+        return f"{self.mean:z.2f} [{self.mean - half:z.2f}, {self.mean + half:z.2f}]"
 
     def __str__(self) -> str:
         spread = "" if self.se == inf else f" ± {self.half_width:.2g}"

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -56,10 +57,14 @@ class Place:
         """What identifies it."""
         return self.study, self.variant, self.setting
 
+    @cached_property
+    def _named(self) -> dict[str, Any]:
+        names = {"variant": self.variant, "setting": self.setting, "role": self.role}
+        return {**self.values, **names}
+
     def has(self, where: Where) -> bool:
         """Return whether the place has the given values (a list means any of them)."""
-        names = {"variant": self.variant, "setting": self.setting, "role": self.role}
-        return has_values({**self.values, **names}, where)
+        return has_values(self._named, where)
 
 
 def read_paths(files: Iterable[str | os.PathLike]) -> pd.DataFrame:

@@ -88,10 +88,8 @@ def measure(
             f"Replication {first.replication} of {place}/{first.method}, metric {first.metric!r}, "
             "occurs twice. Are blocks of two runs mixed?"
         )
-    values = {
-        key: own.set_index("replication")["value"].sort_index()
-        for key, own in finals.groupby(["method", "metric"], sort=False)
-    }
+    numbered = finals.set_index("replication").groupby(["method", "metric"], sort=False)["value"]
+    values = {key: own.sort_index() for key, own in numbered}
     runs = results.groupby("method")["replication"].unique()
     finished = results[results["status"] == "ok"].groupby("method")["replication"].nunique()
     return Measured(

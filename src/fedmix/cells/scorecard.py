@@ -104,7 +104,7 @@ def _direction(differences: pd.Series, in_se: pd.Series) -> dict[str, Any]:
         how_many = f"All {n}" if sides[side] == n else f"{sides[side]} of {n}"
         sentence = f"{how_many} lie {side} the published values"
         if median == median:
-            sentence += f"; the median difference is {median:+.1f} standard errors"
+            sentence += f"; the median difference is {median:+z.1f} standard errors"
         sentence += "."
     return {**sides, "median_in_se": median, "direction": sentence}
 

@@ -164,8 +164,8 @@ def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:
     if results.empty:
         return {}
     outcomes = {}
-    for method, rows in results.groupby("method", sort=False):
-        ends = rows.drop_duplicates("replication")
+    ended = results.drop_duplicates(["method", "replication"])
+    for method, ends in ended.groupby("method", sort=False):
         errors = ends.loc[ends["status"] == "error", "message"]
         outcomes[str(method)] = {
             "replications": {str(k): int(n) for k, n in ends["status"].value_counts().items()},

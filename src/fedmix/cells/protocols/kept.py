@@ -164,8 +164,8 @@ class Search:
         return cells_of(measured, shown, self.published, self.space.paper, {NEAREST: NEAREST})
 
     def _measured(self, runs: pd.DataFrame) -> Iterator[Measured]:
-        by = ["variant", "table", "row"]
-        for (variant, name, row), own in runs.groupby(by, sort=False):
+        numbered = runs.set_index("replication")
+        for (variant, name, row), own in numbered.groupby(["variant", "table", "row"], sort=False):
             table = self.space.tables[name]
             item = self.items[table.item]
             place = {
@@ -174,8 +174,8 @@ class Search:
                 "setting": f"{table.title}, {self.space.row} {row}",
             }
             scores = {
-                str(method): fits.set_index("replication")["value"].sort_index()
-                for method, fits in own.groupby("method", sort=False)
+                str(method): values.sort_index()
+                for method, values in own.groupby("method", sort=False)["value"]
             }
             yield Measured(
                 methods={
@@ -189,7 +189,7 @@ class Search:
                 },
                 runs={method: values.index.tolist() for method, values in scores.items()},
                 failed={method: int(values.isna().sum()) for method, values in scores.items()},
-                trajectories=own.iloc[:0],
+                trajectories=runs.iloc[:0],
             )
 
 

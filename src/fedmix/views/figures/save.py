@@ -57,10 +57,12 @@ def save_figure(
     list of pathlib.Path
         The files, in the order of ``formats``.
     """
+    from matplotlib import rc_context
+
     paths = []
-    with house_style():
+    with house_style(), rc_context({"figure.constrained_layout.use": False}):
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # laid out once, not once per format
+        figure.set_layout_engine(None)  # laid out once, not once per format
         for suffix in formats:
             # Not with_suffix: a stem such as "figure-h0.5" has no suffix to replace.
             path = Path(f"{os.fspath(stem)}.{suffix}")

@@ -87,7 +87,8 @@ def table_views(
 ) -> list[dict[str, Any]]:
     """Return the tables, each in all variants that were run.
 
-    The first variant is complete; the others leave out rows and columns that were not run.
+    The first variant is the one that the score counts. It is complete; the others leave out rows
+    and columns that were not run.
 
     Parameters
     ----------
@@ -102,7 +103,9 @@ def table_views(
         own = context.cells[context.cells["item"] == table["name"]]
         ranked = context.ranks[context.ranks["item"] == table["name"]]
         noted = numbers[(numbers["item"] == table["name"]) & (numbers["note"] != "")]
-        blocks = blocks_of(table, own)
+        score = _score(context.scores, table["name"])
+        counted = score["variant"] if score else ""
+        blocks = sorted(blocks_of(table, own), key=lambda block: in_words(block.variant) != counted)
         views.append(
             {
                 "id": slug(table["name"]),
@@ -121,7 +124,7 @@ def table_views(
                     for block in [*blocks[:1], *(other.that_ran() for other in blocks[1:])]
                 ],
                 "moved": noted["note"].value_counts().to_dict(),
-                "score": _score(context.scores, table["name"]),
+                "score": score,
             }
         )
     return views

@@ -27,7 +27,7 @@ def number(value: float, digits: int | None = None) -> str:
     if is_missing(value):
         return "–"
     if digits is not None:
-        return f"{value:.{digits}f}"
+        return f"{value:z.{digits}f}"
     if abs(value) >= _MILLION:
         return f"{value / _MILLION:.3g}M"
     return f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:.3g}"
