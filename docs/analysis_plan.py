@@ -32,10 +32,11 @@ _LEVELS = (
 _ABOUT = """\
 # The plan of the analysis
 
-`python docs/analysis_plan.py REASON` writes this page from the configuration and the code. It is
-frozen before the whole run: what counts, by which rule and margin, and which claims are tested by
-which predicate. A later change is listed at the end, with its reason and the verdicts that it
-touched.
+`python docs/analysis_plan.py REASON` writes this page from the configuration and the code. It says
+what counts, by which rule and margin, and which claims are tested by which predicate. The first
+plan was frozen on 2026-11-24, before at least 93 % of the kept replications ran. Every later change
+is listed at the end, with its reason and the verdicts that it touched. Most of them came after the
+results were known.
 """
 
 
@@ -114,7 +115,7 @@ def freeze(reason: str) -> None:
     changes = page.partition(CHANGES)[2].strip()
     added = _change(reason) if frozen() else ""
     plan = list(entries())
-    lines = [_ABOUT, f"Frozen on {date.today()}, hash `{digest(list(current().values()))}`.", ""]
+    lines = [_ABOUT, f"As of {date.today()}, hash `{digest(list(current().values()))}`.", ""]
     heading = ""
     for kind, name, text in plan:
         if kind != heading:

@@ -100,9 +100,9 @@ def cluster(request):
 
 @pytest.fixture(scope="session")
 def local(tmp_path_factory):
-    """The smoke preset, run without a cluster."""
+    """The smoke preset with one replication, run without a cluster."""
     pipeline = Pipeline.new(tmp_path_factory.mktemp("local"))
-    pipeline.run("all", config={"replications": 2})
+    pipeline.run("all")
     return pipeline
 
 
@@ -130,7 +130,7 @@ def submit(cluster, pipeline, *arguments, **choices):
 def test_the_smoke_preset_gives_the_same_bytes_on_the_cluster(cluster, local, tmp_path):
     pipeline = Pipeline.new(tmp_path)
     begun = time.time()
-    _, taken = submit(cluster, pipeline, "all", config={"replications": 2})
+    _, taken = submit(cluster, pipeline, "all")
     print(f"\n{len(taken)} jobs on {cluster.name} in {time.time() - begun:.0f} s")
     assert {state for state, _ in taken} == {"COMPLETED"}
     assert pipeline.results() == local.results()
@@ -156,13 +156,13 @@ def test_a_cancelled_job_is_submitted_again(cluster, local, started):
 
 
 def test_a_job_out_of_memory_is_retried_with_more(cluster, local, started):
-    too_little = "--set-resources=run_methods:mem_mb=150 * 3 ** (attempt - 1)"
+    too_little = "--set-resources=run_methods:mem_mb=300 * 3 ** (attempt - 1)"
     _, taken = submit(cluster, started, too_little, BLOCK)
     states, memory = zip(*taken, strict=True)
     print("\n", taken)
     assert states[-1] == "COMPLETED"
     assert "COMPLETED" not in states[:-1]
-    assert list(memory) == [150, 450, 1350][: len(memory)]
+    assert list(memory) == [300, 900, 2700][: len(memory)]
     assert len(memory) > 1
     assert started.results() == local.results()
 

@@ -35,6 +35,13 @@ COLLECTED = "results/smoke/collected/fedgrem_real/fedgrem_table1/results.parquet
 METHODS = ("LocalEM", "FedGrEM", "PooledEM")
 
 
+def jobs_of(run: subprocess.CompletedProcess) -> Counter:
+    """Count the jobs that a run of Snakemake says it has planned, by rule."""
+    _, _, stats = run.stdout.partition("Job stats:\n")
+    counts = re.findall(r"^(\w+) +(\d+)$", stats.partition("\n\n")[0], flags=re.M)
+    return Counter({rule: int(n) for rule, n in counts if rule != "total"})
+
+
 class Pipeline:
     """The workflow's files in ``project`` and the folder that it works in, ``work``.
 
@@ -171,10 +178,7 @@ class Pipeline:
 
     def planned(self, *arguments: str, config: dict | None = None) -> Counter:
         """Count the jobs that a dry run plans, by rule."""
-        output = self.run("--dry-run", *arguments, config=config).stdout
-        _, _, stats = output.partition("Job stats:\n")
-        counts = re.findall(r"^(\w+) +(\d+)$", stats.partition("\n\n")[0], flags=re.M)
-        return Counter({rule: int(n) for rule, n in counts if rule != "total"})
+        return jobs_of(self.run("--dry-run", *arguments, config=config))
 
     def results(self) -> dict[str, str]:
         """Return the sha256 of every file that no run changes; cells hold seconds."""

@@ -75,7 +75,7 @@ def test_the_answer_says_what_holds_by_how_much_and_on_what_it_depends():
     gone = {"FedGrEM": 15.0, "FedEM": 14.0, "LocalEM": 20.0}
     found = scored(variant("as_coded", "authors", half), variant("as_written", "written", gone))
     assert found["answer"].startswith(
-        "The method published as best is the best, or a test cannot tell it from the best, in "
+        "The method published as best is the best, or no test finds another method better, in "
         "2 of 2 settings. On average FedGrEM is 2.0 points ahead, where a lead of 4.0 points is "
         "published. 4 of 6 values agree"
     )
@@ -95,7 +95,7 @@ def test_an_order_that_does_not_hold_is_told_with_the_distance():
     turned = {"FedGrEM": 15.0, "FedEM": 14.0, "LocalEM": 20.0}
     found = scored(variant("as_coded", "authors", turned, best="FedEM"))
     assert found["answer"].startswith(
-        "The method published as best is the best, or a test cannot tell it from the best, in "
+        "The method published as best is the best, or no test finds another method better, in "
         "0 of 2 settings. On average FedGrEM is 1.0 points behind, where a lead of 4.0 points is "
         "published."
     )

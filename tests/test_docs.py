@@ -277,13 +277,35 @@ def test_the_picture_shows_the_rules_of_today():
 @pytest.mark.slow
 @pytest.mark.skipif(not all(map(find_spec, SPHINX)), reason="no Sphinx")
 def test_the_pages_build_without_a_warning_and_without_a_dead_link(tmp_path):
+    # tests/test_gallery.py runs the examples. The theme's list of all pages on each of them takes
+    # half of a build: the next test has the theme.
+    options = ["plot_gallery=0", "html_theme=basic"]
+    build_pages(DOCS, tmp_path, options)
+    assert list(script("check_links").dead_links(tmp_path)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not all(map(find_spec, SPHINX)), reason="no Sphinx")
+def test_the_theme_draws_pages_without_a_warning_and_without_a_dead_link(tmp_path):
+    settings = (DOCS / "conf.py").read_text(encoding="utf-8")
+    theme = re.search(r'^html_theme = "(\w+)"$', settings, re.M)[1]
+    (tmp_path / "conf.py").touch()
+    (tmp_path / "index.rst").write_text("A\n=\n\n.. toctree::\n\n   b\n")
+    (tmp_path / "b.rst").write_text("B\n=\n\n:doc:`index`\n\n==  ==\n1   2\n==  ==\n")
+    build_pages(tmp_path, tmp_path / "built", [f"html_theme={theme}"])
+    assert theme in (tmp_path / "built" / "b.html").read_text(encoding="utf-8")
+    assert list(script("check_links").dead_links(tmp_path / "built")) == []
+
+
+def build_pages(source, target, options):
+    """Build pages in HTML; a warning is an error."""
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
-    command += ["-D", "plot_gallery=0"]  # tests/test_gallery.py runs the examples
+    for option in options:
+        command += ["-D", option]
     finished = subprocess.run(
-        [*command, str(DOCS), str(tmp_path)], capture_output=True, text=True, timeout=600
+        [*command, str(source), str(target)], capture_output=True, text=True, timeout=600
     )
     assert finished.returncode == 0, finished.stderr
-    assert list(script("check_links").dead_links(tmp_path)) == []
 
 
 def test_dead_links_are_found(tmp_path):

@@ -51,7 +51,10 @@ def test_the_best_and_its_ties_are_bold_in_every_form(tmp_path):
     assert "| **1.00 (0.10)** | **1.10 (0.10)** | 2.00 (0.10) |" in md
     assert "<strong>1.10 (0.10)</strong></td><td>2.00 (0.10)</td>" in html
     for form in (tex, md, html):
-        assert "In bold: the best, and what a paired test cannot distinguish from it" in form
+        assert (
+            "In bold: the best, and the methods that a paired test finds worse than no other"
+            in form
+        )
 
 
 def test_a_printed_row_stands_below_ours(tmp_path):

@@ -67,9 +67,13 @@ def draw(item):
         return module.draw(cells, PAPERS[item.paper].looks, item.options, **more)
 
 
-@pytest.mark.parametrize("item", FIGURES.values(), ids=FIGURES)
-def test_a_figure_has_one_range_of_y_a_row_and_no_colour_twice(item):
-    figure = draw(item)
+@pytest.fixture(scope="module", params=FIGURES.values(), ids=FIGURES)
+def figure(request):
+    """A figure, drawn once for the tests that look at it."""
+    return draw(request.param)
+
+
+def test_a_figure_has_one_range_of_y_a_row_and_no_colour_twice(figure):
     colors: dict[str, set] = {}
     for axis in figure.axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -91,9 +95,8 @@ def drawn_on(axis):
     return (*lines, *images)
 
 
-@pytest.mark.parametrize("item", FIGURES.values(), ids=FIGURES)
-def test_no_panel_of_a_figure_repeats_another(item):
-    shown = [drawn_on(axis) for axis in draw(item).axes]
+def test_no_panel_of_a_figure_repeats_another(figure):
+    shown = [drawn_on(axis) for axis in figure.axes]
     assert len(set(shown)) == len(shown)
 
 

@@ -31,6 +31,12 @@ def test_what_the_paired_test_cannot_tell_is_a_tie():
     assert sorted(found.values()) == ["best", "tied"]
 
 
+def test_a_scattered_best_mean_makes_no_tie_of_what_another_method_beats():
+    scattered = {"wild": pd.Series(np.tile([-20.0, 12.0], 10))}
+    found = standings(on_the_same_data(good=0.0, worse=1.0) | scattered, "lowest")
+    assert found == {"wild": "best", "good": "tied"}
+
+
 def test_equal_scores_tie_and_nothing_is_best_below_five_replications():
     same = pd.Series([1.0, 2.0, 3.0, 4.0, 5.0])
     assert standings({"a": same, "b": same.copy()}, "lowest") == {"a": "best", "b": "tied"}

@@ -104,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("row", help="as in the table, e.g. '0 %%'")
     explain.add_argument("column", help="as in the table, e.g. FedGrEM")
     explain.add_argument(
-        "--kept", action="store_true", help="from the kept evidence, where nothing has been run"
+        "--kept", action="store_true", help="from docs/reproduction, where nothing has been run"
     )
     return parser
 

@@ -88,7 +88,7 @@ class Comparison:
         """Return means with standard deviations, a row per method and a column per score.
 
         Two asterisks on either side mark the best method of a column, and the methods that the
-        paired test at the level 1 % cannot distinguish from it.
+        paired test at the level 1 % finds worse than no other.
         """
         shown = self._shown()
         return as_text(lay_out(shown, names=_NAMES), shown, "method")

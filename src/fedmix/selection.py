@@ -127,8 +127,7 @@ def choose(
         trusted.
     n_folds : int, optional
         Number of folds of each client's points. The default is 5 for "held_out", 3 for "silhouette"
-        (as in FedGEM's experiments) and 2 for "stability". A client with fewer points than folds
-        has no held-out points.
+        and 2 for "stability". A client with fewer points than folds has no held-out points.
     n_splits : int, optional
         Number of folds that are held out in turn; all by default.
     refit : bool, default=True

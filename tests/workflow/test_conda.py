@@ -76,6 +76,8 @@ def test_jobs_run_in_the_conda_environment_and_snakemake_beside_it(conda, tmp_pa
     pipeline.run("--sdm=conda", TABLE, environment=alone)
     assert (pipeline.work / TABLE).exists()
     assert len((conda / "created").read_text().splitlines()) == 1
+    # Numba files compiled code by the place of its source: jobs took fedmix from the clone.
+    assert len([*pipeline.project.parent.glob("compiled/*/kernels_*")]) == 1
 
 
 PLAN = """

@@ -10,6 +10,6 @@ rule calibrate_verdicts:
     conda:
         "../../environment.yml"
     params:
-        code=code_hash("calibrate_verdicts", "fedmix.cells"),
+        code=lambda wildcards: code_hash("calibrate_verdicts", "fedmix.cells"),
     script:
         "../scripts/calibrate_verdicts.py"

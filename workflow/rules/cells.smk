@@ -42,6 +42,6 @@ rule judge_results:
             "docs/reproduction/protocols/*/*/protocols.csv",
             "docs/reproduction/protocols/*/*/runs.parquet",
         ),
-        code=code_hash("judge_results", "fedmix.cells"),
+        code=lambda wildcards: code_hash("judge_results", "fedmix.cells"),
     script:
         "../scripts/judge_results.py"

@@ -29,7 +29,7 @@ from fedmix.errors import FedmixError, nearest_names
 from fedmix.pipeline.coverage import experiment_hash, method_hashes, methods_in, scenario_of
 from fedmix.pipeline.kept_embeddings import embedding_hash, raw_parameters
 from fedmix.pipeline.options import left_out
-from fedmix.pipeline.plan import RUNTIME, finished_blocks
+from fedmix.pipeline.plan import RUNTIME, finished_blocks, timings_of
 from fedmix.pipeline.provenance import (
     Brief,
     BriefMapping,

@@ -43,6 +43,6 @@ rule draw_embedding:
     conda:
         "../../environment.yml"
     params:
-        code=code_hash("draw_embedding"),
+        code=lambda wildcards: code_hash("draw_embedding"),
     script:
         "../scripts/draw_embedding.py"

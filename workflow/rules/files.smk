@@ -37,7 +37,7 @@ def part_blocks(wildcards):
 
 
 def part_timings(wildcards):
-    return [f"{path.removesuffix('.parquet')}.timings.parquet" for path in part_blocks(wildcards)]
+    return [str(timings_of(Path(path))) for path in part_blocks(wildcards)]
 
 
 def part_data(wildcards):

@@ -12,7 +12,11 @@ def text_hash(name):
 
 
 def code_hash(name, *modules):
-    """Hash of a script and of all code that it imports; `modules` are loaded by name."""
+    """Hash of a script and of all code that it imports; `modules` are loaded by name.
+
+    Rules call it in a function, so that a plan reads the code of rules with a job alone. To read that
+    of all rules takes most of a second.
+    """
     return script_hash(BASE / "workflow" / "scripts" / f"{name}.py", *modules)
 
 

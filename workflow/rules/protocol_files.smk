@@ -123,12 +123,14 @@ SEARCHABLE = {
     if space.paper in WHOLE.papers and all(t.item in ITEMS for t in space.tables.values())
 }
 IN_ALL = {search: space for search, space in SEARCHABLE.items() if space.in_all}
-# A search that takes hours is kept in the repository, where later runs find it.
+# A search that takes hours is kept in the repository, where later runs find it. A preset that makes it
+# smaller keeps nothing, because that would replace the whole one.
 IN_REPOSITORY = "docs/reproduction/protocols"
 OUTSIDE_ALL = {search: space for search, space in SEARCHABLE.items() if not space.in_all}
 EXPORTED = [
     f"{IN_REPOSITORY}/{search}/{target}"
     for search, space in OUTSIDE_ALL.items()
+    if not space.presets[config["preset"]]
     for target in space.targets
 ]
 

@@ -14,7 +14,7 @@ rule design_protocols:
     params:
         space=lambda wildcards: SEARCHES[wildcards.search],
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
-        code=code_hash("design_protocols"),
+        code=lambda wildcards: code_hash("design_protocols"),
     script:
         "../scripts/design_protocols.py"
 
@@ -62,7 +62,7 @@ rule optimize_protocols:
         metrics=searched_metrics,
         printed=PRINTED_HASH,
         source=protocol_source,
-        code=code_hash("optimize_protocols"),
+        code=lambda wildcards: code_hash("optimize_protocols"),
     script:
         "../scripts/optimize_protocols.py"
 
@@ -85,7 +85,7 @@ rule judge_protocols:
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         metrics=searched_metrics,
         source=protocol_source,
-        code=code_hash("judge_protocols"),
+        code=lambda wildcards: code_hash("judge_protocols"),
     script:
         "../scripts/judge_protocols.py"
 
@@ -111,7 +111,7 @@ rule score_protocols:
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         tables=lambda wildcards: items_of(SEARCHES[wildcards.search]),
         printed=PRINTED_HASH,
-        code=code_hash("score_protocols"),
+        code=lambda wildcards: code_hash("score_protocols"),
     script:
         "../scripts/score_protocols.py"
 
@@ -131,7 +131,7 @@ rule export_protocols:
     conda:
         "../../environment.yml"
     params:
-        code=code_hash("export_protocols"),
+        code=lambda wildcards: code_hash("export_protocols"),
     script:
         "../scripts/export_protocols.py"
 
@@ -150,7 +150,7 @@ rule tabulate_protocols:
         "../../environment.yml"
     params:
         preset=config["preset"],
-        code=code_hash("tabulate_protocols"),
+        code=lambda wildcards: code_hash("tabulate_protocols"),
     script:
         "../scripts/tabulate_protocols.py"
 
@@ -179,7 +179,7 @@ rule draw_protocols:
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         tables=lambda wildcards: items_of(SEARCHES[wildcards.search]),
         preset=config["preset"],
-        code=code_hash("draw_protocols"),
+        code=lambda wildcards: code_hash("draw_protocols"),
     script:
         "../scripts/draw_protocols.py"
 
@@ -197,7 +197,7 @@ rule draw_claims:
         space=lambda wildcards: SEARCHES[wildcards.search],
         declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
         preset=config["preset"],
-        code=code_hash("draw_claims"),
+        code=lambda wildcards: code_hash("draw_claims"),
     script:
         "../scripts/draw_claims.py"
 

@@ -15,7 +15,7 @@ rule explain_cells:
     conda:
         "../../environment.yml"
     params:
-        code=code_hash("explain_cells", *LOADED_BY_NAME),
+        code=lambda wildcards: code_hash("explain_cells", *LOADED_BY_NAME),
     script:
         "../scripts/explain_cells.py"
 
@@ -39,7 +39,7 @@ rule build_page:
         "../../environment.yml"
     params:
         shown=page_parameters(page_embeddings()),
-        code=code_hash("build_page"),
+        code=lambda wildcards: code_hash("build_page"),
     script:
         "../scripts/build_page.py"
 
@@ -57,7 +57,7 @@ rule build_archive:
     params:
         options={key: config[key] for key in RUN_OPTIONS},
         datasets={name: REQUEST.datasets[name] for name, _ in WHOLE.embeddings()},
-        code=code_hash("build_archive", *LOADED_BY_NAME),
+        code=lambda wildcards: code_hash("build_archive", *LOADED_BY_NAME),
     script:
         "../scripts/build_archive.py"
 
@@ -81,6 +81,6 @@ rule export_reproduction:
     params:
         shown=page_parameters(),
         stamp=lambda wildcards: stamp_of(BASE),
-        code=code_hash("export_reproduction", *LOADED_BY_NAME),
+        code=lambda wildcards: code_hash("export_reproduction", *LOADED_BY_NAME),
     script:
         "../scripts/export_reproduction.py"

@@ -20,7 +20,7 @@ rule make_table:
         "../../environment.yml"
     params:
         item=item_parameters,
-        code=code_hash("make_table"),
+        code=lambda wildcards: code_hash("make_table"),
     script:
         "../scripts/make_table.py"
 

@@ -134,7 +134,7 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
 def _order(lead: Lead, unit: str) -> str:
     settings = f"{lead.settings} setting" + "s" * (lead.settings > 1)
     return (
-        "The method published as best is the best, or a test cannot tell it from the best, in "
+        "The method published as best is the best, or no test finds another method better, in "
         f"{lead.kept} of {settings}. On average {lead.method} is {_ahead_or_behind(lead, unit)}, "
         f"where a lead of {_amount(lead.published, unit)} is published."
     )

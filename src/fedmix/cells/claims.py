@@ -2,8 +2,9 @@
 
 A claim's predicate gives an answer (yes, no, unclear) in every setting that the claim is
 about. It is applied separately to several sources (:data:`SOURCES`). The verdict is that of the
-source that counts for the paper: the experiment as the authors ran it, or as the text describes it
-if only that was run. A corrected method, or one outside a theorem's conditions, does not count.
+source that counts for the paper: the experiment as the authors ran it, else as it was inferred from
+the published values, else as the text describes it. A corrected method, or one outside a theorem's
+conditions, does not count.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Comparison:
         Replications of ours with which the interval would decide, if the difference stays as it is;
         infinite where the published value's own error is too large for any number.
     verdict : str
-        One of :data:`RULES`.
+        One of :data:`fedmix.cells.verdicts.RULES`.
     draws : {"", "measured", "borrowed"}
         Whether the variance between partition draws was measured for this variant and setting, or
         borrowed from others of the same data, method and metric; empty if none is counted.

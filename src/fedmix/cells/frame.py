@@ -248,7 +248,8 @@ def standings(scores: Metric, direction: str) -> dict[str, str]:
     -------
     dict of str to str
         ``"best"`` for the method with the best mean, ``"tied"`` for the methods that the paired
-        test does not find worse. Methods with fewer values than
+        test finds worse than no other: a best mean of scattered values does not make a tie of a
+        method that a third one beats. Methods with fewer values than
         :data:`fedmix.cells.verdicts.COMPARABLE` are left out. Empty if fewer than two are left.
     """
     finished = {method: values for method, values in scores.items() if len(values) >= COMPARABLE}
@@ -259,8 +260,9 @@ def standings(scores: Metric, direction: str) -> dict[str, str]:
     winner = min(losses, key=lambda method: losses[method].mean())
     found = {winner: BEST}
     for method, values in losses.items():
-        behind = paired_effect(values, losses[winner])
-        if method != winner and behind and behind.above() != YES:
+        behind = {m: paired_effect(values, other) for m, other in losses.items() if m != method}
+        worse = any(effect and effect.above() == YES for effect in behind.values())
+        if method != winner and behind[winner] and not worse:
             found[method] = TIED
     return found
 

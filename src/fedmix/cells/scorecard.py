@@ -1,9 +1,10 @@
 """The audit in small tables: counts of verdicts, and the methods' order beside the published one.
 
-A table counts one variant: the authors' if it was run, else the text's. It never takes the best
-variant for each value. An agreement counts separately if other variants were run and none of them
-differs. Beside the counts stand those that an exact replication would be expected to get, how many
-values are the same in substance, and the table's answer in words.
+A table counts one variant: the authors' if it was run, else the inferred one, else the text's. If
+its protocol is unknown, it counts the nearest protocol (:mod:`fedmix.cells.verdicts`). It never
+takes the best variant for each value. An agreement counts separately if other variants were run and
+none of them differs. Beside the counts stand those that an exact replication would be expected to
+get, how many values are the same in substance, and the table's answer in words.
 """
 
 from __future__ import annotations

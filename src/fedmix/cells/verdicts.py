@@ -106,7 +106,7 @@ SOURCES = {
     AUTHORS: "as the authors' program ran it",
     INFERRED: "inferred from the published values; no program of the authors is behind it",
     WRITTEN: "what the text says, with other settings of the paper where it says nothing",
-    NEAREST: "the protocol of the search that comes nearest to the published values",
+    NEAREST: "the protocol that the search chose for the table",
     FAIR: "errors corrected, and strong baselines",
 }
 

@@ -98,7 +98,7 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
     n_clusters_ : int
         Estimated number of clusters, K-hat.
     n_clusters_by_scale_ : dict of float to int
-        K-hat at half of v, at v and at twice v, by the scale. If they differ, ``fit`` raises a
+        K-hat at half of v, at v and at twice v, by the scale. If they differ, ``fit`` warns with a
         SelectionWarning.
     cluster_centers_ : ndarray of shape (n_clusters_, d)
         Means of the global clusters.

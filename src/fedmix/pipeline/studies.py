@@ -56,10 +56,9 @@ class Variant(Declared):
     role: Literal["authors", "inferred", "written", "nearest", "fair", "diagnostic"] = Field(
         "diagnostic",
         description="The way of running the experiment: as the authors' program ran it, inferred "
-        "from the published values, as the text says, the protocol of a search nearest to the "
-        "published values, or with errors corrected and strong baselines. A study has at most one "
-        "variant of each. A diagnostic variant shows the effect of one switch, and decides no "
-        "verdict.",
+        "from the published values, as the text says, the protocol that a search chose, or with "
+        "errors corrected and strong baselines. A study has at most one variant of each. A "
+        "diagnostic variant shows the effect of one switch, and decides no verdict.",
     )
     replications: Replications | None = Field(
         None, description="Fewer than the study's, for a variant that needs fewer."

@@ -153,7 +153,10 @@ def _listed(names: Sequence[str]) -> str:
 def best_explained(cells: pd.DataFrame, direction: str) -> list[str]:
     """Explain what is in bold, or why nothing is in a table that has a best value."""
     best = f"the best{_of_one_metric(cells)}"
-    bold = f"In bold: {best}, and what a paired test cannot distinguish from it (99 % interval)."
+    bold = (
+        f"In bold: {best}, and the methods that a paired test finds worse than no other "
+        "(99 % interval)."
+    )
     few = f"Nothing is in bold: fewer than {COMPARABLE} replications tell no methods apart."
     if (cells["best"] != "").any():
         return [bold]

@@ -167,7 +167,7 @@ def _judged(space: Space, scores: pd.DataFrame) -> Iterator[str]:
     choices = ", ".join(
         f"{name.replace('_', ' ')} {first[name]}" for name in space.choices if first[name]
     )
-    yield f"The choices of the nearest, {first['protocol']}: {choices}."
+    yield f"The choices of the protocol that the search chose, {first['protocol']}: {choices}."
 
 
 def _leads(space: Space, leads: pd.DataFrame) -> Iterator[str]:
