@@ -115,7 +115,7 @@ def _replications(paper: str) -> str:
 def _weak_claims(paper: str) -> str:
     """Return a sentence on the claims that hold, but say little."""
     holding = {
-        row["id"]: float(row["chance"])
+        row["id"]: float(row["chance"] or 0)  # empty if nothing can be shuffled
         for row in _rows("claims.csv")
         if row["paper"] == paper and row["verdict"] == HOLDS
     }

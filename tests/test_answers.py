@@ -84,6 +84,13 @@ def test_the_answer_says_what_holds_by_how_much_and_on_what_it_depends():
     assert "Variant as written" not in found["more"]  # it differs from 2 of 6
 
 
+def test_other_data_and_other_metrics_are_compared_with_nothing():
+    rows = unjudged(variant("v", "authors", PUBLISHED))
+    for changed in ({"judged": False}, {"is_stand_in": True}):
+        found = judge(rows.assign(**changed))
+        assert found[["difference", "low", "sd_ratio"]].isna().all(axis=None)
+
+
 def test_the_text_s_own_variant_that_says_no_is_told():
     away = {name: mean + 5 for name, mean in PUBLISHED.items()}
     found = scored(variant("as_coded", "authors", PUBLISHED), variant("text", "written", away))
@@ -107,6 +114,15 @@ def test_a_variant_in_which_the_method_is_further_behind_says_by_how_much():
     assert "In other variants FedGrEM is 2.0 points behind (as written)." in scored(rows)["more"]
 
 
+def test_run_times_on_other_data_are_not_judged_and_not_counted():
+    timed = {"metric": "seconds", "is_stand_in": True}
+    rows = [row | timed for row in variant("v", "authors", PUBLISHED)]
+    rows[-1] |= {"is_stand_in": False, "n": 0, "values": []}  # a row that was not run
+    found = scored(rows)
+    assert found["answer"] == "Run times are noted and not judged."
+    assert found["stand-in"] == 0
+
+
 def test_a_table_of_an_unknown_protocol_counts_what_comes_near():
     found = scored(variant("like", "inferred", PUBLISHED))
     assert "The paper does not report how the table was made. The nearest" in found["answer"]
@@ -124,6 +140,14 @@ def test_a_table_whose_protocol_was_searched_counts_the_nearest_one_alone():
     assert found["above"] == 0  # as_coded has all six above
 
 
+def test_a_variant_that_failed_throughout_is_told_as_such():
+    failed = {"n": 0, "failed": 200, "values": [], "best": ""}
+    dead = [row | failed for row in variant("as_coded", "authors", PUBLISHED)]
+    told = "Not compared: no replication of variant as coded has finished."
+    assert scored(dead)["answer"] == told
+    assert scored(dead, variant("as_written", "written", PUBLISHED))["answer"] == told
+
+
 def test_a_lead_needs_methods_that_can_be_ordered():
     frame = pd.DataFrame(variant("as_coded", "authors", PUBLISHED)).assign(scale=1.0)
     assert lead_of(frame, "none") is None
@@ -131,6 +155,8 @@ def test_a_lead_needs_methods_that_can_be_ordered():
     assert lead_of(frame, "highest").method == "LocalEM"
     level = frame.assign(printed_mean=[1.0, 2.0, 3.0, 9.0, 2.0, 3.0])  # each is best somewhere
     assert lead_of(level, "lowest") is None
+    alone = frame.iloc[:3].assign(setting=["a", "b", "c"])  # one method in each setting
+    assert lead_of(alone, "lowest") is None
 
 
 def test_margins_of_substance_stand_beside_published_spreads():
@@ -158,6 +184,24 @@ def test_the_published_spread_tells_whether_a_partition_was_drawn_once(between, 
     found = score_tables(judge(unjudged([*rows, *draws])), {"item": TABLE}, {}).iloc[0]["more"]
     assert ("published standard deviation" in found) == bool(speaks)
     assert speaks in found
+
+
+def test_a_search_draws_anew_so_that_the_published_side_alone_has_one_draw():
+    draws = [
+        row
+        | {"study": "draws", "setting": f"s{i}", "item": "", "printed_file": ""}
+        | {"mean": row["mean"] + 3.0 * i}
+        for i in range(5)
+        for row in variant("v", "authors", PUBLISHED)[:3]
+    ]
+    found = {}
+    for role in ("authors", "nearest"):
+        rows = [row | {"partition_draws": "draws"} for row in variant(role, role, PUBLISHED)]
+        frame = judge(unjudged([*rows, *draws]))
+        found[role] = frame["draws_sd"].iloc[0]
+        told = score_tables(frame[frame["item"] != ""], {"item": TABLE}, {}).iloc[0]["more"]
+        assert ("within one partition draw" in told) == (role == "authors")
+    assert found["nearest"] == pytest.approx(found["authors"] / 2**0.5)
 
 
 @pytest.mark.parametrize(

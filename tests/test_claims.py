@@ -268,6 +268,21 @@ def test_what_a_claim_names_and_nobody_ran_leaves_it_partly_untested():
     assert found.remarks[-1] == "Not run, or only on other data: setting s7"
 
 
+@pytest.mark.parametrize("dead", ["A", "B"])
+def test_a_setting_in_which_a_method_always_failed_is_not_passed_over(dead):
+    results = places(GOOD, GOOD, GOOD)
+    failed = (results["setting"] == "s2") & (results["method"] == dead)
+    results.loc[failed, ["status", "metric"]] = ["diverged", ""]
+    found = answer(results, "ordered", **LOWEST)
+    assert (found.verdict, found["where"]) == ("partly untested", "yes in all 2")
+    assert found.remarks == [f"No answer where every replication failed: {dead} in v, s2"]
+    text = results.assign(variant="w")
+    results.loc[results["method"] == dead, ["status", "metric"]] = ["diverged", ""]
+    found = answer(pd.concat([results, text]), "ordered", **LOWEST)
+    assert (found.verdict, found.source) == ("partly untested", "written")
+    assert f"{dead} in v, s0, {dead} in v, s1" in found.remarks[-1]
+
+
 def test_a_predicate_that_holds_whatever_the_methods_are_called_says_nothing():
     trivial = {"metric": "error", "method": "A", "direction": "above", "than": "B", "factor": 0.1}
     results = places(GOOD, GOOD, GOOD, GOOD)
@@ -278,6 +293,16 @@ def test_a_predicate_that_holds_whatever_the_methods_are_called_says_nothing():
     telling = answer(results, "ordered", **LOWEST)
     assert telling.chance < 0.5
     assert telling.remarks == []
+
+
+def test_a_method_alone_has_no_control_by_its_name():
+    wanted = {"metric": "error", "method": "A", "high": 1.8}
+    both = places(GOOD, GOOD)
+    assert answer(both, "between", **wanted).chance < 1
+    for alone in (both[both["method"] == "A"], both.replace({"metric": {"error": "other"}})):
+        only = pd.concat([alone[alone["method"] != "A"], both[both["method"] == "A"]])
+        found = answer(only, "between", **wanted)
+        assert (found.verdict, found.chance, found.remarks) == ("holds", None, [])
 
 
 def test_shuffles_are_the_same_whenever_they_are_drawn():

@@ -7,6 +7,7 @@ import pytest
 from fedmix.cells.condensed import critical_difference, data_of, mean_ranks
 from fedmix.cells.measured import measure, metric_of
 from fedmix.errors import ConfigurationError
+from fedmix.views.captions import leaderboard
 from synthetic_results import (
     RUN,
 )
@@ -58,6 +59,23 @@ def test_rounds_to_the_oracle_are_counted_on_the_trajectory():
     assert rounds["A"].tolist() == [1.0]
     assert rounds["B"].empty
     assert (reached["A"].tolist(), reached["B"].tolist()) == ([1.0], [0.0])
+
+
+def test_mean_ranks_leave_out_what_some_methods_have_not_run_yet():
+    ranks = {"A": [1.0] * 10, "B": [2.0] * 5, "C": [3.0] * 5 + [2.0] * 5}  # B lags behind
+    rows = [
+        {"setting": "s", "setting_dataset": "d", "method": name, "label": name}
+        | {"metric": "rank: x", "replications": list(range(len(own))), "values": own}
+        for name, own in ranks.items()
+    ]
+    other = {"setting": "t", "setting_dataset": "e", "values": [], "replications": []}
+    failed = [{**row, **other} for row in rows]
+    found = mean_ranks(pd.DataFrame([*rows, *failed]), "rank: x")
+    assert found["mean_rank"].tolist() == [1.0, 2.0, 3.0]
+    none = mean_ranks(pd.DataFrame(failed), "rank: x")
+    assert none.empty
+    assert leaderboard(none, 1, 20) == ""
+    assert "replications" not in leaderboard(found.iloc[:1], 1, 20)  # one method has no order
 
 
 def test_mean_ranks_average_over_settings():

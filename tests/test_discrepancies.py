@@ -71,6 +71,17 @@ def test_an_effect_is_the_paired_difference_of_the_two_readings():
     assert "(n=12)" in text
 
 
+def test_variants_that_ran_different_settings_are_not_compared():
+    made = cells()
+    own = made[(made["study"] == "fedgem_benchmark") & (made["method"] == "AFCL")]
+    one, *_, other = own["setting"].unique()
+    place = [("as_coded", one), ("corrected", other)]
+    apart = own[[found in place for found in zip(own["variant"], own["setting"], strict=True)]]
+    wanted = {"from": {"variant": "as_coded"}, "to": {"variant": "corrected"}}
+    spec = entry(metric="ari_pooled", method="AFCL", **wanted)
+    assert measure_discrepancies([spec], apart).effect.tolist() == [NOT_MEASURED]
+
+
 def test_readings_that_vary_a_setting_are_matched_by_the_rest():
     spec = {"study": "fedgrem_real", "metric": "misclustering", "method": "FedEM"}
     spec |= {"where": {"dataset": "pendigits"}}

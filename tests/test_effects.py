@@ -10,6 +10,8 @@ from fedmix.cells.effects import (
     exponent,
     knee,
     mean_effect,
+    share_effect,
+    slope,
 )
 from fedmix.cells.scores import paired_effect, unpaired_effect
 from fedmix.errors import ConfigurationError, DataError
@@ -76,6 +78,18 @@ def test_a_slope_carries_the_errors_of_its_means():
     found = exponent(xs, [Effect(1.0, 0.1, 10), Effect(1.0, 0.1, 10)])
     assert found.mean == pytest.approx(0.0)
     assert found.se == pytest.approx(0.1 * np.sqrt(2))
+
+
+def test_one_replication_has_no_interval_and_none_of_it_is_shown():
+    once = Effect(2.0, float("inf"), 1)
+    middle = slope([0.0, 1.0, 2.0], [Effect(1.0, 0.1, 9), once, Effect(3.0, 0.1, 9)])
+    assert (middle.n, middle.above()) == (9, "yes")  # the value in the middle has no weight
+    assert share_effect(np.array([True]), 0.5).half_width == float("inf")
+    told = {"kind": "slopes", "metric": "error"}
+    told["rows"] = [{"row": "points", "along": "n", "exponent": -0.5}]
+    line = [cell(label="A", metric="error", setting_n=n, mean=n**-0.5) for n in (1, 4)]
+    shown = pd.DataFrame([{**c, "n": 1, "se": np.nan} for c in line])
+    assert condense(shown, told)[-1][2] == "-0.50"
 
 
 def test_the_knee_is_where_half_of_the_way_is_done():

@@ -147,10 +147,25 @@ def test_quartiles_are_over_replications_and_leave_zeros_out():
     np.testing.assert_allclose(found["q1"], [1.5, 3, 4.5])
 
 
+def test_a_replication_that_ends_early_keeps_its_last_score():
+    paths = _paths()
+    paths["value"] = 1.0 + 9.0 * (paths["replication"] == 1)
+    ended = (paths["replication"] > 1) & (paths["round"] > 1)
+    found = quartiles_by_round(paths[~ended], "error").query("method == 'FedEM'")
+    assert list(found["round"]) == [0, 1, 2, 3]
+    assert found["median"].eq(1.0).all()
+
+
 def test_scores_that_are_all_zero_have_no_quartiles():
     found = quartiles_by_round(_paths().assign(value=0.0), "error")
     assert found.empty
     assert list(found)[-3:] == ["q1", "median", "q3"]
+
+
+def test_a_figure_by_round_of_failed_replications_is_a_clear_error():
+    columns = [{"title": "all", "methods": METHODS[:1]}]
+    with pytest.raises(DataError, match="no finished replication"):
+        trajectories.draw(grid(method=METHODS[:1]), {}, {"columns": columns}, _paths().iloc[:0])
 
 
 def test_a_figure_without_results_in_any_panel_is_a_clear_error():

@@ -46,7 +46,7 @@ def collect(workdir, setting, statuses, method="FedEM"):
     path.parent.mkdir(parents=True, exist_ok=True)
     others = json.loads(path.read_text()) if path.exists() else []
     outcomes = count_outcomes(pd.concat([rows, rows]).assign(method=method))
-    found = {"variant": setting.partition(".")[0], "methods": outcomes}
+    found = {"setting": setting, "variant": setting.partition(".")[0], "methods": outcomes}
     path.write_text(json.dumps([*others, found]))
 
 
@@ -89,11 +89,20 @@ def test_a_requested_method_that_collected_results_lack_is_named(two_variants, t
     collect(tmp_path, "as_written.h0", ["ok", "diverged"])
     collect(tmp_path, "as_written.h1", ["ok"])
     collect(tmp_path, "as_coded.h0", ["ok", "ok"], method="LocalEM")
+    collect(tmp_path, "as_coded.h1", ["ok", "ok"])
     assert lacking(two_variants, tmp_path / "results/p") == [
         "s, as_written.h1: FedEM has 1 of 2 replications.",
         "s, as_coded.h0: FedEM has 0 of 2 replications.",
     ]
     assert lacking(two_variants, tmp_path / "results/quick") == []
+
+
+def test_a_requested_setting_that_collected_results_lack_is_named(two_variants, tmp_path):
+    for setting in ("as_written.h0", "as_coded.h0", "as_coded.h1"):  # as partial=true leaves it
+        collect(tmp_path, setting, ["ok", "ok"])
+    assert lacking(two_variants, tmp_path / "results/p") == [
+        "s, as_written.h1: FedEM has 0 of 2 replications."
+    ]
 
 
 def test_the_error_of_a_failed_job_is_found_in_its_log(tmp_path):

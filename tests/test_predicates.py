@@ -51,6 +51,19 @@ def test_bimodal_scores_are_told_by_the_share_of_replications():
     assert answer(half, "usually", **usual).verdict == "inconclusive"
 
 
+def test_a_trajectory_that_ends_early_keeps_its_last_score():
+    last = frame({"A": np.full(30, 1.0), "B": np.full(30, 2.0)})
+    rounds = [last.assign(round=float(t), value=last["value"] + 3.0 - t) for t in range(4)]
+    early = last["method"].eq("A") & (last["replication"] > 0)  # one replication goes on
+    rounds[3] = rounds[3][~early]
+    results = pd.concat([last, *rounds])
+    usual = {"metric": "error", "method": "A", "direction": "below", "than": "B"}
+    found = answer(results, "usually", **usual, at_round=3)
+    assert found.details[0]["n"] == 30
+    falls = {"metric": "error", "method": "A", "rounds": 3, "factor": 0.9}
+    assert answer(results, "falls_by_round", **falls).details[0]["n"] == 30
+
+
 def test_failed_replications_are_no_values():
     results = frame({"A": 10 * [1.0, 1.0, 1.1], "B": 10 * [2.0, 2.1, 2.0]})
     results.loc[results.method == "B", "status"] = "diverged"

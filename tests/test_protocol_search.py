@@ -139,6 +139,14 @@ def test_judged_protocols_are_ranked_with_the_rows_seen_and_held_out():
     assert cells["rank"].value_counts().to_dict() == {1: 18, 2: 18}
 
 
+def test_two_seeds_with_one_objective_have_one_nearest_protocol():
+    own = space()
+    design, trials, runs, _ = search(own)
+    found = score_search(own, design, trials.assign(confirmed=1.0), runs, {"one": PRINTED})
+    ranks = found[found["kind"] == "judged"].set_index("protocol")["rank"]
+    assert ranks.to_dict() == {"s1.0": 1, "s2.0": 2}
+
+
 def test_a_table_of_one_row_holds_nothing_out_and_says_so():
     own = space()
     table = own.tables["one"].model_copy(update={"rows": [0]})

@@ -93,6 +93,14 @@ def test_blocks_of_any_size_are_found_without_overlap_as_far_as_they_are_wanted(
     assert finished_blocks(tmp_path, 3) == ["0-19"]
 
 
+@pytest.mark.parametrize("last", [1, 4, 9, 29])
+def test_of_blocks_with_one_start_the_planned_or_longest_one_counts(tmp_path, last):
+    for name in (f"0-{last}", "0-38", "39-40", "30-39"):
+        (tmp_path / f"{name}.parquet").touch()
+    assert finished_blocks(tmp_path, 60) == ["0-38", "39-40"]
+    assert finished_blocks(tmp_path, 60, [f"0-{last}"])[0] == f"0-{last}"
+
+
 def test_a_larger_block_gives_the_replications_that_are_wanted(block):
     for n in (1, 2):
         for rows in read_blocks([block], {"FedEM": n}, KEYS):

@@ -8,10 +8,9 @@ import pytest
 from matplotlib.axes import Axes
 
 from configured_studies import configured_studies
-from fedmix.cells.items import Figure
+from fedmix.cells.items import BY_ROUND, Figure
 from fedmix.cells.papers import read_papers
 from fedmix.plot.style import house_style
-from fedmix.views.figures.build import BY_ROUND
 from synthetic_cells import frame
 from synthetic_results import ROOT, shipped_items
 

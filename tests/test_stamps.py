@@ -44,5 +44,14 @@ def test_a_change_changes_its_part_alone(part, repository):
     assert {name for name in before if before[name] != after[name]} == {part}
 
 
+def test_a_kept_search_is_evidence(repository):
+    before = parts(repository)
+    kept = repository / "docs/reproduction/protocols/fedgrem/fedgrem_table1/runs.parquet"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"rows")
+    after = parts(repository)
+    assert {name for name in before if before[name] != after[name]} == {"evidence"}
+
+
 def test_a_comment_in_the_code_and_a_moved_repository_change_nothing(repository):
     assert edited(repository, "code", "\n# A comment.\n") == parts(repository)

@@ -94,6 +94,14 @@ def test_an_undefined_score_is_a_dash_and_shifts_nothing():
     assert table.loc["part"].item() == "– / 2.00 (0.10)"
 
 
+def test_a_method_with_another_metric_keeps_its_number():
+    metrics = {"KFED": ("pooled", "clusters"), "FedGEM": ("per client", "clusters")}
+    rows = [{"row": name, "metric": m} for name, own in metrics.items() for m in own]
+    [block] = lay_out(frame(rows))
+    shown = [entry.cell["metric"] for entry in block.entries["FedGEM", "column"]]
+    assert shown == ["per client", "clusters"]
+
+
 def test_a_cell_whose_replications_all_failed_is_empty_but_there():
     cells = frame(
         [{"row": "ok"}, {"row": "none", "n": 0, "mean": float("nan"), "sd": float("nan")}]

@@ -82,7 +82,8 @@ def test_jobs_run_in_the_conda_environment_and_snakemake_beside_it(conda, tmp_pa
 
 PLAN = """
 import sys
-from fedmix.pipeline import archive, plan, provenance, status
+from fedmix.cells import unreported
+from fedmix.pipeline import archive, outcome, plan, provenance, status
 from fedmix.configuration import read_yaml
 from fedmix.pipeline.request import read_request
 

@@ -24,6 +24,7 @@ os.environ.setdefault("MALLOC_MMAP_MAX_", "0")
 os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(2**40))
 
 from fedmix import methods as method_registry
+from fedmix.cells.items import BY_ROUND
 from fedmix.data.registry import DatasetEntry, mirror_folder
 from fedmix.errors import FedmixError, nearest_names
 from fedmix.pipeline.coverage import experiment_hash, method_hashes, methods_in, scenario_of
@@ -39,7 +40,6 @@ from fedmix.pipeline.provenance import (
     stamp_of,
 )
 from fedmix.pipeline.request import read_request
-from fedmix.views.figures.build import BY_ROUND
 
 BASE = Path(workflow.basedir)
 

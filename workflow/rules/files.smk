@@ -10,7 +10,7 @@ def block_names(study, setting):
     missing = [block.name for block in REQUEST.coverage.missing(study, setting)]
     if missing and config["partial"]:
         most = max(study.replications_in(setting).values())
-        return finished_blocks(f"results/{study.name}/{setting.folder}", most)
+        return finished_blocks(f"results/{study.name}/{setting.folder}", most, planned=missing)
     return missing
 
 

@@ -19,10 +19,13 @@ with job(snakemake.log[0], snakemake.threads):
     results, timings = zip(*collected, strict=True)
     write_table(output.results, stacked(results))
     write_table(output.timings, stacked(timings))
-    variants = [setting["scenario"]["variant"] for setting in params.settings]
     outcomes = [
-        {"variant": variant, "methods": count_outcomes(rows)}
-        for variant, rows in zip(variants, results, strict=True)
+        {
+            "setting": setting["folder"],
+            "variant": setting["scenario"]["variant"],
+            "methods": count_outcomes(rows),
+        }
+        for setting, rows in zip(params.settings, results, strict=True)
     ]
     write_text(output.outcomes, json.dumps(outcomes, indent=1, sort_keys=True) + "\n")
     labels, roles, paper = (params.study[name] for name in ("labels", "roles", "paper"))

@@ -19,6 +19,7 @@ from fedmix.cells.verdicts import (
     DIFFERS,
     INFERRED,
     NEAR,
+    NEAREST,
     NONE_DIFFERS,
     NOT_JUDGED,
     NOT_RUN,
@@ -79,6 +80,8 @@ def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | Non
         return None
     able = able.assign(ours=sign * able["mean"] / able["scale"], theirs=sign * able["printed_mean"])
     settings = [own for _, own in able.groupby("setting", sort=False) if len(own) > 1]
+    if not settings:
+        return None
     winners = [own.loc[own["theirs"].idxmin()] for own in settings]
     labels = [winner["label"] for winner in winners]
     method = method or max(dict.fromkeys(labels), key=labels.count)
@@ -112,10 +115,13 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
         return {"answer": "Run times are noted and not judged.", "more": ""}
     if not score["role"]:
         return {"answer": "Not run yet.", "more": ""}
-    if cells["verdict"].isin([STAND_IN, NOT_RUN]).all():
-        return {"answer": "Not compared: other data stand in for the paper's.", "more": ""}
-    direction, unit = (item.direction, item.unit) if item else ("none", "")
     counted = cells[cells["role"] == score["role"]]
+    if counted["verdict"].isin([STAND_IN, NOT_RUN]).all():
+        why = f"no replication of variant {_name(counted)} has finished"
+        if counted["verdict"].eq(STAND_IN).any():
+            why = "other data stand in for the paper's"
+        return {"answer": f"Not compared: {why}.", "more": ""}
+    direction, unit = (item.direction, item.unit) if item else ("none", "")
     found = lead_of(counted, direction)
     is_unknown = any(score[name] for name in UNKNOWN)
     parts = [_order(found, unit)] if found else []
@@ -225,11 +231,11 @@ def _assigned_once(cells: pd.DataFrame) -> str:
     """Say whether most published spreads are those within one partition draw, or over many.
 
     That a paper draws its partition once is an inference. If it drew one in each replication, its
-    standard deviations would include the variance between draws.
+    standard deviations would include the variance between draws. Those of a search's protocol do.
     """
     import numpy as np
 
-    able = cells[(cells["sd"] > 0) & (cells["printed_sd"] > 0)]
+    able = cells[(cells["sd"] > 0) & (cells["printed_sd"] > 0) & (cells["role"] != NEAREST)]
     own = able[able["draws_sd"] > 0]
     if 2 * len(own) <= len(able):
         return ""

@@ -74,6 +74,8 @@ _COLUMNS = (
     *("id", "paper", "section", "quote", "claim", "predicate", "study", "verdict", "where"),
     *("source", "remarks", "chance", "print_fails"),
 )
+# Parameters of predicates that name methods.
+_COMPARED = ("method", "than", "to", "first", "middle", "last", "relative_to")
 _OF = {DRAWN: "protocols", NEAR: "protocols near the published values"}
 
 
@@ -103,10 +105,9 @@ def evaluate_claims(
         One row per claim: ``id, paper, section, quote, claim, predicate`` (in words), ``study,
         verdict, where`` (the settings by answer, or why it cannot be tested), ``source`` (which
         decides the verdict), ``remarks`` (list of sentences), ``chance`` (the share of shuffles in
-        which it holds, see :func:`_control`), ``print_fails``; for each source ``<source>_yes, _no,
-        _unclear``, the median of the margins and the smallest one with its 99 % interval; and
-        ``details``, every
-        :class:`Check` as a dict with its ``source``.
+        which it holds, see :func:`_control`; None if nothing can be shuffled), ``print_fails``; for
+        each source ``<source>_yes, _no, _unclear``, the median of the margins and the smallest one
+        with its 99 % interval; and ``details``, every :class:`Check` as a dict with its ``source``.
 
     Examples
     --------
@@ -143,17 +144,18 @@ def _evaluate(
     source = verdicts.headline(name for name, found in checks.items() if found)
     own = checks.get(source, [])
     chance = None
-    if own:
+    if own and _can_be_shuffled(claim, measured, source):
         found = [_verdict(claim, _checks(claim, e, source)) for e in shuffled[_control(claim)]]
         chance = fmean(verdict == HOLDS for verdict in found)
     # Beyond the published values' own noise.
     fails = _verdict(claim, checks[PRINT]) != HOLDS and any(c.answer == NO for c in checks[PRINT])
     share = _share(claim, measured, search)
     untested = _untested(claim, measured, source)
+    failed = _failed_throughout(claim, measured, source)
     answered = _verdict(claim, own)
     cannot_refute = _cannot_refute(claim, source) if answered in (MIXED, REVERSED) else ""
     asked = claim.get("predicate", "")
-    verdict = _final(TOO_FEW if cannot_refute else answered, source, share, untested)
+    verdict = _final(TOO_FEW if cannot_refute else answered, source, share, untested or failed)
     return {
         "id": claim["id"],
         "paper": claim["paper"],
@@ -166,7 +168,7 @@ def _evaluate(
         "where": _where(claim, verdict, own),
         "source": source,
         "remarks": list(
-            _remarks(claim, fails, chance, share, untested, checks, source, cannot_refute)
+            _remarks(claim, fails, chance, share, untested, failed, checks, source, cannot_refute)
         ),
         "chance": chance,
         "print_fails": fails,
@@ -237,6 +239,21 @@ def _control(claim: Mapping[str, Any]) -> str:
     return SETTINGS if {"along", "column"} & set(given) else METHODS
 
 
+def _can_be_shuffled(claim: Mapping[str, Any], measured: Evidence, source: str) -> bool:
+    """Return whether some setting has two methods with the claim's metric, if names are shuffled.
+
+    With one method a shuffle changes nothing, and says nothing about chance.
+    """
+    if _control(claim) != METHODS:
+        return True
+    metric = claim.get("parameters", {}).get("metric")
+    return any(
+        sum(metric is None or measured.score(place, m, metric) is not None for m in methods) > 1
+        for place in places_of(claim, measured, {**claim.get("where", {}), "role": source})
+        if (methods := measured.methods(place))
+    )
+
+
 def _share(claim: Mapping[str, Any], measured: Evidence, search: Search | None) -> Share | None:
     """Return the share of protocols, or variants, in which a claim holds; None if none counts."""
     if "unreported" not in claim:
@@ -268,6 +285,25 @@ def _untested(claim: Mapping[str, Any], measured: Evidence, source: str) -> str:
         missing = [v for v in values if not any(_same_data(v, other) for other in ran)]
         parts += [f"{name} {', '.join(map(str, missing))}"] if missing else []
     return "; ".join(parts)
+
+
+def _failed_throughout(claim: Mapping[str, Any], measured: Evidence, source: str) -> str:
+    """Return the methods that a claim compares and that failed in every replication somewhere.
+
+    Their settings give no answer, in the variant that answers and in those that come before it.
+    """
+    if claim.get("predicate") == "fails":  # there it is the answer
+        return ""
+    given = (claim.get("parameters", {}).get(name) for name in _COMPARED)
+    named = {one for each in given for one in (each if isinstance(each, list) else [each])}
+    roles = list(verdicts.SOURCES)[: list(verdicts.SOURCES).index(source or verdicts.WRITTEN) + 1]
+    return ", ".join(
+        f"{method} in {place.variant}, {place.setting}"
+        for place in places_of(claim, measured, {**claim.get("where", {}), "role": roles})
+        for method in measured.methods(place)
+        if method in named or "all" in named
+        if (runs := measured.runs(place, method)) and runs[0] == runs[1]
+    )
 
 
 def _same_data(one: Any, other: Any) -> bool:
@@ -311,6 +347,7 @@ def _remarks(
     chance: float | None,
     share: Share | None,
     untested: str,
+    failed: str,
     checks: Mapping[str, list[Check]],
     source: str,
     cannot_refute: str,
@@ -334,6 +371,8 @@ def _remarks(
         yield "No nearest protocol: its tables were not searched"
     if untested and "study" in claim:
         yield f"Not run, or only on other data: {untested}"
+    if failed:
+        yield f"No answer where every replication failed: {failed}"
     if "note" in claim:
         yield claim["note"]
 

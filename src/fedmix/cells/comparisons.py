@@ -361,8 +361,8 @@ def _score(
         score = evidence.score(place, method, metric)
     else:
         path = evidence.path(place, method, metric)
-        last = min(at_round, path.columns.max()) if len(path) else None
-        score = Replications.of(path[last].dropna()) if len(path) else None
+        filled = path.loc[:, path.columns <= at_round].ffill(axis=1) if len(path) else path
+        score = Replications.of(filled.iloc[:, -1].dropna()) if len(path) else None
     return score.distance_to(target) if score and target is not None else score
 
 
@@ -371,11 +371,13 @@ def _log_paths(
 ) -> Iterator[tuple[Place, pd.DataFrame]]:
     """Yield the logarithm of a score by round, for each place with the round ``until``.
 
-    The logarithm is missing where the score is 0, as the oracle's first error is.
+    A trajectory that ends before it keeps its last score. The logarithm is missing where the score
+    is 0, as the oracle's first error is.
     """
     import numpy as np
 
     for place in places:
         path = evidence.path(place, method, metric)
         if until in path:
-            yield place, np.log(path.where(path > 0))
+            filled = path.ffill(axis=1)
+            yield place, np.log(filled.where(filled > 0))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -147,10 +147,14 @@ def _where(cells: Cells, where: Mapping[str, Any]) -> Cells:
 
 
 def _exponent(line: Cells, along: str, above_zero: bool) -> Effect | None:
-    pairs = [(float(c[f"setting_{along}"]), Effect(c["mean"], c["se"], c["n"])) for c in line]
+    pairs = [
+        (float(c[f"setting_{along}"]), Effect(c["mean"], c["se"] if c["n"] > 1 else inf, c["n"]))
+        for c in line
+        if c["n"]
+    ]
     pairs.sort(key=lambda pair: pair[0])
     xs, effects = [x for x, _ in pairs], [e for _, e in pairs]
-    if above_zero and xs[0] != 0:
+    if not xs or (above_zero and xs[0] != 0):
         return None
     return exponent(xs, effects, effects[0] if above_zero else None)
 
@@ -200,6 +204,8 @@ def mean_ranks(
     DataFrame
         One row per method, best first: ``method, label, mean_rank, low, high``. The last two are
         the ends of a 95 % bootstrap interval. The bootstrap draws replications within each setting.
+        Replications that some methods of a setting have not run yet are left out. Without any
+        score there are no rows.
     """
     import pandas as pd
 
@@ -210,16 +216,26 @@ def mean_ranks(
     wide = wide.astype(float)[list(labels)].dropna(how="all")  # a method that failed has none
     if direction:
         wide = wide.rank(axis=1, ascending=direction == "lowest", na_option="bottom")
-    by_setting = {name: own.to_numpy() for name, own in wide.groupby(level="setting", sort=False)}
+    ranked = {
+        name: own.dropna(subset=own.columns[own.notna().any()]).to_numpy()
+        for name, own in wide.groupby(level="setting", sort=False)
+    }
+    by_setting = {name: own for name, own in ranked.items() if len(own)}
+    if not by_setting:
+        return pd.DataFrame(columns=["method", "label", "mean_rank", "low", "high"])
     data = data_of(chosen, same)
-    settings = Counter(data.values())
+    settings = Counter(data[name] for name in by_setting)
     weights = [1 / settings[data[name]] for name in by_setting]
     rng = np.random.default_rng(0)
     draws = [
         own[rng.integers(len(own), size=(_RESAMPLES, len(own)))].mean(1)
         for own in by_setting.values()
     ]
-    average = partial(np.average, axis=0, weights=weights)
+
+    def average(ranks: list[np.ndarray]) -> np.ndarray:  # over the settings that a method ran
+        known = np.ma.masked_invalid(ranks)
+        return np.ma.filled(np.ma.average(known, axis=0, weights=weights), np.nan)
+
     low, high = np.quantile(average(draws), SHOWN_QUANTILES, axis=0)
     mean = average([own.mean(axis=0) for own in by_setting.values()])
     names = {"method": list(labels), "label": list(labels.values())}

@@ -82,7 +82,7 @@ def _measure(spec: Mapping[str, Any], evidence: Evidence) -> str:
     before = _values(evidence, spec, {**where, **spec["from"]})
     after = _values(evidence, spec, {**where, **spec["to"]})
     pairs = [(before[key], after[key]) for key in before.keys() & after.keys()]
-    if len(before) == len(after) == 1:  # then they belong together
+    if len(before) == len(after) == 1 and not _same_settings(spec):  # they belong together
         pairs = [(*before.values(), *after.values())]
     scale, unit = (100, " %") if spec.get("metric") == "misclustering" else (1, "")
     shared = [(a, b, a.index.intersection(b.index)) for a, b in pairs]
@@ -119,6 +119,11 @@ def _same_in_both(place: Place, spec: Mapping[str, Any]) -> tuple:
     """
     varied = spec["from"].keys() | spec["to"].keys()
     variant = "" if "variant" in varied else place.variant
-    if varied <= {"variant", "metric", "method"}:
+    if _same_settings(spec):
         return (variant, place.setting)
     return (variant, *sorted((k, str(v)) for k, v in place.values.items() if k not in varied))
+
+
+def _same_settings(spec: Mapping[str, Any]) -> bool:
+    """Return whether both readings are of the same settings, because they vary no value of them."""
+    return spec["from"].keys() | spec["to"].keys() <= {"variant", "metric", "method"}

@@ -102,7 +102,9 @@ class Effect:
         return NO if low > bound or high < -bound else UNCLEAR
 
     def with_interval(self) -> str:
-        """Return ``"-0.49 [-0.52, -0.46]"``: the estimate with its 95 % interval."""
+        """Return ``"-0.49 [-0.52, -0.46]"``: the estimate, and its 95 % interval if it has one."""
+        if self.se == inf:
+            return f"{self.mean:z.2f}"
         half = self.half_width_at(SHOWN_CONFIDENCE)
         return f"{self.mean:z.2f} [{self.mean - half:z.2f}, {self.mean + half:z.2f}]"
 
@@ -169,13 +171,15 @@ def mean_effect(values: pd.Series | np.ndarray) -> Effect:
 def share_effect(flags: np.ndarray, share: float) -> Effect:
     """Return how far the share of true flags lies above ``share``.
 
-    The interval is Agresti and Coull's, which has a positive width even if all flags are equal.
+    The interval is Agresti and Coull's, which has a positive width even if all flags are equal. A
+    single flag has none.
     """
     import numpy as np
 
     n = len(flags) + 4
     estimate = (np.sum(flags) + 2) / n
-    return Effect(float(estimate) - share, sqrt(estimate * (1 - estimate) / n), len(flags))
+    se = sqrt(estimate * (1 - estimate) / n) if len(flags) > 1 else inf
+    return Effect(float(estimate) - share, se, len(flags))
 
 
 def bootstrap_effect(samples: Sequence[np.ndarray], statistic: Statistic) -> Effect:
@@ -203,9 +207,9 @@ def weighted_effect(weights: ArrayLike, effects: Sequence[Effect]) -> Effect:
 
     weights = np.asarray(weights)
     mean = float(weights @ [effect.mean for effect in effects])
-    pairs = zip(weights, effects, strict=True)
-    variance = float(np.sum([(weight * effect.se) ** 2 for weight, effect in pairs if weight]))
-    return Effect(mean, sqrt(variance), min(effect.n for effect in effects))
+    counted = [(w, effect) for w, effect in zip(weights, effects, strict=True) if w]
+    variance = float(np.sum([(weight * effect.se) ** 2 for weight, effect in counted]))
+    return Effect(mean, sqrt(variance), min(effect.n for _, effect in counted))
 
 
 def slope(xs: Sequence[float], effects: Sequence[Effect]) -> Effect:

@@ -4,6 +4,7 @@ Agreement means equivalence: it is not enough that no difference was shown. The 
 difference of the means decides whether our mean agrees closely, agrees, differs or is undecided
 (:data:`fedmix.cells.verdicts.RULES`). It is Welch's interval. It counts the replications of both
 sides, the rounding of the published value, and the partition draws that each side made only once.
+The replications of a search's protocol draw anew, so there it counts for the published side alone.
 The margin is half of the published standard deviation, or one unit of the last published digit if
 that is larger. Close agreement needs half of the margin. The standard deviations must not be known
 to differ by more than a factor of two.
@@ -24,6 +25,7 @@ from fedmix.cells.verdicts import (
     CANNOT_DECIDE,
     DIFFERS,
     NARROW,
+    NEAREST,
     NOT_JUDGED,
     NOT_RUN,
     PRINT_CONFIDENCE,
@@ -257,11 +259,13 @@ def _judged(
 ) -> dict[str, Any]:
     """Return how far a cell is from its published value, and the verdict."""
     noted = cell["metric"] == SECONDS
-    excused = STAND_IN if cell["is_stand_in"] else NOT_JUDGED if noted else ""
+    excused = NOT_JUDGED if noted else STAND_IN if cell["is_stand_in"] else ""
     drawn = variances.get(cell["partition_draws"], {})
     shared, own = (tuple(cell.get(name) for name in names) for names in (_DRAWN, _OWN))
     source = MEASURED if (shared, own) in drawn else BORROWED if (shared, ()) in drawn else ""
     variance, n_draws = drawn.get((shared, own), drawn.get((shared, ()), NO_DRAWS))
+    if cell["role"] == NEAREST:
+        variance /= 2  # a search draws anew in each replication: only the published side has a draw
     scale, digits = cell["scale"], cell["digits"]
     found = compare(
         [value / scale for value in cell["values"]],
@@ -274,6 +278,8 @@ def _judged(
     verdict = excused if excused and (noted or cell["n"]) else found.verdict
     between = {"draws": "" if excused else source, "draws_sd": sqrt(variance) / scale}
     judged = {"verdict": verdict, "n_draws": n_draws} | between
+    if verdict == STAND_IN or not cell["judged"]:  # compared with nothing
+        found = Comparison()
     return asdict(found) | (judged if cell["judged"] else {"verdict": ""})
 
 

@@ -10,8 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-import numpy as np
-
 from fedmix.cells.measured import PLACE
 from fedmix.cells.scores import PrintedMean, Replications, Score
 from fedmix.cells.verdicts import headline
@@ -19,6 +17,7 @@ from fedmix.conditions import Where, has_values
 from fedmix.storage import read_table, stacked
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 _CELL = [*PLACE, "method", "metric"]
@@ -205,6 +204,8 @@ class Evidence:
         return self._runs.get((*place.key, method))
 
     def _read(self, run: pd.DataFrame) -> None:
+        import numpy as np
+
         once = run.drop_duplicates(_CELL)
         columns = zip(once["replications"], once["values"], once["failed"], strict=True)
         for key, (replications, values, failed) in zip(
@@ -228,6 +229,8 @@ def _permuted(names: Mapping[tuple, list[str]], draw: int) -> dict[tuple, dict[s
 
 
 def _generator(draw: int, key: tuple) -> np.random.Generator:
+    import numpy as np
+
     return np.random.default_rng([draw, crc32("/".join(key).encode())])
 
 

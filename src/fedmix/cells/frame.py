@@ -25,7 +25,8 @@ one setting, as one item shows it. A metric that no item shows has a row with an
     The published value, in the unit shown; ``printed_text`` has the published digits.
 ``difference, difference_in_sd, difference_in_se, low, high, verdict, is_stand_in``
     Our mean minus the published one, in the unit shown, with its 90 % interval, and the verdict.
-    They are empty if there is no published value, or if the item shows another metric.
+    They are empty if there is no published value, or if the item shows another metric; of a
+    stand-in there is the verdict alone.
 ``sd_ratio, sd_ratio_low, sd_ratio_high, needed, draws``
     Our standard deviation divided by the published one, with its interval, the number of
     replications that would decide the verdict, and whether the variance between partition draws was

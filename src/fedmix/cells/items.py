@@ -114,9 +114,7 @@ class TableOptions(Declared):
         "and a note names those that a test cannot distinguish.",
     )
     same_data: dict[str, str] = Field(
-        {},
-        description="For a leaderboard: data set -> the data set with the same points; they count "
-        "once.",
+        {}, description="For a leaderboard: data set -> one with the same points; both count once."
     )
 
 
@@ -303,6 +301,8 @@ class Figure(Item):
     options: Annotated[dict[str, Any], Like(FigureOptions)]
 
 
+#: Builders of figures that need results round by round, which the frame of cells does not hold.
+BY_ROUND = ("trajectories", "exchange")
 #: File of a paper's folder -> what an entry of it declares.
 KINDS: dict[str, type[Item]] = {"tables": Table, "figures": Figure}
 

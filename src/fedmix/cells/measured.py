@@ -216,6 +216,8 @@ def summarise(values: ArrayLike) -> dict[str, float]:
 def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return a score's quartiles over replications, in every round.
 
+    A replication that ends before the last one of its method keeps its last score.
+
     Parameters
     ----------
     results : DataFrame
@@ -230,11 +232,16 @@ def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
     """
     import pandas as pd
 
-    keys = ["study", "variant", "setting", "method", "round"]
+    place = [*PLACE, "method"]
+    names = ["q1", "median", "q3"]
     paths = results[results["round"].notna() & (results["metric"] == metric)]
-    values = paths[paths["value"] > 0].groupby(keys, sort=False)["value"]
-    parts = {"q1": values.quantile(0.25), "median": values.median(), "q3": values.quantile(0.75)}
-    wide = pd.concat(parts, axis=1).reset_index()
+    parts = [pd.DataFrame(columns=[*place, "round", *names])]
+    for key, own in paths.groupby(place, sort=False):
+        filled = own.pivot(index="replication", columns="round", values="value").ffill(axis=1)
+        found = filled.where(filled > 0).quantile([0.25, 0.5, 0.75]).T.dropna()
+        found = found.set_axis(names, axis=1).reset_index()
+        parts.append(found.assign(**dict(zip(place, key, strict=True))))
+    wide = pd.concat(parts[1:] or parts)[[*place, "round", *names]]
     return wide.sort_values("round", kind="stable", ignore_index=True)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from fedmix.pipeline.plan import PlannedMethod, Setting, Study
 from fedmix.pipeline.provenance import ROOT, source_files
 from fedmix.pipeline.request import Part, Request
 from fedmix.storage import sha256_of
+from fedmix.views.marks import number_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -193,10 +195,14 @@ def _results(
             yield f"{folder}/{block.name}.parquet"
     part = next(p for p in request.parts.values() if p.study is study and setting in p.settings)
     yield f"{request.folder_of(part)}/cells.parquet: metric {cell['metric']}"
-    yield (
-        f"mean {cell['mean']:.6g}, sd {cell['sd']:.4g}, standard error {cell['se']:.3g}, median "
-        f"{cell['median']:.6g}; {cell['n']} replications, {cell['failed']} failed"
+    numbers = _known(
+        ("mean {:.6g}", cell["mean"]),
+        ("sd {:.4g}", cell["sd"]),
+        ("standard error {:.3g}", cell["se"]),
+        ("median {:.6g}", cell["median"]),
     )
+    finished = f"{number_of(cell['n'], 'replication')}, {cell['failed']} failed"
+    yield f"{', '.join(numbers)}; {finished}" if numbers else finished
     again = f"python -m fedmix rerun {study.name} {setting.folder} {method.name} 0"
     yield f"again: {again} {_preset(request)}"
 
@@ -211,14 +217,21 @@ def _printed(cell: Cell) -> Iterator[str]:
         return
     file = f"data/published/{cell['printed_file']}"
     yield f"{cell['printed_text']} in {file}, line {cell['printed_line']}"
-    yield (
-        f"ours minus theirs: {cell['difference']:+.4g}, that is {cell['difference_in_sd']:+.2f} "
-        f"published sd and {cell['difference_in_se']:+.2f} standard errors"
+    units = _known(
+        ("{:+.2f} published sd", cell["difference_in_sd"]),
+        ("{:+.2f} standard errors", cell["difference_in_se"]),
     )
+    for difference in _known(("{:+.4g}", cell["difference"])):
+        yield f"ours minus theirs: {difference}" + f", that is {' and '.join(units)}" * bool(units)
     if cell["verdict"]:  # none beside a published value of another metric
         yield f"verdict: {cell['verdict']} ({verdicts.RULES[cell['verdict']]})"
     if cell["draws"]:
         yield f"variance between partition draws: {cell['draws']}"
+
+
+def _known(*numbers: tuple[str, float]) -> list[str]:
+    """Return numbers as text, without those that need more replications than there are."""
+    return [form.format(value) for form, value in numbers if not isnan(value)]
 
 
 def _dependents(

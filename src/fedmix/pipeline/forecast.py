@@ -16,6 +16,7 @@ from fedmix.pipeline.plan import RUNTIME, Study, replications_of
 from fedmix.pipeline.request import Request
 from fedmix.revision import processor
 from fedmix.storage import read_table, stacked
+from fedmix.views.marks import number_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,8 +150,9 @@ def forecast_lines(whole: Forecast) -> Iterator[str]:
     """Yield the forecast as text: one line per study, the total, and advice on block sizes."""
     for study in whole.studies:
         yield (
-            f"{study.study}: {study.hours}, and {core_hours(study.starts)} to start {study.jobs} "
-            f"jobs of up to {study.memory:.0f} MB, {_megabytes(study.disk)} on disk"
+            f"{study.study}: {study.hours}, and {core_hours(study.starts)} to start "
+            f"{number_of(study.jobs, 'job')} of up to {study.memory:.0f} MB, "
+            f"{_megabytes(study.disk)} on disk"
         )
         yield from _advice(study)
     for name, hours in whole.embeddings.items():
@@ -158,7 +160,7 @@ def forecast_lines(whole: Forecast) -> Iterator[str]:
             yield f"embedding {name}: {hours}"
     disk = sum(study.disk for study in whole.studies)
     jobs = sum(study.jobs for study in whole.studies) + whole.views
-    yield f"Together: {whole.hours} in {jobs} jobs, {_megabytes(disk)} on disk"
+    yield f"Together: {whole.hours} in {number_of(jobs, 'job')}, {_megabytes(disk)} on disk"
 
 
 def _advice(study: StudyForecast) -> Iterator[str]:

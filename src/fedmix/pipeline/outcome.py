@@ -69,10 +69,12 @@ def lacking(request: Request, shown: str | os.PathLike) -> list[str]:
     """
     found = []
     for (study, name), part in request.parts.items():
-        settings = _outcomes(shown, study, name)
-        for setting, outcome in zip(part.settings, settings, strict=False):
+        ended = _outcomes(shown, study, name)
+        collected = {own.get("setting", ""): own["methods"] for own in ended}
+        for setting in part.settings if collected else ():
+            own = collected.get(setting.folder, {})
             for method, n in part.study.replications_in(setting).items():
-                held = sum(outcome["methods"].get(method, {}).get("replications", {}).values())
+                held = sum(own.get(method, {}).get("replications", {}).values())
                 if held < n:
                     place = f"{study}, {setting.folder}"
                     found.append(f"{place}: {method} has {held} of {number_of(n, 'replication')}.")

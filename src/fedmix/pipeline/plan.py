@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -178,9 +178,8 @@ class Study:
     def method_in(self, name: str, setting: Setting) -> PlannedMethod:
         """Return a method with all its parameters in a setting.
 
-        A variant's parameters for an entry of ``config/methods.yaml`` apply to every method that
-        varies this entry. A method's own parameters override them. A variant that names the method
-        itself overrides both.
+        A variant's parameters for an entry of ``config/methods.yaml`` apply to all methods that
+        vary it. A method's own parameters override them. A variant that names it overrides both.
         """
         method = self.methods[name]
         changes = self.variants[setting.variant].get("methods", {})
@@ -210,7 +209,9 @@ def block_paths(folder: str | os.PathLike) -> list[Path]:
     return sorted(paths, key=lambda path: replications_of(path.stem).start)
 
 
-def finished_blocks(folder: str | os.PathLike, replications: int) -> list[str]:
+def finished_blocks(
+    folder: str | os.PathLike, replications: int, planned: Collection[str] = ()
+) -> list[str]:
     """Return the names of the blocks of any size in a setting's folder, in order.
 
     Parameters
@@ -218,16 +219,21 @@ def finished_blocks(folder: str | os.PathLike, replications: int) -> list[str]:
     folder : path-like
         ``results/<study>/<setting>``.
     replications : int
-        The wanted number. Blocks beyond it, and blocks that overlap an earlier one, are left
-        out.
+        The wanted number. Blocks beyond it, and those that overlap an earlier one, are left out.
+    planned : collection of str, optional
+        Of blocks with the same first replication, one of these is taken, else the longest.
     """
     found: list[str] = []
     end = 0
-    for path in block_paths(folder):
-        held = replications_of(path.stem)
-        if end <= held.start < replications:
-            found.append(path.stem)
-            end = held.stop
+
+    def order(block: str) -> tuple[int, bool, int]:
+        held = replications_of(block)
+        return held.start, block not in planned, -held.stop
+
+    for block in sorted((path.stem for path in block_paths(folder)), key=order):
+        if end <= order(block)[0] < replications:
+            found.append(block)
+            end = replications_of(block).stop
     return found
 
 

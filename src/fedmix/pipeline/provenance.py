@@ -313,7 +313,12 @@ def stamp_of(repository: Path) -> str:
     """
     scripts = [repository / "workflow" / "scripts" / f"{name}.py" for name in SCRIPTS]
     hashes = {
-        "evidence": content_hash(repository, "data/evidence/*.parquet", "data/evidence/*.json"),
+        "evidence": content_hash(
+            repository,
+            "data/evidence/*.parquet",
+            "data/evidence/*.json",
+            "docs/reproduction/protocols/*/*/*",  # kept searches, which verdicts are made from
+        ),
         "configuration": content_hash(repository, "config/**/*.yaml", "data/published/*/*.csv"),
         "code": key_of(*(script_hash(script, *LOADED_BY_NAME) for script in scripts)),
     }

@@ -182,11 +182,15 @@ def leaderboard(ranked: pd.DataFrame, n_data: int, n: int, variant: str = "") ->
     variant : str, optional
         Named where a table has several.
     """
+    if ranked.empty:
+        return ""
     names, means = list(ranked["label"]), list(ranked["mean_rank"])
     listed = ", ".join(f"{name} {mean:.1f}" for name, mean in zip(names, means, strict=True))
     over = f"{number_of(n_data, 'independent data set')}{f' ({variant})' if variant else ''}"
     order = f"Ordered by mean rank over {over}: {listed}."
-    if n < COMPARABLE or len(names) < 2:
+    if len(names) < 2:
+        return order
+    if n < COMPARABLE:
         return f"{order} With fewer than {COMPARABLE} replications, no groups are formed."
     width = critical_difference(len(names), n_data)
     same = [f"{names[first]} to {names[last]}" for first, last in groups(means, width)]

@@ -127,12 +127,15 @@ def _lead_of(space: Space) -> str:
 def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
     tables = space.targets[target]
     names = " and ".join(space.tables[table].title for table in tables)
-    rows = ", ".join(str(row) for row in space.searched_rows(tables[0]))
+    by_table = (", ".join(map(str, space.searched_rows(table))) for table in tables)
+    rows = " or ".join(dict.fromkeys(by_table))
     drawn = scores[scores["kind"] == DRAWN]
+    least, most = drawn["replications"].min(), drawn["replications"].max()
+    times = str(most) if least == most else f"{least} to {most}"
     search = space.search_of(tables)
     return (
         f"Tried on {names}: {drawn['protocol'].nunique()} protocols drawn by how natural each "
-        f"choice is ({drawn['replications'].max()} replications, all rows); and an optimiser from "
+        f"choice is ({times} replications, all rows); and an optimiser from "
         f"{search.seeds} {'seed' if search.seeds == 1 else 'seeds'}, with {search.trials} "
         f"protocols for each (replications: {search.replications}, and {search.confirmed} more for "
         f"the best few; rows: {rows}). The best of each seed is judged on {search.judged} fresh "
@@ -196,12 +199,12 @@ def _drawn(
                 ("natural", "among natural values alone"),
                 ("reported", "if what the paper reports is followed"),
             )
-            if prior in by_prior.index
+            if prior in by_prior.index and by_prior.loc[prior, "n"] > 0
         )
         yield (
             f"{space.claim.method} is {_lead_of(space)} in all rows of "
             f"{space.tables[str(table)].title} in {_percent(own['lowest'].mean())} of {len(own)} "
-            f"drawn protocols; in {others}."
+            f"drawn protocols{f'; in {others}' if others else ''}."
         )
         main = shares[(shares["table"] == table) & (shares["outcome"] == "lowest")]
         main = main[main["share"] > 0].nlargest(2, "share")

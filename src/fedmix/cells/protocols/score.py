@@ -262,8 +262,9 @@ def score_search(
     judged = parts[JUDGED]
     for name, wanted in (("saw", True), ("held_out", False)):
         judged[name] = _distances_on(space, runs[JUDGED], printed, judged, wanted)
-    confirmed = judged["protocol"].map(trials.set_index("protocol")["confirmed"])
-    judged["rank"] = confirmed.rank(method="dense").astype("Int64")
+    # Two seeds may end with one protocol, or at one objective: the first is ranked before.
+    own = trials[trials["protocol"].isin(judged["protocol"])].set_index("protocol")["confirmed"]
+    judged["rank"] = judged["protocol"].map(own.rank(method="first")).astype("Int64")
     scores = pd.concat(parts, names=["kind"]).reset_index("kind")
     return scores.merge(protocols, on="protocol", sort=False)
 

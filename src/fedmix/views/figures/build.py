@@ -14,9 +14,6 @@ from fedmix.views.figures.save import save_with_caption
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Builders that need results round by round, which the frame of cells does not hold.
-BY_ROUND = ("trajectories", "exchange")
-
 
 def build_figure(
     item: Mapping[str, Any],
@@ -36,7 +33,7 @@ def build_figure(
     outputs : iterable of path-like
         The same stem with the suffixes ``pdf``, ``svg``, ``png``, and ``md`` for the caption.
     results : DataFrame, optional
-        Results with rounds, for a figure of :data:`BY_ROUND`.
+        Results with rounds, for a figure of :data:`fedmix.cells.items.BY_ROUND`.
 
     Raises
     ------

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.measured import quartiles_by_round
+from fedmix.errors import DataError
 from fedmix.plot.lines import line_by_round
 from fedmix.views.captions import in_words
 from fedmix.views.figures.panels import legend_below, new_figure, series_of
@@ -41,12 +42,19 @@ def draw(
     -------
     matplotlib.figure.Figure
         Medians over replications; bands span the first to the third quartile.
+
+    Raises
+    ------
+    DataError
+        If every replication failed.
     """
     paths = quartiles_by_round(results, cells["metric"].iloc[0])
     wanted = {name for column in options["columns"] for name in column["methods"]}
     series = series_of(cells[cells["method"].isin(wanted)], options, looks)
     rows = cells.drop_duplicates("setting").set_index("setting")["row"]
     places = paths[["variant", "setting"]].drop_duplicates().to_numpy()
+    if not len(places):
+        raise DataError("A figure by round has no finished replication to draw.")
     figure, axes = new_figure(len(places), len(options["columns"]), width=3.8, height=3.0)
     for row, (variant, setting) in zip(axes, places, strict=True):
         here = paths[(paths["variant"] == variant) & (paths["setting"] == setting)]

@@ -80,7 +80,7 @@ def _leaderboard(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
         n_data = len(set(data_of(own, item["options"].get("same_data")).values()))
         which = captions.in_words(variant) if len(variants) > 1 else ""
         said.append(captions.leaderboard(ranked, n_data, captions.usual_n(own), which))
-    return " ".join(said)
+    return " ".join(filter(None, said))
 
 
 def _csv(item: Mapping[str, Any], cells: pd.DataFrame) -> str:

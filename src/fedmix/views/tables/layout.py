@@ -200,7 +200,10 @@ def _in_order(cells: pd.DataFrame, name: str) -> list[str]:
 
 
 def _aligned(entries: Mapping[tuple[str, str], list[Entry]]) -> dict[tuple[str, str], list[Entry]]:
-    """Give each place all metrics of the fullest one, so that a missing metric shifts nothing."""
+    """Give each place all metrics of the fullest one, so that a missing metric shifts nothing.
+
+    A place with as many keeps its own: the methods of a table may have different metrics.
+    """
     metrics = [entry.cell["metric"] for entry in max(entries.values(), key=len)]
     if len(metrics) == 1:
         return dict(entries)
@@ -208,7 +211,8 @@ def _aligned(entries: Mapping[tuple[str, str], list[Entry]]) -> dict[tuple[str, 
     aligned = {}
     for place, own in entries.items():
         by_metric = {entry.cell["metric"]: entry for entry in own}
-        aligned[place] = [by_metric.get(metric, missing) for metric in metrics]
+        full = [by_metric.get(metric, missing) for metric in metrics]
+        aligned[place] = own if len(own) == len(metrics) else full
     return aligned
 
 
