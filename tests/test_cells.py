@@ -145,6 +145,15 @@ def test_without_results_every_printed_number_is_not_run():
     assert counts(frame).to_numpy().sum() == EVERY_PRINT - 100
 
 
+def test_a_row_may_name_a_column_that_a_value_that_was_not_run_lacks():
+    item = shipped_items()["fedgrem_table1"]
+    item = item.model_copy(update={"row": "{setting_n_clients:.0f} clients, {method}"})
+    none = make_cells(pd.DataFrame(), pd.DataFrame(), [], PUBLISHED, paper="", labels={}, roles={})
+    others = [i for i in shipped_items().values() if i.name != item.name]
+    rows = of_item(complete(none, [item, *others], PUBLISHED), item.name)["row"]
+    assert rows.iloc[0] == "– clients, Local-EM"
+
+
 def test_a_stand_in_never_counts_as_a_reproduction():
     results, timings = results_and_timings()
     only = results[(results.setting_dataset == "mnist") & (results.study == "fedgem_benchmark")]

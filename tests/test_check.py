@@ -103,6 +103,14 @@ def test_skeletons_pass_the_check(copy, capsys):
     assert "exists already" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("text", ["", "n/a", "1e-05"])
+def test_a_published_value_that_is_no_decimal_number_is_an_error(copy, capsys, text):
+    spoil(copy / "data/published/fedgrem/misclustering.csv", "9.62,1.03", f"9.62,{text}")
+    assert main(["check", "--paper", "fedgrem"]) == 1
+    said = f"misclustering.csv, line 5: sd_percent is {text!r}, expected a decimal number"
+    assert said in capsys.readouterr().err
+
+
 def test_a_published_value_that_nothing_can_match_is_an_error(copy, capsys):
     assert main(["new-paper", "my_paper"]) == 0
     values = copy / "data/published/my_paper/table1.csv"

@@ -41,10 +41,13 @@ def request_of_one_method():
     )
 
 
-def finish(workdir, block, statuses=("ok", "ok"), message=""):
+def finish(workdir, request, block, statuses=("ok", "ok"), message=""):
     path = workdir / "results" / SETTING / f"{block}.parquet"
     rows = pd.DataFrame({"method": "FedEM", "status": statuses})
-    write_table(path, rows.assign(message=message))
+    results = rows.assign(message=message)
+    study = request.studies["study"]
+    results.attrs = {"keys": request.coverage.keys(study, study.settings["h0"])}
+    write_table(path, results)
     write_table(path.with_suffix(".timings.parquet"), rows.assign(cpu_seconds=1800.0))
 
 
@@ -68,7 +71,7 @@ def test_nothing_is_done_before_a_run(request_of_one_method, tmp_path):
 
 
 def test_finished_started_and_failed_blocks_are_told_apart(request_of_one_method, tmp_path):
-    finish(tmp_path, "0-1")
+    finish(tmp_path, request_of_one_method, "0-1")
     start(tmp_path, "0-1")
     start(tmp_path, "2-3")
     start(tmp_path, "4-5", FAILURE)
@@ -78,8 +81,19 @@ def test_finished_started_and_failed_blocks_are_told_apart(request_of_one_method
     assert cell.hours_used == 1.0
 
 
+def test_a_block_of_other_code_is_not_done(request_of_one_method, tmp_path):
+    finish(tmp_path, request_of_one_method, "0-1")
+    start(tmp_path, "0-1")
+    path = tmp_path / "results" / SETTING / "0-1.parquet"
+    old = pd.read_parquet(path)
+    old.attrs = {"keys": {"FedEM": "of other code"}}
+    write_table(path, old)
+    [cell] = read_status(request_of_one_method, tmp_path)
+    assert (cell.blocks, cell.done, cell.started) == (3, 0, 0)
+
+
 def test_replications_that_failed_within_a_block_are_counted(request_of_one_method, tmp_path):
-    finish(tmp_path, "0-1", ("ok", "diverged"), "DivergenceError: round 3")
+    finish(tmp_path, request_of_one_method, "0-1", ("ok", "diverged"), "DivergenceError: round 3")
     [cell] = read_status(request_of_one_method, tmp_path)
     assert (cell.done, cell.replications_failed) == (1, 1)
     lines = list(status_lines([cell], "quick"))
@@ -99,7 +113,7 @@ def test_the_summary_is_a_line_a_study_and_says_how_to_see_more(request_of_one_m
 
 
 def test_a_block_counts_once_although_every_method_has_it(request_of_one_method, tmp_path):
-    finish(tmp_path, "0-1")
+    finish(tmp_path, request_of_one_method, "0-1")
     [cell] = read_status(request_of_one_method, tmp_path)
     fewer = replace(cell, method="slow", blocks=1, done=0)
     assert next(status_lines([cell, fewer], "quick")).startswith("study: 1 of 3 blocks done")

@@ -313,7 +313,8 @@ def _partner(item: Item, number: PrintedNumber | None, is_stand_in: bool = False
 def _not_run(item: Item, number: PrintedNumber) -> dict[str, Any]:
     """Return a cell for a published value that has no cell of ours."""
     metric = (item.metrics_of("") or [""])[0]
-    known = dict.fromkeys(item.columns_named, "") | {"metric": metric} | dict(number.names)
+    unknown: dict[str, Any] = dict.fromkeys(item.columns_named, _Unknown())
+    known = unknown | {"metric": metric} | dict(number.names)
     return {
         **_place(item, known),
         "paper": item.paper,
@@ -322,6 +323,13 @@ def _not_run(item: Item, number: PrintedNumber) -> dict[str, Any]:
         "metric": metric,
         **_partner(item, number),
     }
+
+
+class _Unknown:
+    """A column of ours that a published value does not have, in any format."""
+
+    def __format__(self, spec: str) -> str:
+        return "–"
 
 
 def _typed(rows: list[dict[str, Any]] | pd.DataFrame, last: list[str] = _UNJUDGED) -> pd.DataFrame:

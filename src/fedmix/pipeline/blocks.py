@@ -139,6 +139,18 @@ def write_block(
     write_table(path, results)
 
 
+def keys_in(path: Path) -> dict[str, str]:
+    """Return the key of each method in a block's metadata; none if the file is damaged."""
+    from pyarrow import ArrowException
+    from pyarrow.parquet import read_schema
+
+    try:
+        kept = read_schema(path).pandas_metadata or {}
+    except (ArrowException, OSError):
+        return {}
+    return kept.get("attributes", {}).get(KEYS, {})
+
+
 def finished(folder: Path, wanted: range | None = None) -> Iterator[_Finished]:
     """Yield the finished replications in a setting's folder, partial files first.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,8 +25,8 @@ class CellStatus:
     study, setting, method : str
         ``setting`` is the folder's name, variant included.
     blocks, done, started, failed : int
-        The number of blocks to run, and how many of them are finished, have started but not ended
-        (they run, or were killed), and failed with an error.
+        The number of blocks to run, and how many of them are finished by the present code, have
+        started but not ended (they run, or were killed), and failed with an error.
     held : int
         Replications in the evidence, whose blocks need not be run.
     replications_failed : int
@@ -82,8 +82,10 @@ def _setting_status(
     blocks, held = request.coverage.missing(study, setting), request.coverage.held(study, setting)
     files = {b.name: folder / f"{b.name}.parquet" for b in blocks}
     ended = [n for n, file in files.items() if file.exists()]
-    done = {n: read_table(timings_of(files[n])) for n in ended}
-    begun = [n for n in files if n not in done and (logs / f"{n}.log").exists()]
+    keys = request.coverage.keys(study, setting)
+    current = [n for n in ended if _has_keys(files[n], keys)]
+    done = {n: read_table(timings_of(files[n])) for n in current}
+    begun = [n for n in files if n not in ended and (logs / f"{n}.log").exists()]
     errors = {n: error_in(logs / f"{n}.log") for n in begun}
     for method in study.methods_of(setting):
         mine = [b.name for b in blocks if method in b.methods]
@@ -107,6 +109,14 @@ def _setting_status(
             hours_used=sum(rows["cpu_seconds"].sum() for rows in timings.values()) / 3600,
             hours_left=left * study.seconds(method, setting) / 3600,
         )
+
+
+def _has_keys(block: Path, keys: Mapping[str, str]) -> bool:
+    """Return whether a block was made by the present code; the keys may be unknown."""
+    from fedmix.pipeline.blocks import keys_in
+
+    kept = keys_in(block)
+    return all(kept[method] == keys[method] for method in kept.keys() & keys.keys()) and bool(kept)
 
 
 def _first_message(block: Path, method: str) -> str:

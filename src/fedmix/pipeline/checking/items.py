@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,7 @@ Rows = list[dict[str, str]]
 PrintedFiles = dict[str, dict[str, Rows]]  # paper -> file -> rows of text by column
 #: Columns of ours that name a method. All others but its parameters belong to the setting.
 _OF_METHODS = ("label", "method")
+_DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 _SHOWN = 3  # unmatched rows of a file
 
 
@@ -200,7 +202,27 @@ def _printed_errors(
     for column in content.get("stand_in", {}):
         place = printed.place("stand_in", column)
         yield from unknown(place, "printed column", column, content["columns"])
+    yield from _not_numbers(printed, paper, rows)
     yield from _unmatched_rows(printed, paper, study, rows)
+
+
+def _not_numbers(printed: Document, paper: str, rows: Rows) -> Iterator[str]:
+    """Yield the published means and standard deviations that are not decimal numbers."""
+    for key in ("mean", "sd"):
+        column = printed.content[key]
+        for line, row in enumerate(rows, start=2):
+            text = row.get(column, "0")  # a missing column is an error of its own
+            if _has(row, printed) and not _DECIMAL.fullmatch(text):
+                yield (
+                    f"{printed.place(key)}: {paper}/{printed.content['file']}, line {line}: "
+                    f"{column} is {text!r}, expected a decimal number such as 13.3"
+                )
+
+
+def _has(row: Mapping[str, str], printed: Document) -> bool:
+    """Return whether a published row has the values in ``where``."""
+    where = printed.content.get("where", {}).items()
+    return all(plain(row.get(column, "")) == plain(value) for column, value in where)
 
 
 def _never_printed(place: Place, column: str, value: Any, rows: Rows) -> Iterator[str]:
@@ -225,7 +247,6 @@ def _unmatched_rows(printed: Document, paper: str, study: Vocabulary, rows: Rows
     }
     if not all(column in row for row in rows for column in columns):
         return  # which is an error of its own
-    where = printed.content.get("where", {}).items()
     of_settings = {
         column: ours
         for column, ours in columns.items()
@@ -245,7 +266,7 @@ def _unmatched_rows(printed: Document, paper: str, study: Vocabulary, rows: Rows
     }
     wrong = []
     for line, row in enumerate(rows, start=2):
-        if any(plain(row.get(column, "")) != plain(value) for column, value in where):
+        if not _has(row, printed):
             continue
         if tuple(plain(row[column]) for column in of_settings) not in places:
             values = ", ".join(f"{column} {row[column]!r}" for column in of_settings)
