@@ -163,6 +163,11 @@ class Space(Declared):
     )
     draw: Draw
     search: Optimizer
+    common: Optimizer | None = Field(
+        None,
+        description="How one protocol of all tables is searched; by default as the table with the "
+        "fewest trials.",
+    )
     in_all: bool = Field(
         description="Whether `all` runs the search and the page shows it; if not, only `protocols` "
         "runs it."
@@ -202,8 +207,10 @@ class Space(Declared):
         """Return the rows that the optimiser sees: every other one. The others are held out."""
         return self.tables[table].rows[::2]
 
-    def search_of(self, tables: Iterable[str]) -> Optimizer:
-        """Return how tables are searched together: like the one with the fewest trials."""
+    def search_of(self, tables: Collection[str]) -> Optimizer:
+        """Return how a table, or all of them together, is searched."""
+        if self.common and len(tables) > 1:
+            return self.common
         searches = [self.tables[table].search or self.search for table in tables]
         return min(searches, key=lambda search: search.trials)
 
@@ -235,7 +242,7 @@ class Space(Declared):
             values = {value.name: value.model_copy(update=plain) for value in choice.values}
             choices[choice.name] = choice.model_copy(update={"silent": "", "by_name": values})
         own = self.tables[table].model_copy(update={"title": "", "search": None})
-        rest = {"claim": Claim(method=""), "search": None, "in_all": False}
+        rest = {"claim": Claim(method=""), "search": None, "common": None, "in_all": False}
         rest |= {"constants": {}, "only_tables": [], "presets": {}}
         return self.model_copy(update={"tables": {table: own}, "choices": choices, **rest})
 
