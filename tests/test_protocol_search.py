@@ -273,7 +273,7 @@ def test_sentences_and_figures_are_made_from_a_search(tmp_path):
     assert "64 protocols drawn by how natural each choice is (3 replications, all rows)" in text
     assert "FedGrEM is the lowest of 3 methods in all rows of table one in 100 % of 64" in text
     assert "0.50 on the rows that the search saw and 0.50 on those held out" in text
-    assert "The choices of the nearest, s1.0: scaling" in text
+    assert "The choices of the protocol that the search chose, s1.0: scaling" in text
     assert "by 1 of the columns of table one is 1.0" in text
     parts = {
         "scores": scores,
