@@ -111,7 +111,7 @@ def failures(cells: pd.DataFrame) -> str:
     own = _of_fits(cells[cells["failed"] > 0])
     told = [
         f"{label}, {number_of(int(each['failed'].sum()), 'replication')} "
-        f"({each['failures'].iloc[0]})"
+        f"({each['failures'].iloc[0].rstrip('.')})"
         for label, each in own.groupby("label", sort=False)
     ]
     return f"Failed and left out: {'; '.join(told)}." if told else ""
