@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 
 
 def draw_protocols(space: Space) -> pd.DataFrame:
-    """Return protocols whose values are spread evenly over each choice, as in a Latin hypercube.
+    """Return protocols from a Latin hypercube over the choices.
 
     Each choice takes its values in proportion to their weights, and numbers evenly from a range.
-    It has its own random numbers, so that a new choice does not change what the others take. The
-    protocols are sorted by the choices that fill the setting, so that the protocols of a job share
-    data, which take longest to make.
+    The protocols are sorted by the choices that fill the setting, so that the protocols of a job
+    share data, which take longest to make.
 
     Returns
     -------
@@ -29,11 +28,13 @@ def draw_protocols(space: Space) -> pd.DataFrame:
     import pandas as pd
     from scipy.stats import qmc
 
-    streams, n = Streams(space.study, "protocols", 0), space.draw.protocols
-    chosen = {}
-    for name, choice in space.choices.items():
-        shares = qmc.LatinHypercube(1, rng=streams.generator(f"design {name}")).random(n)
-        chosen[name] = [choice.draw(share) for share in shares.ravel()]
+    rng = Streams(space.study, "protocols", 0).generator("design")
+    n = space.draw.protocols
+    points = qmc.LatinHypercube(len(space.choices), rng=rng).random(n)
+    chosen = {
+        name: [choice.draw(share) for share in shares]
+        for (name, choice), shares in zip(space.choices.items(), points.T, strict=True)
+    }
     by = [name for name, choice in space.choices.items() if choice.setting]
     design = pd.DataFrame(chosen).sort_values(by, kind="stable", ignore_index=True)
     design.insert(0, "protocol", [f"p{i:0{len(str(n - 1))}d}" for i in range(n)])
