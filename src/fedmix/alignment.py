@@ -56,8 +56,8 @@ def align(
     DataError
         If the means are not a finite (K, R, d) array, or if their distances overflow.
     ConfigurationError
-        If the method is unknown, if ``n_orders`` is below 1, or if the exhaustive search would try
-        more than a million combinations.
+        If the method is unknown, if ``n_orders`` is below 1 for the stepwise search, or if the
+        exhaustive search would try more than a million combinations.
 
     Examples
     --------
@@ -88,7 +88,8 @@ def alignment_score(means: ArrayLike, permutations: ArrayLike) -> float:
     means : array of shape (K, R, d)
         Component means of each client.
     permutations : array of shape (K, R)
-        One permutation per client.
+        One permutation of 0 to R - 1 per client. It is not checked: another shape or other numbers
+        read memory outside of the means, which gives a wrong score or ends the process.
 
     Returns
     -------

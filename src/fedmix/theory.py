@@ -50,7 +50,10 @@ class Theorem2:
 
     @property
     def holds(self) -> bool:
-        """Whether ``nu log(e / nu) <= rho / kappa``, the theorem's condition with constants 1."""
+        """Whether ``nu log(e / nu) <= rho / kappa``, the theorem's condition with constants 1.
+
+        The theorem supposes k >= 2. For one model nu is 0, and this raises a ZeroDivisionError.
+        """
         return self.nu < 1 and self.nu * np.log(np.e / self.nu) <= self.rho / self.kappa
 
 
@@ -108,7 +111,10 @@ def theorem2(
 
 
 def stability(gamma: float, local: str, local_steps: int) -> float:
-    """Return kappa: ``gamma s / (1 - (1 - gamma)^s)`` for FedAvg, ``1 + gamma`` for FedProx."""
+    """Return kappa: ``gamma s / (1 - (1 - gamma)^s)`` for FedAvg, ``1 + gamma`` for FedProx.
+
+    For FedAvg, gamma must be positive.
+    """
     if local == "fedprox":
         return 1.0 + gamma
     return gamma * local_steps / (1.0 - (1.0 - gamma) ** local_steps)

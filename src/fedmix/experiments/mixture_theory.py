@@ -118,7 +118,8 @@ def run(
 def _theory_holds(setting: Settings) -> bool:
     """Return whether FedGrEM's Assumption 3.7 (3.10 for regressions) holds with constants 1.
 
-    Regressions need a stronger signal: Delta >= R^3 + R^2 (log Delta)^(3/2).
+    Regressions need a stronger signal: Delta >= R^3 + R^2 (log Delta)^(3/2). Delta is taken as the
+    distance between the centres, from which that between a client's means can differ by 2 h.
     """
     import numpy as np
 

@@ -173,7 +173,8 @@ class CentralDPGMM(_CentralMixture):
     ----------
     components_per_client : int or sequence of G ints, default=2
         The known number K_g of components of each client. The sum over clients is the upper bound
-        on the number of components (FedGEM's Appendix D.3). The default is the smallest mixture.
+        on the number of components (FedGEM's Appendix D.3), and the number of points another. The
+        default is the smallest mixture.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="spherical"
         See scikit-learn's ``GaussianMixture``. The default is that of FedGEM's experiments.
     max_iter : int, default=100
@@ -186,9 +187,9 @@ class CentralDPGMM(_CentralMixture):
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (sum of K_g, d)
-        Component means.
-    weights_ : ndarray of shape (sum of K_g,)
+    cluster_centers_ : ndarray of shape (bound, d)
+        Component means; the bound is the smaller of the two.
+    weights_ : ndarray of shape (bound,)
         Mixing weights.
     n_clusters_ : int
         Number of components that own training points.

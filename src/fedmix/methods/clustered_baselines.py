@@ -145,7 +145,8 @@ class OneShotClustering(ClusteredRegression):
     Parameters
     ----------
     n_clusters : int
-        Number of clusters k.
+        Number of clusters k. There must be at least as many different local estimates; otherwise a
+        cluster has no clients and ``fit`` raises a DataError.
     local, local_steps, learning_rate, rounds, gamma, tol
         As in :class:`~fedmix.methods.two_phase.TwoPhase`.
     ridge : float, default=0.01

@@ -49,7 +49,8 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
     ----------
     components_per_client : int or sequence of G ints, default=2
         The known number K_g of components, one for all clients or one per client. The default is
-        the smallest number of interest.
+        the smallest number of interest. A client with fewer different points has equal components,
+        which only those of other clients can join: they may count as several clusters.
     max_rounds : int, default=10
         Maximum number T of training rounds. One more client step and the final aggregation follow.
         The default is that of Appendix D.3.
@@ -108,9 +109,9 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
         Squared radii of the final aggregation.
     history_ : list of dict
         For each training round ``n_clusters``, ``movement`` (the largest distance that a mean
-        moved), ``log_likelihood`` (before the round) and ``n_empty`` (the number of empty
-        components). With privacy also ``n_below_bound``: the number of components whose mass is
-        below B_gamma, for which Theorem 9 does not hold.
+        moved), ``log_likelihood`` (before the round's last local step) and ``n_empty`` (the number
+        of empty components in that step). With privacy also ``n_below_bound``: the number of
+        components whose mass is below B_gamma, for which Theorem 9 does not hold.
     n_rounds_, converged_, communication_
         See :class:`fedmix.methods.base.FederatedEstimator`. Communication is counted as in Section
         B.5.2 and includes the final exchange.

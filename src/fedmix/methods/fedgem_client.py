@@ -227,10 +227,13 @@ class MergedClustersMixin:
 class GaussianMechanism:
     """Gaussian noise that makes one round's maximisers (rho, mu)-differentially private.
 
-    The guarantee is per round and covers the maximisers. FedGEM therefore computes the radii
-    ``exact`` and ``half`` from the noisy maximisers, which reveals nothing more. The radius
-    ``theorem4`` also depends on the data themselves, and the paper does not say how to protect
-    them.
+    The guarantee is per round, covers the maximisers and supposes one local step, whose start the
+    server knows. FedGEM computes the radii ``exact`` and ``half`` from the noisy maximisers and
+    this start, which then reveals nothing more. It does reveal more in the first round, where the
+    start is a k-means++ seed that the server does not know (such a radius gives the distance of one
+    of the points), and with several local steps. The radius ``theorem4`` also depends on the data
+    themselves, and so do the final radii if weights are learned. The paper does not say how to
+    protect radii.
 
     Parameters
     ----------

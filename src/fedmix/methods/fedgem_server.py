@@ -52,6 +52,10 @@ class Server:
     ) -> tuple[FloatArray, IntArray]:
         """Do the server's part of a training round (Algorithm 2).
 
+        Components of one client are never compared, as in Section 4.2 and the published program.
+        The pseudo-code's loop over g_2 begins at g_1, so that it also compares a component with
+        itself.
+
         Parameters
         ----------
         centres : ndarray of shape (C, d)
@@ -83,6 +87,9 @@ class Server:
         self, centres: FloatArray, squared_radii: FloatArray, client: IntArray
     ) -> tuple[FloatArray, IntArray]:
         """Do the final aggregation (Algorithm 3): the unweighted mean of each super-cluster.
+
+        All members get it, as in Section 4.2. The pseudo-code adds a late member's maximiser only
+        to the set of the component that it overlaps, so that the means of members can differ there.
 
         The parameters and the result are those of :meth:`update`.
         """

@@ -41,7 +41,8 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
 
     A point belongs to covariate component m and regression r with probability pi_mr. It then has
     x ~ N(mu_m, Sigma_m) and y | x ~ N(x'theta_r, 1). Each client keeps its own pi. The server
-    averages mu (weighted by mass), Sigma and theta (unweighted) over the clients with points.
+    averages mu (weighted by the clients' shares sum_r pi_mr, whatever their sizes), Sigma and theta
+    (unweighted) over the clients with points.
 
     Parameters
     ----------

@@ -47,8 +47,8 @@ class FedGrEM(FederatedMixture):
         common means, and the clients separate again as the penalty falls. A client can thus leave a
         poor local optimum. For hundreds of points per client, 1 has almost no effect.
     penalty_decay : float, default=0.1
-        The factor kappa_0 of the penalty path, at most 1 because the penalty would otherwise grow
-        without bound. The default is the paper's.
+        The factor kappa_0 of the penalty path, below 1 in the theory. At 1 the penalty grows by the
+        same amount in each round, and larger factors are not valid. The default is the paper's.
     penalty_scale : float or "held-out", default=2.0
         The constant C of the penalty path. The default is the paper's. "held-out" takes the value
         of :func:`fedmix.selection.penalty_candidates` with the largest held-out log-likelihood (one
@@ -63,9 +63,11 @@ class FedGrEM(FederatedMixture):
         largest eigenvalue of the component's normal matrix divided by n_k (for Gaussians the same).
     participation : float, default=1.0
         Share of the clients that take part in each round, drawn at random. The others keep their
-        parameters.
+        parameters. Below 1 the fit runs all rounds, whatever ``tol``, and warns if ``tol`` is
+        positive.
     batch_size : int, optional
         Number of points drawn without replacement at each client in each round; by default all.
+        With a number the fit runs all rounds, as with a smaller ``participation``.
     aggregate_weights : bool, default=False
         Whether to pool the mixing weights as well, by the same central update.
     **others

@@ -29,8 +29,10 @@ class FFCM(CentroidClustering):
     n_clusters : int, default=2
         The known number K of global clusters. The default is the smallest number of interest.
     aggregation : {"average", "kmeans"}, default="average"
-        "average" averages each centre over the clients, weighted by its support ("avg1").
-        "kmeans" runs k-means on the centres of all clients ("avg2").
+        "average" averages each centre over the clients, weighted by its support ("avg1"). A centre
+        without any support, because all points lie exactly at other centres or memberships
+        underflow, moves to the origin. "kmeans" runs k-means on the centres of all clients
+        ("avg2").
     rule : {"own", "published"}, default="own"
         "own" is FFCM's rule: random centres in the data's bounding box, memberships by the
         fuzzifier m, centres weighted by U^m, and the sum of U as support. "published" is FedGEM's

@@ -26,7 +26,8 @@ class TGMM(FederatedMixture):
     source_weight : float, default=0.4
         The weight s of one other client. The default is the paper's.
     **others
-        See :class:`fedmix.methods.federated_mixture.FederatedMixture`.
+        See :class:`fedmix.methods.federated_mixture.FederatedMixture`. ``density_floor`` changes
+        only the E-step here.
 
     References
     ----------

@@ -44,7 +44,7 @@ class TwoPhase(ClusteredRegression):
         Number s of local gradient steps of FedAvg. The default is that of the paper's comparison.
     learning_rate : float, optional
         Step eta of Phase 2. The default is ``gamma / max_i ||X_i||^2 / n_i``, for which the server
-        asks every client for its largest curvature.
+        asks every client for its largest curvature. ``communication_`` does not count these floats.
     rounds : int, default=400
         Number T' of rounds of Phase 2. The default is the paper's.
     n_anchors : int, optional
@@ -79,7 +79,8 @@ class TwoPhase(ClusteredRegression):
         requires a small constant.
     min_anchor_points : int, optional
         Number of points that an anchor needs. The default is ``4 k``, two pairs of points for each
-        dimension of the subspace (and at least two per round with ``fresh_clients``).
+        dimension of the subspace (and at least two per round with ``fresh_clients``). A given
+        number is not raised: with ``fresh_clients`` it must be at least ``2 phase1_rounds``.
     init : array-like of shape (d,), optional
         Start of Phase 1. By default random, in the scale of the data.
     gamma : float, default=0.5

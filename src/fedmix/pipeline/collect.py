@@ -105,7 +105,7 @@ def _from_evidence(
     if not held:
         return stacked([]), stacked([])
     rows = pd.concat(held.values(), ignore_index=True)
-    identity = stacked(pd.DataFrame([identities[method]]) for method in held)
+    identity = stacked([pd.DataFrame([identities[method] for method in held])])
     numbers = np.repeat(range(len(held)), [len(own) for own in held.values()])
     repeated = identity.iloc[numbers].reset_index(drop=True)
     all_columns = pd.concat([repeated, rows.drop(columns=["setting", "method", "key"])], axis=1)
@@ -163,14 +163,13 @@ def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """
     if results.empty:
         return {}
-    outcomes = {}
-    ended = results.drop_duplicates(["method", "replication"])
-    for method, ends in ended.groupby("method", sort=False):
-        errors = ends.loc[ends["status"] == "error", "message"]
-        outcomes[str(method)] = {
-            "replications": {str(k): int(n) for k, n in ends["status"].value_counts().items()},
-            "error": str(errors.iloc[0]) if len(errors) else "",
-        }
+    outcomes: dict[str, dict[str, Any]] = {}
+    ended = results.drop_duplicates(["method", "replication"])[["method", "status", "message"]]
+    for method, status, message in ended.itertuples(index=False, name=None):
+        own = outcomes.setdefault(str(method), {"replications": {}, "error": ""})
+        own["replications"][status] = own["replications"].get(status, 0) + 1
+        if status == "error" and own["replications"][status] == 1:
+            own["error"] = str(message)
     return outcomes
 
 

@@ -70,9 +70,9 @@ def simulate_clusters(
     n_test : int, default=5000
         Number of test points of all clients together.
     design : {"text", "program"}, default="text"
-        "text" draws 2 <= K_g < K, anew if a cluster is at no client, and test points in the shares
-        of training. The published program draws 2 <= K_g <= K - 2 once, and equally many test
-        points of every cluster of every client.
+        "text" draws 2 <= K_g < K (2 for K = 2), anew if a cluster is at no client, and test points
+        in the shares of training. The published program draws 2 <= K_g <= K - 2 once, and equally
+        many test points of every cluster of every client.
 
     Returns
     -------

@@ -1,7 +1,9 @@
 """Mixtures with any size, dimension, separation and heterogeneity.
 
 The quantities n, K, d, R, Delta, h and epsilon of FedGrEM's theory (Tian, Weng and Feng 2024,
-Section 3) are parameters here. Delta and h are exact rather than random.
+Section 3) are parameters here. All distances between centres are exactly ``separation``, and all
+distances of means from their centres exactly h. Delta, the smallest distance between two means of a
+client, is random if h > 0: it lies between ``separation`` - 2 h and ``separation`` + 2 h.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ def draw_truth(
     n_clients, n_features, n_components : int
         K, d and R; d is at least R.
     separation : float
-        Delta.
+        Distance between any two centres. It is Delta if h = 0.
     heterogeneity : float, default=0.0
         h.
     n_contaminated : int, default=0
