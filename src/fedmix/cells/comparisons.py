@@ -350,10 +350,7 @@ def _score(
     rounds_to: float | None = None,
     target: float | None = None,
 ) -> Score | None:
-    """Return what is compared: the final score, or what :func:`ordered` compares instead.
-
-    A trajectory that ends before ``at_round`` keeps its last score.
-    """
+    """Return what is compared: the final score, or what :func:`ordered` compares instead."""
     score: Score | None
     if rounds_to is not None:
         score = rounds_until(evidence, place, method, metric, rounds_to)
@@ -361,8 +358,8 @@ def _score(
         score = evidence.score(place, method, metric)
     else:
         path = evidence.path(place, method, metric)
-        filled = path.loc[:, path.columns <= at_round].ffill(axis=1) if len(path) else path
-        score = Replications.of(filled.iloc[:, -1].dropna()) if len(path) else None
+        until = path.loc[:, path.columns <= at_round] if len(path) else path
+        score = Replications.of(until.iloc[:, -1].dropna()) if len(path) else None
     return score.distance_to(target) if score and target is not None else score
 
 
@@ -371,13 +368,11 @@ def _log_paths(
 ) -> Iterator[tuple[Place, pd.DataFrame]]:
     """Yield the logarithm of a score by round, for each place with the round ``until``.
 
-    A trajectory that ends before it keeps its last score. The logarithm is missing where the score
-    is 0, as the oracle's first error is.
+    It is missing where the score is 0, as the oracle's first error is.
     """
     import numpy as np
 
     for place in places:
         path = evidence.path(place, method, metric)
         if until in path:
-            filled = path.ffill(axis=1)
-            yield place, np.log(filled.where(filled > 0))
+            yield place, np.log(path.where(path > 0))

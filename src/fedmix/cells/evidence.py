@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from fedmix.cells.measured import PLACE
+from fedmix.cells.measured import PLACE, by_round
 from fedmix.cells.scores import PrintedMean, Replications, Score
 from fedmix.cells.verdicts import headline
 from fedmix.conditions import Where, has_values
@@ -187,13 +187,13 @@ class Evidence:
         return score.values if isinstance(score, Replications) else pd.Series(dtype=float)
 
     def path(self, place: Place, method: str, metric: str) -> pd.DataFrame:
-        """Return a metric by round, one row a replication, one column a round."""
+        """Return a metric as :func:`fedmix.cells.measured.by_round`; empty without trajectories."""
         import pandas as pd
 
         key = (*place.key, method, metric)
         if key not in self._paths:
             return pd.DataFrame()
-        path = self._paths[key].pivot(index="replication", columns="round", values="value")
+        path = by_round(self._paths[key])
         if self._rounds_draw is None:
             return path
         order = _generator(self._rounds_draw, key).permutation(path.shape[1])

@@ -261,9 +261,10 @@ def standings(scores: Metric, direction: str) -> dict[str, str]:
     winner = min(losses, key=lambda method: losses[method].mean())
     found = {winner: BEST}
     for method, values in losses.items():
-        behind = {m: paired_effect(values, other) for m, other in losses.items() if m != method}
-        worse = any(effect and effect.above() == YES for effect in behind.values())
-        if method != winner and behind[winner] and not worse:
+        if method == winner or not paired_effect(values, losses[winner]):
+            continue
+        behind = (paired_effect(values, other) for m, other in losses.items() if m != method)
+        if not any(effect and effect.above() == YES for effect in behind):
             found[method] = TIED
     return found
 

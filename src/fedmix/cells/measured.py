@@ -213,10 +213,13 @@ def summarise(values: ArrayLike) -> dict[str, float]:
     }
 
 
-def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return a score's quartiles over replications, in every round.
+def by_round(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return scores, one row per replication; one that ends early keeps its last score."""
+    return rows.pivot(index="replication", columns="round", values="value").ffill(axis=1)
 
-    A replication that ends before the last one of its method keeps its last score.
+
+def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return a score's quartiles over replications, in every round; see :func:`by_round`.
 
     Parameters
     ----------
@@ -237,8 +240,8 @@ def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
     paths = results[results["round"].notna() & (results["metric"] == metric)]
     parts = [pd.DataFrame(columns=[*place, "round", *names])]
     for key, own in paths.groupby(place, sort=False):
-        filled = own.pivot(index="replication", columns="round", values="value").ffill(axis=1)
-        found = filled.where(filled > 0).quantile([0.25, 0.5, 0.75]).T.dropna()
+        path = by_round(own)
+        found = path.where(path > 0).quantile([0.25, 0.5, 0.75]).T.dropna()
         found = found.set_axis(names, axis=1).reset_index()
         parts.append(found.assign(**dict(zip(place, key, strict=True))))
     wide = pd.concat(parts[1:] or parts)[[*place, "round", *names]]

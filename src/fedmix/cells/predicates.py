@@ -170,15 +170,12 @@ def methods_at(evidence: Evidence, place: Place, chosen: str | list[str]) -> lis
 def rounds_until(
     evidence: Evidence, place: Place, method: str, metric: str, level: float
 ) -> Replications | None:
-    """Return the first round at or below ``level`` times the last score; None without trajectories.
-
-    A trajectory that ends early keeps its last score.
-    """
-    filled = evidence.path(place, method, metric).ffill(axis=1)
-    if filled.empty:
+    """Return the first round at or below ``level`` times the last score; None without rounds."""
+    path = evidence.path(place, method, metric)
+    if path.empty:
         return None
-    last = filled.iloc[:, -1]
-    return Replications.of(filled.le(level * last, axis=0).idxmax(axis=1).astype(float))
+    below = path.le(level * path.iloc[:, -1], axis=0)
+    return Replications.of(below.idxmax(axis=1).astype(float))
 
 
 def places_of(
