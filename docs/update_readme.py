@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from fedmix.cells.claims import HOLDS
+from fedmix.cells.claims import HOLDS, MOSTLY, PARTLY_UNTESTED
 from fedmix.cells.items import read_items
 from fedmix.cells.papers import read_claims, read_papers
 from fedmix.cells.verdicts import COUNTED, SAYS_LITTLE
@@ -40,7 +40,7 @@ _VALUES = {
 }
 _CLAIMS = {
     "{} hold": ("holds",),
-    "{} hold in most settings": ("holds in most",),
+    "{} hold in most of the settings that were run": ("holds in most",),
     "{} hold where they have been tested": ("partly untested",),
     "{} depend on a choice that the paper does not report": ("depends on an unreported choice",),
     "{} hold in some settings and fail in others": ("mixed",),
@@ -117,7 +117,7 @@ def _weak_claims(paper: str) -> str:
     holding = {
         row["id"]: float(row["chance"] or 0)  # empty if nothing can be shuffled
         for row in _rows("claims.csv")
-        if row["paper"] == paper and row["verdict"] == HOLDS
+        if row["paper"] == paper and row["verdict"] in (HOLDS, MOSTLY, PARTLY_UNTESTED)
     }
     constructed = {claim["id"] for claim in read_claims(FOLDERS) if "by_construction" in claim}
     chosen = len(holding.keys() & constructed)
@@ -125,7 +125,7 @@ def _weak_claims(paper: str) -> str:
     verb = "does" if chosen == 1 else "do"
     parts = [f"{chosen} {verb} so by construction"] if chosen else []
     parts += [f"{chance} would often hold by chance"] if chance else []
-    return f" Of those that hold, {' and '.join(parts)}." if parts else ""
+    return f" Of all that hold, {' and '.join(parts)}." if parts else ""
 
 
 def _found(scores: dict[str, int], times: str, weak: str) -> str:

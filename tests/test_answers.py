@@ -75,9 +75,8 @@ def test_the_answer_says_what_holds_by_how_much_and_on_what_it_depends():
     gone = {"FedGrEM": 15.0, "FedEM": 14.0, "LocalEM": 20.0}
     found = scored(variant("as_coded", "authors", half), variant("as_written", "written", gone))
     assert found["answer"].startswith(
-        "The method published as best is the best, or no test finds another method better, in "
-        "2 of 2 settings. On average FedGrEM is 2.0 points ahead, where a lead of 4.0 points is "
-        "published. 4 of 6 values agree"
+        "The method published as best has the best mean in 2 of 2 settings. On average FedGrEM is "
+        "2.0 points ahead, where a lead of 4.0 points is published. 4 of 6 values agree"
     )
     assert "2 differ and 0 are undecided" in found["answer"]
     assert "In other variants FedGrEM is 1.0 points behind (as written)." in found["more"]
@@ -102,9 +101,8 @@ def test_an_order_that_does_not_hold_is_told_with_the_distance():
     turned = {"FedGrEM": 15.0, "FedEM": 14.0, "LocalEM": 20.0}
     found = scored(variant("as_coded", "authors", turned, best="FedEM"))
     assert found["answer"].startswith(
-        "The method published as best is the best, or no test finds another method better, in "
-        "0 of 2 settings. On average FedGrEM is 1.0 points behind, where a lead of 4.0 points is "
-        "published."
+        "The method published as best has the best mean in 0 of 2 settings. On average FedGrEM is "
+        "1.0 points behind, where a lead of 4.0 points is published."
     )
 
 
@@ -149,7 +147,8 @@ def test_a_variant_that_failed_throughout_is_told_as_such():
 
 
 def test_a_lead_needs_methods_that_can_be_ordered():
-    frame = pd.DataFrame(variant("as_coded", "authors", PUBLISHED)).assign(scale=1.0)
+    frame = pd.DataFrame(variant("as_coded", "authors", PUBLISHED))
+    frame = frame.assign(scale=1.0, is_stand_in=False)
     assert lead_of(frame, "none") is None
     assert lead_of(frame[frame["method"] != "FedEM"], "lowest") is None
     assert lead_of(frame, "highest").method == "LocalEM"
@@ -157,6 +156,15 @@ def test_a_lead_needs_methods_that_can_be_ordered():
     assert lead_of(level, "lowest") is None
     alone = frame.iloc[:3].assign(setting=["a", "b", "c"])  # one method in each setting
     assert lead_of(alone, "lowest") is None
+
+
+def test_a_setting_whose_published_best_failed_has_no_lead():
+    frame = pd.DataFrame(variant("as_coded", "authors", PUBLISHED))
+    frame = frame.assign(scale=1.0, is_stand_in=False)
+    failed = (frame["setting"] == frame["setting"].iloc[0]) & (frame["label"] == "FedGrEM")
+    assert lead_of(frame, "lowest").settings == 2
+    assert lead_of(frame.assign(n=frame["n"].where(~failed, 0)), "lowest").settings == 1
+    assert lead_of(frame.assign(is_stand_in=True), "lowest") is None
 
 
 def test_margins_of_substance_stand_beside_published_spreads():

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from fedmix.cells.frame import BEST
 from fedmix.cells.verdicts import (
     AGREEING,
     AGREES_IN_MEAN,
@@ -52,6 +53,8 @@ class Lead:
         Positive where it is ahead, in the published unit.
     kept, settings : int
         The settings in which the method published as best is best or tied in ours, and all.
+    best : int
+        Those in which it is best.
     """
 
     method: str
@@ -59,6 +62,7 @@ class Lead:
     published: float
     kept: int
     settings: int
+    best: int
 
 
 def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | None:
@@ -75,11 +79,16 @@ def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | Non
         often.
     """
     sign = {"lowest": 1.0, "highest": -1.0}.get(direction)
-    able = cells[(cells["n"] >= COMPARABLE) & cells["printed_mean"].notna()]
+    able = cells[(cells["n"] >= COMPARABLE) & ~cells["is_stand_in"] & cells["printed_mean"].notna()]
     if sign is None or able["label"].nunique() < _FEWEST_METHODS:
         return None
     able = able.assign(ours=sign * able["mean"] / able["scale"], theirs=sign * able["printed_mean"])
-    settings = [own for _, own in able.groupby("setting", sort=False) if len(own) > 1]
+    best = (sign * cells["printed_mean"]).groupby(cells["setting"]).min()
+    settings = [
+        own  # where the method published as best has values of ours
+        for setting, own in able.groupby("setting", sort=False)
+        if len(own) > 1 and own["theirs"].min() == best[setting]
+    ]
     if not settings:
         return None
     winners = [own.loc[own["theirs"].idxmin()] for own in settings]
@@ -96,7 +105,8 @@ def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | Non
     if published <= 0:  # another method is best in every setting, so that none leads
         return None
     kept = sum(winner["best"] != "" for winner in winners)
-    return Lead(method, ours, published, kept, len(settings))
+    best = sum(winner["best"] == BEST for winner in winners)
+    return Lead(method, ours, published, kept, len(settings), best)
 
 
 def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> dict[str, str]:
@@ -139,9 +149,11 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
 
 def _order(lead: Lead, unit: str) -> str:
     settings = f"{lead.settings} setting" + "s" * (lead.settings > 1)
+    tied = lead.kept - lead.best
+    more = f", and no test finds another method better in {tied} more" if tied else ""
     return (
-        "The method published as best is the best, or no test finds another method better, in "
-        f"{lead.kept} of {settings}. On average {lead.method} is {_ahead_or_behind(lead, unit)}, "
+        f"The method published as best has the best mean in {lead.best} of {settings}{more}. "
+        f"On average {lead.method} is {_ahead_or_behind(lead, unit)}, "
         f"where a lead of {_amount(lead.published, unit)} is published."
     )
 

@@ -231,7 +231,7 @@ def _control(claim: Mapping[str, Any]) -> str:
 
     A claim on how a score moves with a setting keeps its methods, and the settings are shuffled. A
     claim on what happens round by round keeps both, and the rounds are shuffled. Any other claim
-    compares methods, or describes one, and the methods' names are shuffled.
+    compares methods, whose names are shuffled.
     """
     if claim.get("predicate") in predicates.BY_ROUND:
         return ROUNDS
@@ -240,12 +240,14 @@ def _control(claim: Mapping[str, Any]) -> str:
 
 
 def _can_be_shuffled(claim: Mapping[str, Any], measured: Evidence, source: str) -> bool:
-    """Return whether some setting has two methods with the claim's metric, if names are shuffled.
+    """Return whether a claim compares methods, of which some setting has two, if that is shuffled.
 
-    With one method a shuffle changes nothing, and says nothing about chance.
+    Other methods' names say nothing about the chance of a claim about one method alone.
     """
     if _control(claim) != METHODS:
         return True
+    if claim.get("predicate") in predicates.ALONE:
+        return False
     metric = claim.get("parameters", {}).get("metric")
     return any(
         sum(metric is None or measured.score(place, m, metric) is not None for m in methods) > 1
@@ -288,10 +290,7 @@ def _untested(claim: Mapping[str, Any], measured: Evidence, source: str) -> str:
 
 
 def _failed_throughout(claim: Mapping[str, Any], measured: Evidence, source: str) -> str:
-    """Return the methods that a claim compares and that failed in every replication somewhere.
-
-    Their settings give no answer, in the variant that answers and in those that come before it.
-    """
+    """Return the methods of a claim that failed throughout somewhere, which gives no answer."""
     if claim.get("predicate") == "fails":  # there it is the answer
         return ""
     given = (claim.get("parameters", {}).get(name) for name in _COMPARED)
@@ -367,8 +366,11 @@ def _remarks(
         yield f"The variant that follows the text says no: {_where(claim, '', text)}"
     if share:
         yield f"Not reported: {claim['unreported']}; {share}"
-    if "unreported" in claim and not checks[verdicts.NEAREST]:
+    near = checks[verdicts.NEAREST]
+    if "unreported" in claim and not near:
         yield "No nearest protocol: its tables were not searched"
+    if near and _verdict(claim, near) != _verdict(claim, checks.get(source, [])):
+        yield f"In the protocol that the search chose for each table: {_where(claim, '', near)}"
     if untested and "study" in claim:
         yield f"Not run, or only on other data: {untested}"
     if failed:

@@ -35,6 +35,8 @@ _MODULES = ("comparisons", "trends")
 _REGISTRY: dict[str, Predicate] = {}
 #: Predicates on what happens round by round.
 BY_ROUND = frozenset({"falls_by_round", "slows_after"})
+#: Predicates on one method beside numbers: another method of whom the same is true is no chance.
+ALONE = frozenset({"between", "fails"})
 _SOME = 2  # "several" data sets are at least this many
 
 

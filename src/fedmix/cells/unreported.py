@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fedmix.cells.effects import NO, UNCLEAR, YES
+from fedmix.cells.effects import NO, YES
 from fedmix.cells.predicates import Check, ask, needed, places_of
 from fedmix.cells.protocols.space import DRAWN, NEAR
 from fedmix.cells.verdicts import CHOICE_LEVEL, DECIDING_REPLICATIONS, RARELY
@@ -51,7 +51,8 @@ class Answer(NamedTuple):
     checks : list of Check
     decided : bool or None
         Whether it holds beyond noise, by 99 % intervals of at least ten replications in every
-        setting that decides; None if these do not tell.
+        setting; None if these do not tell. With fewer in some setting a claim about all of them
+        could only be denied.
     """
 
     holds: bool
@@ -61,8 +62,10 @@ class Answer(NamedTuple):
 
 def answer_of(claim: Mapping[str, Any], checks: list[Check], holds: bool) -> Answer:
     """Return the answer that checks give to a claim."""
-    answers = [c.answer if c.n >= DECIDING_REPLICATIONS else UNCLEAR for c in checks]
+    answers = [c.answer for c in checks]
     least = needed(claim, len(answers))
+    if any(c.n < DECIDING_REPLICATIONS for c in checks):
+        return Answer(holds, checks, None)
     if answers.count(YES) >= least:
         return Answer(holds, checks, True)
     return Answer(holds, checks, False if len(answers) - answers.count(NO) < least else None)
