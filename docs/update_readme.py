@@ -182,7 +182,7 @@ def tables() -> list[str]:
         about = {verdict: found[verdict] for verdict in verdicts}
         page = f"docs/reproduction/tables/{row['item']}.md"
         name = f"[{title}]({page})" if (ROOT / page).exists() else title
-        counted = f"{variant_in_words(row['variant'])}: {tally(numbers)}".removeprefix(": ")
+        counted = f"{variant_in_words(row['variant'])}; {tally(numbers)}".removeprefix("; ")
         lines.append(f"| {name} | {row.get('answer', '')} | {counted} | {tally(about)} |")
     return lines
 

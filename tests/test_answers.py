@@ -175,7 +175,10 @@ def test_margins_of_substance_stand_beside_published_spreads():
     means = PUBLISHED | {"FedEM": 14.2, "LocalEM": 21.0}
     found = scored(variant("as_coded", "authors", means), paper=paper)
     assert (found["same"], found["other"], found["compared"]) == (4, 2, 6)
-    assert "To within 0.5 points, 4 of 6 values are the same and 2 are not." in found["more"]
+    assert (
+        "To within 0.5 points, 4 of 6 values are the same, 2 are not and 0 are undecided."
+        in found["more"]
+    )
     assert scored(variant("as_coded", "authors", means))["compared"] == 0
 
 

@@ -111,6 +111,62 @@ def test_a_published_value_that_is_no_decimal_number_is_an_error(copy, capsys, t
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"method,mean\nFedEM,0,281\n", "own.csv:2: expected 2 values (method, mean)"),
+        ("method,mean\nFedEM,0.281\n".encode("utf-16"), "own.csv: expected a CSV file in UTF-8"),
+    ],
+)
+def test_a_published_file_that_is_no_plain_csv_is_an_error(copy, capsys, content, says):
+    (copy / "data/published/own").mkdir()
+    (copy / "data/published/own/own.csv").write_bytes(content)
+    assert main(["check"]) == 1
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("claims.yaml", "claim.yaml", "unknown file 'claim'. Did you mean 'claims'?"),
+        ("about.yaml", "abot.yaml", "its folder has no about.yaml"),
+        ("studies", "study", "unknown folder 'study'. Did you mean 'studies'?"),
+    ],
+)
+def test_a_misspelt_file_of_a_paper_is_an_error(copy, capsys, old, new, says):
+    folder = copy / "config/papers/mixed_regression"
+    (folder / old).rename(folder / new)
+    assert main(["check"]) == 1
+    assert says in capsys.readouterr().err
+
+
+def test_folders_that_do_not_exist_are_errors(copy, capsys):
+    for option, says in (("evidence=mine", "no folder mine"), ("mirror=mine", "mine")):
+        assert main(["check", "--config", option]) == 1
+        assert says in capsys.readouterr().err
+    assert main(["status", "--directory", "mine"]) == 1
+    assert "there is no folder mine" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variable", "says"),
+    [
+        ('families = ("gausian",)', "families: 'gausian' is not valid. Did you mean 'gaussian'?"),
+        ('level = "sampel"', "level: 'sampel' is not valid. Did you mean 'sample'?"),
+        ('needs = ("n_cluster",)', "needs: 'n_cluster' is not valid."),
+        ('needs = "n_clusters"', "needs: expected a tuple of strings, got 'n_clusters'."),
+    ],
+)
+def test_a_class_variable_that_keeps_a_method_from_running_is_an_error(
+    copy, capsys, variable, says
+):
+    assert main(["new-method", "Own"]) == 0
+    [file] = copy.glob("*/own.py")
+    spoil(file, "    # What an", f"    {variable}\n    # What an")
+    assert main(["check", "--plugins", file.parent.name]) == 1
+    assert says in capsys.readouterr().err
+
+
 def test_a_published_value_that_nothing_can_match_is_an_error(copy, capsys):
     assert main(["new-paper", "my_paper"]) == 0
     values = copy / "data/published/my_paper/table1.csv"
@@ -124,11 +180,28 @@ def test_a_published_value_that_nothing_can_match_is_an_error(copy, capsys):
 
 @pytest.mark.parametrize(
     ("command", "name"),
-    [("new-method", "my-means"), ("new-dataset", "My Data"), ("new-paper", "../out")],
+    [
+        *(("new-method", name) for name in ("my-means", "True")),
+        ("new-dataset", "My Data"),
+        ("new-paper", "../out"),
+    ],
 )
 def test_a_name_that_cannot_be_is_refused(copy, capsys, command, name):
     assert main([command, name]) == 1
     assert f"{command}: expected" in capsys.readouterr().err
+
+
+def test_a_method_is_not_added_twice(copy, capsys):
+    assert main(["new-method", "FedGrEM"]) == 1
+    assert "there is a method FedGrEM already, in fedmix.methods.fedgrem" in capsys.readouterr().err
+
+
+def test_a_skeleton_is_written_in_the_repository_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for command in ("new-dataset", "new-paper"):
+        assert main([command, "mine"]) == 1
+        assert "Run this in the repository" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_data_set_is_not_added_twice(copy, capsys):

@@ -27,3 +27,9 @@ def test_counts_are_told_with_their_verbs():
     assert tally({"agrees": 0}) == "–"
     assert as_verb("holds", 0) == "hold"
     assert [number_of(n, "replication") for n in (1, 20)] == ["1 replication", "20 replications"]
+
+
+def test_values_of_unknown_protocols_are_counted_together():
+    counts = {"agrees": 1, "protocol unknown: near": 5, "protocol unknown: not near": 2}
+    assert tally(counts) == "1 agrees; protocol unknown: 5 near, 2 not near"
+    assert tally({"protocol unknown: near": 5}) == "protocol unknown: 5 near"

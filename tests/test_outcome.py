@@ -74,7 +74,8 @@ def test_a_method_that_only_raised_errors_in_a_variant_is_named_with_the_first(
     collect(tmp_path, "as_coded.h0", ["ok", "ok"])
     [told] = failed_throughout(two_variants, tmp_path / "results/p")
     assert told == (
-        "s, variant as_written: every replication of FedEM failed, the first with error 0"
+        "s, variant as_written: every replication of FedEM failed, the first with error 0. "
+        "`python -m fedmix rerun` runs one replication and shows the whole error."
     )
 
 

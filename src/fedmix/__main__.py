@@ -135,11 +135,19 @@ def _add_commands_before_a_run(commands: Any, shared: argparse.ArgumentParser) -
 
 
 def _check(options: argparse.Namespace) -> Iterable[str]:
-    from fedmix.pipeline.request import check
+    from fedmix.data.registry import mirror_folder
+    from fedmix.pipeline.request import check, require_evidence
 
     if options.plugins:
         options.config = [*options.config, f"plugins={options.plugins}"]
-    return check(lambda: _request(options), options.paper)
+
+    def read() -> Request:
+        request = _request(options)
+        mirror_folder(request.options["mirror"])
+        require_evidence(request.options["evidence"], options.workflow)
+        return request
+
+    return check(read, options.paper)
 
 
 def _new(options: argparse.Namespace) -> Iterable[str]:
@@ -163,12 +171,24 @@ def _replication(text: str) -> int:
 
 def _request(options: argparse.Namespace) -> Request:
     config = options.workflow / "config"
+    if not (config / "config.yaml").is_file():
+        raise ConfigurationError(
+            f"There is no file {config / 'config.yaml'}. Run this in the repository, or name the "
+            "repository with --workflow."
+        )
+    if not options.directory.is_dir():
+        raise ConfigurationError(f"--directory: there is no folder {options.directory}.")
     unclear = [item for item in options.config if "=" not in item]
     if unclear:
         raise ConfigurationError(f"--config: expected KEY=VALUE, got {unclear[0]!r}.")
     chosen = dict(item.split("=", 1) for item in options.config)
     changes = {key: plain(value) for key, value in chosen.items()}
-    return read_request(config, {**read_yaml(config / "config.yaml"), **changes}, options.directory)
+    known = read_yaml(config / "config.yaml")
+    if not isinstance(known, dict):
+        raise ConfigurationError(
+            f"{config / 'config.yaml'}: expected keys and values, got {known!r}."
+        )
+    return read_request(config, {**known, **changes}, options.directory)
 
 
 def _report(request: Request, options: argparse.Namespace) -> Iterable[str]:
@@ -222,7 +242,10 @@ def _evidence(request: Request, options: argparse.Namespace) -> Iterable[str]:
         return adopt(request, options.directory)
     if options.action == "precision":
         if not request.precision:
-            raise ConfigurationError("This preset runs fixed numbers of replications.")
+            raise ConfigurationError(
+                f"The preset {request.options['preset']} runs fixed numbers of replications, which "
+                "need no precision. Try --config preset=paper, without replications=."
+            )
         return precision_lines(request.precision)
     if options.action == "add":
         return add(request, options.directory, options.files)

@@ -39,7 +39,7 @@ from fedmix.pipeline.provenance import (
     source_hash,
     stamp_of,
 )
-from fedmix.pipeline.request import read_request
+from fedmix.pipeline.request import read_request, require_evidence
 
 BASE = Path(workflow.basedir)
 
@@ -54,6 +54,7 @@ RUN_OPTIONS = ("preset", "replications", "block", "methods")
 try:
     mirror_folder(config.get("mirror"))
     REQUEST = read_request(BASE / "config", config)
+    require_evidence(REQUEST.options["evidence"], BASE)
     config.update(REQUEST.options)  # text from the command line as values
 except FedmixError as error:
     raise WorkflowError(str(error)) from None

@@ -209,10 +209,10 @@ def _same(score: Mapping[str, Any], unit: str) -> str:
     """Return a sentence on the values that are the same in substance."""
     if not score["compared"]:
         return ""
-    verb = "is" if score["other"] == 1 else "are"
+    left = score["compared"] - score["same"] - score["other"]
     return (
         f"To within {_amount(score['margin'], unit)}, {score['same']} of {score['compared']} "
-        f"values are the same and {score['other']} {verb} not."
+        f"values are the same, {score['other']} are not and {left} are undecided."
     )
 
 

@@ -390,7 +390,6 @@ OF_METRICS: dict[str, Callable[[Measured, Metric], Metric]] = {
     "ratio to one step": ratio_to_one_step,
 }
 
-
 DERIVED: dict[str, Callable[[Measured], Metric]] = {
     "floats": floats,
     "rounds_to_oracle": rounds_to_oracle,

@@ -7,17 +7,21 @@ targets.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from fedmix.configuration import Document, raise_all, read_document, validate
+from fedmix.configuration import Document, name_of, raise_all, read_document, validate
 from fedmix.declarations import Declared, Like
+from fedmix.errors import nearest_names
 
 KINDS = ("papers", "beyond")
+#: The files and folders of a paper's folder.
+_FILES = ("about", "tables", "figures", "claims", "discrepancies")
+_FOLDERS = ("studies", "presets", "protocols")
 Color = Literal["vermillion", "blue", "green", "purple", "sky", "orange", "olive", "black", "grey"]
 
 
@@ -79,12 +83,26 @@ def read_papers(config: str | Path = "config") -> dict[str, Paper]:
     config = Path(config)
     found = []
     for kind in KINDS:
+        raise_all(_unknown_files(config / kind))
         for path in sorted((config / kind).glob("*/about.yaml")):
             about = read_document(path, empty={})
             folder = path.parent
             found.append(validate(about, Paper, key=folder.name, kind=kind, folder=folder))
     found.sort(key=lambda paper: (not paper.is_paper, paper.year, paper.key))
     return {paper.key: paper for paper in found}
+
+
+def _unknown_files(folder: Path) -> Iterator[str]:
+    """Yield files that would be ignored, because of their name or that of their folder."""
+    for path in sorted(folder.glob("*/*.yaml")):
+        if path.stem not in _FILES:
+            yield f"{name_of(path)}: unknown file {path.stem!r}. {nearest_names(path.stem, _FILES)}"
+        if not (path.parent / "about.yaml").exists():
+            yield f"{name_of(path)}: its folder has no about.yaml, which every paper needs"
+    for path in sorted(folder.glob("*/*/*.yaml")):
+        name = path.parent.name
+        if name not in _FOLDERS:
+            yield f"{name_of(path)}: unknown folder {name!r}. {nearest_names(name, _FOLDERS)}"
 
 
 def part_document(paper: Paper, name: str, kind: Any) -> Document | None:

@@ -75,8 +75,9 @@ AGREEING = frozenset({AGREES_CLOSELY, AGREES})
 NEAR = AGREEING | {AGREES_IN_MEAN}
 #: What a published value counts as where its verdict alone would mislead.
 NONE_DIFFERS = "agrees (not discriminating)"
-NEAR_UNKNOWN, FAR_UNKNOWN = "protocol unknown: near", "protocol unknown: not near"
-OPEN_UNKNOWN = "protocol unknown: undecided"
+PROTOCOL_UNKNOWN = "protocol unknown: "
+NEAR_UNKNOWN, FAR_UNKNOWN = f"{PROTOCOL_UNKNOWN}near", f"{PROTOCOL_UNKNOWN}not near"
+OPEN_UNKNOWN = f"{PROTOCOL_UNKNOWN}undecided"
 COUNTING_RULES = {
     NONE_DIFFERS: "ours agrees, and no variant that was run differs: it distinguishes none",
     NEAR_UNKNOWN: "the paper does not report its protocol; the nearest one that we know agrees, at "
@@ -207,25 +208,29 @@ def _judge(variants: list[dict[str, Any]], role: str) -> dict[str, Any]:
     power = len(differ) / decided if decided > 1 else nan
     open_ = (AGREES_IN_MEAN, UNDECIDED, CANNOT_DECIDE)
     tried = decided + sum(v["verdict"] in open_ for v in variants)
-    says_nothing = verdict in AGREEING and tried > 1 and not differ
-    counted = NONE_DIFFERS if says_nothing else verdict
+    counted = counted_as(verdict, role)
+    if counted in AGREEING and tried > 1 and not differ:
+        counted = NONE_DIFFERS
     return {
         "row": place["row"],
         "column": place["column"],
         "variant": place["variant"] if answering else "",
         "role": role,
         "verdict": verdict,
-        # One of these counts only where the protocol is unknown.
-        "counted": _nearness(verdict) if role in (INFERRED, NEAREST) else counted,
+        "counted": counted,
         "power": power,
         "note": f"differs in {', '.join(differ)}; agrees in {', '.join(agree)}"
         * bool(agree and differ),
     }
 
 
-def _nearness(verdict: str) -> str:
-    """Return what a value of an unknown protocol counts as, by the nearest protocol's verdict."""
-    if verdict in (STAND_IN, NOT_JUDGED, NOT_RUN):
+def counted_as(verdict: str, role: str) -> str:
+    """Return what the verdict of a variant counts as, by its role.
+
+    It is the verdict itself if the paper reports the variant's protocol, or its authors' program
+    has it. Otherwise it is how near the variant is.
+    """
+    if role not in (INFERRED, NEAREST) or verdict in (STAND_IN, NOT_JUDGED, NOT_RUN):
         return verdict
     if verdict == DIFFERS:
         return FAR_UNKNOWN

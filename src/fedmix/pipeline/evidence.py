@@ -348,8 +348,9 @@ def _read_index(folder: Path, study: str) -> Index:
         return Index(fits, content["data"], content["adoptions"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
-            f"{path} is not the index of {file.name} ({error}). An interrupted `evidence add` may "
-            "have left it so: `python -m fedmix evidence add` makes it again."
+            f"{path} is not the index of {file.name} ({error}). If an interrupted `evidence add` "
+            "left it so, `python -m fedmix evidence add` makes the index again. If one of the two "
+            "files is damaged or missing, replace both by a good copy."
         ) from None
 
 

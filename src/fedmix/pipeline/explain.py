@@ -96,7 +96,7 @@ class Explainer:
         if not set(found) & set(self._cells(self.request.parts_of(shown))):
             raise ConfigurationError(
                 f"Nothing of {item} has been run here; `snakemake --cores 2 {item} "
-                f"{_preset(self.request)}` runs it."
+                f"{_options(self.request)}` runs it. With --kept, explain shows the kept results."
             )
         return found
 
@@ -135,8 +135,9 @@ class Explainer:
             "Used by": _dependents(cell, setting, self.claims, self.discrepancies),
             "Files": _files(self.request, study, setting, method),
         }
+        shown = {title: own for title, lines in facts.items() if (own := list(lines))}
         return [
-            line for title, own in facts.items() for line in (title, *(f"  {one}" for one in own))
+            line for title, own in shown.items() for line in (title, *(f"  {one}" for one in own))
         ]
 
     def _pending(self, item: str) -> Iterator[str]:
@@ -203,12 +204,16 @@ def _results(
     )
     finished = f"{number_of(cell['n'], 'replication')}, {cell['failed']} failed"
     yield f"{', '.join(numbers)}; {finished}" if numbers else finished
+    if numbers and cell["item"] and cell["scale"] != 1:
+        yield f"in the table's unit: mean {cell['mean'] / cell['scale']:.6g}"
     again = f"python -m fedmix rerun {study.name} {setting.folder} {method.name} 0"
-    yield f"again: {again} {_preset(request)}"
+    yield f"again: {again} {_options(request)}"
 
 
-def _preset(request: Request) -> str:
-    return f"--config preset={request.options['preset']}"
+def _options(request: Request) -> str:
+    """Return the options of the command line that ask for the same run."""
+    given = {name: request.options.get(name) for name in ("preset", "replications", "plugins")}
+    return " ".join(["--config", *(f"{name}={value}" for name, value in given.items() if value)])
 
 
 def _printed(cell: Cell) -> Iterator[str]:
@@ -224,9 +229,17 @@ def _printed(cell: Cell) -> Iterator[str]:
     for difference in _known(("{:+.4g}", cell["difference"])):
         yield f"ours minus theirs: {difference}" + f", that is {' and '.join(units)}" * bool(units)
     if cell["verdict"]:  # none beside a published value of another metric
-        yield f"verdict: {cell['verdict']} ({verdicts.RULES[cell['verdict']]})"
+        yield from _verdict(cell)
     if cell["draws"]:
         yield f"variance between partition draws: {cell['draws']}"
+
+
+def _verdict(cell: Cell) -> Iterator[str]:
+    """Yield a cell's verdict, and what it counts as where the paper reports no protocol."""
+    yield f"verdict: {cell['verdict']} ({verdicts.RULES[cell['verdict']]})"
+    counted = verdicts.counted_as(cell["verdict"], cell["role"])
+    if counted != cell["verdict"]:
+        yield f"counted as: {counted} ({verdicts.COUNTING_RULES[counted]})"
 
 
 def _known(*numbers: tuple[str, float]) -> list[str]:
@@ -320,7 +333,7 @@ def explain_kept(folder: Path, item: str, row: str, column: str) -> Iterator[str
         if cell["n"]:
             yield f"  ours: {cell['mean']} (sd {cell['sd']}), {cell['n']} replications"
             yield f"  ours minus theirs: {cell['difference']}, 90 % [{cell['low']}, {cell['high']}]"
-        yield f"  verdict: {cell['verdict']} ({verdicts.RULES[cell['verdict']]})"
+        yield from (f"  {line}" for line in _verdict(cell))
         if cell["draws"]:
             yield f"  variance between partition draws: {cell['draws']}"
         yield ""

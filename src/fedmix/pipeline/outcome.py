@@ -51,7 +51,8 @@ def failed_throughout(request: Request, shown: str | os.PathLike) -> list[str]:
                 errors[key] = errors.get(key) or outcome["error"]
     return [
         f"{study}, variant {variant}: every replication of {method} failed, "
-        f"the first with {errors[study, variant, method]}"
+        f"the first with {errors[study, variant, method]}. `python -m fedmix rerun` runs one "
+        "replication and shows the whole error."
         for (study, variant, method), count in counts.items()
         if set(count) == {"error"}
     ]

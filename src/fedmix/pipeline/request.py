@@ -15,7 +15,8 @@ from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import Paper
 from fedmix.configuration import Problems, raise_all
 from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.methods import use_plugins
+from fedmix.methods import index, use_plugins
+from fedmix.methods.capabilities import capabilities_of, constraints_of
 from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import Evidence
@@ -309,18 +310,62 @@ def check(read: Callable[[], Request], paper: str | None = None) -> Iterator[str
     )
 
 
+def require_evidence(folder: str | None, root: Path) -> None:
+    """Stop if a folder of kept replications that was asked for does not exist.
+
+    Otherwise everything would run again. The default folder appears with the first replications.
+
+    Raises
+    ------
+    ConfigurationError
+    """
+    if folder and folder != "data/evidence" and not (root / folder).is_dir():
+        raise ConfigurationError(
+            f"There is no folder {folder} with kept replications (evidence). Set evidence=<folder> "
+            "to an existing one, relative to the repository, or evidence=false to run everything."
+        )
+
+
 def plugin_errors() -> Iterator[str]:
-    """Yield why a module of plug-ins cannot be imported, with its file and line.
+    """Yield why a module of plug-ins cannot be used, with its file and line.
 
     The decorator ``register`` checks each method's constraints at import.
     """
     for module, path in plugins.modules().items():
         try:
             import_module(module)
+            own = sorted(name for name, place in index().items() if place == module)
+            yield from (f"{path}: {error}" for name in own for error in _undeclared(name))
         except ConfigurationError as error:
             yield from (f"{path}: {problem}" for problem in error.problems)
         except (Exception, SystemExit) as error:  # whatever a file does when it is imported
             yield f"{_place(path, error)}: {type(error).__name__}: {error}"
+
+
+#: Class variable of a method -> the values that mean something.
+_DECLARED = {
+    "families": ("gaussian", "regression"),
+    "level": ("sample", "client"),
+    "starts_from": (None, "mixtures", "means", "models", "model"),
+}
+
+
+def _undeclared(name: str) -> Iterator[str]:
+    """Yield the class variables of a method that would keep it from running, without a word."""
+    try:
+        can, arguments = capabilities_of(name), list(constraints_of(name))
+    except ConfigurationError:
+        return  # reading the configuration reports it
+    for variable, valid in {**_DECLARED, "needs": arguments}.items():
+        value = getattr(can, variable)
+        several = variable in ("families", "needs")
+        if several and not isinstance(value, tuple | list):
+            yield f"{name}.{variable}: expected a tuple of strings, got {value!r}."
+            continue
+        for one in value if several else [value]:
+            if one not in valid:
+                hint = nearest_names(str(one), [str(known) for known in valid])
+                yield f"{name}.{variable}: {one!r} is not valid. {hint}"
 
 
 def _place(path: Path, error: BaseException) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from keyword import iskeyword
 from pathlib import Path
 from string import Template
 
 from fedmix.errors import ConfigurationError
+from fedmix.methods import index
 from fedmix.storage import write_text
 
 _TEMPLATES = Path(__file__).with_name("skeletons")
@@ -31,9 +33,14 @@ def new_method(name: str, folder: Path) -> list[str]:
     folder : Path
         The folder, which is made if it does not exist.
     """
-    if not name.isidentifier() or not name[0].isupper():
+    if not name.isidentifier() or not name[0].isupper() or iskeyword(name):
         raise ConfigurationError(
             f"new-method: expected the name of a class, such as MyKMeans, got {name!r}."
+        )
+    if name in index():
+        raise ConfigurationError(
+            f"new-method: there is a method {name} already, in {index()[name]}. Choose another "
+            "name."
         )
     path = folder / f"{re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '_', name).lower()}.py"
     _write({path: _filled("method", name=name)})
@@ -49,6 +56,7 @@ def new_dataset(name: str, root: Path) -> list[str]:
     """Add a data set to ``config/datasets.yaml``; return what to do next."""
     _check_key("new-dataset", name)
     path = root / "config" / "datasets.yaml"
+    _require_repository(root)
     known = path.read_text(encoding="utf-8") if path.exists() else ""
     if re.search(rf"^{name}:", known, re.M):
         raise ConfigurationError(f"{path} has a data set {name} already. Choose another name.")
@@ -64,6 +72,7 @@ def new_dataset(name: str, root: Path) -> list[str]:
 def new_paper(key: str, root: Path) -> list[str]:
     """Write the folders of a paper; return what to do next."""
     _check_key("new-paper", key)
+    _require_repository(root)
     words = {"key": key, "id": key.replace("_", "-"), "title": key.replace("_", " ").capitalize()}
     _write({root / to.format(key=key): _filled(name, **words) for name, to in _PAPER.items()})
     return [
@@ -71,6 +80,14 @@ def new_paper(key: str, root: Path) -> list[str]:
         f"  python -m fedmix check --paper {key}",
         f"  snakemake --cores 2 {key} page",
     ]
+
+
+def _require_repository(root: Path) -> None:
+    if not (root / "config" / "config.yaml").is_file():
+        raise ConfigurationError(
+            f"There is no file {root / 'config' / 'config.yaml'}. Run this in the repository, or "
+            "name the repository with --workflow."
+        )
 
 
 def _filled(template: str, **words: str) -> str:

@@ -167,6 +167,8 @@ def status_lines(cells: list[CellStatus], preset: str, study: str | None = None)
 def _study_line(study: str, cells: list[CellStatus]) -> str:
     used, left = sum(c.hours_used for c in cells), sum(c.hours_left for c in cells)
     held = sum(cell.held for cell in cells)
+    if held and not _blocks(cells, "blocks"):
+        return f"{study}: all {held} replications are in the evidence"
     kept = f", {held} replications in the evidence" if held else ""
     return (
         f"{study}: {_blocks(cells, 'done')} of {_blocks(cells, 'blocks')} blocks done"

@@ -51,8 +51,18 @@ def as_verb(verdict: str, n: int) -> str:
 
 
 def tally(counts: Mapping[str, int]) -> str:
-    """Return the counts of verdicts in words, such as ``"12 agree, 1 differs"``; "–" for none."""
-    return ", ".join(f"{n} {as_verb(v, n)}" for v, n in counts.items() if n) or "–"
+    """Return the counts of verdicts in words, such as ``"12 agree, 1 differs"``; "–" for none.
+
+    Those of an unknown protocol follow together: ``"protocol unknown: 5 near, 11 undecided"``.
+    """
+    known = [f"{n} {as_verb(v, n)}" for v, n in counts.items() if n and v not in verdicts.UNKNOWN]
+    near = [
+        f"{counts[v]} {v.removeprefix(verdicts.PROTOCOL_UNKNOWN)}"
+        for v in verdicts.UNKNOWN
+        if counts.get(v)
+    ]
+    together = [verdicts.PROTOCOL_UNKNOWN + ", ".join(near)] if near else []
+    return "; ".join(filter(None, [", ".join(known), *together])) or "–"
 
 
 def number_of(n: int, noun: str) -> str:

@@ -14,9 +14,9 @@ from fedmix.cells.items import Item
 from fedmix.cells.measured import identity_of
 from fedmix.cells.papers import Paper
 from fedmix.cells.verdicts import NEAREST
-from fedmix.configuration import Document, Place, read_document
+from fedmix.configuration import Document, Place, Problems, read_document
 from fedmix.declarations import names_in
-from fedmix.errors import did_you_mean, nearest_names
+from fedmix.errors import ConfigurationError, did_you_mean, nearest_names
 from fedmix.pipeline.checking import (
     Vocabulary,
     condition_errors,
@@ -36,12 +36,41 @@ _SHOWN = 3  # unmatched rows of a file
 
 
 def read_printed(folder: Path) -> PrintedFiles:
-    """Return the published values below ``data/published`` as text."""
+    """Return the published values below ``data/published`` as text.
+
+    Raises
+    ------
+    ConfigurationError
+        If a file is not text in UTF-8, or a row has more or fewer values than there are columns,
+        as after a decimal comma.
+    """
     found: PrintedFiles = {}
+    problems = Problems()
     for path in sorted(folder.glob("*/*.csv")):
-        with open(path, encoding="utf-8", newline="") as stream:
-            found.setdefault(path.parent.name, {})[path.name] = list(csv.DictReader(stream))
+        with problems.kept():
+            found.setdefault(path.parent.name, {})[path.name] = _rows(path)
+    problems.raise_all()
     return found
+
+
+def _rows(path: Path) -> Rows:
+    place = f"data/published/{path.parent.name}/{path.name}"
+    rows: Rows = []
+    try:
+        with open(path, encoding="utf-8", newline="") as stream:
+            reader = csv.DictReader(stream)
+            columns = list(reader.fieldnames or ())
+            for row in reader:
+                if None in row or None in row.values():
+                    raise ConfigurationError(
+                        f"{place}:{reader.line_num}: expected {len(columns)} values "
+                        f"({', '.join(columns)}), separated by commas, as in the first line. "
+                        "Write decimals with a point, and text with commas in quotes."
+                    )
+                rows.append(row)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ConfigurationError(f"{place}: expected a CSV file in UTF-8 ({error}).") from None
+    return rows
 
 
 def item_errors(
