@@ -129,7 +129,7 @@ def test_a_published_file_that_is_no_plain_csv_is_an_error(copy, capsys, content
     ("old", "new", "says"),
     [
         ("claims.yaml", "claim.yaml", "unknown file 'claim'. Did you mean 'claims'?"),
-        ("about.yaml", "abot.yaml", "its folder has no about.yaml"),
+        ("about.yaml", "information.yaml", "its folder has no about.yaml"),
         ("studies", "study", "unknown folder 'study'. Did you mean 'studies'?"),
     ],
 )
