@@ -108,9 +108,8 @@ def test_a_verdict_tells_in_how_many_settings_a_claim_holds(kinds, verdict):
 
 def test_every_setting_is_listed_by_its_answer_however_many_there_are():
     found = answer(places(*[GOOD] * 20, *[BAD] * 10), "ordered", **LOWEST)["where"]
-    assert found.startswith("yes in 20 of 30: s0, s1")
-    assert all(f"s{i}" in found for i in range(30))
-    assert "..." not in found
+    good, bad = ("/".join(map(str, numbers)) for numbers in (range(20), range(20, 30)))
+    assert found == f"yes in 20 of 30: s{good}; no in 10 of 30: s{bad}"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +144,7 @@ def test_a_claim_of_most_or_several_settings_is_held_to_no_more():
     assert answer(results, "ordered", **LOWEST).verdict == "mixed"
     found = answer(results, "ordered", {"extent": "several"}, **LOWEST)
     assert found.verdict == "holds"
-    assert found["where"].endswith("no in 3 of 5: s2, s3, s4 (2 are enough)")
+    assert found["where"].endswith("no in 3 of 5: s2/3/4 (2 are enough)")
 
 
 def test_the_verdict_is_that_of_the_authors_variant_alone():

@@ -160,3 +160,19 @@ def test_a_predicate_is_told_what_it_takes(parameters, says):
         predicates.parameters_of("fails"), parameters, {"method": ["FedGrEM"]}
     )
     assert any(says in message for _, message in problems_found)
+
+
+@pytest.mark.parametrize(
+    ("places", "text"),
+    [
+        (["mnist-bad0", "mnist-bad8", "frog_a"], "mnist-bad0/8, frog_a"),
+        (["h0.5", "h1.75"], "h0.5/1.75"),
+        (
+            ["pen digits, n_contaminated 0", "MNIST, n_contaminated 0"],
+            "pen digits, n_contaminated 0, MNIST, n_contaminated 0",
+        ),
+        (["5"], "5"),
+    ],
+)
+def test_settings_that_differ_in_a_number_are_listed_together(places, text):
+    assert predicates.listed(places) == text

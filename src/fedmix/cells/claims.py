@@ -27,7 +27,7 @@ from fedmix.cells.evidence import (
     Place,
 )
 from fedmix.cells.measured import PLACE
-from fedmix.cells.predicates import Check, ask, needed, places_of
+from fedmix.cells.predicates import Check, ask, listed, needed, places_of
 from fedmix.cells.protocols.space import DRAWN, NEAR
 from fedmix.cells.unreported import (
     Answer,
@@ -325,7 +325,7 @@ def _where(claim: Mapping[str, Any], verdict: str, checks: list[Check]) -> str:
         if len(places) == len(checks):
             return f"{answer} in all {len(checks)}" if len(checks) > 1 else answer
         if places:
-            parts.append(f"{answer} in {len(places)} of {len(checks)}: {', '.join(places)}")
+            parts.append(f"{answer} in {len(places)} of {len(checks)}: {listed(places)}")
     least = needed(claim, len(checks))
     enough = f" ({least} are enough)" if least < len(checks) else ""
     return "; ".join(parts) + enough

@@ -6,7 +6,8 @@ yields a check for each place, or for each group of places that it compares.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -83,6 +84,22 @@ def check(at: Place, place: str, finding: Finding, detail: str) -> Check:
     """
     mean, half, n = finding.margin.mean, finding.margin.half_width, finding.margin.n
     return Check(at.variant, place, finding.answer, detail, mean, mean - half, mean + half, n)
+
+
+def listed(places: Iterable[str]) -> str:
+    """Return names of settings as text; those that differ in their last number stand together.
+
+    Examples
+    --------
+    >>> listed(["mnist-contaminated0", "mnist-contaminated8", "frog_a"])
+    'mnist-contaminated0/8, frog_a'
+    """
+    numbers: dict[str, list[str]] = {}
+    for place in places:
+        found = re.fullmatch(r"(.*?)(\d+(?:\.\d+)?)", place)
+        stem, number = found.groups() if found else (place, "")
+        numbers.setdefault(stem, []).append(number)
+    return ", ".join(stem + "/".join(own) for stem, own in numbers.items())
 
 
 def in_words(name: str, parameters: Mapping[str, Any]) -> str:

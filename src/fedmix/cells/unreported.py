@@ -23,7 +23,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedmix.cells.effects import NO, YES
-from fedmix.cells.predicates import Check, ask, needed, places_of
+from fedmix.cells.predicates import Check, ask, listed, needed, places_of
 from fedmix.cells.protocols.space import DRAWN, NEAR
 from fedmix.cells.verdicts import CHOICE_LEVEL, DECIDING_REPLICATIONS, RARELY
 from fedmix.conditions import has_values
@@ -157,7 +157,7 @@ def share_of(
         return None
     flags = pd.Series({name: a.holds for name, a in answered.items()})
     asked = dict.fromkeys(check.place for a in answered.values() for check in a.checks)
-    where = "" if of == "variants" else ", ".join(asked)
+    where = "" if of == "variants" else listed(asked)
     choice = "" if choices is None else _decisive(flags, choices.loc[flags.index])
     decided = pd.Series(
         {name: a.decided for name, a in answered.items() if a.decided is not None}, dtype=bool
