@@ -126,7 +126,7 @@ def check_coverage(items: Iterable[Item], folder: str | Path) -> None:
                 how = "no item" if times == 0 else f"{times} items"
                 raise DataError(
                     f"{name}, line {index + 2}: {how} of tables.yaml and figures.yaml has it under "
-                    "`printed`; a published value belongs to exactly one."
+                    "`printed`. Each published value must belong to exactly one item."
                 )
 
 

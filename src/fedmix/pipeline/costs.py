@@ -189,8 +189,8 @@ def read_costs(path: Path) -> Costs:
                 known[study, dataset, variant, method] = Cost(seconds, memory, Machine(*tasks))
             except (KeyError, TypeError, ValueError):
                 raise ConfigurationError(
-                    f"{path}:{line}: expected {', '.join(COLUMNS)}, the last five numbers, got "
-                    f"{', '.join(map(str, row.values()))}."
+                    f"{path}:{line}: expected {', '.join(COLUMNS)}, of which the last five are "
+                    f"numbers, got {', '.join(map(str, row.values()))}."
                 ) from None
     return Costs(known)
 
