@@ -20,10 +20,12 @@ import yaml
 from fedmix.cells import predicates, verdicts
 from fedmix.cells.claims import CLAIM_RULES, SHUFFLES
 from fedmix.cells.papers import read_claims, read_papers
+from fedmix.pipeline.outcome import rows_of
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "analysis_plan.md"
 ENTRIES = ROOT / "docs" / "analysis_plan.csv"
+VERDICTS = ROOT / "docs" / "reproduction" / "claims.csv"
 CHANGES = "## Changes since the first plan"
 _LEVELS = (
     *("PRINT_CONFIDENCE", "CLAIM_CONFIDENCE", "NARROW", "WIDE", "SPREAD", "TEST_LEVEL"),
@@ -97,10 +99,7 @@ def current() -> dict[tuple[str, str], str]:
 
 def frozen() -> dict[tuple[str, str], str]:
     """Return the hash of every entry of the frozen plan; empty without one."""
-    if not ENTRIES.exists():
-        return {}
-    with open(ENTRIES, encoding="utf-8", newline="") as file:
-        return {(row["kind"], row["name"]): row["hash"] for row in csv.DictReader(file)}
+    return {(row["kind"], row["name"]): row["hash"] for row in rows_of(ENTRIES)}
 
 
 def touched() -> list[tuple[str, str]]:
@@ -131,22 +130,13 @@ def freeze(reason: str) -> None:
 
 
 def _change(reason: str) -> str:
-    found = _verdicts()
+    found = {row["id"]: row["verdict"] for row in rows_of(VERDICTS)}
     names = [
         f"{name} ({found[name]})" if kind == "claim" and name in found else f"{kind} {name}"
         for kind, name in touched()
     ]
     said = reason.removesuffix(".")
     return f"- {date.today()}: {said}. It touches {len(names)}: {', '.join(names)}."
-
-
-def _verdicts() -> dict[str, str]:
-    """Return the verdict of every claim on the kept pages."""
-    path = ROOT / "docs" / "reproduction" / "claims.csv"
-    if not path.exists():
-        return {}
-    with open(path, encoding="utf-8", newline="") as file:
-        return {row["id"]: row["verdict"] for row in csv.DictReader(file)}
 
 
 def main(arguments: list[str]) -> int:

@@ -8,7 +8,6 @@ default it is docs/reproduction.
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
@@ -19,6 +18,7 @@ from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.papers import read_claims, read_papers
 from fedmix.cells.verdicts import COUNTED
 from fedmix.configuration import read_yaml
+from fedmix.pipeline.outcome import rows_of
 
 ROOT = Path(__file__).parents[1]
 FIRST, KEPT = ROOT / "docs" / "first_audit", ROOT / "docs" / "reproduction"
@@ -44,10 +44,10 @@ def changes(folder: Path = KEPT) -> str:
 
 def _tables(folder: Path) -> Iterator[str]:
     """Yield each table's counts: first by the best variant of each value, now by one variant."""
-    now = {row["item"]: row for row in _read(folder / "scores.csv")}
+    now = {row["item"]: row for row in rows_of(folder / "scores.csv")}
     yield "| table | first audit, each value by its best variant | now, by one variant | side |"
     yield "|---|---|---|---|"
-    for row in _read(FIRST / "tables.csv"):
+    for row in rows_of(FIRST / "tables.csv"):
         then = _counts({name: n for name, n in row.items() if name != "item"})
         score = now.get(row["item"], {})
         found = f"{score['variant']}: {_counts(score)}" if score.get("variant") else ""
@@ -63,9 +63,9 @@ def _counts(row: Row) -> str:
 def _claims(folder: Path) -> Iterator[str]:
     """Yield the claims whose verdict changed, and how many did not."""
     reasons = read_yaml(FIRST / "reasons.yaml")
-    exported = {row["id"]: row for row in _read(folder / "claims.csv")}
+    exported = {row["id"]: row for row in rows_of(folder / "claims.csv")}
     verdicts = verdicts_now(folder)
-    first = {row["id"]: row["verdict"] for row in _read(FIRST / "claims.csv")}
+    first = {row["id"]: row["verdict"] for row in rows_of(FIRST / "claims.csv")}
     moved = {n: old for n, old in first.items() if old != verdicts.get(n, DROPPED)}
     waiting = sum(verdicts.get(name) == WAITING for name in first)
     added = [name for name in verdicts if name not in first]
@@ -84,7 +84,7 @@ def _claims(folder: Path) -> Iterator[str]:
 
 def verdicts_now(folder: Path = KEPT) -> dict[str, str]:
     """Return the verdict of every claim of the registry in a run, or that it waits for one."""
-    exported = {row["id"]: row for row in _read(folder / "claims.csv")}
+    exported = {row["id"]: row for row in rows_of(folder / "claims.csv")}
     claims = read_claims(read_papers(ROOT / "config"))
     return {claim["id"]: _verdict(claim, exported.get(claim["id"], {})) for claim in claims}
 
@@ -111,14 +111,6 @@ def _rule(verdict: str) -> str:
 
 def _why(name: str, reasons: list[dict]) -> str:
     return next(r["why"] for r in reasons if any(fnmatch(name, one) for one in r["ids"]))
-
-
-def _read(path: Path) -> list[dict[str, str]]:
-    """Return a file's rows; none if there is no such file."""
-    if not path.is_file():
-        return []
-    with open(path, encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 if __name__ == "__main__":

@@ -33,16 +33,6 @@ def merged(graph: str) -> str:
     return "\n".join(dict.fromkeys(graph.splitlines())) + "\n"
 
 
-def rules_in_graph(graph: str) -> set[str]:
-    """Return the names of the rules in Snakemake's graph."""
-    return set(re.findall(r'label = "(\w+)', graph))
-
-
-def rules_in_picture(picture: str) -> set[str]:
-    """Return the names of the rules in a drawn graph."""
-    return set(re.findall(r"<text[^>]*>(\w+)</text>", picture))
-
-
 def main() -> None:
     """Draw the graph from left to right."""
     command = ["dot", "-Tsvg", "-Grankdir=LR", "-Gbgcolor=transparent"]

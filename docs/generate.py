@@ -28,10 +28,7 @@ ROOT = Path(__file__).parents[1]
 #: Schema's name -> the files that it is for, and what they declare.
 SCHEMAS: dict[str, tuple[str, Any]] = {
     "config": ("`config/config.yaml`", Options),
-    "preset": (
-        "`config/presets/*.yaml` and `config/papers/<paper>/presets/*.yaml`",
-        PresetFile,
-    ),
+    "preset": ("`config/presets/*.yaml` and `config/papers/<paper>/presets/*.yaml`", PresetFile),
     "about": ("`config/papers/<paper>/about.yaml`", Paper),
     "study": ("`config/papers/<paper>/studies/*.yaml`", StudyFile),
     "methods": ("`config/methods.yaml`", dict[str, MethodEntry]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from pathlib import Path
@@ -11,6 +10,7 @@ from fedmix.cells.claims import HOLDS, MOSTLY, PARTLY_UNTESTED
 from fedmix.cells.items import read_items
 from fedmix.cells.papers import read_claims, read_papers
 from fedmix.cells.verdicts import COUNTED, SAYS_LITTLE
+from fedmix.pipeline.outcome import rows_of
 from fedmix.views.captions import in_words as variant_in_words
 from fedmix.views.marks import COLORS, tally
 from fedmix.views.page.contents import items_named
@@ -71,17 +71,8 @@ def main() -> None:
 
 def read_scorecard() -> dict[str, dict[str, int]]:
     """Return the counts of each paper, such as ``"cells: reproduced"``; empty without a run."""
-    rows = _rows("scorecard.csv")
+    rows = rows_of(KEPT / "scorecard.csv")
     return {row.pop("paper"): {name: int(value) for name, value in row.items()} for row in rows}
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    """Return the rows of a file of docs/reproduction; none without it."""
-    path = KEPT / name
-    if not path.exists():
-        return []
-    with open(path, encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def summary(scores: dict[str, dict[str, int]]) -> str:
@@ -99,10 +90,10 @@ def summary(scores: dict[str, dict[str, int]]) -> str:
 
 def _replications(paper: str) -> str:
     """Return how many replications are behind the counted values, e.g. ``", 20 to 50 times"``."""
-    counted = {(row["item"], row["variant"]) for row in _rows("scores.csv")}
+    counted = {(row["item"], row["variant"]) for row in rows_of(KEPT / "scores.csv")}
     cells = [
         row
-        for row in _rows("cells.csv")
+        for row in rows_of(KEPT / "cells.csv")
         if row["paper"] == paper and row["verdict"] not in ("not run", "not judged")
     ]
     ns = [int(row["n"]) for row in cells if (row["item"], row["variant"]) in counted]
@@ -116,7 +107,7 @@ def _weak_claims(paper: str) -> str:
     """Return a sentence on the claims that hold, but say little."""
     holding = {
         row["id"]: float(row["chance"] or 0)  # empty if nothing can be shuffled
-        for row in _rows("claims.csv")
+        for row in rows_of(KEPT / "claims.csv")
         if row["paper"] == paper and row["verdict"] in (HOLDS, MOSTLY, PARTLY_UNTESTED)
     }
     constructed = {claim["id"] for claim in read_claims(FOLDERS) if "by_construction" in claim}
@@ -166,12 +157,12 @@ def _stamp() -> str:
 
 def tables() -> list[str]:
     """Return one row per published table, with a link to its page if it has one."""
-    items, claims = read_items(FOLDERS), _rows("claims.csv")
+    items, claims = read_items(FOLDERS), rows_of(KEPT / "claims.csv")
     verdicts = dict.fromkeys(
         v for own in read_scorecard().values() for v in _of_kind(own, "claims")
     )
     lines = ["| published table | answer | published values | claims |", "|---|---|---|---|"]
-    for row in _rows("scores.csv"):
+    for row in rows_of(KEPT / "scores.csv"):
         title = items[row["item"]].title
         numbers = {name: int(row[name]) for name in COUNTED if name in row}
         found = Counter(

@@ -7,15 +7,7 @@ import pandas as pd
 from fedmix.cells.papers import read_papers
 from fedmix.cells.protocols.choices import Choice
 from fedmix.cells.protocols.score import printed_cells
-from fedmix.cells.protocols.space import (
-    Claim,
-    Column,
-    Draw,
-    Optimizer,
-    Space,
-    Table,
-    read_searches,
-)
+from fedmix.cells.protocols.space import Claim, Column, Draw, Optimizer, Space, Table, read_searches
 from fedmix.configuration import read_yaml
 from fedmix.pipeline.request import read_request
 

@@ -249,7 +249,14 @@ def kept(tmp_path):
     """Return a folder of kept pages, with one value."""
     cell = {
         **{"paper": "p", "item": "t", "row": "0 %", "column": "FedGrEM", "variant": "as_coded"},
-        **{"n": 20, "mean": 1.5, "sd": 0.1, "printed_text": "1.4 (0.1)", "difference": 0.1},
+        **{
+            "role": "inferred",
+            "n": 20,
+            "mean": 1.5,
+            "sd": 0.1,
+            "printed_text": "1.4 (0.1)",
+            "difference": 0.1,
+        },
         **{"low": 0.05, "high": 0.15, "verdict": "differs", "draws": "borrowed"},
     }
     pd.DataFrame([cell]).to_csv(tmp_path / "cells.csv", index=False)
@@ -263,6 +270,7 @@ def test_a_kept_number_is_explained_without_any_run(kept):
     assert said.startswith("The order holds.")
     for words in ("as_coded", "1.4 (0.1)", "verdict: differs", "20 replications", "borrowed"):
         assert words in said
+    assert "counted as: protocol unknown: not near" in said
     with pytest.raises(ConfigurationError, match="No cells with row '1%'"):
         list(explain_kept(kept, "t", "1%", "FedGrEM"))
 

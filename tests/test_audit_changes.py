@@ -1,19 +1,16 @@
-"""The page of what the audit got wrong follows the registry and the kept run."""
+"""The pages on the plan of the analysis and on what changed since the first audit."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
+import test_docs
+from test_docs import DOCS
 
 
 @pytest.fixture
 def script():
-    spec = importlib.util.spec_from_file_location("audit_changes", DOCS / "audit_changes.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return test_docs.script("audit_changes")
 
 
 def test_the_page_is_as_the_script_writes_it(script):
@@ -66,8 +63,8 @@ def test_tables_stand_beside_what_they_came_to_first(script, tmp_path):
 
 
 def test_the_first_audits_tables_add_up_to_its_scorecard(script):
-    tables = script._read(script.FIRST / "tables.csv")
-    papers = {row["paper"]: row for row in script._read(script.FIRST / "scorecard.csv")}
+    tables = script.rows_of(script.FIRST / "tables.csv")
+    papers = {row["paper"]: row for row in script.rows_of(script.FIRST / "scorecard.csv")}
     for paper in ("fedgrem", "fedgem"):
         own = [row for row in tables if row["item"].startswith(f"{paper}_")]
         for verdict in own[0].keys() - {"item"}:
@@ -79,3 +76,43 @@ def test_what_needs_a_run_waits_for_one(script, tmp_path):
     found = script.verdicts_now(run_of(tmp_path, ["id,verdict"], ["item"]))
     assert found["fedgem-time-flat-in-features"] == "not testable"
     assert found["fedgem-beats-afcl"] == "not run again yet"
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch):
+    """Return the program, which writes into a folder of the test."""
+    module = test_docs.script("analysis_plan")
+    for name, file in (("PAGE", "plan.md"), ("ENTRIES", "plan.csv"), ("VERDICTS", "claims.csv")):
+        monkeypatch.setattr(module, name, tmp_path / file)
+    return module
+
+
+def test_the_plan_in_the_repository_is_that_of_the_configuration(plan, monkeypatch):
+    monkeypatch.setattr(plan, "ENTRIES", DOCS / "analysis_plan.csv")
+    assert plan.touched() == [], "run python docs/analysis_plan.py with the reason for the change"
+
+
+def test_the_plan_has_every_claim_with_its_test(plan):
+    plan.freeze("First plan.")
+    page = plan.PAGE.read_text(encoding="utf-8")
+    for words in ("fedgrem-pendigits-lowest", "paper_like**: inferred", "FedGEM: ari_pooled"):
+        assert words in page
+    assert plan.main([]) == 0
+
+
+def test_a_change_is_listed_with_its_reason_and_the_verdicts_that_it_touches(plan, monkeypatch):
+    plan.freeze("First plan.")
+    known = list(plan.entries())
+    name = next(name for kind, name, _ in known if kind == "claim")
+    changed = [(k, n, f"{text} changed" if n == name else text) for k, n, text in known]
+    monkeypatch.setattr(plan, "entries", lambda: iter(changed))
+    plan.VERDICTS.write_text(f"id,verdict\n{name},reversed\n")
+    assert plan.main([]) == 1
+    plan.freeze("The sentence was quoted wrongly.")
+    told = plan.PAGE.read_text(encoding="utf-8").partition(plan.CHANGES)[2]
+    assert "The sentence was quoted wrongly." in told
+    assert f"It touches 1: {name} (reversed)." in told
+    plan.freeze("Nothing else.")
+    again = plan.PAGE.read_text(encoding="utf-8").partition(plan.CHANGES)[2]
+    assert "It touches 0" in again
+    assert "quoted wrongly" in again  # earlier changes stay

@@ -12,9 +12,99 @@ from hypothesis import HealthCheck, given, settings
 
 from contract_cases import CASES, build, learned
 from fedmix import Clients
-from fedmix.errors import DataError, FedmixError
+from fedmix.checks import check_choice, check_integer, check_number
+from fedmix.errors import ConfigurationError, DataError, FedmixError
+from fedmix.methods.base import FederatedEstimator, register
+from fedmix.methods.constraints import violation
 
-pytestmark = pytest.mark.slow
+
+class Method:
+    """Stands for an estimator."""
+
+
+def raises(message):
+    return pytest.raises(ConfigurationError, match=f"^{re.escape(message)}$")
+
+
+@pytest.mark.parametrize("value", [2, 5, np.int32(3)])
+def test_integers_within_bounds_pass(value):
+    check_integer("PCA", "n_components", value, 2, 5)
+
+
+@pytest.mark.parametrize("value", [1, 6, 2.0, True, "2", None, np.nan])
+def test_other_values_are_no_integers_within_bounds(value):
+    with raises(f"PCA: expected n_components to be an integer from 2 to 5, got {value!r}."):
+        check_integer("PCA", "n_components", value, 2, 5)
+
+
+def test_an_estimator_is_called_by_its_class():
+    with raises("Method: expected rounds to be an integer of at least 1, got 0."):
+        check_integer(Method(), "rounds", 0, 1)
+
+
+@pytest.mark.parametrize("value", [0.1, 1, 0, np.float32(0.5)])
+def test_numbers_within_closed_bounds_pass(value):
+    check_number("PCA", "share", value, least=0, most=1)
+
+
+@pytest.mark.parametrize("value", [0, 1, -0.1, np.inf, np.nan, True, "0.5", None])
+def test_other_values_are_no_numbers_within_open_bounds(value):
+    with raises(f"PCA: expected share to be a finite number above 0 and below 1, got {value!r}."):
+        check_number("PCA", "share", value, above=0, below=1)
+
+
+def test_a_choice_comes_with_the_nearest_valid_name():
+    check_choice("FFCM", "rule", "own", ("own", "published"))
+    with raises("FFCM: unknown rule 'onw'. Did you mean 'own'? Valid: own, published."):
+        check_choice("FFCM", "rule", "onw", ("own", "published"))
+    with raises("FFCM: unknown rule 3. Valid: own, published."):
+        check_choice("FFCM", "rule", 3, ("own", "published"))
+
+
+def test_a_method_without_a_constraint_for_a_parameter_cannot_be_registered():
+    class Careless(FederatedEstimator):
+        def __init__(self, n_moons=2, random_state=0):
+            self.n_moons, self.random_state = n_moons, random_state
+
+    with pytest.raises(ConfigurationError, match=r"Careless: .* differ in n_moons"):
+        register(Careless)
+
+
+@pytest.mark.parametrize(
+    ("alternatives", "good", "bad"),
+    [
+        (["integer >= 1"], [1, np.int32(7)], [0, 1.0, True, "1", None]),
+        (["number > 0 and <= 1"], [1, 0.5, np.float32(0.1)], [0, 1.1, np.nan, True, "0.5"]),
+        (["integers >= 1", None], [[1, 2], np.array([3]), None], [[0], [1.5], 3, "12"]),
+        (["boolean", {"own"}], [True, np.False_, "own"], [0, 1, "onw", None]),
+        (["array-like"], [[1], np.zeros(2)], ["ab", np.float64(1.0), {}, None]),
+        (["mapping", "string"], [{}, "a"], [[], 1]),
+        (["random_state"], [0, None, np.random.default_rng(0)], [-1, 1.5, "0"]),
+    ],
+)
+def test_an_alternative_holds_for_what_it_says(alternatives, good, bad):
+    assert not any(violation("M", "p", value, alternatives) for value in good)
+    assert all(violation("M", "p", value, alternatives) for value in bad)
+
+
+def test_a_wrong_word_comes_with_the_nearest_right_one():
+    told = violation("FFCM", "rule", "onw", [{"own", "published"}])
+    assert told == "FFCM: expected rule to be 'own' or 'published', got 'onw'. Did you mean 'own'?"
+
+
+def test_planning_reads_constraints_without_numerical_libraries():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys\n"
+        "from fedmix.methods.capabilities import constraints_of\n"
+        "from fedmix.methods.constraints import violation\n"
+        "assert violation('FedGrEM', 'tol', -1, constraints_of('FedGrEM')['tol'])\n"
+        "assert not {'numpy', 'sklearn', 'numba', 'scipy'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
 
 ROOT = Path(__file__).parents[1]
 LAYOUTS = {
@@ -79,6 +169,7 @@ def time_limit(seconds):
         signal.signal(signal.SIGALRM, previous)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "family"), CASES)
 @hurried
 @given(xs=ragged_arrays(), seed=st.integers(0, 99))
@@ -115,11 +206,13 @@ def _numbers(value):
         return np.empty(0)  # words
 
 
+@pytest.mark.slow
 def test_numbers_whose_squares_overflow_are_refused():
     with pytest.raises(DataError, match=r"Client 1: responses hold numbers larger than 1e\+152"):
         Clients.from_arrays([np.ones((2, 1)), np.ones((1, 1))], [np.ones(2), [1e160]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e-160, 1e140])
 @pytest.mark.parametrize("spread", [1e-150, 1.0, 1e140])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -136,12 +229,14 @@ def test_responses_of_any_scale_give_numbers_or_a_clear_error(scale, spread):
         assert np.isfinite(fitted.means_).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("responses", [[["a", "b"]], [[1j, 2]], [[1.0]]])
 def test_responses_of_the_wrong_form_are_a_clear_error(responses):
     with pytest.raises(DataError, match="response"):
         Clients.from_arrays([np.ones((2, 1))], responses)
 
 
+@pytest.mark.slow
 @hurried
 @given(xs=ragged_arrays())
 def test_clients_keep_every_number_and_take_no_part_in_later_changes(xs):
@@ -155,6 +250,7 @@ def test_clients_keep_every_number_and_take_no_part_in_later_changes(xs):
         assert len(part) == len(x)
 
 
+@pytest.mark.slow
 @hurried
 @given(xs=ragged_arrays(scales=(0,)), bad=st.sampled_from([np.nan, np.inf, -np.inf]))
 def test_a_number_that_is_none_is_found_and_its_client_named(xs, bad):
@@ -165,6 +261,7 @@ def test_a_number_that_is_none_is_found_and_its_client_named(xs, bad):
         Clients.from_arrays(xs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("xs", "says"),
     [
@@ -184,6 +281,7 @@ def test_points_of_the_wrong_form_are_a_clear_error(xs, says):
         Clients.from_arrays(xs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({name for name, _ in CASES}))
 def test_points_of_another_width_are_refused_in_prediction(name):
     family = dict(CASES)[name]
@@ -205,6 +303,7 @@ UNSAFE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", UNSAFE)
 def test_nothing_read_from_disk_or_network_can_run_code(what):
     files = [p for d in ("src", "workflow", "docs", "benchmarks") for p in (ROOT / d).rglob("*")]
@@ -214,6 +313,7 @@ def test_nothing_read_from_disk_or_network_can_run_code(what):
     assert not found
 
 
+@pytest.mark.slow
 def test_every_archive_is_read_without_pickle_and_yaml_by_a_safe_loader():
     for path in (ROOT / "src").rglob("*.py"):
         text = path.read_text(encoding="utf-8")

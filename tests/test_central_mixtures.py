@@ -39,9 +39,7 @@ def test_dp_gmm_is_scikit_learns_on_the_pooled_data(start, n_features):
     pooled = Clients.from_arrays([rng.normal(2 * k, 1, size=(133, n_features)) for k in range(5)])
     model = CentralDPGMM(4, init_params=start, max_iter=30, random_state=0).fit(pooled)
     reference = BayesianGaussianMixture(
-        n_components=20,
-        weight_concentration_prior_type="dirichlet_process",
-        **model._options(),
+        n_components=20, weight_concentration_prior_type="dirichlet_process", **model._options()
     ).fit(pooled.points)
     np.testing.assert_allclose(model.cluster_centers_, reference.means_, rtol=1e-9)
     np.testing.assert_allclose(model.weights_, reference.weights_, rtol=1e-9, atol=1e-300)

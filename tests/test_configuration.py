@@ -1,14 +1,17 @@
-"""Reading configuration files: what is wrong with one is told with its file and line."""
+"""What is wrong in a configuration is told with its file, its line and the nearest right name."""
 
+import shutil
 from typing import Annotated, Literal
 
 import pytest
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from configured_studies import CONFIG, STUDY, edit, options
 from fedmix.configuration import raise_all, read_document, read_yaml, validate
 from fedmix.declarations import Declared, Named
 from fedmix.errors import ConfigurationError
+from fedmix.pipeline.request import read_request
 
 
 class Part(Declared):
@@ -124,3 +127,173 @@ def test_a_place_is_found_through_anchors_merges_and_another_file(tmp_path):
 
 def test_no_error_raises_nothing():
     raise_all([])
+
+
+def setting(**changes):
+    return lambda study: study["settings"][0].update(changes)
+
+
+def constant(**changes):
+    return lambda study: study["constants"].update(changes)
+
+
+def written(**changes):
+    """Change the variant paper_like."""
+    return lambda study: study["variants"]["paper_like"].update(changes)
+
+
+def method(**entry):
+    return lambda study: study["methods"].append({"method": "FedGrEM", **entry})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (setting(dataset="pendigit"), "settings.0.dataset: unknown data set 'pendigit'. Did you "),
+        (setting(embedding="rwa"), "'pendigits' has no embedding 'rwa'. Did you mean 'raw'"),
+        (setting(partition="unifrom"), "'unifrom' is not valid. Did you mean 'uniform'"),
+        (setting(n_clients=5.5), "n_clients: expected a valid integer, got 5.5"),
+        (setting(n_clients=43), "data set 'pendigits' has 44 groups, not 43"),
+        (setting(grid={"n_contaminated": []}), "grid.n_contaminated"),
+        (setting(grid={"n_contaminated": [-1]}), "n_contaminated: expected greater than or equal"),
+        (setting(grid={"n_contaminated": [23]}), "23 of 44 clients contaminated: at most one half"),
+        (constant(scalling="none"), "constants.scalling: unknown key 'scalling'. Did you"),
+        (constant(train_fraction=float("nan")), "expected a finite number, got nan"),
+        (constant(n_components=[10]), r"n_components: expected a valid integer, got \[10\]"),
+        (constant(n_components=None), "n_components: expected a valid integer, got None"),
+        (lambda study: study["constants"].pop("train_fraction"), "missing train_fraction"),
+        (lambda study: study.update(experiment="real_clusterin"), "Did you mean 'real_clustering'"),
+        (lambda study: study.update(replication=3), "unknown key 'replication'. Did you mean"),
+        (lambda study: study["methods"].append("FedGREM"), "unknown method 'FedGREM'. Did you"),
+        (method(name="C", parameters={"penalty_scal": 3}), "Did you mean 'penalty_scale'"),
+        (method(name="C", where={"datset": "mnist"}), "Did you mean 'dataset'"),
+        (method(name="C", where={"dataset": "mnst"}), "Did you mean 'mnist'"),
+        (
+            method(name="C", where={"dataset": "mnist", "n_contaminated": 9}),
+            "methods.7.where: no setting has all of these values",
+        ),
+        (written(methods={"PooledMM": {}}), "unknown method 'PooledMM'. Did you mean 'PooledEM'"),
+        (written(methods={"PooledEM": {"inti": "ward"}}), "PooledEM takes no 'inti'"),
+        (
+            written(methods={"FedGrEM": {"penalty_scale": {"value": 1.0, "units": ["spreed"]}}}),
+            "unknown units 'spreed'. Did you mean 'spread'",
+        ),
+        (
+            written(methods={"FedGrEM": {"penalty_scale": {"value": -1.0, "units": ["spread"]}}}),
+            "expected penalty_scale to be a finite number >= 0 or 'held-out', got -1.0",
+        ),
+        (written(only=["PooledMM"]), "unknown method 'PooledMM'. Did you mean 'PooledEM'"),
+        (written(replications=2.0), "replications: expected a valid integer, got 2.0"),
+    ],
+)
+def test_a_wrong_study_is_told_what_and_where(folder, spoil, says):
+    edit(folder / STUDY, spoil)
+    with pytest.raises(ConfigurationError, match=rf"studies/fedgrem_real.yaml:\d+: .*{says}"):
+        read_request(folder, options(preset="smoke"))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        ({"fedgrem_reall": {}}, "unknown study 'fedgrem_reall'. Did you mean 'fedgrem_real'"),
+        ({"fedgrem_real": {"only_variants": ["strong"]}}, "unknown variant 'strong'. Did you mean"),
+        ({"fedgrem_real": {"variants": {"paper_like": None}}}, "expected a mapping, got None"),
+        ({"fedgrem_real": None}, "expected a mapping, got None"),
+    ],
+)
+def test_a_wrong_preset_is_told_what_and_where(folder, spoil, says):
+    edit(folder / "papers/fedgrem/presets/quick.yaml", lambda preset: preset.update(studies=spoil))
+    with pytest.raises(ConfigurationError, match=rf"fedgrem/presets/quick.yaml:\d+: .*{says}"):
+        read_request(folder, options())
+
+
+def choice(name, label, /, **changes):
+    """Change one value of a choice of a search."""
+    return lambda search: search["choices"][name]["values"][label].update(changes)
+
+
+def parameter(**changes):
+    """Change the parameters of a search's method."""
+    return lambda search: search["methods"]["FedGrEM"].update(parameters=changes)
+
+
+def item(name, **changes):
+    return lambda items: items[name].update(changes)
+
+
+def option(name, **changes):
+    return lambda items: items[name]["options"].update(changes)
+
+
+SEARCH, TABLES, FIGURES, ABOUT = (
+    f"papers/fedgrem/{name}.yaml" for name in ("protocols/fedgrem", "tables", "figures", "about")
+)
+
+
+ROW = {"color": "blue", "marker": "o", "line": "-"}
+
+
+@pytest.mark.parametrize(
+    ("file", "spoil", "says"),
+    [
+        (SEARCH, choice("initial_penalty", "1", valu=2.0), "unknown key 'valu'. Did you .*'value'"),
+        (
+            SEARCH,
+            choice("initial_penalty", "sqrt(n) spreads", units=["spraed"]),
+            "unknown units 'spraed'",
+        ),
+        (
+            SEARCH,
+            choice("own_alignment", "none", value={"TGM": {"alignment": "first_client"}}),
+            "method 'TGM' is not run. Did you mean 'TGMM'",
+        ),
+        (SEARCH, choice("initial_penalty", "1", value=None), "expected initial_penalty to be"),
+        (SEARCH, choice("initial_penalty", "1", value=float("nan")), "to be a finite number"),
+        (SEARCH, choice("scaling", "tenth", value=None), "values.tenth: None is not valid"),
+        (SEARCH, choice("scaling", "tenth", value="tenths"), "'tenths' is not valid"),
+        (
+            SEARCH,
+            parameter(tol={"value": 1e-4, "units": ["spread"], "surplus": 1}),
+            "FedGrEM.parameters.tol: unknown key 'surplus'. Valid: units, value",
+        ),
+        (SEARCH, parameter(tol={"value": 1e-4, "unit": ["spread"]}), "expected tol to be"),
+        (SEARCH, parameter(tlo=1e-4), "takes no 'tlo'. Did you mean 'tol'"),
+        (SEARCH, lambda s: s["constants"].update(n_component=3), "unknown key 'n_component'"),
+        (ABOUT, lambda a: a["looks"].update(FedGREM=ROW), "unknown series 'FedGREM'.*'FedGrEM'"),
+        (ABOUT, lambda a: a["variants"].update(as_writen="x"), "variant 'as_writen'.*as_written"),
+        (TABLES, item("fedgrem_table1", digits=200), "digits: expected less than or equal to 15"),
+        (TABLES, item("fedgrem_table1", row="{x:2000000000}"), "'x' cannot be written as"),
+        (TABLES, item("fedgrem_table1", row="{x"), "row: expected '}'"),
+        (STUDY, lambda s: s.update(setting_id="{h:2000000000}"), "'h' cannot be written as"),
+        (
+            FIGURES,
+            option("fedgrem_table1_figure", x="label.str.len()"),
+            "is not an arithmetic expression",
+        ),
+        (FIGURES, option("fedgrem_table1_figure", x="f(1)"), "is not an arithmetic expression"),
+        (
+            FIGURES,
+            option("fedgrem_table1_figure", x="a if b else c"),
+            "is not an arithmetic expression",
+        ),
+        (FIGURES, option("fedgrem_table1_figure", x="-setting_h0 ** 2 / 3"), "unknown column or "),
+        (FIGURES, option("fedgrem_table1_figure", xscal="log"), "'xscal'. Did you mean 'xscale'"),
+        (FIGURES, item("fedgrem_table1_figure", best="lowest"), "unknown key 'best'"),
+        (FIGURES, item("fedgrem_table1_figure", paper="fedgem"), "unknown key 'paper'"),
+    ],
+)
+def test_a_wrong_search_item_or_look_is_told_what_and_where(folder, file, spoil, says):
+    edit(folder / file, spoil)
+    with pytest.raises(ConfigurationError, match=rf"{file}:\d+: .*{says}"):
+        read_request(folder, options(preset="smoke"))
+
+
+def test_a_wrong_estimator_or_embedding_is_told(folder):
+    edit(folder / "methods.yaml", lambda m: m["LocalEM"].update(estimator="LocalEMM"))
+    with pytest.raises(ConfigurationError, match=r"unknown estimator 'LocalEMM'. Did you mean"):
+        read_request(folder, options())
+    shutil.copy(CONFIG / "methods.yaml", folder)
+    change = {"kind": "tsne", "n_componets": 10}
+    edit(folder / "datasets.yaml", lambda d: d["digits"]["embeddings"].update(tsne10=change))
+    with pytest.raises(ConfigurationError, match=r"datasets.yaml.*Did you mean 'n_components'"):
+        read_request(folder, options())

@@ -1,4 +1,4 @@
-"""Downloads end in a whole, checked file or in a clear error, whatever the server does."""
+"""Downloads have limits, from any server and from OpenML: no trouble gives a bad file."""
 
 import gzip
 import hashlib
@@ -6,11 +6,13 @@ import io
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fake_openml import Answer, FakeServer
-from fedmix.data import DatasetEntry, SourceFile, fetch, load
+from fedmix.data import DatasetEntry, SourceFile, content_sha256, fetch, load
 from fedmix.data.download import Downloads
+from fedmix.data.openml_source import SERVER_VARIABLE, fetch_table
 from fedmix.errors import DownloadError
 
 CSV = b"a,b,y\n1,2.5,u\n3,4.5,v\n5,6.5,v\n"
@@ -201,3 +203,108 @@ def test_a_zip_that_swells_is_stopped(tmp_path, monkeypatch):
         pytest.raises(DownloadError, match="larger than 9999 bytes"),
     ):
         fetch(entry((f"{server.base}/all.zip", "tiny.csv")), tmp_path)
+
+
+N = 12
+TABLE = pd.DataFrame({"a": np.arange(N), "b": np.arange(N) ** 2 % 7})
+TABLE["class"] = pd.Categorical([str(i % 3) for i in range(N)])
+
+
+@pytest.fixture
+def server(monkeypatch):
+    with FakeServer() as running:
+        monkeypatch.setenv(SERVER_VARIABLE, f"{running.base}/api/v1/xml")
+        yield running
+
+
+def openml_entry(**changes):
+    values = {
+        "title": "Tiny",
+        "n_points": N,
+        "n_features": 2,
+        "class_counts": [4, 4, 4],
+        "allow_unverified": True,
+        "sources": [{"reader": "table", "openml": 7, "options": {"label": "class"}}],
+        "embeddings": {"raw": {"kind": "identity"}},
+    }
+    return DatasetEntry.from_mapping("tiny", values | changes)
+
+
+@pytest.mark.slow
+def test_table_arrives_by_arff_if_parquet_is_dead(tmp_path, server):
+    server.offer_openml(7, TABLE, "class", parquet="dead")
+    fetch(openml_entry(), tmp_path, timeout=5.0)
+    data = load(openml_entry(), tmp_path)
+    np.testing.assert_array_equal(data.features, TABLE[["a", "b"]])
+    np.testing.assert_array_equal(data.labels, np.arange(N) % 3)
+    assert [p.name for p in tmp_path.glob("*")] == ["tiny.npz"]
+    assert any("arff" in hit for hit in server.hits)
+
+
+@pytest.mark.slow
+def test_a_table_of_unknown_content_is_not_requested_unless_allowed(tmp_path, server):
+    server.offer_openml(7, TABLE, "class", parquet="dead")
+    with pytest.raises(DownloadError, match=r"OpenML data set 7: .*unverified.*allow_unverified"):
+        fetch(openml_entry(allow_unverified=False), tmp_path, timeout=5.0)
+    assert not server.hits
+    fetch(openml_entry(), tmp_path, timeout=5.0)
+    values = {
+        "allow_unverified": False,
+        "content_sha256": content_sha256(load(openml_entry(), tmp_path)),
+    }
+    fetch(openml_entry(**values), tmp_path / "again", timeout=5.0)
+
+
+@pytest.mark.slow
+def test_parquet_is_not_trusted_without_our_own_checksum(tmp_path, server):
+    server.offer_openml(7, TABLE, "class", parquet="ok")
+    with pytest.raises(DownloadError, match="OpenML data set 7: sha256 of the values"):
+        fetch(openml_entry(content_sha256="0" * 64), tmp_path, timeout=5.0)
+    assert not any("arff" in hit for hit in server.hits)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ({"wrong_md5": True}, "OpenMLHashException"),
+        ({"arff_fault": "hang"}, "ReadTimeout"),
+        ({"arff_fault": "truncate"}, "ChunkedEncodingError"),
+    ],
+)
+def test_bad_file_is_a_clear_error_and_leaves_nothing(tmp_path, server, fault, expected):
+    server.offer_openml(7, TABLE, "class", **fault)
+    with pytest.raises(DownloadError, match=f"OpenML data set 7: {expected}"):
+        fetch(openml_entry(), tmp_path, timeout=0.5)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_hanging_interface_times_out(tmp_path, server):
+    server.answers["/api/v1/xml/data/7"] = Answer(fault="hang")
+    with pytest.raises(DownloadError, match="ReadTimeout"):
+        fetch(openml_entry(), tmp_path, timeout=0.5)
+
+
+@pytest.mark.slow
+def test_dead_openml_is_a_clear_error(tmp_path, monkeypatch):
+    monkeypatch.setenv(SERVER_VARIABLE, "http://127.0.0.1:1/api/v1/xml")
+    with pytest.raises(DownloadError, match="ConnectionError"):
+        fetch(openml_entry(), tmp_path, timeout=0.5)
+
+
+@pytest.mark.slow
+def test_dripping_openml_meets_the_deadline(tmp_path, server):
+    server.offer_openml(7, TABLE, "class", arff_fault="drip")
+    downloads = Downloads(tmp_path, timeout=5.0, log=print, largest=1 << 20)
+    with pytest.raises(DownloadError, match="not complete after 2 s"):
+        fetch_table(7, downloads, deadline=2.0)
+
+
+@pytest.mark.slow
+def test_a_table_larger_than_it_can_be_is_refused(tmp_path, server):
+    server.offer_openml(7, pd.concat([TABLE] * 1000), "class")
+    downloads = Downloads(tmp_path, timeout=5.0, log=print, largest=5000)
+    with pytest.raises(DownloadError, match=r"table\.arff sends more than 5000 bytes"):
+        fetch_table(7, downloads)

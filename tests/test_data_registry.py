@@ -94,11 +94,7 @@ def test_classes_are_numbered_in_order_by_default(tmp_path):
 
 def test_all_errors_are_listed_at_once(tmp_path):
     with pytest.raises(ConfigurationError) as caught:
-        read(
-            tmp_path,
-            class_counts=[2, 2],
-            class_names=["a", "b", "c"],
-        )
+        read(tmp_path, class_counts=[2, 2], class_names=["a", "b", "c"])
     message = str(caught.value)
     assert "2 errors" in message
     assert "2 class counts for 3 classes" in message

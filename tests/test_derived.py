@@ -8,9 +8,7 @@ from fedmix.cells.condensed import critical_difference, data_of, mean_ranks
 from fedmix.cells.measured import measure, metric_of
 from fedmix.errors import ConfigurationError
 from fedmix.views.captions import leaderboard
-from synthetic_results import (
-    RUN,
-)
+from synthetic_results import RUN
 
 
 def measured_setting(values: dict[str, list[float]], failing: tuple[str, int] | None = None):

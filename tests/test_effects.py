@@ -5,15 +5,8 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.condensed import Contrast, condense, contrasts, differences
-from fedmix.cells.effects import (
-    Effect,
-    exponent,
-    knee,
-    mean_effect,
-    share_effect,
-    slope,
-)
-from fedmix.cells.scores import paired_effect, unpaired_effect
+from fedmix.cells.effects import Effect, exponent, knee, mean_effect, share_effect, slope
+from fedmix.cells.scores import Replications, paired_effect
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.metrics.federation import federation_gain
 from fedmix.simulate.mixtures import draw_points, draw_truth
@@ -59,7 +52,7 @@ def test_only_shared_replications_are_paired():
     b = pd.Series([0.0, 0.0], index=[2, 5])
     assert paired_effect(a, b).mean == 3.0
     assert paired_effect(a, b.iloc[1:]) is None
-    assert unpaired_effect(a, b).n == 2
+    assert Replications.of(a).apart_from(Replications.of(b)).n == 2
 
 
 def test_the_slope_of_a_power_law_is_its_exponent():

@@ -298,11 +298,7 @@ def test_prediction_before_the_fit_is_refused():
 def test_divergence_says_where():
     clients, weights, means = simulate()
     method = build(
-        "LocalGradientEM",
-        "regression",
-        init=(weights, means),
-        step_size=1e6,
-        max_rounds=1000,
+        "LocalGradientEM", "regression", init=(weights, means), step_size=1e6, max_rounds=1000
     )
     with (
         np.errstate(over="ignore", invalid="ignore"),

@@ -1,17 +1,21 @@
-"""Evidence keeps finished replications, and gives back only what is planned."""
+"""Evidence keeps finished replications and embeddings, and gives back only what is planned."""
 
 import json
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from fedmix.configuration import read_yaml
 from fedmix.errors import DataError
 from fedmix.pipeline.evidence import FIT, Evidence, write_evidence
 from fedmix.pipeline.keep import add
+from fedmix.pipeline.kept_embeddings import keep_embeddings, kept_embedding, kept_path
 from fedmix.pipeline.provenance import content_hash
 from fedmix.pipeline.status import evidence_lines
+from fedmix.storage import sha256_of, write_arrays
 from small_run import METHODS, ROOT, STUDY, current, finish, planned, request_in
 
 
@@ -160,3 +164,58 @@ def test_there_is_nowhere_to_add_without_a_folder(work):
 def test_the_repository_holds_no_evidence_that_is_not_indexed():
     for path in (ROOT / "data" / "evidence").glob("*.parquet"):
         assert Evidence(path.parent).index(path.stem).fits
+
+
+DATASETS = read_yaml(ROOT / "config" / "datasets.yaml")
+ENTRY = DATASETS["mnist"]
+
+
+@pytest.fixture
+def evidence(tmp_path):
+    """A folder of evidence with a small file in place of the embedding of MNIST."""
+    features, labels = np.zeros((3, 10), dtype=np.float16), np.arange(3)
+    write_arrays(tmp_path / "tsne10.npz", {"features": features, "labels": labels})
+    embedded = {("mnist", "tsne10"): tmp_path / "tsne10.npz"}
+    lines = list(keep_embeddings(tmp_path / "evidence", embedded, DATASETS))
+    assert lines == ["mnist, tsne10: the embedding is added"]
+    assert list(keep_embeddings(tmp_path / "evidence", embedded, DATASETS)) == []
+    return tmp_path / "evidence"
+
+
+def test_a_kept_embedding_is_the_file_that_was_added(evidence):
+    digest = sha256_of(evidence.parent / "tsne10.npz")
+    assert kept_embedding(evidence, "mnist", "tsne10", ENTRY) == digest
+    assert sha256_of(kept_path(evidence, "mnist", "tsne10")) == digest
+
+
+def test_a_kept_embedding_of_other_parameters_or_data_is_not_used(evidence):
+    other = {**ENTRY["embeddings"], "tsne10": {"kind": "tsne", "n_components": 9}}
+    assert kept_embedding(evidence, "mnist", "tsne10", {**ENTRY, "embeddings": other}) is None
+    assert kept_embedding(evidence, "mnist", "tsne10", {**ENTRY, "content_sha256": "0"}) is None
+    assert kept_embedding(evidence, "mnist", "tsne10", {**ENTRY, "title": "other"}) is not None
+
+
+def test_only_embeddings_that_depend_on_the_processor_are_kept(evidence):
+    embedded = {("mnist", "pca10"): evidence.parent / "tsne10.npz"}
+    assert list(keep_embeddings(evidence, embedded, DATASETS)) == []
+    assert kept_embedding(evidence, "mnist", "pca10", ENTRY) is None
+
+
+def test_without_evidence_nothing_is_kept(tmp_path):
+    assert kept_embedding(None, "mnist", "tsne10", ENTRY) is None
+    assert kept_embedding(tmp_path, "mnist", "tsne10", ENTRY) is None
+
+
+@pytest.mark.parametrize("damage", [b"", None])
+def test_a_damaged_or_missing_file_is_named(evidence, damage):
+    path = kept_path(evidence, "mnist", "tsne10")
+    path.unlink() if damage is None else path.write_bytes(damage)
+    with pytest.raises(DataError, match=r"tsne10\.npz is missing or damaged"):
+        kept_embedding(evidence, "mnist", "tsne10", ENTRY)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"mnist/tsne10": {}}', '{"mnist/tsne10": 3}'])
+def test_a_damaged_index_is_named(evidence, text):
+    (evidence / "embedded" / "index.json").write_text(text)
+    with pytest.raises(DataError, match=r"index\.json is damaged"):
+        kept_embedding(evidence, "mnist", "tsne10", ENTRY)

@@ -1,14 +1,17 @@
-"""The FedGEM experiments: problems, choice of the radius, and scores."""
+"""The experiments on clusters and their data: who holds which points, choices, and scores."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from scipy.spatial.distance import pdist
 
-from fedmix.experiments import cluster_simulation, clustering, federated_clustering
+from fedmix.errors import ConfigurationError
+from fedmix.experiments import cluster_simulation, clustering, federated_clustering, real_clustering
 from fedmix.experiments.base import Method
 from fedmix.selection import choose
+from fedmix.simulate.isotropic_clusters import draw_centres, simulate_clusters
 from fedmix.streams import Streams
 
 fit = Method.fit
@@ -185,3 +188,110 @@ def test_best_of_several_starts_counts_by_each_score():
         assert scores[1][name] <= scores[2][name] <= scores[4][name]
     assert scores[4]["n_clusters"] <= 4
     assert "n_clusters_at_best_silhouette" in scores[1]
+
+
+REAL = {
+    "dataset": "two",
+    "embedding": "raw",
+    "partition": "uniform",
+    "n_clients": 4,
+    "n_contaminated": 1,
+    "contamination": "gaussian",
+    "train_fraction": 0.8,
+    "scaling": "none",
+    "initialization": "kmeans++",
+    "n_components": 2,
+}
+TWO_CLASSES = SimpleNamespace(features=np.zeros((200, 2)), labels=np.arange(200) % 2, groups=None)
+
+
+def rows_and_training(setting_name, replication, **change):
+    """Return the clients' rows, training and test together, and those for training."""
+    setting = real_clustering.Settings(**REAL | change)
+    streams = Streams("study", setting_name, replication)
+    problem = real_clustering.make_problem(setting, TWO_CLASSES, streams)
+    parts = [
+        np.split(problem[part], problem[f"{part}_offsets"][1:-1]) for part in ("train", "test")
+    ]
+    return [set(np.concatenate(own)) for own in zip(*parts, strict=True)], problem["train"]
+
+
+def test_images_are_dealt_once_and_split_in_every_replication():
+    rows, training = rows_and_training("contaminated1", 0, assignment=0)
+    for name, change in (("contaminated1", {}), ("contaminated0", {"n_contaminated": 0})):
+        again, other = rows_and_training(name, 1, assignment=0, **change)
+        assert again == rows
+        assert set(other) != set(training)
+
+
+@pytest.mark.parametrize("other", [{"assignment": 1}, {"assignment": 0, "dataset": "others"}])
+def test_another_draw_or_data_set_deals_them_otherwise(other):
+    rows, _ = rows_and_training("one", 0, assignment=0)
+    assert rows_and_training("one", 0, **other)[0] != rows
+
+
+def test_without_a_number_each_replication_deals_anew():
+    assert rows_and_training("one", 0)[0] != rows_and_training("one", 1)[0]
+
+
+@pytest.mark.parametrize("separation", [1.0, 8.0])
+def test_closest_centres_are_exactly_so_far_apart(separation):
+    for seed in range(5):
+        centres = draw_centres(10, 4, separation, np.random.default_rng(seed))
+        assert centres.shape == (10, 4)
+        assert pdist(centres).min() == pytest.approx(separation)
+
+
+def test_centres_that_do_not_fit_are_refused():
+    with pytest.raises(ConfigurationError, match="Cannot place"):
+        draw_centres(50, 1, 30.0, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("imbalance", ["nominal", "client", "cluster"])
+def test_every_cluster_occurs_and_no_client_holds_all(imbalance):
+    sizes = [900, 600, 400, 400, 100] if imbalance == "client" else 500
+    drawn = simulate_clusters(np.random.default_rng(1), imbalance=imbalance, client_sizes=sizes)
+    assert set(drawn.test_labels) == set(range(10))
+    assert np.all((drawn.n_components >= 2) & (drawn.n_components < 10))
+    np.testing.assert_array_equal(drawn.train.sizes, np.resize(sizes, 5))
+    assert drawn.test.n_points == 5000
+    for own, k in zip(drawn.test.split(drawn.test_labels), drawn.n_components, strict=True):
+        assert len(set(own)) == k
+
+
+def test_points_scatter_with_unit_variance_around_their_centres():
+    drawn = simulate_clusters(np.random.default_rng(2), separation=4.0, n_test=20_000)
+    centres = draw_centres(10, 4, 4.0, np.random.default_rng(2))  # the simulation's first draws
+    residual = drawn.test.points - centres[drawn.test_labels]
+    np.testing.assert_allclose(residual.std(axis=0), 1.0, rtol=0.03)
+    np.testing.assert_allclose(residual.mean(axis=0), 0.0, atol=0.03)
+
+
+def test_nominal_clients_hold_equal_shares():
+    drawn = simulate_clusters(np.random.default_rng(3))
+    for own in drawn.test.split(drawn.test_labels):
+        counts = np.unique(own, return_counts=True)[1]
+        assert counts.max() - counts.min() <= 1
+
+
+def test_unknown_imbalance_is_refused():
+    with pytest.raises(ConfigurationError, match="nominal"):
+        simulate_clusters(np.random.default_rng(0), imbalance="nominel")
+
+
+def test_the_program_s_clients_lack_two_clusters_and_test_all_of_theirs_equally():
+    largest = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        drawn = simulate_clusters(rng, imbalance="cluster", n_test=2_000, design="program")
+        largest = max(largest, drawn.n_components.max())
+        assert set(drawn.test_labels) == set(range(10))
+        for own in drawn.test.split(drawn.test_labels):
+            _, counts = np.unique(own, return_counts=True)
+            np.testing.assert_allclose(counts, 2_000 / drawn.n_components.sum(), atol=2)
+    assert largest == 8
+
+
+def test_an_unknown_design_is_refused():
+    with pytest.raises(ConfigurationError, match="design"):
+        simulate_clusters(np.random.default_rng(0), design="other")

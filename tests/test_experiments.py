@@ -1,4 +1,4 @@
-"""What experiments declare, offer and share: what they declare is what their code knows."""
+"""What experiments declare, offer and share, and what their methods start from."""
 
 import subprocess
 import sys
@@ -25,6 +25,7 @@ from fedmix.initialization import INITIALIZATIONS
 from fedmix.partition import CONTAMINATIONS, SCALINGS
 from fedmix.partition.contamination import PLACES
 from fedmix.simulate import isotropic_clusters
+from fedmix.streams import Streams
 
 KNOWN = {
     "n_clusters": 3,
@@ -138,3 +139,33 @@ def test_what_is_configured_is_no_open_choice():
 def test_a_start_given_as_arrays_is_no_truth_value():
     known = {**KNOWN, "starts": {"models": np.ones((2, 2))}}
     np.testing.assert_array_equal(arguments_of(methods.IFCA, known)["init"], np.ones((2, 2)))
+
+
+MIXTURES = {
+    "model": "regression",
+    "h": 0.0,
+    "n_clients": 3,
+    "n_points": {"gaussian": 60, "regression": 60},
+    "outlier": {"gaussian": {"mean": 2.0, "variance": 3.0}, "regression": {"coefficient": 3.0}},
+    "density_floor": {},
+    "max_rounds": 10,
+    "tol": 0.0,
+}
+
+
+def error(parameters, strategy):
+    starts = {"gaussian": "eee", "regression": strategy}
+    setting = mixture_simulation.Settings(**MIXTURES, initialization=starts)
+    streams = Streams("study", "setting", 0)
+    problem = mixture_simulation.make_problem(setting, None, streams)
+    initial = mixture_simulation.initial_values(setting, problem, None, streams)
+    method = Method("PooledEM", "PooledEM", {"max_rounds": 0, **parameters})
+    found = mixture_simulation.run(method, setting, problem, initial, None, streams)
+    return found.metrics["means_error"]
+
+
+@pytest.mark.parametrize("strategy", ["regression", "mixreg"])
+def test_a_method_may_run_the_setting_s_strategy_itself(strategy):
+    own = error({"init": None}, strategy)
+    assert own == error({"init": strategy}, strategy)
+    assert own != error({}, strategy)  # that of the first client

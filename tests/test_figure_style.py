@@ -1,13 +1,21 @@
-"""A method looks the same in every figure, and equal figures have equal bytes."""
+"""Pictures: what is drawn, the same look of a method in all, and equal bytes."""
 
 import re
 from itertools import combinations
 from pathlib import Path
 from typing import get_args
 
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 
+from fedmix import methods, plot
 from fedmix.cells.papers import Color, read_papers
+from fedmix.errors import DataError
+from fedmix.plot.points import principal_axes
 from fedmix.plot.style import COLORS, house_style, looks_of
 from fedmix.views.figures.save import save_figure
 
@@ -107,3 +115,110 @@ def test_an_svg_names_its_font_once_and_has_no_rotation_by_nothing(tmp_path):
     assert text.count("<text ") > 1
     assert text.count("DejaVu Sans") == 1
     assert "rotate(-0" not in text
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def test_the_second_picture_of_a_notebook_is_shown_as_well(monkeypatch):
+    monkeypatch.setitem(matplotlib.rcParams, "interactive", False)
+    with house_style():
+        matplotlib.interactive(True)  # as a notebook's backend does when it is loaded
+    assert matplotlib.is_interactive()
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    labels = [np.arange(n) % 2 for n in (30, 20, 0, 25)]
+    xs = {
+        name: 9.0 * own[:, None] * [1, 0, 0] + rng.normal(size=(len(own), 3))
+        for name, own in zip("abcd", labels, strict=True)
+    }
+    xs["d"] = xs["d"] + 1000.0
+    return xs, labels
+
+
+def test_each_client_has_axes_with_its_points_and_a_contaminated_one_is_marked(problem):
+    xs, labels = problem
+    axes = plot.clusters(xs, labels, contaminated=["d"])
+    assert [len(axis.collections[0].get_offsets()) for axis in axes] == [30, 20, 0, 25]
+    titles = [axis.get_title(loc="left") for axis in axes]
+    assert titles == ["a", "b", "c", "d, contaminated"]
+    low, high = axes[0].get_xlim()
+    assert high - low < 30, "the far client does not set the section"
+    assert axes[3].texts[0].get_text() == "25 points outside"
+    colors = axes[0].collections[0].get_facecolors()
+    assert len(np.unique(colors[labels[0] == 0], axis=0)) == 1
+    assert not np.array_equal(colors[0], colors[1])
+
+
+def test_given_axes_are_drawn_on_and_must_be_one_per_client(problem):
+    xs, labels = problem
+    _, own = plt.subplots(2, 2)
+    assert list(plot.clusters(xs, labels, axes=own)) == list(own.ravel())
+    with pytest.raises(DataError, match="expected 4 axes, one per client; got 2"):
+        plot.clusters(xs, labels, axes=own[0])
+    with pytest.raises(DataError, match="one label per point"):
+        plot.clusters(xs, labels[::-1])
+    with pytest.raises(DataError, match="client x is not among"):
+        plot.clusters(xs, labels, contaminated=["x"])
+    with pytest.raises(DataError, match="at least one client with points that is not marked"):
+        plot.clusters(xs, labels, contaminated=["a", "b", "d"])
+
+
+def test_one_feature_has_one_principal_axis():
+    names, centre, directions = principal_axes(np.array([[1.0], [3.0]]))
+    assert names[1] == "Second principal axis (0% of variance)"
+    assert centre == [2.0]
+    assert directions.tolist() == [[1.0, 0.0]]
+
+
+def test_mixing_weights_are_bars_that_fill_the_axis(problem):
+    fitted = methods.FedGrEM(2).fit(problem[0])
+    axis = plot.weights(fitted)
+    assert [text.get_text() for text in axis.get_yticklabels()] == list("abcd")
+    widths = np.array([[bar.get_width() for bar in bars] for bars in axis.containers])
+    np.testing.assert_allclose(widths.T, fitted.weights_)
+    with pytest.raises(DataError, match="KFED has no mixing weights"):
+        plot.weights(methods.KFED(2).fit(problem[0]))
+
+
+def test_mixing_weights_of_fedgem_are_those_of_its_clusters(problem):
+    fitted = methods.FedGEM(2).fit(problem[0])
+    axis = plot.weights(fitted)
+    assert len(axis.containers) == fitted.n_clusters_
+    totals = sum(np.array([bar.get_width() for bar in bars]) for bars in axis.containers)
+    np.testing.assert_allclose(totals, [1, 1, 0, 1])
+
+
+def test_trajectories_are_medians_of_replications():
+    axis = plot.trajectories({"A": [[4.0, 2.0], [6.0, 3.0], [5.0, np.nan]], "B": [1.0, 0.5]})
+    drawn = {line.get_label(): line.get_ydata().tolist() for line in axis.lines}
+    assert drawn == {"A": [5.0, 2.5], "B": [1.0, 0.5]}
+    assert axis.get_yscale() == "log"
+
+
+def test_errors_against_contamination_have_one_row_a_share():
+    own = plt.figure().add_subplot()
+    axis = plot.contamination([0, 0.2], {"A": [[0.1, 0.3], [0.5, 0.7]], "B": [0.1, 0.2]}, own)
+    assert axis is own
+    assert axis.lines[0].get_xdata().tolist() == [0.0, 20.0]
+    np.testing.assert_allclose(axis.lines[0].get_ydata(), [0.2, 0.6])
+    assert to_hex(axis.lines[0].get_color()) == looks_of("AB", {})["A"].color.lower()
+    with pytest.raises(DataError, match="A has errors of shape"):
+        plot.contamination([0, 0.2], {"A": [1.0]})
+
+
+def test_methods_that_do_not_differ_are_joined():
+    frame = pd.DataFrame({"method": list("ABCD"), "mean_rank": [1.0, 1.5, 2.2, 4.0]})
+    frame = frame.assign(label=frame["method"], low=frame["mean_rank"], high=frame["mean_rank"])
+    joined = [line for line in plot.ranks(frame, 1.0).lines if line.get_color() == COLORS["grey"]]
+    assert [line.get_ydata().tolist() for line in joined] == [[-0.2, 1.2], [0.8, 2.2]]
+    assert not any(line.get_color() == COLORS["grey"] for line in plot.ranks(frame, 9.0).lines), (
+        "one group of all methods needs no line"
+    )
+    assert plot.ranks(frame).get_ylim()[1] == -0.5

@@ -17,8 +17,7 @@ from fedmix.methods.capabilities import Capabilities, able_methods, capabilities
 from fedmix.pipeline.options import left_out
 from fedmix.plot.style import COLORS, looks_of
 from fedmix.views.figures.ranks import draw
-from fedmix.views.tables.build import blocks_of, notes
-from fedmix.views.tables.text import as_text
+from fedmix.views.tables.build import as_text, blocks_of, notes
 from synthetic_cells import laid_out
 from synthetic_results import PUBLISHED, shipped_items
 

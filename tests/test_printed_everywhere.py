@@ -1,4 +1,4 @@
-"""A printed number reads on every surface as the paper prints it."""
+"""A printed number and its verdict read on every surface as they should."""
 
 import csv
 import re
@@ -10,13 +10,15 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.scorecard import counts, score_tables, scorecard
+from fedmix.cells.verdicts import NEAREST
+from fedmix.pipeline.explain import explain_kept
 from fedmix.pipeline.outcome import summary_lines
 from fedmix.views.marks import SIGNS, tally
 from fedmix.views.page import PageContext, build_pages
 from fedmix.views.page.views import score_views
 from fedmix.views.tables.build import build_table
 from synthetic_cells import laid_out
-from synthetic_results import PUBLISHED, cells, shipped_items
+from synthetic_results import PUBLISHED, ROOT, cells, shipped_items
 from test_docs import script
 
 TABLES = {i.name: i for i in shipped_items().values() if i.kind == "table" and i.printed}
@@ -201,3 +203,56 @@ def test_the_page_has_every_printed_number_in_its_place(tmp_path):
             for (variant, row, place), text in reader.found[name.replace("_", "-")].items()
         }
         assert found == expected(name)
+
+
+KEPT = ROOT / "docs" / "reproduction"
+TEXT = {"row": str, "column": str, "variant": str, "verdict": str, "printed_text": str}
+KEPT_TABLES = sorted(item.name for item in shipped_items().values() if item.kind == "table")
+
+
+def read_printed(path) -> pd.DataFrame:
+    frame = pd.read_csv(path, dtype=TEXT, keep_default_na=False)
+    return frame[frame["printed_text"] != ""]
+
+
+CELLS = read_printed(KEPT / "cells.csv")
+PLACE = ["variant", "row", "column", "printed_text"]
+
+
+def verdicts_of(frame: pd.DataFrame) -> dict[tuple[str, ...], tuple[str, int]]:
+    """Return (variant, row, column, published text) -> verdict and number of replications."""
+    return {
+        tuple(cell[name] for name in PLACE): (cell["verdict"], int(cell["n"] or 0))
+        for cell in frame.to_dict("records")
+    }
+
+
+def explained(item: str, row: str, column: str) -> dict[str, tuple[str, str]]:
+    """Return variant -> published text and verdict, as `explain --kept` says them."""
+    found, variant, published = {}, "", ""
+    for line in list(explain_kept(KEPT, item, row, column))[2:]:
+        if line and not line.startswith(" "):
+            variant = line
+        elif line.startswith("  published: "):
+            published = line.removeprefix("  published: ")
+        elif line.startswith("  verdict: "):
+            found[variant] = published, line.removeprefix("  verdict: ").partition(" (")[0]
+    return found
+
+
+@pytest.mark.parametrize("item", [name for name in KEPT_TABLES if name in set(CELLS["item"])])
+def test_a_published_number_has_one_verdict_in_all_files_and_explanations(item):
+    own = CELLS[CELLS["item"] == item]
+    path = KEPT / "tables" / f"{item}.csv"
+    shown = verdicts_of(read_printed(path)) if path.is_file() else {}
+    kept = verdicts_of(own)
+    assert shown == {place: kept[place] for place in shown}
+    ran = verdicts_of(own[own["role"] != NEAREST])
+    assert {place for place, (_, n) in ran.items() if n} <= set(shown)
+    for (row, column), there in own.groupby(["row", "column"], sort=False):
+        wanted = {
+            cell["variant"] or "not run": (cell["printed_text"], cell["verdict"])
+            for cell in there.to_dict("records")
+        }
+        said = explained(item, row, column)
+        assert {name: said[name] for name in wanted} == wanted

@@ -13,12 +13,7 @@ from fedmix.cells.protocols.drawing import draw_protocols
 from fedmix.cells.protocols.kept import Search, keep, read_search, write_search
 from fedmix.cells.protocols.score import judged_cells, printed_cells, score_protocols, score_search
 from fedmix.cells.protocols.space import Claim, Draw, Space, read_searches
-from fedmix.cells.unreported import (
-    open_claims,
-    protocol_answers,
-    read_curves,
-    specification_curves,
-)
+from fedmix.cells.unreported import open_claims, protocol_answers, read_curves, specification_curves
 from fedmix.errors import DataError
 from fedmix.views.figures.specification import claims_figure, draw_claims
 from synthetic_results import PUBLISHED, cells, results_and_timings, shipped_items

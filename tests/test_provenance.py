@@ -1,6 +1,14 @@
+"""What makes a result, and what makes the kept pages, changes with its parts and nothing else."""
+
+import shutil
+import subprocess
+
 import pytest
 
+from fedmix import revision
 from fedmix.pipeline import provenance
+from fedmix.pipeline.provenance import stamp_of
+from synthetic_results import ROOT
 
 
 def forget():
@@ -123,3 +131,82 @@ def test_what_only_a_type_checker_imports_is_not_behind_a_result():
 def test_code_that_is_not_there_has_no_hash():
     with pytest.raises(ModuleNotFoundError, match=r"no module 'fedmix.*nowhere'"):
         provenance.source_hash("fedmix.methods.fedgrem", "fedmix.methods.nowhere")
+
+
+PARTS = {
+    "evidence": "data/evidence/one.parquet",
+    "configuration": "config/papers/fedgrem/claims.yaml",
+    "code": "workflow/scripts/make_table.py",
+}
+
+
+@pytest.fixture
+def repository(tmp_path):
+    tmp_path = tmp_path / "repository"
+    for folder in ("config", "workflow/scripts", "data/published"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    (tmp_path / "data/evidence").mkdir()
+    (tmp_path / PARTS["evidence"]).write_bytes(b"rows")
+    return tmp_path
+
+
+def parts(repository):
+    words = stamp_of(repository).removeprefix("Stamp: ").rstrip(".").split(", ")
+    return dict(word.split() for word in words)
+
+
+def edited(repository, part, text):
+    """Return the parts of the stamp of a copy in which a file ends with more text."""
+    copy = repository.parent / "edited"
+    shutil.copytree(repository, copy)
+    with open(copy / PARTS[part], "a", encoding="utf-8") as file:
+        file.write(text)
+    return parts(copy)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_change_changes_its_part_alone(part, repository):
+    before, after = parts(repository), edited(repository, part, "\nnew = 1\n")
+    assert {name for name in before if before[name] != after[name]} == {part}
+
+
+def test_a_kept_search_is_evidence(repository):
+    before = parts(repository)
+    kept = repository / "docs/reproduction/protocols/fedgrem/fedgrem_table1/runs.parquet"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"rows")
+    after = parts(repository)
+    assert {name for name in before if before[name] != after[name]} == {"evidence"}
+
+
+def test_a_comment_in_the_code_and_a_moved_repository_change_nothing(repository):
+    assert edited(repository, "code", "\n# A comment.\n") == parts(repository)
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Return the folder of a package in a repository of its own."""
+    package = tmp_path / "src" / "package"
+    package.mkdir(parents=True)
+    for path in (package / "revision.py", tmp_path / "README.md"):
+        path.write_text("x = 1")
+    who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for arguments in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "Begin"]):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
+    monkeypatch.setattr(revision, "__file__", str(package / "revision.py"))
+    return package
+
+
+def test_only_changed_code_makes_a_commit_dirty(package):
+    name = revision.commit.__wrapped__()
+    assert len(name) >= 7
+    (package.parents[1] / "README.md").write_text("x = 2")
+    assert revision.commit.__wrapped__() == name
+    (package / "revision.py").write_text("x = 2")
+    assert revision.commit.__wrapped__() == f"{name}-dirty"
+
+
+def test_outside_a_repository_the_commit_is_unknown(tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    monkeypatch.setattr(revision, "__file__", str(tmp_path / "revision.py"))
+    assert revision.commit.__wrapped__() == "unknown"

@@ -17,10 +17,7 @@ METHODS = {
     "local_grem": ("LocalGradientEM", {"density_floor": "below"}),
     "pooled_grem": ("PooledGradientEM", {"density_floor": "below"}),
     "fedem": ("FedEM", {"density_floor": "zeros"}),
-    "fedgrem": (
-        "FedGrEM",
-        {"density_floor": "below", "central_steps": 2, "safe_step": False},
-    ),
+    "fedgrem": ("FedGrEM", {"density_floor": "below", "central_steps": 2, "safe_step": False}),
 }
 
 
@@ -53,11 +50,7 @@ def test_published_code_is_reproduced(name, rounds):
 @pytest.mark.parametrize("rounds", [1, 10])
 def test_fedgmm_is_reproduced_from_the_same_covariate_components(rounds):
     fitted = FedGMMFromReference(
-        n_components=4,
-        init=INITIAL,
-        covariances="first",
-        density_floor="zeros",
-        max_rounds=rounds,
+        n_components=4, init=INITIAL, covariances="first", density_floor="zeros", max_rounds=rounds
     ).fit(CLIENTS)
     for name, ours in {
         "w": fitted.weights_,

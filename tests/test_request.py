@@ -1,4 +1,4 @@
-"""The configuration that is shipped, and what a wrong one is told."""
+"""A request is resolved with its changes, or refused with the nearest names."""
 
 import inspect
 import re
@@ -242,3 +242,44 @@ def test_a_target_has_the_settings_of_its_items_and_the_draws_behind_their_verdi
 def test_an_unknown_target_is_told_with_the_nearest(folder):
     with pytest.raises(ConfigurationError, match=r"no study or target 'matrx'. Did you mean 'matr"):
         read_request(folder, options(preset="paper")).of_target("matrx")
+
+
+def test_partial_asks_for_nothing_of_settings_that_never_started(tmp_path):
+    chosen = options(preset="quick", partial=True)
+    assert not any(
+        s.settings for s in read_request(ROOT / "config", chosen, tmp_path).studies.values()
+    )
+    started = tmp_path / "results/fedgem_radius/as_coded.nominal-v0.1/0-2.parquet"
+    started.parent.mkdir(parents=True)
+    started.touch()
+    request = read_request(ROOT / "config", chosen, tmp_path)
+    assert {f for s in request.studies.values() for f in s.settings} == {"as_coded.nominal-v0.1"}
+    assert {item.study for item in request.items.values()} == {"fedgem_radius"}
+
+
+def test_partial_takes_nothing_whose_embedding_is_unavailable(tmp_path):
+    setting = "fedgrem_real/paper_like.pendigits-contaminated3"
+    started = tmp_path / "results" / setting / "0-19.parquet"
+    started.parent.mkdir(parents=True)
+    started.touch()
+    chosen = options(preset="paper", partial=True)
+    without = read_request(ROOT / "config", chosen, tmp_path)
+    assert not any(study.settings for study in without.studies.values())
+    place = tmp_path / "data/embedded/pendigits/raw.npz"
+    place.parent.mkdir(parents=True)
+    place.touch()
+    study = read_request(ROOT / "config", chosen, tmp_path).studies["fedgrem_real"]
+    assert list(study.settings) == ["paper_like.pendigits-contaminated3"]
+
+
+def test_every_setting_that_started_is_collected_once(tmp_path):
+    # The first is in more items than the second, which has only the first of them.
+    started = ["as_written.C2", "as_stated.C1", "as_stated.C2"]
+    for setting in started:
+        block = tmp_path / "results/mixed_regression" / setting / "0-9.parquet"
+        block.parent.mkdir(parents=True)
+        block.touch()
+    request = read_request(ROOT / "config", options(preset="paper", partial=True), tmp_path)
+    collected = [s.folder for part in request.parts.values() for s in part.settings]
+    assert sorted(collected) == sorted(started)
+    assert all(request.parts_of(item) for item in request.items.values())

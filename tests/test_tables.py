@@ -1,13 +1,19 @@
-"""A table lays cells out: ours, the verdict's mark and the printed number, in every form."""
+"""A table lays cells out: ours, the mark of the verdict and the printed number, in every form."""
+
+import re
+from itertools import combinations
 
 import pandas as pd
 import pytest
 
+from fedmix.cells.claims import CLAIM_VERDICTS
+from fedmix.cells.verdicts import COUNTED, NOT_JUDGED, VERDICTS
 from fedmix.errors import DataError
 from fedmix.views.captions import origin
-from fedmix.views.tables.build import blocks_of, build_table, caption, notes
+from fedmix.views.marks import COLORS, MARKS, SIGNS, as_verb, number_of, tally
+from fedmix.views.tables.build import as_text, blocks_of, build_table, caption, notes
+from fedmix.views.tables.format import number, seconds, to_markdown, with_spread
 from fedmix.views.tables.layout import lay_out
-from fedmix.views.tables.text import as_text
 from synthetic_cells import frame, item
 
 PRINTED = {"printed_text": "13.30 (1.17)", "printed_mean": 13.3, "verdict": "agrees closely"}
@@ -207,3 +213,76 @@ def test_a_caption_says_when_results_were_run_and_when_they_were_checked_since()
     )
     nothing = frame([{"made": ""}])
     assert origin(nothing).startswith("Written at commit ")
+
+
+TABLE = pd.DataFrame(
+    {"Local-EM": ["13.31 (1.20) | 13.30 (1.00) ●", "– | 12.88 (1.00) –"], "FedGrEM": ["", "12"]},
+    index=["0 %", "6.8 %"],
+)
+
+
+def mean_sd(mean, sd, digits):
+    return with_spread([number(mean, digits), number(sd, digits)])
+
+
+def test_a_missing_mean_is_a_dash_and_a_missing_sd_is_left_out():
+    assert mean_sd(float("nan"), 1.0, 3) == "–"
+    assert mean_sd(0.25, None, 2) == "0.25"
+    assert mean_sd(0.25, 0.5, 1) == "0.2 (0.5)"
+
+
+def test_numbers_without_given_decimals_have_three_digits_and_stay_readable():
+    assert [number(x) for x in (0.04387, 53224.0, 5533904.0)] == ["0.0439", "53,224", "5.53M"]
+
+
+def test_seconds_are_told_in_a_unit_that_fits():
+    assert seconds([0.0123, 0.0004]) == "12.3 ms (0.4)"
+    assert seconds([5.12, float("nan")]) == "5.12 s"
+    assert seconds([float("nan"), float("nan")]) == "–"
+
+
+def test_markdown_keeps_its_columns_when_a_cell_holds_a_bar():
+    lines = to_markdown(TABLE, "Table 1").splitlines()
+    assert lines[0] == "Table 1"
+    assert r"\|" in lines[4]
+    assert lines[2].count("|") == lines[3].count("|") == 4
+
+
+def test_notes_stand_below():
+    assert to_markdown(TABLE, notes=["n = 5.", "Marks."]).endswith("|\n\n- n = 5.\n- Marks.\n")
+
+
+def test_tags_of_html_are_shown_as_text():
+    names = ["<script>alert(1)</script>", "<!-- hidden", "p < 0.05, a<b? 3<4"]
+    table = pd.DataFrame({"<img src=x>": names}, index=names)
+    text = to_markdown(table, "<b>Caption", ["<i>Note"])
+    assert not re.search(r"<[A-Za-z/!?]", text)
+    assert "&lt;script>alert(1)&lt;/script>" in text
+    assert "p < 0.05" in text
+    assert "3<4" in text
+
+
+def test_every_verdict_has_a_mark():
+    assert set(MARKS) == {*VERDICTS, *COUNTED, *CLAIM_VERDICTS}
+    assert [verdict for verdict, sign in SIGNS.items() if not sign] == [NOT_JUDGED]
+
+
+@pytest.mark.parametrize("verdicts", [COUNTED, CLAIM_VERDICTS])
+def test_signs_and_colours_tell_verdicts_apart(verdicts):
+    assert len({SIGNS[verdict] for verdict in verdicts}) == len(verdicts)
+    for one, other in combinations(verdicts, 2):
+        first, second = (bytes.fromhex(COLORS[name][1:]) for name in (one, other))
+        assert sum((a - b) ** 2 for a, b in zip(first, second, strict=True)) > 50**2, (one, other)
+
+
+def test_counts_are_told_with_their_verbs():
+    assert tally({"agrees": 12, "undecided": 0, "differs": 1}) == "12 agree, 1 differs"
+    assert tally({"agrees": 0}) == "–"
+    assert as_verb("holds", 0) == "hold"
+    assert [number_of(n, "replication") for n in (1, 20)] == ["1 replication", "20 replications"]
+
+
+def test_values_of_unknown_protocols_are_counted_together():
+    counts = {"agrees": 1, "protocol unknown: near": 5, "protocol unknown: not near": 2}
+    assert tally(counts) == "1 agrees; protocol unknown: 5 near, 2 not near"
+    assert tally({"protocol unknown: near": 5}) == "protocol unknown: 5 near"

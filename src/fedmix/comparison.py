@@ -24,9 +24,8 @@ from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Fits, Scenario, run_block, tables_of
 from fedmix.methods.capabilities import able_methods, capabilities_of
 from fedmix.plot.style import style_for
-from fedmix.views.tables.build import html_part
+from fedmix.views.tables.build import as_text, html_part
 from fedmix.views.tables.layout import lay_out
-from fedmix.views.tables.text import as_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +47,8 @@ _SCORES = {
 }
 _DIGITS = {"n_clusters": 1, "rounds": 0, "floats": 0, "seconds": 2}
 _RANKED = "highest", "lowest"
+#: Types of parameters that a name may hold.
+_SHORT = (str, int, float, bool, type(None))
 #: The constants of the workflow's matrix.
 PROTOCOL = {
     "train_fraction": 0.8,
@@ -248,7 +249,12 @@ def compare(
         ),
     )
     fits: Fits = {}
-    for r in _with_progress(range(replications), progress):
+    numbers: Iterable[int] = range(replications)
+    if progress:
+        from tqdm.auto import tqdm
+
+        numbers = tqdm(numbers, desc="replications", unit="replication")
+    for r in numbers:
         run_block(scenario, chosen, [r], fits=fits)
     return _comparison(scenario, chosen, fits, replications)
 
@@ -339,17 +345,13 @@ def _method_of(given: Any) -> Method:
 
 def _named_in_full(method: Method) -> Method:
     """Return a method with its parameters in its name, beside others of the same class."""
-    short = {name: v for name, v in method.parameters.items() if _is_short(v)}
+    short = {n: v for n, v in method.parameters.items() if isinstance(v, _SHORT)}
     text = ", ".join(f"{name}={value}" for name, value in short.items())
     return replace(method, name=f"{method.name}({text})" if text else method.name)
 
 
 def _same(value: Any, default: Any) -> bool:
     return type(value) is type(default) and np.ndim(value) == 0 and bool(value == default)
-
-
-def _is_short(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float | bool)
 
 
 def _named_number(chosen: list[Method]) -> int:
@@ -389,11 +391,3 @@ def _in_order_of_points(labels: Any, data: Clients) -> NDArray:
         )
     flat = np.asarray(labels)
     return flat if data.rows is None else flat[np.argsort(np.argsort(data.rows))]
-
-
-def _with_progress(replications: range, wanted: bool) -> Iterable[int]:
-    if not wanted:
-        return replications
-    from tqdm.auto import tqdm
-
-    return tqdm(replications, desc="replications", unit="replication")

@@ -1,4 +1,4 @@
-"""A run says what it has come to, and nothing goes wrong without a word."""
+"""What a run tells: what is wrong with a request before any job, and what became of it."""
 
 import re
 import shutil
@@ -115,3 +115,36 @@ def test_a_table_comes_from_an_archive_and_no_method_runs(pipeline, tmp_path):
     assert anew["run_methods"] == 2
     more = pipeline.planned("fedgrem_table1", config={"replications": 2})
     assert more["run_methods"] == 2
+
+
+SMOKE = "config/papers/fedgrem/presets/smoke.yaml"
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ({"preset": "smok"}, "Did you mean 'smoke'?"),
+        ({"replication": 3}, "unknown key 'replication'. Did you mean 'replications'"),
+    ],
+)
+def test_a_wrong_option_is_told_with_the_nearest_name(finished, config, says):
+    failed = finished.run("fedgrem_table1", config=config, check=False)
+    assert failed.returncode != 0
+    assert says in failed.stdout
+
+
+def test_contamination_of_a_majority_is_refused(pipeline):
+    pipeline.edit(SMOKE, "n_contaminated: [0, 1]", "n_contaminated: [3]")
+    failed = pipeline.run("fedgrem_table1", check=False)
+    assert failed.returncode != 0
+    assert "3 of 5 clients contaminated: at most one half" in failed.stdout
+
+
+def test_an_unknown_method_and_data_set_are_told_with_the_nearest_names(pipeline):
+    pipeline.edit(SMOKE, "[LocalEM, FedGrEM", "[LocalEM, FedGREM")
+    failed = pipeline.run("fedgrem_table1", check=False)
+    assert "unknown method 'FedGREM'. Did you mean 'FedGrEM'" in failed.stdout
+    pipeline.edit(SMOKE, "FedGREM", "FedGrEM")
+    pipeline.edit(SMOKE, "- dataset: digits", "- dataset: digit")
+    failed = pipeline.run("fedgrem_table1", check=False)
+    assert "unknown data set 'digit'. Did you mean 'digits'" in failed.stdout

@@ -7,10 +7,6 @@ with job(snakemake.log[0], snakemake.threads):
 
     files = snakemake.input
     context = read_context(
-        files.cells,
-        files.audit,
-        files.run,
-        files.explanations,
-        **snakemake.params.shown,
+        files.cells, files.audit, files.run, files.explanations, **snakemake.params.shown
     )
     build_pages(context, snakemake.output.index)

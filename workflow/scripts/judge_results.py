@@ -52,8 +52,7 @@ with job(snakemake.log[0], snakemake.threads):
     curves = specification_curves(claims, searches)
     write_text(snakemake.output.specification, curves.to_csv(index=False))
     write_description(
-        snakemake.output.run,
-        describe_run(snakemake.params.options, concatenate(files.timings)),
+        snakemake.output.run, describe_run(snakemake.params.options, concatenate(files.timings))
     )
     write_text(snakemake.output.register, to_markdown(parts["discrepancies"], papers))
     write_records(snakemake.output.whole, parts)

@@ -9,7 +9,7 @@ conditions, does not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import partial
 from statistics import fmean, median
@@ -17,26 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.cells import predicates, verdicts
 from fedmix.cells.effects import NO, UNCLEAR, YES
-from fedmix.cells.evidence import (
-    METHODS,
-    PRINT,
-    ROUNDS,
-    SETTINGS,
-    SHUFFLED,
-    Evidence,
-    Place,
-)
+from fedmix.cells.evidence import METHODS, PRINT, ROUNDS, SETTINGS, SHUFFLED, Evidence, Place
 from fedmix.cells.measured import PLACE
-from fedmix.cells.predicates import Check, ask, listed, needed, places_of
+from fedmix.cells.predicates import Check, ask, listed, methods_named, needed, places_of
 from fedmix.cells.protocols.space import DRAWN, NEAR
-from fedmix.cells.unreported import (
-    Answer,
-    Share,
-    answer_of,
-    answers,
-    protocol_answers,
-    share_of,
-)
+from fedmix.cells.unreported import Answer, Share, answer_of, answers, protocol_answers, share_of
 from fedmix.cells.verdicts import SAYS_LITTLE
 
 if TYPE_CHECKING:
@@ -70,12 +55,11 @@ SOURCES = (PRINT, *verdicts.SOURCES)
 #: Shuffles behind ``chance``.
 SHUFFLES = 20
 
+_COPIED = ("id", "paper", "section", "quote", "claim", "study")
 _COLUMNS = (
     *("id", "paper", "section", "quote", "claim", "predicate", "study", "verdict", "where"),
     *("source", "remarks", "chance", "print_fails"),
 )
-# Parameters of predicates that name methods.
-_COMPARED = ("method", "than", "to", "first", "middle", "last", "relative_to")
 _OF = {DRAWN: "protocols", NEAR: "protocols near the published values"}
 
 
@@ -156,20 +140,35 @@ def _evaluate(
     cannot_refute = _cannot_refute(claim, source) if answered in (MIXED, REVERSED) else ""
     asked = claim.get("predicate", "")
     verdict = _final(TOO_FEW if cannot_refute else answered, source, share, untested or failed)
+    text, near = checks[verdicts.WRITTEN], checks[verdicts.NEAREST]
+    text_says_no = source != verdicts.WRITTEN and _verdict(claim, text) in (MIXED, REVERSED)
+    near_differs = near and _verdict(claim, near) != answered
+    says_little = chance is not None and chance > SAYS_LITTLE
+    told = {
+        "By construction": claim.get("by_construction"),
+        "Fails on the published values": fails
+        and claim.get("contradiction", "not looked into yet"),
+        "Says little": says_little
+        and f"it holds in {chance:.0%} of {SHUFFLES} shuffles of the {_control(claim)}",
+        "A no does not refute the claim": cannot_refute,
+        "The variant that follows the text says no": text_says_no and _where(claim, "", text),
+        "Not reported": share and f"{claim['unreported']}; {share}",
+        "No nearest protocol": "unreported" in claim
+        and not near
+        and "its tables were not searched",
+        "In the protocol that the search chose for each table": near_differs
+        and _where(claim, "", near),
+        "Not run, or only on other data": "study" in claim and untested,
+        "No answer where every replication failed": failed,
+    }
+    remarks = [f"{what}: {said}" for what, said in told.items() if said]
     return {
-        "id": claim["id"],
-        "paper": claim["paper"],
-        "section": claim["section"],
-        "quote": claim.get("quote", ""),
-        "claim": claim["claim"],
+        **{name: claim.get(name, "") for name in _COPIED},
         "predicate": asked and predicates.in_words(asked, claim.get("parameters", {})),
-        "study": claim.get("study", ""),
         "verdict": verdict,
         "where": _where(claim, verdict, own),
         "source": source,
-        "remarks": list(
-            _remarks(claim, fails, chance, share, untested, failed, checks, source, cannot_refute)
-        ),
+        "remarks": [*remarks, claim["note"]] if "note" in claim else remarks,
         "chance": chance,
         "print_fails": fails,
         **_numbers_by_source(checks),
@@ -293,8 +292,7 @@ def _failed_throughout(claim: Mapping[str, Any], measured: Evidence, source: str
     """Return the methods of a claim that failed throughout somewhere, which gives no answer."""
     if claim.get("predicate") == "fails":  # there it is the answer
         return ""
-    given = (claim.get("parameters", {}).get(name) for name in _COMPARED)
-    named = {one for each in given for one in (each if isinstance(each, list) else [each])}
+    named = methods_named(claim)
     roles = list(verdicts.SOURCES)[: list(verdicts.SOURCES).index(source or verdicts.WRITTEN) + 1]
     return ", ".join(
         f"{method} in {place.variant}, {place.setting}"
@@ -338,45 +336,6 @@ def _told_apart(places: list[str]) -> dict[str, str]:
         return dict(zip(places, places, strict=True))
     differ = [i for i, own in enumerate(zip(*parts, strict=True)) if len(set(own)) > 1]
     return {p: "-".join(own[i] for i in differ) or p for p, own in zip(places, parts, strict=True)}
-
-
-def _remarks(
-    claim: Mapping[str, Any],
-    fails: bool,
-    chance: float | None,
-    share: Share | None,
-    untested: str,
-    failed: str,
-    checks: Mapping[str, list[Check]],
-    source: str,
-    cannot_refute: str,
-) -> Iterator[str]:
-    if "by_construction" in claim:
-        yield f"By construction: {claim['by_construction']}"
-    if fails:
-        yield f"Fails on the published values: {claim.get('contradiction', 'not looked into yet')}"
-    if chance is not None and chance > SAYS_LITTLE:
-        yield (
-            f"Says little: it holds in {chance:.0%} of {SHUFFLES} shuffles of the {_control(claim)}"
-        )
-    if cannot_refute:
-        yield f"A no does not refute the claim: {cannot_refute}"
-    text = checks[verdicts.WRITTEN]
-    if source != verdicts.WRITTEN and _verdict(claim, text) in (MIXED, REVERSED):
-        yield f"The variant that follows the text says no: {_where(claim, '', text)}"
-    if share:
-        yield f"Not reported: {claim['unreported']}; {share}"
-    near = checks[verdicts.NEAREST]
-    if "unreported" in claim and not near:
-        yield "No nearest protocol: its tables were not searched"
-    if near and _verdict(claim, near) != _verdict(claim, checks.get(source, [])):
-        yield f"In the protocol that the search chose for each table: {_where(claim, '', near)}"
-    if untested and "study" in claim:
-        yield f"Not run, or only on other data: {untested}"
-    if failed:
-        yield f"No answer where every replication failed: {failed}"
-    if "note" in claim:
-        yield claim["note"]
 
 
 def _cannot_refute(claim: Mapping[str, Any], source: str) -> str:

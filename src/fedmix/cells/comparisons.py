@@ -6,14 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from fedmix.cells.effects import (
-    Effect,
-    Finding,
-    all_of,
-    any_of,
-    mean_effect,
-    share_effect,
-)
+from fedmix.cells.effects import Effect, Finding, all_of, any_of, mean_effect, share_effect
 from fedmix.cells.predicates import (
     Check,
     MethodName,

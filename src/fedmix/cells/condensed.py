@@ -181,10 +181,7 @@ def data_of(cells: pd.DataFrame, same: Mapping[str, str] | None = None) -> dict[
 
 
 def mean_ranks(
-    cells: pd.DataFrame,
-    metric: str,
-    same: Mapping[str, str] | None = None,
-    direction: str = "",
+    cells: pd.DataFrame, metric: str, same: Mapping[str, str] | None = None, direction: str = ""
 ) -> pd.DataFrame:
     """Average the methods' ranks over replications, then settings of a data set, then data sets.
 

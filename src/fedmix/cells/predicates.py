@@ -14,14 +14,7 @@ from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    create_model,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, create_model
 
 from fedmix.cells.scores import Replications
 from fedmix.errors import ConfigurationError, nearest_names
@@ -38,6 +31,8 @@ _REGISTRY: dict[str, Predicate] = {}
 BY_ROUND = frozenset({"falls_by_round", "slows_after"})
 #: Predicates on one method beside numbers: another method of whom the same is true is no chance.
 ALONE = frozenset({"between", "fails"})
+# Parameters that name methods.
+_COMPARED = ("method", "than", "to", "first", "middle", "last", "relative_to")
 _SOME = 2  # "several" data sets are at least this many
 
 
@@ -202,6 +197,12 @@ def places_of(
 ) -> list[Place]:
     """Return the places of a claim's study that have the values in ``where``."""
     return evidence.places(claim["study"], where) if "study" in claim else []
+
+
+def methods_named(claim: Mapping[str, Any]) -> set[str]:
+    """Return the methods that a claim's predicate compares; "all" stands for every method."""
+    given = (claim.get("parameters", {}).get(name) for name in _COMPARED)
+    return {one for each in given for one in (each if isinstance(each, list) else [each])}
 
 
 def ask(claim: Mapping[str, Any], evidence: Evidence, places: list[Place]) -> list[Check]:

@@ -22,11 +22,6 @@ def paired_effect(a: pd.Series, b: pd.Series) -> Effect | None:
     return Replications.of(a).minus(Replications.of(b))
 
 
-def unpaired_effect(a: pd.Series | np.ndarray, b: pd.Series | np.ndarray) -> Effect | None:
-    """Return the difference of means on different data; None if a side has no replication."""
-    return mean_effect(a) - mean_effect(b) if len(a) and len(b) else None
-
-
 @dataclass(frozen=True, eq=False)
 class Replications:
     """A score as replications of ours.
@@ -90,9 +85,9 @@ class Replications:
             differences = self.scores[own] - other.scores[others]
         return mean_effect(differences) if len(differences) else None
 
-    def apart_from(self, other: Any) -> Effect | None:
+    def apart_from(self, other: Any) -> Effect:
         """Return the difference of means on different data."""
-        return unpaired_effect(self.scores, other.scores)
+        return self.effect - other.effect
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from fedmix.cells.effects import (
-    Effect,
-    Finding,
-    all_of,
-    bootstrap_effect,
-    knee,
-    slope,
-)
+from fedmix.cells.effects import Effect, Finding, all_of, bootstrap_effect, knee, slope
 from fedmix.cells.effects import exponent as exponent_of
 from fedmix.cells.predicates import (
     Check,

@@ -136,9 +136,7 @@ def answers(places: list[Place], ask: Callable[[list[Place]], Answer | None]) ->
 
 
 def share_of(
-    answered: Mapping[str, Answer],
-    of: str = "variants",
-    choices: pd.DataFrame | None = None,
+    answered: Mapping[str, Answer], of: str = "variants", choices: pd.DataFrame | None = None
 ) -> Share | None:
     """Return the share of variants in which a claim holds; None if none has an answer.
 

@@ -35,10 +35,7 @@ logger = logging.getLogger(__name__)
 
 IDENTITY = {"study": "O", "variant": "O", "setting": "O", "method": "O", "replication": "i"}
 # The columns of each file, and the kinds of NumPy type that they may have.
-COLUMNS = {
-    "results": {**IDENTITY, **RESULTS},
-    "timings": {**IDENTITY, "status": "O", **TIMINGS},
-}
+COLUMNS = {"results": {**IDENTITY, **RESULTS}, "timings": {**IDENTITY, "status": "O", **TIMINGS}}
 _FIT, _TIMING = ([n for n in COLUMNS[kind] if n not in IDENTITY] for kind in COLUMNS)
 KEYS = "keys"  # in a block's metadata: method -> key
 

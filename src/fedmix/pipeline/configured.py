@@ -14,14 +14,7 @@ from typing import Any
 from fedmix.cells.items import item_entries, items_of
 from fedmix.cells.papers import Claim, Discrepancy, Paper, read_entries, read_papers
 from fedmix.cells.protocols.space import search_documents, space_of
-from fedmix.configuration import (
-    Document,
-    Problems,
-    name_of,
-    raise_all,
-    read_document,
-    validate,
-)
+from fedmix.configuration import Document, Problems, name_of, raise_all, read_document, validate
 from fedmix.data.registry import entries_of
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.pipeline.checking import Vocabulary

@@ -6,7 +6,6 @@ the same text for every cell. Where nothing has been run, the kept pages explain
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from math import isnan
@@ -16,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from fedmix import methods
 from fedmix.cells import verdicts
 from fedmix.cells.papers import read_claims, read_discrepancies
+from fedmix.cells.predicates import methods_named
 from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.pipeline.outcome import rows_of
 from fedmix.pipeline.plan import PlannedMethod, Setting, Study
 from fedmix.pipeline.provenance import ROOT, source_files
 from fedmix.pipeline.request import Part, Request
@@ -164,10 +165,7 @@ def _data(request: Request, setting: Setting, workdir: Path) -> dict[str, list[s
             *(f"{f['name']}: sha256 {f.get('sha256', 'not recorded')}" for f in files),
             _with_checksum(raw, workdir),
         ],
-        "Embedding": [
-            f"{embedding}: {spec}",
-            _with_checksum(workdir / setting.embedded, workdir),
-        ],
+        "Embedding": [f"{embedding}: {spec}", _with_checksum(workdir / setting.embedded, workdir)],
     }
 
 
@@ -255,18 +253,11 @@ def _dependents(
 ) -> Iterator[str]:
     for claim in claims:
         here = claim.get("study") == cell["study"] and setting.matches(claim.get("where", {}))
-        if here and _names(claim["parameters"], cell["method"]):
+        if here and {cell["method"], "all"} & methods_named(claim):
             yield f"claim {claim['id']}: {claim['claim']}"
     for entry in discrepancies:
         if any(_reads(effect, cell, setting) for effect in entry.get("effects", [])):
             yield f"discrepancy {entry['id']}: {entry['what']}"
-
-
-def _names(parameters: Mapping[str, Any], method: str) -> bool:
-    """Return whether a claim's predicate uses a method."""
-    keys = ("method", "than", "to", "first", "middle", "last", "relative_to")
-    named = [parameters.get(key) for key in keys]
-    return any(n in (method, "all") or (isinstance(n, list) and method in n) for n in named)
 
 
 def _reads(effect: Mapping[str, Any], cell: Cell, setting: Setting) -> bool:
@@ -293,11 +284,7 @@ def _files(
 
 def answer_of(folder: Path, item: str) -> str:
     """Return a table's answer in words, from a folder's ``scores.csv``; empty if unknown."""
-    path = folder / "scores.csv"
-    if not path.is_file():
-        return ""
-    with open(path, encoding="utf-8", newline="") as file:
-        scores = {row["item"]: row for row in csv.DictReader(file)}
+    scores = {row["item"]: row for row in rows_of(folder / "scores.csv")}
     parts = [scores.get(item, {}).get(part, "") for part in ("answer", "more")]
     return " ".join(filter(None, parts))
 

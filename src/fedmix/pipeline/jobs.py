@@ -91,12 +91,8 @@ def prepare_process(threads: int = 1) -> None:
 def _kernel_cache(given: str | None) -> Path:
     """Return a folder for the compiled code of the current kernels, below the given one.
 
-    Numba checks only a kernel's own file. A kernel that calls a changed one would stay outdated.
-
-    Raises
-    ------
-    DataError
-        If others can write there: compiled code is pickled, so theirs would run.
+    Numba checks only a kernel's own file. A kernel that calls a changed one would stay outdated. A
+    folder that others can write to is an error: compiled code is pickled, so theirs would run.
     """
     names = sorted(path.stem for path in (ROOT / "kernels").glob("*.py"))
     version = source_hash(*(f"fedmix.kernels.{name}" for name in names))

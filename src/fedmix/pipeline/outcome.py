@@ -153,7 +153,7 @@ def summary_lines(shown: str | os.PathLike, since: float) -> Iterator[str]:
 
 def _verdict_lines(audit: Path) -> Iterator[str]:
     """Yield the counts of each paper's verdicts, as the page and the README have them."""
-    scores, claims = (_rows(audit / f"{name}.csv") for name in ("scores", "claims"))
+    scores, claims = (rows_of(audit / f"{name}.csv") for name in ("scores", "claims"))
     for paper in dict.fromkeys(row["paper"] for row in [*scores, *claims]):
         tables = [row for row in scores if row["paper"] == paper]
         values = {name: sum(int(row[name]) for row in tables) for name in COUNTED}
@@ -162,7 +162,10 @@ def _verdict_lines(audit: Path) -> Iterator[str]:
         yield from (f"{paper}, {what}: {tally(n)}" for what, n in told.items() if any(n.values()))
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file as text; none without the file."""
+    if not path.is_file():
+        return []
     with open(path, encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 

@@ -194,10 +194,7 @@ class Search:
 
 
 def read_search(
-    folder: str | Path,
-    space: Space,
-    items: Mapping[str, Item],
-    published: str | Path,
+    folder: str | Path, space: Space, items: Mapping[str, Item], published: str | Path
 ) -> Search | None:
     """Read the kept results of a search from the folders of its tables; None if there are none.
 

@@ -9,12 +9,7 @@ from fedmix.cells import predicates
 from fedmix.configuration import Document
 from fedmix.declarations import problems
 from fedmix.errors import ConfigurationError
-from fedmix.pipeline.checking import (
-    Vocabulary,
-    condition_errors,
-    unknown,
-    value_errors,
-)
+from fedmix.pipeline.checking import Vocabulary, condition_errors, unknown, value_errors
 
 # Keys of a discrepancy's readings that are not conditions on a setting.
 _NO_SETTINGS = ("method", "metric")

@@ -17,12 +17,7 @@ from fedmix.cells.verdicts import NEAREST
 from fedmix.configuration import Document, Place, Problems, read_document
 from fedmix.declarations import names_in
 from fedmix.errors import ConfigurationError, did_you_mean, nearest_names
-from fedmix.pipeline.checking import (
-    Vocabulary,
-    condition_errors,
-    unknown,
-    value_errors,
-)
+from fedmix.pipeline.checking import Vocabulary, condition_errors, unknown, value_errors
 from fedmix.pipeline.plan import Study
 
 # Options of a figure whose value is a column of the frame of cells.

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.measured import quartiles_by_round
 from fedmix.plot.lines import line_with_band
-from fedmix.views.figures.panels import (
-    legend_below,
-    name_axes,
-    new_figure,
-    panels_of,
-    series_of,
-)
+from fedmix.views.figures.panels import legend_below, name_axes, new_figure, panels_of, series_of
 
 if TYPE_CHECKING:
     import pandas as pd

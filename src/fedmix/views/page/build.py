@@ -12,11 +12,10 @@ from fedmix.storage import write_text
 from fedmix.views.marks import COLORS, SIGNS, as_verb, number_of
 from fedmix.views.page.contents import Figure, Page, PageContext, light_image, pages_of
 from fedmix.views.page.views import (
+    about,
     claim_counts,
     claim_views,
-    claims_about,
     downloads,
-    entries_about,
     failure_rows,
     page_lines,
     score_views,
@@ -103,7 +102,7 @@ def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
 
 def _shown(page: Page, context: PageContext, numbers: pd.DataFrame, folder: Path) -> dict[str, Any]:
     """Return the content of a page: a table, a figure, or the rest of a paper."""
-    claims = claims_about(context.claims, page.paper, page.title)
+    claims = about(page, context.claims, "section")
     return {
         "tables": table_views(page.tables, context, numbers),
         "figures": [_figure(figure, folder) for figure in page.figures],
@@ -116,7 +115,7 @@ def _shown(page: Page, context: PageContext, numbers: pd.DataFrame, folder: Path
         ],
         "claims": claim_views(claims),
         "counts": claim_counts(claims),
-        "discrepancies": entries_about(context.discrepancies, page.paper, page.title),
+        "discrepancies": about(page, context.discrepancies, "where").to_dict("records"),
     }
 
 

@@ -20,7 +20,7 @@ from fedmix.errors import DataError
 from fedmix.storage import write_text
 from fedmix.views.captions import in_words
 from fedmix.views.page.contents import Figure, Page, PageContext, Search, light_image, pages_of
-from fedmix.views.page.views import claims_about, entries_about, score_in_words, share_told
+from fedmix.views.page.views import about, score_in_words, share_told
 from fedmix.views.page.words import names_of, translator
 from fedmix.views.tables.format import to_markdown, without_html
 
@@ -251,7 +251,7 @@ def _searches(page: Page) -> Iterator[str]:
 
 
 def _claims(page: Page, context: PageContext) -> Iterator[str]:
-    claims = claims_about(context.claims, page.paper, page.title)
+    claims = about(page, context.claims, "section")
     translate = translator(names_of(context.tables, context.cells))
     if len(claims):
         yield "## Claims of the paper\n"
@@ -264,7 +264,7 @@ def _claims(page: Page, context: PageContext) -> Iterator[str]:
 
 
 def _discrepancies(page: Page, context: PageContext) -> Iterator[str]:
-    entries = entries_about(context.discrepancies, page.paper, page.title)
+    entries = about(page, context.discrepancies, "where").to_dict("records")
     translate = translator(names_of(context.tables, context.cells))
     if entries:
         yield "\n## Discrepancies\n"

@@ -10,13 +10,7 @@ from fedmix.cells.calibration import SCORED
 from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
 from fedmix.cells.equivalence import BORROWED
 from fedmix.cells.scorecard import counts
-from fedmix.cells.verdicts import (
-    CANNOT_DECIDE,
-    COUNTED,
-    UNDECIDED,
-    VERDICTS,
-    printed_cells,
-)
+from fedmix.cells.verdicts import CANNOT_DECIDE, COUNTED, UNDECIDED, VERDICTS, printed_cells
 from fedmix.views.captions import best_explained, in_words
 from fedmix.views.marks import number_of, tally
 from fedmix.views.page.contents import Page, PageContext, items_named
@@ -165,14 +159,13 @@ def page_lines(
     """Return one line per page for each paper, with the scores of its table and claims."""
     lines: dict[str, list[dict[str, Any]]] = {}
     for page in pages:
-        about = claims_about(claims, page.paper, page.title)
         lines.setdefault(page.paper, []).append(
             {
                 "name": page.name,
                 "title": page.title if page.is_published else _REST,
                 "about": page.tables[0]["caption"] if page.tables and page.is_published else "",
                 "score": _score(scores, page.name),
-                "claims": claim_counts(about),
+                "claims": claim_counts(about(page, claims, "section")),
             }
         )
     return lines
@@ -184,20 +177,20 @@ def claim_counts(claims: pd.DataFrame) -> dict[str, int]:
     return {verdict: int(found[verdict]) for verdict in CLAIM_VERDICTS if verdict in found}
 
 
-def claims_about(claims: pd.DataFrame, paper: str, title: str) -> pd.DataFrame:
-    """Return a paper's claims about the tables and figures that a title names."""
-    return _about(claims, paper, "section", title)
+def about(page: Page, entries: pd.DataFrame, place: str) -> pd.DataFrame:
+    """Return a paper's claims, or discrepancies, on what the title of a page names.
 
-
-def entries_about(discrepancies: pd.DataFrame, paper: str, title: str) -> list[dict[str, Any]]:
-    """Return a paper's discrepancies in the tables and figures that a title names."""
-    return _about(discrepancies, paper, "where", title).to_dict("records")
-
-
-def _about(entries: pd.DataFrame, paper: str, place: str, title: str) -> pd.DataFrame:
-    named = items_named(title)
+    Parameters
+    ----------
+    page : Page
+    entries : DataFrame
+        Claims, or discrepancies.
+    place : str
+        Their column that says where in the paper they stand.
+    """
+    named = items_named(page.title)
     there = entries[place].map(lambda text: bool(items_named(text) & named)).astype(bool)
-    return entries[there & (entries["paper"] == paper)]
+    return entries[there & (entries["paper"] == page.paper)]
 
 
 def _bar(numbers: dict[str, int]) -> dict[str, Any]:
