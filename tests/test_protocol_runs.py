@@ -9,13 +9,11 @@ from fedmix.cells.protocols.choices import Choice
 from fedmix.cells.protocols.running import Runner, contrasts, objective, optimize, parts_of
 from fedmix.cells.protocols.score import best_trials
 from fedmix.cells.protocols.space import Claim
-from fedmix.clients import Clients
 from fedmix.data import Dataset
 from fedmix.errors import DivergenceError
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, run_replication, start_of
 from fedmix.protocols import Bench, Protocol
-from fedmix.protocols.real_clustering import outlier_in_one_place
 from synthetic_search import PRINTED, runs_of, space
 
 BLOBS = ("blobs", "raw")
@@ -224,25 +222,6 @@ def test_methods_can_start_at_a_contaminated_first_client():
     clean, contaminated = values[0].unstack("protocol"), values[2].unstack("protocol")
     pd.testing.assert_series_equal(clean["first"], clean["last"], check_names=False)
     assert contaminated.loc[("PooledEM", 0), "first"] > contaminated.loc[("PooledEM", 0), "last"]
-
-
-def test_an_outlier_in_one_place_is_far_from_the_good_clients_which_stay():
-    clients = Clients.from_arrays([np.ones((4, 2)) * k for k in range(5)])
-    rng = np.random.default_rng(0)
-    found = outlier_in_one_place(clients, np.array([0, 4]), 10.0, rng)
-    assert found.sizes.tolist() == clients.sizes.tolist()
-    np.testing.assert_array_equal(found.points[4:16], clients.points[4:16])
-    # The good clients are at 1, 2 and 3, with a standard deviation of .82.
-    outlier = np.concatenate([found[0], found[4]])
-    np.testing.assert_allclose(outlier.mean(axis=0), 2 + 8.2, atol=1)
-    assert outlier.std(axis=0) == pytest.approx(0.82, rel=0.5)
-
-
-def test_an_outlier_in_one_place_takes_a_component_of_pooled_em():
-    runs = run([protocol("a", {"PooledEM": {}}, contamination=20.0)], [(0, 0), (2, 0)])
-    clean, far = runs["value"]
-    assert clean < 0.05
-    assert far > 0.2
 
 
 class MadeUp(Runner):

@@ -122,19 +122,6 @@ def test_a_range_is_drawn_evenly_on_its_scale_beside_single_values():
     assert choice.draw(0.999999) == "100 spreads"
 
 
-def test_a_value_without_weight_is_tried_by_the_optimiser_alone():
-    values = {"a": {"weight": 1}, "far": {"value": 5.0, "weight": 0}}
-    own = Choice(name="kind", silent="", values=values, setting="contamination")
-    assert {own.draw(share) for share in (0.0, 0.5, 0.999999)} == {"a"}
-    assert own.categories == ["a"]
-    assert own.meant("far").value("far") == 5.0
-
-
-def test_one_value_at_least_can_be_drawn():
-    with pytest.raises(ValidationError, match="expected a value with a weight"):
-        Choice(name="kind", silent="", values={"a": {"weight": 0}}, setting="contamination")
-
-
 @pytest.mark.parametrize("text", ["1", "0.01 spreads", "3.02 spreads", "100 spreads"])
 def test_what_a_protocol_says_is_read_as_the_value(text):
     value = range_of().meant(text)

@@ -23,7 +23,6 @@ from fedmix.experiments.clustering import error_of, in_numbers
 from fedmix.experiments.real_clustering import clients_of, make_problem
 from fedmix.experiments.settings import ALIGNMENTS
 from fedmix.initialization import align_fits, initialize
-from fedmix.partition.scaling import column_scales
 from fedmix.protocols.settings import RealClustering as Settings
 from fedmix.streams import Streams
 
@@ -101,20 +100,15 @@ class RealClustering:
         """Return training and test data. Only the last few are kept, because they are large."""
         key = json.dumps(self._values(setting, _DATA))
         if key not in self._recent:
-            self._recent[key] = self._made(setting)
+            self._recent[key] = clients_of(
+                Settings(**setting),
+                self._problem(setting),
+                self._dataset(setting),
+                self.streams,
+            )
             if len(self._recent) > RECENT:
                 del self._recent[next(iter(self._recent))]
         return self._recent[key]
-
-    def _made(self, setting: dict) -> tuple[Clients, Clients]:
-        """Scale and contaminate the data. The experiment itself has no outlier in one place."""
-        problem, distance = self._problem(setting), setting["contamination"]
-        if isinstance(distance, str):
-            return clients_of(Settings(**setting), problem, self._dataset(setting), self.streams)
-        clean = {**setting, "n_contaminated": 0, "contamination": "gaussian"}
-        train, test = self._clients(clean)
-        rng = self.streams.generator("contamination")
-        return outlier_in_one_place(train, problem["contaminated"], distance, rng), test
 
     def _start(self, setting: dict) -> Start:
         """Return the shared initial values, with aligned labels."""
@@ -163,19 +157,3 @@ class RealClustering:
         if name not in self._kept:
             self._kept[name] = make()
         return self._kept[name]
-
-
-def outlier_in_one_place(
-    clients: Clients, contaminated: np.ndarray, distance: float, rng: np.random.Generator
-) -> Clients:
-    """Replace the contaminated clients' points by one cluster at a distance from the others.
-
-    In every feature its mean is ``distance`` standard deviations above that of the good clients,
-    and its own standard deviation is a tenth of this distance.
-    """
-    good = clients.subset(np.setdiff1d(np.arange(len(clients)), contaminated)).points
-    mean, scale = good.mean(axis=0), distance * column_scales(good)
-    points = list(clients)
-    for k in contaminated:
-        points[k] = mean + scale * (1 + 0.1 * rng.standard_normal(points[k].shape))
-    return clients.with_points(points)

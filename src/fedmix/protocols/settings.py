@@ -6,24 +6,17 @@ Planning checks searches against these declarations, so they import no numerical
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
-from pydantic import PositiveFloat
+from typing import Literal
 
 from fedmix.experiments import real_clustering
 from fedmix.experiments.settings import ExperimentSettings, declared
 
-KINDS: Any = real_clustering.Settings.model_fields["contamination"].annotation
-
 
 class RealClustering(real_clustering.Settings):
-    """A setting of real data with two more values: the first clients, and a far outlier."""
+    """A setting of real data in which the first clients can be the contaminated ones."""
 
     contaminated: Literal["last", "first", "random"] = "last"  # type: ignore[assignment]  # wider
     """With `first`, methods that start at the first client start at a contaminated one."""
-    contamination: KINDS | PositiveFloat  # type: ignore[assignment]  # wider
-    """With a number, the points of all contaminated clients lie in one place, so many standard
-    deviations from the mean of the good clients in every feature."""
 
 
 def settings_of_protocols(experiment: str) -> type[ExperimentSettings]:

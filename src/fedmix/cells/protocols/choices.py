@@ -36,9 +36,7 @@ class Value(Declared):
         min_length=1,
         description="Units of the experiment that multiply the number.",
     )
-    weight: float = Field(
-        ge=0, description="How natural the value is; 0 for one that only the optimiser tries."
-    )
+    weight: float = Field(gt=0, description="How natural the value is.")
     natural: bool = Field(
         True, description="Whether it is one that most people would choose without a reason."
     )
@@ -120,8 +118,6 @@ class Choice(Declared):
     def _fills_one(self) -> Self:
         if bool(self.setting) == bool(self.methods):
             raise ValueError("expected either setting or methods: what the choice fills")
-        if not any(value.weight for value in self.values):
-            raise ValueError("expected a value with a weight, so that one can be drawn")
         return self
 
     @property
@@ -131,8 +127,8 @@ class Choice(Declared):
 
     @property
     def categories(self) -> list[str]:
-        """The names of the values that can be drawn, with the parts of a range."""
-        return [name for value in self.values if value.weight for name in value.categories]
+        """The values' names, with the parts of a range."""
+        return [name for value in self.values for name in value.categories]
 
     def concerns(self, *tables: str) -> bool:
         """Return whether one of some tables depends on the choice."""

@@ -239,8 +239,7 @@ class Space(Declared):
         """Return the part that drawn runs depend on; a change elsewhere reruns none of them."""
         choices, plain = {}, {"weight": 1.0, "natural": True}
         for choice in self.choices_of(table):
-            drawn = [value for value in choice.values if value.weight]
-            values = {value.name: value.model_copy(update=plain) for value in drawn}
+            values = {value.name: value.model_copy(update=plain) for value in choice.values}
             choices[choice.name] = choice.model_copy(update={"silent": "", "by_name": values})
         own = self.tables[table].model_copy(update={"title": "", "search": None})
         rest = {"claim": Claim(method=""), "search": None, "common": None, "in_all": False}
