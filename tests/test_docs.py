@@ -150,13 +150,13 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     scores = update.read_scorecard()
     told = update.summary(scores)
     values = "15 of 15 published values have been run: 12 agree and 3 differ."
-    assert f"{values} Of 5 claims, 4 hold and for 1 the opposite holds. Of those" in told
-    assert "Of those that hold, 1 does so by construction. |" in told
+    assert f"{values} Of 5 claims, 4 hold and for 1 the opposite holds. Of all" in told
+    assert "Of all that hold, 1 does so by construction. |" in told
     assert "| There is no published table to compare. Of 2 claims, 2 hold. |" in told
     assert told.count("| Not run yet. |") == 1, "a paper that the run had not yet"
     monkeypatch.setattr(update, "ROOT", tmp_path)
     assert (
-        "| FedGrEM, Table 4 | The order holds. | as coded: 12 agree, 1 differs |"
+        "| FedGrEM, Table 4 | The order holds. | as coded; 12 agree, 1 differs |"
         in update.summary(scores)
     )
     page = tmp_path / "docs" / "reproduction" / "tables" / "fedgrem_table4.md"
@@ -165,7 +165,7 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     told = update.summary(scores)
     link = "[FedGrEM, Table 4](docs/reproduction/tables/fedgrem_table4.md)"
     assert (
-        f"| {link} | The order holds. | as coded: 12 agree, 1 differs | 1 holds, 1 reversed |"
+        f"| {link} | The order holds. | as coded; 12 agree, 1 differs | 1 holds, 1 reversed |"
         in told
     )
     assert told.endswith("<!-- Stamp: evidence 1a2b. -->")

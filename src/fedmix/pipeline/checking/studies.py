@@ -242,7 +242,8 @@ def _filled_setting_errors(space: Space, document: Document) -> Iterator[str]:
                 place = document.place("choices", choice.name, "values", value.name)
                 for example in value.examples:
                     tried = {**plain, choice.setting: example}
-                    found = [*problems(settings, tried), *_own_start_errors(tried, space.methods)]
+                    found = [*problems(settings, tried)]
+                    found = found or [*_own_start_errors(tried, space.methods)]
                     for keys, message in found:
                         if keys[:1] == (choice.setting,):
                             yield f"{place}: {message}"
