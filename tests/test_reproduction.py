@@ -114,6 +114,19 @@ def test_a_table_s_page_in_markdown_has_what_belongs_to_it(folder):
     assert "[csv](fedgrem_table5.csv), [tex](fedgrem_table5.tex)" in page
 
 
+def test_a_table_s_page_has_the_values_of_the_protocol_that_the_search_chose(run, tmp_path):
+    context, tables, timings = run
+    [path] = [path for path in tables if path.stem == "fedgrem_table1"]
+    counted = context.cells.assign(role="nearest")
+    page = tmp_path / "tables" / path.name
+    for own, told in ((counted, True), (counted.assign(n=0), False), (context.cells, False)):
+        export_of = replace(context, cells=own)
+        reproduction.export_reproduction(tmp_path, export_of, [path], timings, STAMP)
+        text = page.read_text(encoding="utf-8")
+        assert ("The protocol that the search chose, on" in text) == told
+        assert ("[13.30 (1.17)]" in text) == told
+
+
 def test_a_run_too_heavy_for_a_repository_is_refused(run, tmp_path, monkeypatch):
     monkeypatch.setattr(reproduction, "LIMIT", 1000)
     with pytest.raises(DataError, match=r"more than 1 kB\. The largest files: "):

@@ -16,13 +16,16 @@ import pandas as pd
 
 from fedmix.cells.claims import claims_table
 from fedmix.cells.scorecard import cells_table, scorecard
+from fedmix.cells.verdicts import NEAREST
 from fedmix.errors import DataError
 from fedmix.storage import write_text
 from fedmix.views.captions import in_words
 from fedmix.views.page.contents import Figure, Page, PageContext, Search, light_image, pages_of
 from fedmix.views.page.views import about, score_in_words, share_told
 from fedmix.views.page.words import names_of, translator
+from fedmix.views.tables.build import as_text
 from fedmix.views.tables.format import to_markdown, without_html
+from fedmix.views.tables.layout import lay_out
 
 #: The largest size of the folder in bytes, because it is kept in the repository.
 LIMIT = 6_000_000
@@ -155,10 +158,19 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
     if page.is_published:
         files = ", ".join(f"[{suffix}]({table['name']}.{suffix})" for suffix in ("csv", "tex"))
         lines += [f"The table as a file: {files}", ""]
-    lines += [text]
+    lines += [text, *_chosen(table["name"], context)]
     if table is page.tables[0] and page.is_published:
         lines += _below(page, context)
     return "\n".join(lines)
+
+
+def _chosen(item: str, context: PageContext) -> Iterator[str]:
+    """Yield the values of the protocol that a search chose, which is no variant of the study."""
+    cells = context.cells[context.cells["n"] > 0]
+    own = cells[(cells["item"] == item) & (cells["role"] == NEAREST)]
+    if len(own):
+        yield "The protocol that the search chose, on replications that did not choose it:\n"
+        yield to_markdown(as_text(lay_out(own), own))
 
 
 def _below(page: Page, context: PageContext) -> list[str]:
