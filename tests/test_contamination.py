@@ -162,3 +162,17 @@ def test_responses_stay_with_their_points():
     for kind in ("gaussian", "shift", "sign_flip"):
         changed = contaminate(clients, [1], kind, np.random.default_rng(0))
         np.testing.assert_array_equal(changed.responses, clients.responses)
+
+
+def test_contaminated_responses_are_what_their_names_say():
+    x, y = rng(1).standard_normal((20_000, 4)), rng(2).standard_normal(20_000)
+    kinds = CONTAMINATIONS["responses"]
+    after = {kind: kinds[kind](x, y, 3.0, rng()) for kind in kinds}
+    np.testing.assert_allclose(after["outlier"], x @ np.full(4, 4.5))  # a norm of 9, thrice 3
+    np.testing.assert_allclose(after["gaussian"].mean(), 7.5, atol=0.2)
+    np.testing.assert_allclose(after["gaussian"].std(), 6.0, atol=0.2)
+    np.testing.assert_array_equal(np.sort(after["shuffled"]), np.sort(y))
+    assert not np.array_equal(after["shuffled"], y)
+    np.testing.assert_array_equal(after["shift"], y + 7.5)
+    np.testing.assert_array_equal(after["sign_flip"], -y)
+    assert len(after) == 5

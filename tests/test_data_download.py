@@ -99,6 +99,23 @@ def test_bad_server_is_a_clear_error_and_leaves_nothing(tmp_path, answer, expect
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_server_is_asked_not_to_compress_what_it_sends(tmp_path, monkeypatch):
+    import requests
+
+    asked, get = [], requests.get
+
+    def spy(*args, **kwargs):
+        asked.append(kwargs)
+        return get(*args, **kwargs)
+
+    monkeypatch.setattr(requests, "get", spy)
+    with FakeServer({"/tiny.csv": Answer(CSV)}) as server:
+        downloads = Downloads(tmp_path, timeout=5.0, log=print, largest=99)
+        downloads.get(SourceFile(name="tiny.csv", url=f"{server.base}/tiny.csv"))
+    assert asked[0]["headers"] == {"Accept-Encoding": "identity"}
+    assert asked[0]["timeout"] == (5.0, 5.0)
+
+
 def test_dead_server_is_a_clear_error(tmp_path):
     with pytest.raises(DownloadError, match="ConnectionError"):
         fetch(entry(("http://127.0.0.1:1/tiny.csv", None)), tmp_path, timeout=0.3)

@@ -19,7 +19,8 @@ from fedmix.data import (
 )
 from fedmix.errors import ConfigurationError, DataError, DownloadError
 
-REGISTRY = read_registry(Path(__file__).parents[1] / "config" / "datasets.yaml")
+ROOT = Path(__file__).parents[1]
+REGISTRY = read_registry(ROOT / "config" / "datasets.yaml")
 CSV = "a,b,y\n1,2.5,u\n3,4.5,v\n5,6.5,v\n"
 
 
@@ -158,6 +159,45 @@ def test_npz_with_other_values_is_an_error_on_loading_and_replaced_on_fetching(t
     assert path.read_bytes() == good
 
 
+def test_a_file_that_has_another_md5_is_an_error(tmp_path):
+    md5 = hashlib.md5(CSV.encode()).hexdigest()
+    file = {"name": "tiny.csv", "md5": md5}
+    one = entry(sources=[{"reader": "table", "options": {"label": "y"}, "files": [file]}])
+    fetch(one, tmp_path / "raw", mirror=place(tmp_path / "mirror"))
+    with pytest.raises(DataError, match=f"has md5 .*; expected {md5}"):
+        fetch(one, tmp_path / "other", mirror=place(tmp_path / "mirror", CSV + "\n"))
+
+
+def test_a_local_source_is_one_with_all_its_files_in_one_folder(tmp_path):
+    names = [{"name": "tiny.csv"}, {"name": "more.csv"}]
+    sources = [
+        {"reader": "table", "options": {"label": "y"}, "files": files}
+        for files in (names, [{"name": "whole.csv"}])
+    ]
+    one, mirror = entry(sources=sources), place(tmp_path / "mirror", CSV[:-8])
+    place(tmp_path / "raw" / "originals", CSV[:-8]).joinpath("more.csv").mkdir()  # no file
+    with pytest.raises(DownloadError, match="no source has all of its files"):
+        fetch(one, tmp_path / "raw", mirror=mirror)
+    (mirror / "whole.csv").write_text(CSV)
+    fetch(one, tmp_path / "raw", mirror=mirror)
+    assert load(one, tmp_path / "raw").n_points == 3
+
+
+def test_groups_are_counted_not_their_numbers(tmp_path):
+    save_dataset(tmp_path / "tiny.npz", Dataset("tiny", np.eye(3, 2), [0, 1, 1], [0, 7, 7]))
+    assert load(entry(n_groups=2), tmp_path).groups.tolist() == [0, 7, 7]
+    with pytest.raises(DataError, match="number of groups is 2; expected 8"):
+        load(entry(n_groups=8), tmp_path)
+
+
+def test_values_that_are_not_finite_are_told_with_their_row_and_columns(tmp_path):
+    features = np.array([[1.0, 2.0, 3.0], [1.0, np.inf, 4.0], [2.0, 1.0, np.nan]])
+    save_dataset(tmp_path / "tiny.npz", Dataset("tiny", features, [0, 1, 1]))
+    says = r"in column 1 .* first in row 1; columns with such values: \[1, 2\]"
+    with pytest.raises(DataError, match=says):
+        load(entry(n_features=3), tmp_path)
+
+
 def test_truncated_raw_file_names_file_checksums_and_remedy(tmp_path):
     mirror = place(tmp_path / "mirror", CSV[:-5])
     with pytest.raises(DataError) as caught:
@@ -219,6 +259,13 @@ def test_no_source_at_all_tells_how_to_place_the_file(tmp_path):
     assert "tiny.csv (sha256 " in message
     assert str(tmp_path / "raw" / "originals") in message
     assert kept(tmp_path / "raw") == []
+
+
+def test_a_missing_file_of_an_entry_without_sizes_tells_how_to_place_it(tmp_path):
+    wards = read_registry(ROOT / "docs" / "examples" / "wards.yaml")["wards"]
+    with pytest.raises(DownloadError, match=r"To place it by hand.*\n.*wards\.csv"):
+        fetch(wards, tmp_path / "raw")
+    assert not (tmp_path / "raw").exists()
 
 
 def test_mirror_that_is_no_folder_is_an_error(tmp_path):

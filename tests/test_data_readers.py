@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedmix.data import DatasetEntry, fetch, load, tables
-from fedmix.data.readers import check_same_digits, parse_comments, read, read_writers
+from fedmix.data import tables
+from fedmix.data.readers import read
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.simulate.waveform import PAIRS, base_waves, waveform
 
@@ -39,14 +39,17 @@ def test_truncated_idx_file_is_named(tmp_path):
         read("idx", [tmp_path / "a"], {})
 
 
-def test_emnist_images_are_turned_upright(tmp_path):
+@pytest.mark.parametrize(
+    ("split", "options"), [("balanced", {}), ("letters", {"split": "letters"})]
+)
+def test_emnist_images_of_a_split_are_turned_upright(tmp_path, split, options):
     images, labels = RNG.integers(0, 256, (4, 3, 3)), np.array([0, 46, 1, 2])
     with zipfile.ZipFile(tmp_path / "gzip.zip", "w") as archive:
         for part, rows in (("train", slice(3)), ("test", slice(3, 4))):
-            stem = f"gzip/emnist-balanced-{part}"
+            stem = f"gzip/emnist-{split}-{part}"
             archive.writestr(f"{stem}-images-idx3-ubyte.gz", gzip.compress(idx(images[rows])))
             archive.writestr(f"{stem}-labels-idx1-ubyte.gz", gzip.compress(idx(labels[rows])))
-    raw = read("emnist_zip", [tmp_path / "gzip.zip"], {})
+    raw = read("emnist_zip", [tmp_path / "gzip.zip"], options)
     np.testing.assert_array_equal(raw.features.reshape(4, 3, 3), images.transpose(0, 2, 1))
     np.testing.assert_array_equal(raw.labels, labels)
 
@@ -96,6 +99,22 @@ def test_npz_without_the_named_array_is_an_error(tmp_path):
         read("npz", [tmp_path / "a.npz"], {})
 
 
+@pytest.mark.parametrize(
+    ("features", "labels", "says"),
+    [
+        ([[1 + 2j], [2]], [0, 1], "the features hold complex128; expected numbers"),
+        ([["1"], ["2"]], [0, 1], "the features hold <U1; expected numbers"),
+        ([[2**53 + 1], [0]], [0, 1], r"integers beyond 2\*\*53"),
+        ([[-(2**53) - 1], [0]], [0, 1], r"integers beyond 2\*\*53"),
+        ([[1.0], [2.0]], [0.0, np.nan], "row 1 has no class"),
+    ],
+)
+def test_arrays_that_would_change_silently_are_refused(tmp_path, features, labels, says):
+    np.savez(tmp_path / "a.npz", images=np.array(features), labels=np.array(labels))
+    with pytest.raises(DataError, match=f"a.npz: .*{says}"):
+        read("npz", [tmp_path / "a.npz"], {})
+
+
 WARDS = "ward,height,word,shape\nnorth,1,a,0\nsouth,2,b,1\nnorth,3,c,1\n"
 
 
@@ -117,6 +136,21 @@ def test_numbered_clients_keep_their_order(tmp_path):
     assert raw.groups.tolist() == [1, 0, 1]
 
 
+def test_a_client_is_one_in_all_parts_of_a_large_file_and_in_all_files(tmp_path):
+    rows = [f"{i % 3},0.5,{i % 2}" for i in range(300_000)]
+    (tmp_path / "t.csv").write_text("\n".join(["c,x,y", *rows, " 2 ,0.5,1", "Z,0.5,1"]))
+    (tmp_path / "u.csv").write_text("c,x,y\n1,0.5,1\n")
+    raw = read("table", [tmp_path / "t.csv", tmp_path / "u.csv"], {"label": "y", "client": "c"})
+    assert raw.groups[-4:].tolist() == [2, 2, 3, 1]
+    assert raw.groups.max() == 3
+
+
+def test_a_client_without_a_name_in_a_parquet_is_an_error(tmp_path):
+    pd.DataFrame({"c": ["A", " "], "x": [1, 2], "y": [0, 1]}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="'c' names no client in 1 rows, first in row 1"):
+        read("table", [tmp_path / "t.parquet"], {"label": "y", "client": "c"})
+
+
 def test_a_row_without_a_client_is_an_error_that_names_it(tmp_path):
     (tmp_path / "t.csv").write_text("c,x,y\na,1,0\n,2,0\n")
     with pytest.raises(DataError, match="'c' names no client in 1 rows, first in row 1"):
@@ -134,6 +168,7 @@ def test_a_row_without_a_client_is_an_error_that_names_it(tmp_path):
         ("a,b,class\n1,2,x\n3\n", "column 'b' has 1 values that are not finite numbers"),
         ("a,b,class\n1,NA,x\n", "column 'b' has 1 values .* first 'NA'"),
         ("a,b,class\n9007199254740993,2,x\n", "column 'a' has integers beyond 2.*53"),
+        ("a,b,class\n-9007199254740993,2,x\n", "column 'a' has integers beyond 2.*53"),
         ("a,b,class\n1+2j,2,x\n", "column 'a' has 1 values that are not finite numbers"),
         ("a,b,class\n2024-01-01,2,x\n", "column 'a' has 1 values that are not finite numbers"),
     ],
@@ -157,6 +192,12 @@ def test_trailing_commas_shift_no_column(tmp_path):
     assert list(raw.labels) == ["x", "y"]
 
 
+def test_spaces_after_commas_are_no_part_of_names_and_values(tmp_path):
+    (tmp_path / "t.csv").write_text("a, b, class\n1, 2, x\n3, , y\n")
+    with pytest.raises(DataError, match=r"column 'b' has 1 values .* first 'nan' in row 1"):
+        tables.read_table_file([tmp_path / "t.csv"], label="class")
+
+
 def test_na_is_a_class_like_any_other(tmp_path):
     (tmp_path / "t.csv").write_text("a,class\n1,NA\n2,null\n3,x\n")
     raw = tables.read_table_file([tmp_path / "t.csv"], label="class")
@@ -174,6 +215,13 @@ def test_na_is_a_class_like_any_other(tmp_path):
         ({"label": "shape", "columns": ["hight"]}, "option 'columns': .* mean 'height'"),
         ({"label": "shape", "codes": {"wod": {"a": 1}}}, "option 'codes': .* mean 'word'"),
         ({"label": "a", "names": ["a", "b"]}, "option 'names': 2 names for the 4 columns of"),
+        ({"label": "a", "names": ["a", "a", "b", "c"]}, "option 'names': two columns share"),
+        ({"label": "shape", "columns": ["shape"]}, "option 'columns': 'shape' is the label"),
+        (
+            {"label": "shape", "client": "ward", "columns": ["height", "ward"]},
+            "option 'columns': 'ward' is the label, the client",
+        ),
+        ({"label": "shape", "codes": {"word": {True: 1}}}, "option 'codes': YAML reads yes"),
         (
             {"label": "word", "columns": ["height"], "label_edges": [1]},
             "option 'label_edges': column 'word' holds text",
@@ -209,6 +257,25 @@ def test_label_bins_include_their_upper_edge(tmp_path):
     assert raw.features[:, 0].tolist() == [0] * 15
 
 
+@pytest.mark.parametrize("edges", [[2, 6], [6, 2]])
+def test_label_bins_do_not_depend_on_the_order_of_their_edges(tmp_path, edges):
+    (tmp_path / "t.csv").write_text("a,y\n1,1\n2,5\n3,9\n")
+    raw = read("table", [tmp_path / "t.csv"], {"label": "y", "label_edges": edges})
+    assert raw.labels.tolist() == [0, 1, 2]
+
+
+def test_codes_replace_numbers_as_well_as_words(tmp_path):
+    (tmp_path / "t.csv").write_text("s,y\n1,0\n2,1\n")
+    raw = read("table", [tmp_path / "t.csv"], {"label": "y", "codes": {"s": {1: 5.0, "2": 6.0}}})
+    assert raw.features.tolist() == [[5.0], [6.0]]
+
+
+def test_a_chosen_order_of_columns_is_kept(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,y\n1,2,0\n")
+    raw = read("table", [tmp_path / "t.csv"], {"label": "y", "columns": ["b", "a"]})
+    assert raw.features.tolist() == [[2, 1]]
+
+
 def test_word_without_a_code_is_an_error(tmp_path):
     (tmp_path / "t.csv").write_text("sex,y\nF,0\nX,1\n")
     options = {"label": "y", "codes": {"sex": {"F": 0}}}
@@ -223,80 +290,6 @@ def test_a_damaged_original_is_never_said_to_be_remade(tmp_path, reader, name):
     with pytest.raises(DataError, match="replace it by a good copy") as caught:
         read(reader, [tmp_path / name], options)
     assert "remade" not in str(caught.value)
-
-
-# Made up, in the originals' layout: two digits of writers 2 and 1, pen strokes between them.
-UNIPEN = """.VERSION 1.0
-.COORD X Y
-.SEGMENT DIGIT 0 ? "8"
-.COMMENT 8 2  224
-.DT 100
-.PEN_DOWN
-  203 275
-.PEN_UP
-.SEGMENT DIGIT 1 ? "3"
-.COMMENT 3  1 7
-.PEN_DOWN
-  -12 3
-.PEN_UP
-"""
-
-
-def test_comments_give_digit_and_writer_in_order():
-    digits, writers = parse_comments(UNIPEN)
-    assert digits.tolist() == [8, 3]
-    assert writers.tolist() == [2, 1]
-
-
-def test_other_comments_are_not_taken_for_digits():
-    digits, _ = parse_comments(".COMMENT written by hand 1 2\n" + UNIPEN)
-    assert digits.tolist() == [8, 3]
-
-
-def test_file_without_comments_is_an_error(tmp_path):
-    path = tmp_path / "pendigits-orig.tra"
-    path.write_text(".PEN_DOWN\n1 2\n")
-    with pytest.raises(DataError, match=r"pendigits-orig\.tra: There is no line"):
-        read_writers([path])
-
-
-def test_writers_of_the_second_file_are_other_people(tmp_path):
-    for name in ("tra", "tes"):
-        (tmp_path / name).write_text(UNIPEN)
-    _, writers = read_writers([tmp_path / "tra", tmp_path / "tes"])
-    assert writers.tolist() == [1, 0, 3, 2]
-
-
-def test_rows_that_disagree_are_an_error():
-    with pytest.raises(DataError, match="row 1 is the digit 3; the features' file has 4"):
-        check_same_digits(np.array([8, 4]), np.array([8, 3]), "orig")
-    with pytest.raises(DataError, match="has 1 digits; expected 2"):
-        check_same_digits(np.array([8, 4]), np.array([8]), "orig")
-
-
-def test_original_files_make_a_data_set_with_groups(tmp_path):
-    for part in ("tra", "tes"):
-        rows = [", ".join(f"{i + j:3d}" for j in range(16)) + f",{y}" for i, y in enumerate((8, 3))]
-        (tmp_path / f"pendigits.{part}").write_text("\n".join(rows) + "\n")
-        (tmp_path / f"pendigits-orig.{part}").write_text(UNIPEN)
-    names = ["pendigits.tra", "pendigits.tes", "pendigits-orig.tra", "pendigits-orig.tes"]
-    source = {"reader": "pendigits_originals", "files": [{"name": n} for n in names]}
-    values = {
-        "title": "Pen digits",
-        "n_points": 4,
-        "n_features": 16,
-        "class_names": [3, 8],
-        "class_counts": [2, 2],
-        "n_groups": 4,
-        "sources": [source],
-        "embeddings": {"raw": {"kind": "identity"}},
-    }
-    entry = DatasetEntry.from_mapping("pendigits", values)
-    fetch(entry, tmp_path / "raw", mirror=tmp_path)
-    data = load(entry, tmp_path / "raw")
-    assert data.labels.tolist() == [1, 0, 1, 0]
-    assert data.groups.tolist() == [1, 0, 3, 2]
-    assert data.features[1].tolist() == list(range(1, 17))
 
 
 def test_base_waves_are_triangles_of_height_six():

@@ -171,6 +171,13 @@ def test_a_download_needs_a_size_to_be_stopped_beyond(tmp_path):
         read_registry(path)
 
 
+def test_a_raw_file_may_be_as_large_as_its_numbers_as_text(tmp_path):
+    small = read(tmp_path)
+    assert 5 * 3 * 25 < small.largest_file < 1e8
+    wide = small.model_copy(update={"n_points": 70_000, "n_features": 784})
+    assert 70_000 * 785 * 25 < wide.largest_file < 70_000 * 785 * 50  # 25: a float64 in full
+
+
 def test_source_has_files_or_openml_not_both(tmp_path):
     source = {"reader": "table", "openml": 3, "files": [{"name": "a"}]}
     source["options"] = {"label": "class"}

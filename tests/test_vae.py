@@ -78,7 +78,7 @@ def test_the_layout_is_found_from_the_features(torch, images):
     np.testing.assert_array_equal(embedding(wide), embedding(wide, layout="vectors"))
 
 
-def test_the_networks_have_the_sizes_of_the_paper(torch):
+def test_the_encoder_has_the_sizes_of_the_public_program(torch):
     from fedmix.embed.vae_network import ImageVAE
 
     model = ImageVAE(784, 64)
@@ -88,6 +88,9 @@ def test_the_networks_have_the_sizes_of_the_paper(torch):
     assert shapes["encoder.6.weight"] == (128, 64 * 7 * 7)
     assert shapes["mean.weight"] == (64, 128)
     assert shapes["decoder.0.weight"] == (64 * 7 * 7, 64)  # straight from the code
+    # The program has a first layer from 64 to 64 channels, see docs/known_errors.md.
+    assert shapes["decoder.3.weight"] == (64, 32, 3, 3)
+    assert shapes["decoder.5.weight"] == (32, 1, 3, 3)
     assert model.decoder(torch.zeros(2, 64)).shape == (2, 784)
 
 

@@ -31,8 +31,8 @@ class ClientScaler(TransformerMixin, BaseEstimator):
 
     References
     ----------
-    Tian, Weng and Feng (2024), Section 4.2: the pen digits are standardised in this way in the
-    authors' earlier study.
+    The public program of an earlier study by the authors of FedGrEM standardises the pen digits in
+    this way. FedGrEM's paper (Tian, Weng and Feng 2024, Section 4.2) does not report a scaling.
 
     Examples
     --------

@@ -130,11 +130,14 @@ def _obtain(
                 f"{entry.name}: reading {', '.join(map(str, paths)) or 'bundled or generated data'}"
             )
             return _read_local(entry, source, paths)
+    failures: list[str] = []
+    downloadable = [source for source in entry.sources if source.downloadable]
+    if not downloadable:
+        raise DownloadError(_failure(entry, folders, failures))
     raw_folder.mkdir(parents=True, exist_ok=True)
-    failures = []
     with TemporaryDirectory(prefix=f".{entry.name}-", dir=raw_folder) as temporary:
         downloads = Downloads(Path(temporary), timeout, log, entry.largest_file)
-        for source in filter(lambda s: s.downloadable, entry.sources):
+        for source in downloadable:
             try:
                 _check_verified(entry, source)
                 return _download(entry, source, downloads)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedmix.data.dataset import Raw
-from fedmix.data.tables import read_frames, read_table_file, require_names
+from fedmix.data.tables import LARGEST_INTEGER, read_frames, read_table_file, require_names
 from fedmix.errors import ConfigurationError, DataError, nearest_names
 from fedmix.storage import read_arrays
 
@@ -136,17 +136,20 @@ def read(reader: str, paths: Sequence[Path], options: Mapping[str, Any]) -> Raw:
         If the reader does not take an option, or if an option does not fit the file. The message
         names the option.
     DataError
-        If the files cannot be read. The message names them.
+        If the files cannot be read, or if float64 cannot hold a feature, or if a class is missing.
+        The message names the files.
     """
+    names = ", ".join(map(str, paths)) or "bundled data"
     try:
         _check_options(reader, options)
-        return READERS[reader](list(paths), **options)
+        raw = READERS[reader](list(paths), **options)
+        _check_values(raw, names)
+        return raw
     except ConfigurationError as error:
         raise ConfigurationError(f"reader {reader!r}, {error}") from error
     except DataError:
         raise
     except Exception as error:
-        names = ", ".join(map(str, paths)) or "bundled data"
         raise DataError(
             f"{names}: reader {reader!r} failed ({type(error).__name__}: {error}). The file is "
             "damaged, truncated or of another format."
@@ -235,6 +238,19 @@ def _check_options(reader: str, options: Mapping[str, Any]) -> None:
     for parameter in parameters:
         if parameter.default is Parameter.empty and parameter.name not in options:
             raise ConfigurationError(f"option {parameter.name!r} is required.")
+
+
+def _check_values(raw: Raw, where: str) -> None:
+    """Raise DataError for features that would change as float64, and for a class that is NaN."""
+    features, labels = np.asarray(raw.features), np.asarray(raw.labels)
+    if features.dtype.kind not in "buif":
+        raise DataError(f"{where}: the features hold {features.dtype}; expected numbers.")
+    whole = features.dtype.kind in "iu" and features.size > 0
+    if whole and max(int(features.max()), -int(features.min())) > LARGEST_INTEGER:
+        raise DataError(f"{where}: the features have integers beyond 2**53, which float64 rounds.")
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        row = np.flatnonzero(np.isnan(labels).reshape(len(labels), -1).any(axis=1))[0]
+        raise DataError(f"{where}: row {row} has no class. Give its class, or remove the row.")
 
 
 def _idx_array(content: bytes, where: object) -> NDArray[np.uint8]:

@@ -32,6 +32,8 @@ def read_table_file(
 ) -> Raw:
     """Read a csv or parquet table.
 
+    A csv's column that holds only numbers is read as numbers: 7 and 007 are one client or class.
+
     Parameters
     ----------
     paths : sequence of path
@@ -39,16 +41,17 @@ def read_table_file(
     label : str
         Column with the classes.
     client : str, optional
-        Column with the client of each row, as numbers or text. Clients are numbered in sorted
-        order.
+        Column with the client of each row, as numbers or text, without spaces around it. Clients
+        are numbered in sorted order.
     columns : sequence of str, optional
-        Feature columns in order; by default all but the label, the client and those in ``drop``.
+        Feature columns in order; by default all but the label, the client and those in ``drop``,
+        which cannot be in this list.
     drop : sequence of str, default=()
         Columns to leave out.
     names : sequence of str, optional
         Column names of a csv without a header line.
     codes : mapping of str to mapping, optional
-        Numbers that replace the texts of a column.
+        Numbers that replace the texts of a column. A number as text is its digits.
     label_edges : sequence of float, optional
         Edges that bin a numeric label. A value's class is the number of edges below it.
     square : bool, default=False
@@ -66,11 +69,17 @@ def read_table_file(
         If a line has too many fields, two columns share a name, a row has no class or no client, or
         a feature is not a finite number that float64 can hold.
     """
-    table, codes = read_frames(paths, names), codes or {}
+    table, codes = read_frames(paths, names), _codes_by_text(codes or {})
     special = {"label": [label], "client": [client] if client else [], "drop": drop}
     for option, wanted in {**special, "columns": columns or (), "codes": codes}.items():
         require_names(option, wanted, table.columns, "column", paths[0])
     left_out = {name for names in special.values() for name in names}
+    for name in columns or ():
+        if name in left_out:
+            raise ConfigurationError(
+                f"option 'columns': {name!r} is the label, the client or in 'drop', and cannot be "
+                "a feature as well."
+            )
     columns = list(columns or [name for name in table.columns if name not in left_out])
     features = _numbers(table, columns, codes, paths[0])
     labels = _classes(table[label], paths[0])
@@ -115,11 +124,14 @@ def _read_frame(path: Path, names: Sequence[str] | None) -> pd.DataFrame:
         return read_table(path, remade=False)
     if names is None:
         _check_header(path)
+    elif len(set(names)) < len(names):
+        raise ConfigurationError("option 'names': two columns share a name.")
     header = "infer" if names is None else None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             # No field is taken for an index, and only an empty one is missing: NA may be a class.
+            # A large file must not be read in pieces, which could differ in a column's type.
             table = pd.read_csv(
                 path,
                 header=header,
@@ -127,6 +139,7 @@ def _read_frame(path: Path, names: Sequence[str] | None) -> pd.DataFrame:
                 index_col=False,
                 keep_default_na=False,
                 na_values=[""],
+                low_memory=False,
             )
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         raise DataError(
@@ -161,6 +174,17 @@ def _classes(labels: pd.Series, where: Path) -> NDArray[np.str_]:
     return texts
 
 
+def _codes_by_text(codes: Mapping[str, Mapping]) -> dict[str, dict[str, float]]:
+    """Return the codes with texts as keys, because YAML reads some texts as other values."""
+    for name, known in codes.items():
+        if any(isinstance(text, bool) for text in known):
+            raise ConfigurationError(
+                f"option 'codes': YAML reads yes, no, on, off, true and false as truth values. "
+                f"Quote the texts of column {name!r}."
+            )
+    return {name: {str(text): code for text, code in own.items()} for name, own in codes.items()}
+
+
 def _numbers(
     table: pd.DataFrame, columns: Sequence[str], codes: Mapping, where: Path
 ) -> NDArray[np.float64]:
@@ -172,7 +196,7 @@ def _numbers(
         values[:, j] = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
         bad = np.flatnonzero(~np.isfinite(values[:, j]))
         if bad.size:
-            found = table[name].iloc[bad[0]]
+            found = str(table[name].iloc[bad[0]])
             raise DataError(
                 f"{where}: column {name!r} has {bad.size} values that are not finite numbers, "
                 f"first {found!r} in row {bad[0]}. Replace texts by numbers (option codes), leave "
@@ -214,10 +238,13 @@ def _binned(labels: NDArray, edges: Sequence[float], column: str) -> NDArray[np.
             f"option 'label_edges': column {column!r} holds text, which has no bins ({error}). "
             "Leave the option out, or use a column of numbers as label."
         ) from error
-    return np.searchsorted(edges, numbers, side="left")
+    return np.searchsorted(np.sort(edges), numbers, side="left")
 
 
 def _numbered(clients: pd.Series, where: Path) -> NDArray[np.int64]:
+    if not pd.api.types.is_numeric_dtype(clients):  # 7 and "7" can stand in one column
+        clients = clients.astype(object).map(lambda name: str(name).strip(), na_action="ignore")
+        clients = clients.mask(clients == "")
     numbers, _ = pd.factorize(clients, sort=True)
     unnamed = np.flatnonzero(numbers < 0)
     if unnamed.size:

@@ -18,7 +18,11 @@ def identity(features: np.ndarray) -> EmbeddingResult:
 
 
 def standardize(features: np.ndarray) -> EmbeddingResult:
-    """Centre each column and scale it to unit variance; constant columns become zero."""
+    """Centre each column and scale it to unit variance; constant columns become zero, to rounding.
+
+    Squares must not overflow or vanish: a column with a standard deviation above 1e153 or
+    below 1e-161 keeps its values.
+    """
     from sklearn.preprocessing import StandardScaler
 
     return EmbeddingResult(StandardScaler().fit_transform(features))
@@ -39,7 +43,8 @@ def pca(features: np.ndarray, n_components: int = 10, whiten: bool = False) -> E
     Returns
     -------
     EmbeddingResult
-        Its details hold ``explained_variance``, the share of the variance that is kept.
+        Its details hold ``explained_variance``, the share of the variance that is kept. It is NaN
+        if all points are equal.
     """
     check_integer("PCA", "n_components", n_components, 1, min(features.shape))
     embedding, share = principal_components(features, n_components)

@@ -106,8 +106,10 @@ def vae(
 
     References
     ----------
-    Kingma and Welling, Auto-encoding variational Bayes, ICLR 2014. Layers, loss and training are
-    those of the public program of FedGEM (Ibrahim, Gebraeel and Xie, 2026).
+    Kingma and Welling, Auto-encoding variational Bayes, ICLR 2014. Loss, training and layers are
+    those of the public program of FedGEM (Ibrahim, Gebraeel and Xie, 2026), but for two things in
+    ``"images"``: the decoder lacks one layer, see
+    :class:`fedmix.embed.vae_network.ImageVAE`, and PyTorch pads both sides of an image.
     """
     try:
         import torch

@@ -53,6 +53,10 @@ class VariationalAutoencoder(nn.Module):
 class ImageVAE(VariationalAutoencoder):
     """Two 3x3 convolutions of stride 2 (32, then 64 channels), and back straight from the code.
 
+    The public program of FedGEM has three transposed convolutions in the decoder: 64 to 64 and 64
+    to 32 channels with stride 2, and 32 to 1 with stride 1. Here the first one is missing: 64 to 32
+    and 32 to 1, both with stride 2. ``docs/known_errors.md`` says what this changes.
+
     Parameters
     ----------
     n_pixels : int

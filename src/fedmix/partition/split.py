@@ -151,8 +151,9 @@ def draw_classes(
 def deal_out(labels: IntArray, classes: Rows) -> Rows:
     """Assign to every client the next int(n_c / G) rows of each of its classes.
 
-    This is the rule of the published program. A client with few classes has few rows, and most rows
-    of a class that few clients have are not used.
+    This is the rule of the published program, but for its rounding: see :func:`split_in_order`. A
+    client with few classes has few rows, and most rows of a class that few clients have are not
+    used.
 
     Parameters
     ----------

@@ -37,7 +37,11 @@ def embedding_request(dataset: str, embedding: str, entry: Mapping[str, Any]) ->
 
 
 def embedding_hash(spec: Mapping[str, Any]) -> str:
-    """Return the hash of an embedding's code. t-SNE has its own, because it takes the longest."""
+    """Return the hash of an embedding's code.
+
+    It is the same for all kinds, because a module's hash includes the package that holds it: other
+    code of an autoencoder makes t-SNE out of date as well, unless the evidence keeps its result.
+    """
     return source_hash("fedmix.embed.tsne" if spec["kind"] == "tsne" else "fedmix.embed")
 
 

@@ -21,7 +21,7 @@ def embedding_figure(embedding: np.ndarray, labels: np.ndarray, title: str = "")
     Parameters
     ----------
     embedding : ndarray of shape (n, q)
-        Any number of dimensions. Of more than 4,000 points, an evenly spaced subset is drawn.
+        Any number of dimensions. Of more than 4,000 points, a random subset is drawn.
     labels : ndarray of int, shape (n,)
         Class of each point.
     title : str, optional

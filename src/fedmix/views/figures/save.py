@@ -57,18 +57,19 @@ def save_figure(
     list of pathlib.Path
         The files, in the order of ``formats``.
     """
-    from matplotlib import rc_context
+    from matplotlib import rc_context, rcParams
 
     paths = []
     with house_style(), rc_context({"figure.constrained_layout.use": False}):
         figure.draw_without_rendering()
-        figure.set_layout_engine(None)  # laid out once, not once per format
+        figure.set_layout_engine(None)  # laid out and cropped once, not once per format
+        crop = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])
         for suffix in formats:
             # Not with_suffix: a stem such as "figure-h0.5" has no suffix to replace.
             path = Path(f"{os.fspath(stem)}.{suffix}")
             metadata = {**_METADATA[suffix], _DESCRIPTION[suffix]: about}
             with atomic_path(path) as temporary:
-                figure.savefig(temporary, format=suffix, metadata=metadata)
+                figure.savefig(temporary, format=suffix, metadata=metadata, bbox_inches=crop)
                 if suffix == "svg":
                     _make_lighter(temporary)
             paths.append(path)
