@@ -1,5 +1,6 @@
 """Comparing methods in a notebook: the workflow's runner, frame, tables and ranks."""
 
+import doctest
 from pathlib import Path
 from typing import ClassVar
 
@@ -123,6 +124,18 @@ def test_two_of_a_kind_are_told_apart_by_their_parameters(problem):
     assert list(found.table().index) == ["FedGrEM", "FedGrEM(penalty_scale=8.0)"]
 
 
+@pytest.mark.parametrize("method", [methods.FedEM(5), methods.FedGEM(2)])
+def test_an_estimator_may_have_another_number_of_components(problem, method):
+    found = compare(method, *problem, replications=1, progress=False)
+    assert found.failures.empty
+    assert found.table().index.tolist() == [type(method).__name__]
+
+
+def test_a_choice_of_the_comparison_is_not_warned_of_in_each_replication(problem, recwarn):
+    compare("FedGEM", *problem, replications=2, progress=False)
+    assert not [one for one in recwarn if "number of clusters depends" in str(one.message)]
+
+
 def test_a_failure_stands_in_the_table_with_its_reason(problem, origin):
     class_ = origin
     class_._fit = lambda self, clients: 1 / 0
@@ -130,18 +143,26 @@ def test_a_failure_stands_in_the_table_with_its_reason(problem, origin):
     assert found.failures["message"].tolist() == ["ZeroDivisionError: division by zero"]
     assert found.table().loc["AllAlike", "ARI of all points"] == "error, n = 0"
     assert "ZeroDivisionError" in found._repr_html_()
+    assert "Nothing is in bold" in found._repr_html_()
+    assert repr(found) == found.table().to_string()
+    with pytest.raises(ConfigurationError, match="all replications failed"):
+        compare(class_, *problem, replications=1, progress=False).plot()
 
 
 @pytest.mark.parametrize(
     ("given", "options", "says"),
     [
         (["FedEM"], {}, "no labels, and no estimator names one. Give n_components"),
+        ([methods.FedGEM([2, 2, 0, 2])], {}, "no labels, and no estimator names one"),
         ([methods.FedEM(2), methods.KFED(3)], {}, r"the estimators name \[2, 3\]"),
+        ([methods.FedEM(2, family="regression")], {}, "FedEM cannot be compared here: its family"),
+        (["FedEM"], {"replications": 0}, "expected replications to be an integer >= 1, got 0"),
+        (["FedEM"], {"n_components": 2.0}, "expected n_components to be an integer >= 1 or None"),
         (["FedEM", "FedEM"], {"n_components": 2}, "FedEM is given twice"),
         ([], {"n_components": 2}, "there is no method"),
         (["FedMe"], {"n_components": 2}, "Did you mean 'FedEM'"),
         (["TwoPhase"], {"n_components": 2}, "TwoPhase cannot be compared here"),
-        ([object()], {"n_components": 2}, "object is not registered. Decorate"),
+        ([object()], {"n_components": 2}, "object is not registered. Decorate your own class"),
     ],
 )
 def test_what_cannot_be_compared_is_said_before_anything_runs(problem, given, options, says):
@@ -153,6 +174,12 @@ def test_wrong_labels_and_regressions_are_refused(problem):
     xs, labels = problem
     with pytest.raises(DataError, match="labels: expected one per point"):
         compare(["FedEM"], xs, labels[:2], progress=False)
+    with pytest.raises(DataError, match=r"got \[\(39,\), \(30,\), \(0,\), \(35,\)\]"):
+        compare(["FedEM"], xs, [labels[0][1:], *labels[1:]], progress=False)
+    with pytest.raises(DataError, match="some are None or NaN"):
+        compare(["FedEM"], xs, [np.where(own == 0, np.nan, own) for own in labels], progress=False)
+    with pytest.raises(DataError, match="too few points for 2 clusters and a test part"):
+        compare(["FedEM"], [x[:2] for x in xs], n_components=2, progress=False)
     regression = Clients.from_arrays(xs, [x[:, 0] for x in xs])
     with pytest.raises(DataError, match="responses"):
         compare(["FedEM"], regression, labels, progress=False)
@@ -165,3 +192,7 @@ def test_a_name_of_a_method_in_a_file_is_taken():
 
     with pytest.raises(ConfigurationError, match=r"a method KFED already.*Rename"):
         register(KFED)
+
+
+def test_the_example_gives_what_it_shows():
+    assert doctest.testmod(comparison).failed == 0

@@ -154,6 +154,19 @@ def test_each_client_has_axes_with_its_points_and_a_contaminated_one_is_marked(p
     colors = axes[0].collections[0].get_facecolors()
     assert len(np.unique(colors[labels[0] == 0], axis=0)) == 1
     assert not np.array_equal(colors[0], colors[1])
+    again = plot.clusters(xs, dict(zip("abcd", labels, strict=True)))
+    assert np.array_equal(again[0].collections[0].get_facecolors(), colors)
+
+
+def test_long_names_leave_room_for_the_picture():
+    x, own = np.eye(2), np.zeros(2, dtype=int)
+    axes = plot.clusters({"a hospital with a long name": x, "b": x}, [own, own])
+    assert axes[0].get_title(loc="left") == "a hospital with a long\nname"
+    labels = ["FedEM", f"FedGrEM({', '.join(f'parameter_{i}=1.0' for i in range(4))})"]
+    frame = pd.DataFrame({"method": labels, "label": labels, "mean_rank": [1.0, 2.0]})
+    axis = plot.ranks(frame.assign(low=1.0, high=2.0))
+    axis.figure.draw_without_rendering()
+    assert axis.get_window_extent().width > 250
 
 
 def test_given_axes_are_drawn_on_and_must_be_one_per_client(problem):
@@ -211,6 +224,8 @@ def test_errors_against_contamination_have_one_row_a_share():
     assert to_hex(axis.lines[0].get_color()) == looks_of("AB", {})["A"].color.lower()
     with pytest.raises(DataError, match="A has errors of shape"):
         plot.contamination([0, 0.2], {"A": [1.0]})
+    with pytest.raises(DataError, match="shares of the clients from 0 to 1, not percent"):
+        plot.contamination([0, 20], {"A": [1.0, 2.0]})
 
 
 def test_methods_that_do_not_differ_are_joined():

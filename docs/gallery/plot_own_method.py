@@ -2,7 +2,7 @@
 Your own method
 ===============
 
-A method is a class with ``fit``. Under ``@register`` it takes part in comparisons like all others.
+A method is a class with ``_fit``. Under ``@register`` it takes part in comparisons like all others.
 Here the server clusters a random sample that every client sends.
 """
 

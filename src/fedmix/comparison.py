@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +21,11 @@ from fedmix.cells.items import Table
 from fedmix.cells.measured import LOWEST_FIRST
 from fedmix.clients import Clients, ClientsLike, as_clients
 from fedmix.data.dataset import Dataset
-from fedmix.errors import ConfigurationError, DataError
+from fedmix.errors import ConfigurationError, DataError, SelectionWarning
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Fits, Scenario, run_block, tables_of
 from fedmix.methods.capabilities import able_methods, capabilities_of
+from fedmix.methods.constraints import Constraints, check_parameters
 from fedmix.plot.style import style_for
 from fedmix.views.tables.build import as_text, html_part
 from fedmix.views.tables.layout import lay_out
@@ -46,9 +49,6 @@ _SCORES = {
     "seconds": ("none", "seconds"),
 }
 _DIGITS = {"n_clusters": 1, "rounds": 0, "floats": 0, "seconds": 2}
-_RANKED = "highest", "lowest"
-#: Types of parameters that a name may hold.
-_SHORT = (str, int, float, bool, type(None))
 #: The constants of the workflow's matrix.
 PROTOCOL = {
     "train_fraction": 0.8,
@@ -59,8 +59,13 @@ PROTOCOL = {
     "final_radius_scale": [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4],
 }
 
+#: Parameters that set a number of components or clusters.
+_NUMBERS = ("n_components", "n_clusters", "components_per_client")
+#: The valid values of :func:`compare`'s numbers.
+_VALID: Constraints = {"replications": ["integer >= 1"], "n_components": ["integer >= 1", None]}
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The results of :func:`compare`.
 
@@ -75,9 +80,12 @@ class Comparison:
         workflow's frame of cells.
     """
 
-    results: pd.DataFrame = field(repr=False)
-    timings: pd.DataFrame = field(repr=False)
-    frame: pd.DataFrame = field(repr=False)
+    results: pd.DataFrame
+    timings: pd.DataFrame
+    frame: pd.DataFrame
+
+    def __repr__(self) -> str:
+        return self.table().to_string()
 
     @property
     def failures(self) -> pd.DataFrame:
@@ -89,7 +97,7 @@ class Comparison:
         """Return means with standard deviations, a row per method and a column per score.
 
         Two asterisks on either side mark the best method of a column, and the methods that the
-        paired test at the level 1 % finds worse than no other.
+        paired test at the level 1 % finds worse than no other. It needs at least 5 replications.
         """
         shown = self._shown()
         return as_text(lay_out(shown, names=_NAMES), shown, "method")
@@ -123,18 +131,18 @@ class Comparison:
             Where to draw; by default in a new figure.
         """
         score = self._score(score)
-        ranked = self.ranks(score)
-        n_replications = self.results["replication"].nunique()
-        n_methods = len(ranked)
-        width = critical_difference(n_methods, n_replications) if n_methods > 1 else None
+        ranked, n = self.ranks(score), self.results["replication"].nunique()
+        width = critical_difference(len(ranked), n) if len(ranked) > 1 else None
         with style_for(axis):
             axis = plot.ranks(ranked, width, axis)
             axis.set_title(_NAMES[score])
         return axis
 
     def _score(self, score: str | None) -> str:
-        there = [name for name, (best, _) in _SCORES.items() if best in _RANKED]
+        there = [name for name, (best, _) in _SCORES.items() if best != "none"]
         there = [name for name in there if name in set(self.frame["metric"])]
+        if not there:
+            raise ConfigurationError("There are no scores: all replications failed, see failures.")
         if score is None:
             return there[0]
         if score not in there:
@@ -145,8 +153,6 @@ class Comparison:
         return self.frame[self.frame["metric"].isin(_SCORES) & (self.frame["item"] != "")]
 
     def _repr_html_(self) -> str:
-        shown = self._shown()
-        failed = self.failures
         item = {
             "title": "Comparison",
             "caption": "Scores on each client's test points.",
@@ -154,13 +160,13 @@ class Comparison:
             "preset": "",
             "variants": {},
             "datasets": {},
-            "direction": "none",
+            "direction": "highest",
             "left_out": {
                 f"{row.status} in replication {row.replication} ({row.message})": [row.method]
-                for row in failed.itertuples()
+                for row in self.failures.itertuples()
             },
         }
-        return html_part(item, shown)
+        return html_part(item, self._shown())
 
 
 _NAMES = {score: name for score, (_, name) in _SCORES.items()}
@@ -180,7 +186,8 @@ def compare(
     Each replication splits every client's points at random into 80 % for training and 20 % for
     testing, and all methods get the same split and start. Methods iterate until nothing moves by
     more than 0.001, for at most 100 rounds. Parameters that need tuning are chosen without labels.
-    Whatever an estimator is given takes precedence.
+    An estimator's own values take precedence, except those that equal its class's defaults. With
+    its own number of components it has its default start. Clients with two points are not tested.
 
     Parameters
     ----------
@@ -195,8 +202,9 @@ def compare(
     replications : int, default=10
         Number of splits. Ten tell apart what differs by about a standard deviation.
     n_components : int, optional
-        Number of clusters, which all methods are given. The default is the number of different
-        labels or else the number that the estimators name.
+        Number of clusters of all clients. The default is the number of different labels or else
+        the number that the estimators name. Methods that take each client's own number get the
+        number of labels among its training points, or ``n_components`` if there are no labels.
     random_state : int, default=0
         Seed of the splits and of the methods.
     progress : bool, default=True
@@ -209,10 +217,11 @@ def compare(
     Raises
     ------
     ConfigurationError
-        If a method is not registered or cannot run on such data, if two methods are the same, or
-        if the number of clusters is not known.
+        If a method is not registered or cannot run on such data, if two methods are the same, if
+        the number of clusters is not known, or if an argument has another type.
     DataError
-        If there is not one label per point, or if the clients have responses.
+        If there is not one label per point, if the clients have responses, or if no client has
+        three points or all have fewer than clusters.
 
     Examples
     --------
@@ -221,24 +230,34 @@ def compare(
     >>> rng = np.random.default_rng(0)
     >>> labels = [rng.integers(2, size=40) for _ in range(3)]
     >>> xs = [8.0 * own[:, None] + rng.normal(size=(40, 2)) for own in labels]
-    >>> found = compare(["KFED", methods.FedEM()], xs, labels, replications=2, progress=False)
+    >>> found = compare(["KFED", methods.FedEM()], xs, labels, replications=5, progress=False)
     >>> found.table()["ARI of all points"].tolist()
     ['**1.000 (0.000)**', '**1.000 (0.000)**']
     """
+    import pandas as pd
+
+    numbers = {"replications": replications, "n_components": n_components}
+    check_parameters("compare", numbers, _VALID)
     data = as_clients(clients)
     if data.responses is not None:
         raise DataError("compare scores labels of points; clients with responses are not taken.")
     chosen = _chosen(methods)
     found, n_labels = _numbered(labels, data)
+    n_clusters = int(n_components or n_labels or _named_number(chosen))
+    if data.sizes.max() < 3 or data.n_points < n_clusters:
+        raise DataError(
+            f"compare: {data!r} are too few points for {n_clusters} clusters and a test part."
+        )
+    chosen = [_with_start(method, n_clusters) for method in chosen]
     scenario = Scenario(
         study="compare",
         variant="default",
-        setting=f"seed {random_state}",
+        setting=f"seed {index(random_state)}",
         experiment="given_clients",
         values={
             **PROTOCOL,
             "dataset": "clients",
-            "n_components": n_components or n_labels or _named_number(chosen),
+            "n_components": n_clusters,
             "labelled": labels is not None,
         },
         data=Dataset(
@@ -249,21 +268,15 @@ def compare(
         ),
     )
     fits: Fits = {}
-    numbers: Iterable[int] = range(replications)
+    splits: Iterable[int] = range(replications)
     if progress:
         from tqdm.auto import tqdm
 
-        numbers = tqdm(numbers, desc="replications", unit="replication")
-    for r in numbers:
-        run_block(scenario, chosen, [r], fits=fits)
-    return _comparison(scenario, chosen, fits, replications)
-
-
-def _comparison(
-    scenario: Scenario, chosen: list[Method], fits: Fits, replications: int
-) -> Comparison:
-    import pandas as pd
-
+        splits = tqdm(splits, desc="replications", unit="replication")
+    with warnings.catch_warnings():  # the table has the numbers of clusters
+        warnings.filterwarnings("ignore", ".*number of clusters depends", SelectionWarning)
+        for r in splits:
+            run_block(scenario, chosen, [r], fits=fits)
     tables = [tables_of(scenario, method, fits, range(replications)) for method in chosen]
     results, timings = (pd.concat(part, ignore_index=True) for part in zip(*tables, strict=True))
     measured = set(results["metric"]) | {"rounds", "floats", "seconds"}
@@ -276,35 +289,24 @@ def _items_of(score: str) -> list[Table]:
     """Return the table's column of a score and, if a value of it is best, that of its rank."""
     best, name = _SCORES[score]
     shown = [(score, best, _DIGITS.get(score, 3))]
-    if best in _RANKED:
+    if best != "none":
         shown.append((_rank_of(score), "none", 1))
+    same = {"paper": "", "caption": "", "study": "compare", "row": "{label}", "column": "{metric}"}
     return [
         Table.model_validate(
-            {
-                "name": metric,
-                "paper": "",
-                "title": name,
-                "caption": "",
-                "study": "compare",
-                "metric": metric,
-                "row": "{label}",
-                "column": "{metric}",
-                "best": direction,
-                "digits": digits,
-            }
+            {**same, "title": name, "name": m, "metric": m, "best": direction, "digits": digits}
         )
-        for metric, direction, digits in shown
+        for m, direction, digits in shown
     ]
 
 
 def _rank_of(score: str) -> str:
-    kind = LOWEST_FIRST if _SCORES[score][0] == "lowest" else "rank"
-    return f"{kind}: {score}"
+    return f"{LOWEST_FIRST if _SCORES[score][0] == 'lowest' else 'rank'}: {score}"
 
 
 def _chosen(given: Iterable[Any]) -> list[Method]:
     """Return the methods to run, each with a name of its own."""
-    given = [given] if isinstance(given, str) else list(given)
+    given = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
     listed = [_method_of(one) for one in given if not (isinstance(one, str) and one == "all")]
     kinds = [method.estimator for method in listed]
     listed = [m if kinds.count(m.estimator) == 1 else _named_in_full(m) for m in listed]
@@ -312,7 +314,10 @@ def _chosen(given: Iterable[Any]) -> list[Method]:
         named = {method.estimator for method in listed}
         listed += [Method(name, name) for name in able_methods() if name not in named]
     for method in listed:
-        if obstacle := capabilities_of(method.estimator).obstacle("gaussian", "sample"):
+        obstacle = capabilities_of(method.estimator).obstacle("gaussian", "sample")
+        if method.parameters.get("family") == "regression":
+            obstacle = "its family is 'regression'"
+        if obstacle:
             raise ConfigurationError(f"{method.estimator} cannot be compared here: {obstacle}.")
     names = [method.name for method in listed]
     if not names or len(set(names)) < len(names):
@@ -329,23 +334,18 @@ def _method_of(given: Any) -> Method:
     kind = given if isinstance(given, type) else type(given)
     if registry.index().get(kind.__name__) is None or registry.get(kind.__name__) is not kind:
         raise ConfigurationError(
-            f"compare: {kind.__name__} is not registered. Decorate the class with "
-            "fedmix.methods.base.register."
+            f"compare: {kind.__name__} is not registered. Decorate your own class with "
+            "fedmix.methods.base.register. If you define it again, make its estimators again."
         )
-    if isinstance(given, type):
-        return Method(kind.__name__, kind.__name__)
+    values = {} if isinstance(given, type) else given.get_params(deep=False)
     defaults = inspect.signature(kind).parameters
-    changed = {
-        name: value
-        for name, value in given.get_params(deep=False).items()
-        if not _same(value, defaults[name].default)
-    }
+    changed = {n: v for n, v in values.items() if not _same(v, defaults[n].default)}
     return Method(kind.__name__, kind.__name__, changed)
 
 
 def _named_in_full(method: Method) -> Method:
     """Return a method with its parameters in its name, beside others of the same class."""
-    short = {n: v for n, v in method.parameters.items() if isinstance(v, _SHORT)}
+    short = {n: v for n, v in method.parameters.items() if isinstance(v, str | int | float | None)}
     text = ", ".join(f"{name}={value}" for name, value in short.items())
     return replace(method, name=f"{method.name}({text})" if text else method.name)
 
@@ -354,15 +354,24 @@ def _same(value: Any, default: Any) -> bool:
     return type(value) is type(default) and np.ndim(value) == 0 and bool(value == default)
 
 
+def _with_start(method: Method, n_clusters: int) -> Method:
+    """Return the method, with its default start if it has its own number of components."""
+    own = [method.parameters[name] for name in _NUMBERS if name in method.parameters]
+    if not own or (own == [n_clusters] and method.kind.starts_from != "means"):
+        return method
+    init = inspect.signature(method.kind).parameters.get("init")
+    start = {} if init is None else {"init": init.default}
+    return replace(method, parameters={**start, **method.parameters})
+
+
 def _named_number(chosen: list[Method]) -> int:
     """Return the number of clusters that the estimators name."""
-    names = ("n_components", "n_clusters", "components_per_client")
-    found = {m.parameters[name] for m in chosen for name in names if name in m.parameters}
+    given = [m.parameters.get(name) for m in chosen for name in _NUMBERS]
+    found = {number for number in given if isinstance(number, int | np.integer)}
     if len(found) != 1:
-        given = f"the estimators name {sorted(found)}" if found else "no estimator names one"
+        said = f"the estimators name {sorted(found)}" if found else "no estimator names one"
         raise ConfigurationError(
-            f"compare: the number of clusters is not known: there are no labels, and {given}. Give "
-            "n_components."
+            f"compare: no number of clusters: there are no labels, and {said}. Give n_components."
         )
     return int(found.pop())
 
@@ -373,21 +382,19 @@ def _numbered(labels: Any, data: Clients) -> tuple[NDArray[np.int64], int]:
         return np.zeros(data.n_points, dtype=np.int64), 0
     if isinstance(labels, Mapping):
         labels = [labels[name] for name in data.names if name in labels]
-    if isinstance(labels, list) and [np.shape(own) for own in labels] == [(n,) for n in data.sizes]:
+    each = [np.shape(own) for own in labels] if isinstance(labels, list | tuple) else []
+    if each == [(n,) for n in data.sizes]:
         flat = np.concatenate([np.asarray(own) for own in labels])
     else:
-        flat = _in_order_of_points(labels, data)
+        shape = each if any(each) else np.shape(labels)
+        if shape != (data.n_points,):
+            raise DataError(
+                f"labels: expected one per point of {data!r}, as a list of {len(data)} arrays or "
+                f"one array of shape ({data.n_points},); got {shape}."
+            )
+        flat = np.asarray(labels)
+        flat = flat if data.rows is None else flat[np.argsort(np.argsort(data.rows))]
+    if any(one is None or one != one for one in flat.tolist()):  # NaN differs from itself
+        raise DataError("labels: some are None or NaN. Remove these points, or give no labels.")
     classes, numbers = np.unique(flat, return_inverse=True)
     return numbers.astype(np.int64), len(classes)
-
-
-def _in_order_of_points(labels: Any, data: Clients) -> NDArray:
-    """Return one array of labels in the order of the clients' points."""
-    shape = (len(labels),) if isinstance(labels, list) else np.shape(labels)
-    if shape != (data.n_points,) or (isinstance(labels, list) and np.ndim(labels[0])):
-        raise DataError(
-            f"labels: expected one per point of {data!r}, as a list of {len(data)} arrays or one "
-            f"array of shape ({data.n_points},); got shape {shape}."
-        )
-    flat = np.asarray(labels)
-    return flat if data.rows is None else flat[np.argsort(np.argsort(data.rows))]

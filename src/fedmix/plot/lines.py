@@ -36,6 +36,8 @@ def trajectories(
     -------
     Axes
     """
+    from matplotlib.ticker import MaxNLocator
+
     with drawing_on(axis) as axis:
         looks = looks_of(paths, {})
         for name, values in paths.items():
@@ -43,6 +45,7 @@ def trajectories(
             rounds = np.arange(len(middle))
             line_by_round(axis, rounds, middle, (low, high), name, looks[name])
         axis.set(yscale="log", xlabel="round", ylabel=ylabel)
+        axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
         axis.legend()
     return axis
 
@@ -73,9 +76,12 @@ def contamination(
     Raises
     ------
     DataError
-        If a method does not have one error, or row of errors, per share.
+        If a share is not from 0 to 1, or if a method does not have one error, or row of errors, per
+        share.
     """
     percent = 100 * np.asarray(shares, dtype=float)
+    if percent.size and not 0 <= percent.min() <= percent.max() <= 100:
+        raise DataError("contamination: expected shares of the clients from 0 to 1, not percent.")
     rows = {name: np.asarray(own, dtype=float) for name, own in errors.items()}
     for name, own in rows.items():
         if own.shape[:1] != percent.shape:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+import textwrap
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,11 +21,12 @@ FloatArray = NDArray[np.float64]
 
 _COLUMNS = 4  # of small multiples
 _MARGIN = 0.1  # of the range of the good clients' points
+_TITLE = 24  # characters in a line of a client's title
 
 
 def clusters(
     clients: ClientsLike,
-    labels: Sequence[ArrayLike],
+    labels: Sequence[ArrayLike] | Mapping[Hashable, ArrayLike],
     contaminated: Iterable[Hashable] = (),
     axes: ArrayLike | None = None,
 ) -> NDArray:
@@ -37,7 +39,7 @@ def clusters(
     ----------
     clients : Clients, list or mapping of K arrays or data frames of shape (n_k, d), or (X, groups)
         The points.
-    labels : sequence of K int arrays of shape (n_k,)
+    labels : sequence or mapping of K int arrays of shape (n_k,)
         What ``predict`` or ``predict_clusters`` returns, or the true labels. The same label has the
         same colour at all clients.
     contaminated : iterable of names, optional
@@ -57,8 +59,12 @@ def clusters(
     data, marked = as_clients(clients), set(contaminated)
     if unknown := marked - set(data.names):
         raise DataError(f"clusters: client {min(map(str, unknown))} is not among {data.names}.")
+    if isinstance(labels, Mapping):
+        labels = [labels[name] for name in data.names if name in labels]
     if [np.shape(own) for own in labels] != [(n,) for n in data.sizes]:
-        raise DataError(f"clusters: expected one label per point of {data!r}.")
+        raise DataError(
+            f"clusters: expected one label per point of {data!r}, as a list of {len(data)} arrays."
+        )
     good = [k for k, name in enumerate(data.names) if name not in marked and data.sizes[k]]
     if not good:
         raise DataError("clusters: expected at least one client with points that is not marked.")
@@ -145,9 +151,10 @@ def _grid(n_clients: int, names: list[str]) -> NDArray:
 def _name(axis: Axes, name: Hashable, marked: bool) -> None:
     text = f"client {name}" if isinstance(name, int) else str(name)
     if not marked:
-        axis.set_title(text)
+        axis.set_title(textwrap.fill(text, _TITLE))
         return
-    axis.set_title(f"{text}, contaminated", color=COLORS["vermillion"])
+    text = textwrap.fill(f"{text}, contaminated", _TITLE)
+    axis.set_title(text, color=COLORS["vermillion"])
     axis.patch.set_facecolor("#fbeee6")
     for spine in axis.spines.values():
         spine.set(color=COLORS["vermillion"], visible=True)

@@ -39,7 +39,9 @@ def ranks(
     -------
     Axes
     """
-    with drawing_on(axis, (5.4, 1.4 + 0.27 * len(frame))) as axis:
+    longest = max(map(len, frame["label"]), default=0)
+    width = 5.4 + 0.09 * max(0, longest - 20)  # the labels of estimators with many parameters
+    with drawing_on(axis, (width, 1.4 + 0.27 * len(frame))) as axis:
         own = looks_of([name for name in frame["method"] if name not in (known or {})], {})
         for place, row in enumerate(frame.itertuples()):
             style = own.get(row.method)
