@@ -9,8 +9,10 @@ import yaml
 
 from fedmix.cells.claims import evaluate_claims
 from fedmix.cells.equivalence import judge
+from fedmix.cells.evidence import Evidence
 from fedmix.cells.frame import make_cells
 from fedmix.cells.papers import read_papers
+from fedmix.cells.predicates import Check, ask
 from synthetic_results import PUBLISHED, RUN
 
 ROOT = Path(__file__).parents[1]
@@ -43,6 +45,42 @@ def answer(results: pd.DataFrame, predicate: str, said: dict | None = None, **pa
     claim |= {"predicate": predicate, "parameters": parameters}
     measured = judge(make_cells(results, pd.DataFrame(), [], PUBLISHED, "p", {}, ROLES))
     return evaluate_claims([claim], measured, results).iloc[0]
+
+
+def checks(results: pd.DataFrame, predicate: str, **parameters) -> list[Check]:
+    """Return what a predicate finds in results, in every setting."""
+    evidence = Evidence(make_cells(results, pd.DataFrame(), [], PUBLISHED, "p", {}, ROLES), results)
+    claim = {"predicate": predicate, "parameters": {"metric": "error", **parameters}}
+    return ask(claim, evidence, evidence.places("s"))
+
+
+def answers(results: pd.DataFrame, predicate: str, **parameters) -> list[str]:
+    """Return a predicate's answer in every setting."""
+    return [check.answer for check in checks(results, predicate, **parameters)]
+
+
+def along(column: str, means: dict[float, dict[str, float]]) -> pd.DataFrame:
+    """Return results of settings with these values, methods' means with hardly any noise."""
+    noise = np.array([0.0, 1e-3, -1e-3])
+    return pd.concat(
+        [
+            frame(
+                {method: mean + noise for method, mean in own.items()},
+                **{f"setting_{column}": float(value)},
+            ).assign(setting=f"{column}{value}")
+            for value, own in means.items()
+        ]
+    )
+
+
+def by_round(paths: dict[str, list[float]]) -> pd.DataFrame:
+    """Return results of one setting with these trajectories, in three replications alike."""
+    longest = max(map(len, paths.values()))
+    rounds = [
+        frame({m: [path[t]] * 3 for m, path in paths.items()}).assign(round=float(t))
+        for t in range(longest)
+    ]
+    return pd.concat([rounds[-1].assign(round=pd.NA), *rounds])
 
 
 GOOD = {"A": [1.0, 1.1, 0.9], "B": [2.0, 2.1, 1.9]}

@@ -65,9 +65,9 @@ def variant(name, role, means, best="FedGrEM", n=200):
     ]
 
 
-def scored(*variants, paper=None):
+def scored(*variants, paper=None, table=TABLE):
     frame = judge(unjudged([row for rows in variants for row in rows]))
-    return score_tables(frame, {"item": TABLE}, {"paper": paper} if paper else {}).iloc[0]
+    return score_tables(frame, {"item": table}, {"paper": paper} if paper else {}).iloc[0]
 
 
 def test_the_answer_says_what_holds_by_how_much_and_on_what_it_depends():
@@ -88,6 +88,8 @@ def test_other_data_and_other_metrics_are_compared_with_nothing():
     for changed in ({"judged": False}, {"is_stand_in": True}):
         found = judge(rows.assign(**changed))
         assert found[["difference", "low", "sd_ratio"]].isna().all(axis=None)
+    never = judge(rows.assign(is_stand_in=True, n=0, values=[[] for _ in range(len(rows))]))
+    assert set(never["verdict"]) == {"not run"}
 
 
 def test_the_text_s_own_variant_that_says_no_is_told():
@@ -95,6 +97,7 @@ def test_the_text_s_own_variant_that_says_no_is_told():
     found = scored(variant("as_coded", "authors", PUBLISHED), variant("text", "written", away))
     assert "Variant text differs from 6 of 6 values." in found["more"]
     assert "FedGrEM is 4.0 points ahead" in found["answer"]
+    assert "Variant text" not in scored(variant("text", "written", away))["more"]  # it counts
 
 
 def test_an_order_that_does_not_hold_is_told_with_the_distance():
@@ -104,6 +107,29 @@ def test_an_order_that_does_not_hold_is_told_with_the_distance():
         "The method published as best has the best mean in 0 of 2 settings. On average FedGrEM is "
         "1.0 points behind, where a lead of 4.0 points is published."
     )
+
+
+def test_a_tie_with_the_best_is_told_beside_the_best():
+    rows = variant("as_coded", "authors", PUBLISHED)
+    for row, best in zip(rows[3:], ("tied", "best", ""), strict=True):
+        row["best"] = best
+    assert scored(rows)["answer"].startswith(
+        "The method published as best has the best mean in 1 of 2 settings, and no test finds "
+        "another method better in 1 more. On average"
+    )
+
+
+def test_a_lead_is_told_in_the_unit_shown():
+    shares = [
+        row | {"scale": 0.01, "mean": row["mean"] / 100, "values": row["values"] / 100}
+        for row in variant("as_coded", "authors", PUBLISHED)
+    ]
+    assert "FedGrEM is 4.0 points ahead" in scored(shares)["answer"]
+    found = scored(
+        variant("as_coded", "authors", PUBLISHED | {"FedGrEM": 12.7}),
+        table=TABLE.model_copy(update={"unit": ""}),
+    )
+    assert "FedGrEM is 1.3 ahead, where a lead of 4 is published" in found["answer"]
 
 
 def test_a_variant_in_which_the_method_is_further_behind_says_by_how_much():
@@ -128,6 +154,22 @@ def test_a_table_of_an_unknown_protocol_counts_what_comes_near():
     assert "For FedGrEM alone, this protocol agrees with 2 of 2" in found["more"]
 
 
+def test_values_that_agree_in_mean_alone_are_told_apart():
+    near = {
+        role: [
+            row | {"sd": 0.1, "values": row["mean"] + 0.1 * (row["values"] - row["mean"])}
+            for row in variant("v", role, {name: mean + 0.25 for name, mean in PUBLISHED.items()})
+        ]
+        for role in ("authors", "inferred")
+    }
+    assert "0 of 6 values agree" in scored(near["authors"])["answer"]
+    assert "0 differ and 6 are undecided" in scored(near["authors"])["answer"]
+    assert scored(near["inferred"])["answer"].endswith(
+        "It is 0.25 published standard deviations away, and agrees with 6 of 6 values (6 of them "
+        "in mean only) and differs from 0."
+    )
+
+
 def test_a_table_whose_protocol_was_searched_counts_the_nearest_one_alone():
     away = {name: mean + 5 for name, mean in PUBLISHED.items()}
     rows = variant("as_coded", "authors", away), variant("nearest", "nearest", PUBLISHED, n=20)
@@ -144,6 +186,8 @@ def test_a_variant_that_failed_throughout_is_told_as_such():
     told = "Not compared: no replication of variant as coded has finished."
     assert scored(dead)["answer"] == told
     assert scored(dead, variant("as_written", "written", PUBLISHED))["answer"] == told
+    other = [row | {"is_stand_in": True} for row in variant("as_coded", "authors", PUBLISHED)]
+    assert scored(other)["answer"] == "Not compared: other data stand in for the paper's."
 
 
 def test_a_lead_needs_methods_that_can_be_ordered():
@@ -154,6 +198,10 @@ def test_a_lead_needs_methods_that_can_be_ordered():
     assert lead_of(frame, "highest").method == "LocalEM"
     level = frame.assign(printed_mean=[1.0, 2.0, 3.0, 9.0, 2.0, 3.0])  # each is best somewhere
     assert lead_of(level, "lowest") is None
+    other = frame.iloc[:3].assign(setting="20 %", printed_mean=[15.0, 14.0, 20.0])
+    assert lead_of(pd.concat([other, frame]), "lowest").method == "FedGrEM"  # in two of three
+    assert lead_of(frame.assign(n=5), "lowest").settings == 2
+    assert lead_of(frame.assign(n=4), "lowest") is None  # too few replications
     alone = frame.iloc[:3].assign(setting=["a", "b", "c"])  # one method in each setting
     assert lead_of(alone, "lowest") is None
 
@@ -195,6 +243,9 @@ def test_the_published_spread_tells_whether_a_partition_was_drawn_once(between, 
     found = score_tables(judge(unjudged([*rows, *draws])), {"item": TABLE}, {}).iloc[0]["more"]
     assert ("published standard deviation" in found) == bool(speaks)
     assert speaks in found
+    few = [row for row in draws if row["method"] == "FedGrEM"]  # behind 2 of 6 values
+    found = score_tables(judge(unjudged([*rows, *few])), {"item": TABLE}, {}).iloc[0]["more"]
+    assert "published standard deviation" not in found
 
 
 def test_a_search_draws_anew_so_that_the_published_side_alone_has_one_draw():

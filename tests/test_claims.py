@@ -8,11 +8,12 @@ import pytest
 
 from configured_studies import configured_studies
 from fedmix.cells import predicates
-from fedmix.cells.claims import CLAIM_VERDICTS, claims_table, evaluate_claims
+from fedmix.cells.claims import CLAIM_VERDICTS, _final, claims_table, evaluate_claims
 from fedmix.cells.equivalence import judge
 from fedmix.cells.frame import make_cells
 from fedmix.cells.papers import read_claims, read_papers
 from fedmix.cells.scorecard import cells_table, scorecard
+from fedmix.cells.unreported import Share
 from fedmix.errors import ConfigurationError
 from made_up_claims import BAD, GOOD, LOWEST, NOISE, ROLES, answer, frame, paper_folder, places
 from synthetic_results import PUBLISHED, cells, printed_numbers, results_and_timings
@@ -100,6 +101,7 @@ def test_claims_without_their_results_are_not_testable_and_say_why(claims):
         ([BAD, BAD, NOISE], "reversed"),
         ([GOOD, NOISE], "inconclusive"),
         ([BAD, NOISE, NOISE], "mixed"),  # refuted, whatever more runs say
+        ([BAD, NOISE], "mixed"),  # no in half of the settings is not in most
     ],
 )
 def test_a_verdict_tells_in_how_many_settings_a_claim_holds(kinds, verdict):
@@ -158,7 +160,11 @@ def test_the_verdict_is_that_of_the_authors_variant_alone():
 
 
 def test_an_inferred_protocol_can_support_a_claim_and_not_refute_it():
-    for kinds, verdict in (((GOOD, GOOD), "holds"), ((BAD, BAD), "inconclusive")):
+    for kinds, verdict in (
+        ((GOOD, GOOD), "holds"),
+        ((BAD, BAD), "inconclusive"),
+        ((GOOD, BAD), "inconclusive"),
+    ):
         found = answer(places(*kinds, variant="i"), "ordered", **LOWEST)
         assert (found.verdict, found.source) == (verdict, "inferred")
         assert (verdict == "holds") != any("does not refute" in text for text in found["remarks"])
@@ -172,6 +178,19 @@ def test_an_inferred_protocol_does_not_speak_for_those_that_were_tried():
     found = answer(pd.concat([inferred, *tried]), "ordered", said, **LOWEST)
     assert (found.verdict, found.source) == ("depends on an unreported choice", "inferred")
     assert answer(inferred, "ordered", said, **LOWEST).verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("source", "no", "verdict"),
+    [
+        ("inferred", 11, "depends on an unreported choice"),
+        ("inferred", 10, "holds"),
+        ("authors", 11, "holds"),
+    ],
+)
+def test_most_other_protocols_must_say_no_to_an_inferred_one(source, no, verdict):
+    share = Share(0.5, 21, "protocols", yes=10, no=no)
+    assert _final("holds", source, share, "") == verdict
 
 
 def test_data_that_stand_in_for_the_papers_count_for_no_claim():
@@ -196,10 +215,11 @@ def test_our_reading_of_a_vague_sentence_can_hold_and_does_not_refute_it():
 
 
 def test_margins_are_positive_on_the_claimed_side():
-    found = answer(places(GOOD, BAD), "ordered", **LOWEST)
-    assert found.authors_median == pytest.approx(0.0)
+    found = answer(places(GOOD, GOOD, BAD), "ordered", **LOWEST)
+    assert found.authors_median == pytest.approx(1.0)
     assert found.authors_smallest == pytest.approx(-1.0)
-    assert found.authors_low <= found.authors_smallest <= found.authors_high
+    noisy = answer(places(NOISE), "ordered", **LOWEST)
+    assert noisy.authors_low < noisy.authors_smallest < noisy.authors_high
 
 
 def test_an_unreported_choice_decides_where_variants_fall_out_differently():
@@ -211,6 +231,10 @@ def test_an_unreported_choice_decides_where_variants_fall_out_differently():
     assert "how clients are contaminated; it holds in 50%" in found.remarks[0]
     assert "decided by the variant: it holds in v, not in trial" in found.remarks[0]
     assert answer(places(good, good), "ordered", said, **LOWEST).verdict == "holds"
+    noise = {name: 4 * values for name, values in NOISE.items()}
+    some = [places(noise, noise, variant="trial"), places(good, good, noise, variant="w")]
+    found = answer(pd.concat([places(good, good), *some]), "ordered", said, **LOWEST)
+    assert "it holds in 100% of 2 variants" in found.remarks[0]  # of which w in most settings
     few = pd.concat([places(GOOD, GOOD), places(BAD, BAD, variant="trial")])
     assert answer(few, "ordered", said, **LOWEST).verdict == "holds"  # three replications
 
@@ -220,6 +244,9 @@ def test_the_text_s_own_variant_that_says_no_is_told():
     found = answer(results, "ordered", **LOWEST)
     assert found.verdict == "holds"
     assert "The variant that follows the text says no: no in all 2" in found.remarks
+    results = pd.concat([places(GOOD, GOOD), places(GOOD, BAD, variant="w")])
+    [remark] = answer(results, "ordered", **LOWEST)["remarks"]
+    assert remark.startswith("The variant that follows the text says no: yes in 1 of 2")
 
 
 def test_a_setting_counts_as_run_if_the_variant_that_answers_ran_it():

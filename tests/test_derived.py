@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.condensed import critical_difference, data_of, mean_ranks
-from fedmix.cells.measured import measure, metric_of
+from fedmix.cells.measured import measure, metric_of, steady
 from fedmix.errors import ConfigurationError
 from fedmix.views.captions import leaderboard
 from synthetic_results import RUN
@@ -42,7 +42,7 @@ def test_derived_metrics_are_asked_for_by_name():
 
 
 def test_rounds_to_the_oracle_are_counted_on_the_trajectory():
-    paths = {"OracleClustering": [1.0, 1.0, 1.0], "A": [5.0, 1.05, 1.0], "B": [5.0, 4.0, 3.0]}
+    paths = {"OracleClustering": [1.0, 1.0, 1.0], "A": [5.0, 1.15, 1.1], "B": [5.0, 4.0, 3.0]}
     rows = [
         {"study": "s", "variant": "v", "setting": "a", "method": m, "replication": 0} | where
         for m, path in paths.items()
@@ -54,9 +54,32 @@ def test_rounds_to_the_oracle_are_counted_on_the_trajectory():
     results = pd.DataFrame(rows).assign(metric="model_error", status="ok", **RUN)
     setting = measure(results.astype({"round": "Int64"}), pd.DataFrame())
     rounds, reached = (metric_of(setting, name) for name in ("rounds_to_oracle", "reached_oracle"))
-    assert rounds["A"].tolist() == [1.0]
+    assert rounds["A"].tolist() == [2.0]  # at most 1.1 times the oracle's error
     assert rounds["B"].empty
     assert (reached["A"].tolist(), reached["B"].tolist()) == ([1.0], [0.0])
+
+
+def test_floats_to_the_best_are_counted_until_five_percent_above_it():
+    errors = {"A": [4.0, 1.05, 1.0], "B": [4.0, 3.0, 1.2]}
+    sent = {"A": [0.0, 10.0, 20.0], "B": [0.0, 5.0, 9.0]}
+    rows = [
+        {"study": "s", "variant": "v", "setting": "a", "method": m, "replication": 0}
+        | {"metric": metric, "round": t, "value": value}
+        for metric, paths in (("means_error", errors), ("floats", sent))
+        for m, path in paths.items()
+        for t, value in ((None, path[-1]), *enumerate(path))
+    ]
+    results = pd.DataFrame(rows).assign(status="ok", **RUN).astype({"round": "Int64"})
+    setting = measure(results, pd.DataFrame())
+    floats, reached = (metric_of(setting, name) for name in ("floats_to_best", "reached_best"))
+    assert (floats["A"].tolist(), floats["B"].tolist()) == ([10.0], [])
+    assert (reached["A"].tolist(), reached["B"].tolist()) == ([1.0], [0.0])
+
+
+def test_the_first_timing_of_a_process_counts_where_there_is_no_other():
+    place = {"study": "s", "variant": "v", "setting": "a"}
+    timings = pd.DataFrame({"method": ["A", "A", "B"], "warm": [False, True, False]})
+    assert steady(timings.assign(**place)).index.tolist() == [1, 2]
 
 
 def test_mean_ranks_leave_out_what_some_methods_have_not_run_yet():

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 
 from fedmix.__main__ import main
-from fedmix.cells.equivalence import compare, judge
+from fedmix.cells.equivalence import between_draws, compare, judge
 from fedmix.cells.frame import complete, judged_cells
 from fedmix.cells.items import read_items
 from fedmix.configuration import read_yaml
@@ -67,7 +68,33 @@ def test_draws_of_one_replication_each_have_no_variance_yet():
 def test_the_variance_is_that_between_draws_less_the_replications_share():
     between = np.var(np.arange(10.0), ddof=1) - np.var(around(0), ddof=1) / 200
     expected = compare(around(12.0), *list(PRINT.values()), (between, 10))
-    assert judge(frame(between=1.0)).iloc[0]["low"] == pytest.approx(expected.low)
+    judged = judge(frame(between=1.0)).iloc[0]
+    assert judged["low"] == pytest.approx(expected.low)
+    assert judged["draws_sd"] == pytest.approx(np.sqrt(between))  # in the published unit
+
+
+def test_each_side_has_one_draw_and_few_draws_widen_the_interval():
+    found = compare(around(12.0), *list(PRINT.values()), (1.0, 10))
+    parts = np.array([np.var(around(0), ddof=1) / 200, 2.0**2 / 200, 2 * 1.0])
+    freedom = parts.sum() ** 2 / (parts**2 / [199, 199, 9]).sum()
+    half = t.ppf(0.95, freedom) * np.sqrt(parts.sum() + 0.01**2 / 12)
+    assert (found.high - found.low) / 2 == pytest.approx(half)
+
+
+def test_the_largest_variance_is_borrowed_and_a_draw_in_two_items_counts_once():
+    shared = {"setting_dataset": "d", "method": "A", "metric": "error", "n": 10}
+    draws = pd.DataFrame(
+        [
+            shared | {"variant": name, "setting": f"s{i}", "mean": apart * i, "sd": 1.0 + i}
+            for name, apart in (("calm", 1.0), ("wild", 4.0))
+            for i in range(3)
+        ]
+    ).assign(setting_n_contaminated=0.0)
+    found = between_draws(pd.concat([draws, draws]))
+    within = (1.0 + 4.0 + 9.0) / 10 / 3
+    place = ("d", "A", "error")
+    assert found[place, ("calm", 0.0)] == (pytest.approx(1.0 - within), 3)
+    assert found[place, ()] == found[place, ("wild", 0.0)] == (pytest.approx(16.0 - within), 3)
 
 
 def test_the_variance_is_measured_for_the_same_variant_and_setting_or_borrowed():
@@ -78,6 +105,14 @@ def test_the_variance_is_measured_for_the_same_variant_and_setting_or_borrowed()
     elsewhere = draws.assign(variant=["as_coded"] + ["as_written"] * (len(draws) - 1))
     assert judge(elsewhere).iloc[0]["draws"] == "borrowed"
     assert judge(frame(between=1.0, draws="")).iloc[0]["draws"] == ""
+
+
+@pytest.mark.parametrize("changed", [{"metric": "seconds"}, {"is_stand_in": True}], ids=str)
+def test_what_is_not_judged_counts_no_draws(changed):
+    one = judge(frame(between=1.0).assign(**changed)).iloc[0]
+    other = judge(frame(between=1.0, draws="").assign(**changed)).iloc[0]
+    names = ["verdict", "low", "high", "draws", "draws_sd", "n_draws"]
+    pd.testing.assert_series_equal(one[names], other[names])
 
 
 def test_without_other_draws_verdicts_stay():

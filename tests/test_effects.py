@@ -5,7 +5,17 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.condensed import Contrast, condense, contrasts, differences
-from fedmix.cells.effects import Effect, exponent, knee, mean_effect, share_effect, slope
+from fedmix.cells.effects import (
+    Effect,
+    Finding,
+    all_of,
+    any_of,
+    exponent,
+    knee,
+    mean_effect,
+    share_effect,
+    slope,
+)
 from fedmix.cells.scores import Replications, paired_effect
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.metrics.federation import federation_gain
@@ -35,6 +45,8 @@ def test_effects_know_their_interval():
     assert (effect.above(), effect.below(), effect.below(10)) == ("unclear", "unclear", "yes")
     assert Effect(0.0, 0.0, 5).below() == "no"
     assert Effect(0.0, 0.0, 5).within(0.0) == "yes"
+    assert [Effect(mean, 0.1, 9).within(1.0) for mean in (-2.0, 2.0)] == ["no", "no"]
+    assert Effect(1.0, 0.1, 10).with_interval() == "1.00 [0.77, 1.23]"  # 95 %: 2.26 errors
 
 
 def test_effects_of_different_data_add_their_errors_in_squares():
@@ -45,6 +57,18 @@ def test_effects_of_different_data_add_their_errors_in_squares():
     ratio = one.log_over(other)
     assert ratio == Effect(pytest.approx(np.log(3)), pytest.approx(np.hypot(0.1, 0.4)), 5)
     assert Effect(0.0, 0.1, 5).log_over(one) is None
+
+
+def test_all_of_several_findings_are_as_good_as_the_worst_and_any_as_the_best():
+    effects = {"yes": 2.0, "unclear": 0.1, "no": -3.0}
+    found = {name: Finding.above(Effect(mean, 0.1, 9)) for name, mean in effects.items()}
+    assert [finding.answer for finding in found.values()] == list(effects)
+    whole = list(found.values())
+    assert (all_of(whole), any_of(whole)) == (found["no"], found["yes"])
+    assert (all_of(whole[:2]), any_of(whole[1:])) == (found["unclear"], found["unclear"])
+    assert any_of(whole[2:]).answer == "no"
+    outside = [Finding.within(Effect(mean, 0.1, 9), 1.0).margin.mean for mean in (-3.0, 3.0)]
+    assert outside == [-2.0, -2.0]
 
 
 def test_only_shared_replications_are_paired():
@@ -73,6 +97,13 @@ def test_a_slope_carries_the_errors_of_its_means():
     assert found.se == pytest.approx(0.1 * np.sqrt(2))
 
 
+def test_a_slope_above_a_base_carries_the_errors_of_score_and_base():
+    base = Effect(3.0, 0.2, 9)
+    found = exponent([1.0, np.e], [Effect(5.0, 0.1, 9), Effect(5.0, 0.1, 8)], above=base)
+    of_log = np.hypot(5.0 * 0.1, 3.0 * 0.2) / 4.0 / 4.0  # of the log of sqrt(25 - 9)
+    assert found == Effect(pytest.approx(0.0), pytest.approx(of_log * np.sqrt(2)), 8)
+
+
 def test_one_replication_has_no_interval_and_none_of_it_is_shown():
     once = Effect(2.0, float("inf"), 1)
     middle = slope([0.0, 1.0, 2.0], [Effect(1.0, 0.1, 9), once, Effect(3.0, 0.1, 9)])
@@ -89,6 +120,10 @@ def test_the_knee_is_where_half_of_the_way_is_done():
     xs = [0.0, 0.5, 1.0, 2.0, 4.0]
     assert np.exp(knee(xs, exact(min(x, 1.0) for x in xs)).mean) == pytest.approx(0.5)
     assert knee(xs, exact([1.0] * 5)) is None
+    rising = [Effect(0.0, 0.1, 9), Effect(1.0, 0.2, 8), Effect(2.0, 0.3, 9)]
+    of_score = np.sqrt(0.2**2 + (0.1**2 + 0.3**2) / 4)  # beside that of half of the way
+    found = knee([0.0, 2.0, 4.0], rising)  # rises by a half for each x
+    assert found == Effect(pytest.approx(np.log(2)), pytest.approx(of_score / 0.5 / 2), 8)
 
 
 def test_a_federation_is_told_by_gain_harm_and_worst_decile():
@@ -107,6 +142,7 @@ def test_a_federation_is_told_by_gain_harm_and_worst_decile():
         ([0.10, 0.11, 0.10, 0.11], "A"),
         ([0.300, 0.301, 0.300, 0.301], "no exchange"),
         ([0.298, 0.298, 0.299, 0.299], "no exchange"),  # a gain, but of a fifth of a point
+        ([0.292, 0.292, 0.293, 0.293], "no exchange"),  # below a point
         ([0.10, 0.60, 0.10, 0.40], "undecided"),
     ],
 )
@@ -127,6 +163,34 @@ def test_a_method_is_advised_only_where_it_beats_the_best_fit_alone(together, ta
     assert said["best fit alone"] == "B"
 
 
+def test_methods_that_the_test_does_not_tell_from_the_best_are_named():
+    cells = pd.DataFrame(
+        [
+            scored("A", "error", [0.10, 0.11, 0.10, 0.11]),
+            scored("B", "error", [0.70, 0.70, 0.70, 0.71]),
+            scored("B", "alone", [0.300, 0.300, 0.301, 0.301]),
+            scored("C", "error", [0.11, 0.10, 0.11, 0.11]),
+            scored("D", "error", [0.11, 0.11, 0.10], n=3, replications=[0, 1, 2]),  # too few
+        ]
+    )
+    told = {"kind": "advice", "metric": "error", "alone": "alone", "harmed": "harmed"}
+    said = {column: text for _, column, text, _ in condense(cells, told)}
+    assert (said["take"], said["not told apart"]) == ("A", "C")
+    assert said["gain over the best fit alone"].endswith(" ± 1.7")  # in points
+
+
+def test_a_condition_is_met_where_every_replication_meets_it():
+    told = {"kind": "slopes", "metric": "error"}
+    told["rows"] = [{"row": "points", "along": "n", "exponent": -0.5, "condition": "holds"}]
+    rows = [
+        cell(metric=metric, setting_n=n, setting=f"n{n}", mean=mean, se=0.1)
+        for n, held in ((1, 0.5), (4, 1.0))
+        for metric, mean in (("error", n**-0.5), ("holds", held))
+    ]
+    said = {column: text for _, column, text, _ in condense(pd.DataFrame(rows), told)}
+    assert said["conditions met (constants 1)"] == "1 of 2"
+
+
 def test_four_times_the_replications_show_less_than_half_the_difference():
     [one] = differences(pd.DataFrame([scored("A", "gain", [0.0, 1.0, 2.0, 3.0])]), "gain")
     [two] = differences(pd.DataFrame([scored("A", "gain", [0.0, 1.0, 2.0, 3.0], n=16)]), "gain")
@@ -145,6 +209,17 @@ def test_a_printed_difference_as_small_as_what_is_visible_needs_the_replications
     [again] = contrasts(cells, "lowest")
     assert again.needed == pytest.approx(4, abs=1)
     assert contrasts(cells, "none") == []
+
+
+@pytest.mark.parametrize(("direction", "printed"), [("lowest", 1.0), ("highest", 2.0)])
+def test_a_contrast_is_that_of_the_best_and_the_next_in_the_unit_shown(direction, printed):
+    values = {1.0: [0.0] * 4, 2.0: [0.01, 0.03, 0.01, 0.03], 4.0: [0.0] * 4}
+    rows = [
+        scored(f"{mean}", "error", own, printed_mean=mean, scale=0.01)
+        for mean, own in values.items()
+    ]
+    [found] = contrasts(pd.DataFrame(rows), direction)
+    assert found == Contrast(pytest.approx(np.std([1, 3, 1, 3], ddof=1)), 4, printed)
 
 
 def test_centres_are_equally_far_apart_and_clients_as_far_from_them_as_they_are_told():

@@ -118,6 +118,14 @@ def test_medians_lie_in_a_band_of_quartiles_on_evenly_spaced_values():
     assert (edges.min(), edges.max()) == (2, 5)
 
 
+@pytest.mark.parametrize(("statistic", "edges"), [("mean", (4, 8)), ("share", (5.5, 6.5))])
+def test_a_band_is_one_standard_deviation_or_of_a_share_one_standard_error(statistic, edges):
+    cells = grid(x=(1, 2)).assign(mean=3.0, sd=1.0, se=0.25, scale=0.5)
+    axis = lines.draw(cells, {}, {"x": "setting_x", "statistic": statistic}).axes[0]
+    band = axis.collections[0].get_paths()[0].vertices[:, 1]
+    assert (band.min(), band.max()) == edges
+
+
 def test_variants_are_told_apart():
     cells = grid(variant=("as_coded", "corrected"), method=METHODS[:1], x=(1, 2))
     figure = lines.draw(cells, {}, {"x": "setting_x", "series": "variant"})

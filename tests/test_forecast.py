@@ -71,7 +71,11 @@ def run(results, seconds):
 
 
 def test_a_forecast_counts_methods_what_they_share_and_the_starts_of_jobs():
-    [study] = forecast(request_of_two_methods()).studies
+    whole = forecast(request_of_two_methods())
+    [study] = whole.studies
+    more = replace(whole, views=whole.views + 4).hours.typical - whole.hours.typical
+    assert more == pytest.approx(4 * STARTUP / 3600)
+    assert study.disk == pytest.approx(2 * 40 * 2 * 0.012)  # MB
     assert study.jobs == 2 * 4 + 1
     assert study.hours.typical == pytest.approx(2 * 40 * (2.0 + 8.0 + 1.0) / 3600)
     assert study.starts == pytest.approx(study.jobs * STARTUP / 3600)

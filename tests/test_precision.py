@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pydantic import ValidationError
+from scipy.stats import t
 
 from fedmix.cells.items import Table
 from fedmix.configuration import Document, read_yaml
@@ -81,7 +82,7 @@ def plan(tmp_path):
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "numbers.csv").write_text(PRINTED)
 
-    def make(kept, draws="", **others):
+    def make(kept, draws="", scale=1.0, **others):
         printed = {
             "file": "numbers.csv",
             "columns": {"dataset": "setting_dataset", "method": "label"},
@@ -93,7 +94,7 @@ def plan(tmp_path):
         }
         item = Table(
             name="t", paper="p", title="t", caption="c", study="s", metric="error",
-            row="{dataset}", column="{label}", digits=1, printed=printed,
+            row="{dataset}", column="{label}", digits=1, scale=scale, printed=printed,
         )  # fmt: skip
         studies = {"s": study(), **others}
         return Precision(RULE, kept, studies, {"t": item}, tmp_path)
@@ -158,6 +159,7 @@ def test_other_variants_and_settings_without_a_published_value_have_fixed_number
     assert number(precision, "as_written.a") == 50
     assert number(precision, "as_written.unprinted") == 50
     assert number(precision, "as_coded.unprinted") == 200
+    assert number(plan(both(20, 0.1), s=study(replications=30)), "as_written.a") == 30
 
 
 def test_without_evidence_every_setting_of_the_table_runs_its_studys_number(plan):
@@ -187,6 +189,35 @@ def test_the_variance_between_partition_draws_counts(plan, apart, state):
         for setting, *rest in kept.rows_of.get("d", [])
     ]
     assert set(states(plan(kept, draws="d", d=draws)).values()) == {state}
+
+
+def width(precision):
+    own = precision.studies["s"]
+    return next(precision.reached(own, own.settings["as_coded.a"])).half_width
+
+
+def test_the_width_is_that_of_complete_steps_in_published_standard_deviations(plan):
+    kept = both(60, 0.3)
+    values = [row[4] for row in kept.rows_of["s"] if row[1] == "FedEM"][:50]
+    half = t.ppf(0.95, 49) * np.std(values, ddof=1) / 50**0.5
+    assert width(plan(kept)) == pytest.approx(half / 0.8)
+    assert width(plan(kept, scale=0.01)) == pytest.approx(half / 0.008)
+
+
+def test_our_mean_has_one_partition_draw(plan):
+    kept = both(20, 0.1)
+    grid = {"dataset": ["a"], "draw": [0, 1, 2, 3]}
+    draws = study("d", variants={"v": {}}, settings=[{"grid": grid}], setting_id="{dataset}-{draw}")
+    for draw in range(4):
+        kept.add(f"v.a-{draw}", "FedEM", 10, 0.1, study="d")
+    kept.rows_of["d"] = [
+        (setting, *rest[:3], rest[3] + 0.1 * int(setting[-1]), *rest[4:])
+        for setting, *rest in kept.rows_of["d"]
+    ]
+    parts = np.array([0.1**2 / 20, np.var([0, 0.1, 0.2, 0.3], ddof=1) - 0.1**2 / 10])
+    freedom = parts.sum() ** 2 / (parts**2 / [19, 3]).sum()
+    half = t.ppf(0.95, freedom) * parts.sum() ** 0.5
+    assert width(plan(kept, draws="d", d=draws)) == pytest.approx(half / 0.8)
 
 
 def test_what_stopped_where_is_told(plan):

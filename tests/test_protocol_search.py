@@ -15,15 +15,26 @@ from fedmix.cells.protocols.controls import (
     under_priors,
 )
 from fedmix.cells.protocols.drawing import draw_protocols
-from fedmix.cells.protocols.findings import in_words, variance_shares
+from fedmix.cells.protocols.findings import _leads, _percent, in_words, variance_shares
 from fedmix.cells.protocols.running import Runner
 from fedmix.cells.protocols.score import judged_cells, score_protocols, score_search, score_tables
 from fedmix.cells.protocols.space import Claim, read_searches
 from fedmix.data import Dataset
 from fedmix.errors import DataError
 from fedmix.simulate.waveform import waveform
-from fedmix.views.figures.protocols import CAPTIONS, draw_search
+from fedmix.views.figures.protocols import CAPTIONS, _nearest, _path, draw_search
 from synthetic_search import CLAIM, PRINTED, ROOT, printed_of, runs_of, search_of, space
+
+ITEM = Item(
+    name="one",
+    kind="table",
+    paper="fedgrem",
+    title="One",
+    caption="",
+    study="fedgrem_real",
+    metric="misclustering",
+    scale=0.01,
+)
 
 
 def test_distance_is_in_printed_standard_deviations():
@@ -56,6 +67,16 @@ def test_claim_can_be_that_a_method_lies_above_some_others():
         assert score["rows_lowest"] == 2 * len(claim.than)
 
 
+def test_shares_of_the_lead_are_those_of_rows_in_which_the_method_leads_as_published():
+    wide = PRINTED.assign(mean=PRINTED["mean"].where(PRINTED["n_contaminated"] == 0, 0.2))
+    runs = runs_of({"a": 0.0}).assign(protocol="a")
+    score = score_protocols(runs, wide, CLAIM).iloc[0]
+    assert (score["least_lead"], score["most_lead"]) == (pytest.approx(1.0), pytest.approx(1.0))
+    far = PRINTED["method"].eq("FedGrEM") & PRINTED["n_contaminated"].eq(2)
+    score = score_protocols(runs, PRINTED.assign(mean=PRINTED["mean"] - 0.1 * far), CLAIM).iloc[0]
+    assert (score["least_lead"], score["most_lead"]) == (pytest.approx(0.5), pytest.approx(1.0))
+
+
 def test_equal_errors_summed_in_another_order_are_no_lead():
     runs = runs_of({"a": 0.0}, replications=3)
     values = {"LocalEM": (0.3, 0.2, 0.1), "FedEM": (0.4, 0.5, 0.6), "FedGrEM": (0.1, 0.2, 0.3)}
@@ -73,6 +94,9 @@ def test_method_that_diverged_is_behind_the_others_whatever_their_scale():
     score = score_protocols(runs, far, CLAIM).iloc[0]
     assert score["effect"] == pytest.approx(15.0 - 10.0)
     assert not score["lowest"]
+    runs["value"] /= 50
+    score = score_protocols(runs, PRINTED, CLAIM).iloc[0]
+    assert score["effect"] == pytest.approx(1.0 - 0.2)  # an error of 1 where all are below
 
 
 def test_protocol_with_a_fit_that_diverged_is_infinitely_far():
@@ -239,6 +263,19 @@ def test_leads_are_told_where_the_other_columns_are_near():
     scores = score_protocols(runs, PRINTED, CLAIM).assign(table="one")
     row = leads_where_others_are_near(scores).iloc[0]
     assert (row["n"], row["least"]) == (1, pytest.approx(-0.1))
+    effects = {0.1: -4.0, 0.2: -3.0, 0.3: -2.0, 1.0: 0.0, 1.2: -9.0}  # the last is not near
+    scores = pd.DataFrame({"others": list(effects), "effect": list(effects.values())})
+    found = leads_where_others_are_near(scores.assign(table="one", printed_effect=-2.0)).iloc[0]
+    ends = found[["n", "least", "quarter", "three_quarters", "most"]]
+    assert ends.tolist() == [4, -4.0, -3.25, -1.5, 0.0]
+
+
+def test_leads_and_small_shares_are_told_in_order():
+    row = {"table": "one", "n": 4, "printed": -2.0}
+    row |= {"least": -4.0, "quarter": -3.0, "three_quarters": -1.0, "most": 0.5}
+    [said] = _leads(space(), pd.DataFrame([row]))
+    assert "between -0.25 and 2.00 of the published one (the middle half: 0.50 to 1.50)" in said
+    assert [_percent(share) for share in (0.0, 0.004, 0.0149)] == ["0 %", "0.4 %", "1 %"]
 
 
 def test_variance_belongs_to_the_choices_that_make_it():
@@ -257,6 +294,25 @@ def test_an_outcome_that_does_not_vary_has_no_shares():
     own = space()
     design = draw_protocols(own).assign(distance=1.0, lowest=True)
     assert (variance_shares(own, "one", design)["share"] == 0).all()
+
+
+def test_a_path_is_the_least_objective_so_far():
+    objectives = [3.0, np.inf, 2.0, 5.0]  # the second did not come to an end
+    trials = pd.DataFrame({"trial": range(4), "objective": objectives})
+    [line] = _path(trials.assign(seed=1, start=0, complete=True)).axes[0].get_lines()
+    assert (list(line.get_xdata()), list(line.get_ydata())) == ([0, 2, 3], [3.0, 2.0, 2.0])
+
+
+def test_the_best_protocol_stands_beside_the_published_values_in_the_unit_shown():
+    printed = PRINTED.rename(columns={"mean": "printed_mean", "sd": "printed_sd"})
+    runs = runs_of({"s1.0": 1.0}).merge(printed, on=["n_contaminated", "method"])
+    figure = _nearest(space(), ITEM, runs.assign(rank=1))
+    titles = [axis.get_title() for axis in figure.axes]
+    assert titles == ["table one\nn contaminated 0", "table one\nn contaminated 2 (held out)"]
+    for axis in figure.axes:
+        np.testing.assert_allclose(axis.containers[0].lines[0].get_ydata(), [30, 20, 10])
+        [mean] = [line for line in axis.get_lines() if line.get_label() == "their mean"]
+        np.testing.assert_allclose(mean.get_ydata(), [31, 21, 11])
 
 
 @pytest.mark.slow
@@ -282,17 +338,7 @@ def test_sentences_and_figures_are_made_from_a_search(tmp_path):
     inputs = {name: tmp_path / f"{name}.csv" for name in ("scores", "judged", "shares")}
     inputs["trials"] = [tmp_path / f"seed{seed}.csv" for seed in (1, 2)]
     outputs = [tmp_path / f"t_{kind}.{s}" for kind in CAPTIONS for s in ("svg", "md")]
-    item = Item(
-        name="one",
-        kind="table",
-        paper="fedgrem",
-        title="One",
-        caption="",
-        study="fedgrem_real",
-        metric="misclustering",
-        scale=0.01,
-    )
-    draw_search(own, {"one": item}, inputs, outputs, preset="paper")
+    draw_search(own, {"one": ITEM}, inputs, outputs, preset="paper")
     assert all(path.stat().st_size > 1000 for path in outputs if path.suffix == ".svg")
     assert CAPTIONS["curve"] in (tmp_path / "t_curve.md").read_text()
 

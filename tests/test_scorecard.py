@@ -8,7 +8,7 @@ from scipy.stats import ttest_ind
 from fedmix.cells import calibration
 from fedmix.cells.equivalence import compare
 from fedmix.cells.scorecard import counts, rank_agreement, score_tables
-from fedmix.cells.verdicts import judge_numbers, printed_cells
+from fedmix.cells.verdicts import distance, judge_numbers, printed_cells
 from fedmix.views.calibration import calibration_page, goals
 from synthetic_cells import frame as synthetic_frame
 from synthetic_results import cells, of_item, shipped_items
@@ -71,9 +71,11 @@ def test_an_agreement_from_which_no_variant_differs_is_counted_apart():
     [found] = judge_numbers(frame).to_dict("records")
     assert (found["verdict"], found["counted"]) == ("agrees", "agrees (not discriminating)")
     assert found["power"] == 0
-    unclear = pd.concat([frame.iloc[:1], _number("as_written", "written", "undecided")])
-    [found] = judge_numbers(unclear).to_dict("records")
-    assert found["counted"] == "agrees (not discriminating)"
+    for open_ in ("undecided", "cannot be decided", "agrees in mean only"):
+        unclear = pd.concat([frame.iloc[:1], _number("as_written", "written", open_)])
+        [found] = judge_numbers(unclear).to_dict("records")
+        assert found["counted"] == "agrees (not discriminating)"
+        assert np.isnan(found["power"])  # one variant alone is decided
     tried = pd.concat([frame, _number("one_switch", "diagnostic", "differs")])
     [found] = judge_numbers(tried).to_dict("records")
     assert found["counted"] == "agrees"
@@ -102,6 +104,11 @@ def test_the_nearest_protocol_is_the_inferred_variant_where_it_is_nearer_than_th
     assert list(counted) == ["protocol unknown: near"] * 2
 
 
+def test_the_distance_of_a_protocol_is_a_root_mean_square():
+    away = pd.DataFrame({"difference_in_sd": [0.0, 0.0, -3.0]})
+    assert distance(away) == pytest.approx(np.sqrt(3.0))
+
+
 @pytest.mark.parametrize(
     ("found", "near", "counted"),
     [
@@ -109,7 +116,9 @@ def test_the_nearest_protocol_is_the_inferred_variant_where_it_is_nearer_than_th
         (["differs", "undecided", "undecided"], ["agrees"] * 3, "protocol unknown: near"),
         (["differs"] * 3, ["agrees in mean only"] * 3, "protocol unknown: near"),
         (["differs"] + ["agrees"] * 2, ["agrees"] * 3, "differs"),
+        (["differs", "agrees"], ["agrees"] * 2, "differs"),  # no more than agree
         (["differs"] * 3, ["agrees"] + ["undecided"] * 2, "differs"),
+        (["differs"] * 2, ["agrees", "undecided"], "differs"),  # near half is not near most
     ],
 )
 def test_a_program_that_did_not_make_the_table_leaves_its_protocol_unknown(found, near, counted):
@@ -225,8 +234,17 @@ def test_the_ratio_of_spreads_has_an_interval_that_covers():
     assert 0.85 < covered < 0.95
 
 
-@pytest.mark.parametrize(("sd", "verdict"), [(0.3, "agrees in mean only"), (0.7, "agrees closely")])
-def test_a_spread_less_than_half_of_the_published_one_is_no_full_agreement(sd, verdict):
+@pytest.mark.parametrize(
+    ("sd", "verdict"),
+    [
+        (0.3, "agrees in mean only"),
+        (0.45, "agrees closely"),  # less than half, but not beyond the interval of the ratio
+        (0.7, "agrees closely"),
+        (2.1, "agrees"),  # more than twice, but not beyond the interval
+        (2.5, "agrees in mean only"),
+    ],
+)
+def test_a_spread_beyond_a_factor_of_two_is_no_full_agreement(sd, verdict):
     assert compare(replications(10.0, sd, 200), 10.0, 1.0, 200, 2).verdict == verdict
 
 
@@ -240,6 +258,7 @@ def test_what_no_number_of_replications_decides_is_told_apart():
 def test_the_replications_needed_decide():
     few = compare(replications(10.3, 1.0, 20), 10.0, 1.0, 200, 2)
     assert few.verdict == "undecided"
+    assert compare(replications(10.0, 0.01, 20), 10.0, 1.0, 200, 2).needed == 2  # at the least
     enough = int(np.ceil(few.needed * 1.2))
     assert compare(replications(10.3, 1.0, enough), 10.0, 1.0, 200, 2).verdict == "agrees"
     assert compare(replications(10.5, 1.0, 20), 10.0, 1.0, 200, 2).needed == np.inf

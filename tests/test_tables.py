@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.claims import CLAIM_VERDICTS
+from fedmix.cells.condensed import Contrast, contrasts
 from fedmix.cells.verdicts import COUNTED, NOT_JUDGED, VERDICTS
 from fedmix.errors import DataError
-from fedmix.views.captions import origin
+from fedmix.views.captions import best_explained, failures, leaderboard, origin, power
 from fedmix.views.marks import COLORS, MARKS, SIGNS, as_verb, number_of, tally
 from fedmix.views.tables.build import as_text, blocks_of, build_table, caption, notes
 from fedmix.views.tables.format import number, seconds, to_markdown, with_spread
@@ -203,6 +204,54 @@ def test_two_cells_in_one_place_are_refused():
         text(cells)
 
 
+def test_values_that_were_not_published_stand_below_those_that_were():
+    block = lay_out(frame([{"row": "new"}, {"row": "old", "printed_line": 3, **PRINTED}]))[0]
+    assert block.rows == ["old", "new"]
+
+
+def test_failures_are_added_up_and_a_long_origin_is_cut():
+    rows = [{"setting": s, "failed": n, "failures": "timeout: x."} for s, n in (("a", 2), ("b", 3))]
+    assert failures(frame(rows)) == "Failed and left out: FedEM, 5 replications (timeout: x)."
+    made = [{"made": "day 1"}, {"made": "day 2"}, {"made": "day 3, day 4"}]
+    assert origin(frame(made)).startswith("Run on day 1, day 2 and 2 more. Written at")
+
+
+def test_five_replications_can_have_a_best_value():
+    [few] = best_explained(frame([{"n": 4}]), "lowest")
+    assert few.startswith("Nothing is in bold: fewer than 5 replications")
+    assert best_explained(frame([{"n": 5}]), "lowest") == []
+    assert best_explained(frame([{"n": 4}]), "none") == []
+
+
+def test_methods_closer_than_the_critical_difference_are_told_together():
+    ranked = pd.DataFrame({"label": ["A", "B", "C"], "mean_rank": [1.0, 1.2, 2.8]})
+    assert leaderboard(ranked, 10, 5) == (
+        "Ordered by mean rank over 10 independent data sets: A 1.0, B 1.2, C 2.8. "
+        "Not distinguished (critical difference 1.0): A to B."
+    )
+    assert leaderboard(ranked, 10, 4).endswith("fewer than 5 replications, no groups are formed.")
+
+
+def test_what_a_table_can_show_is_told_by_medians_over_its_settings():
+    values = {"A": (0.0, 0.0, 0.0, 0.0), "B": (-1.0, 1.0, -1.0, 1.0)}
+    rows = [
+        {"setting": f"s{spread}", "method": name, "values": tuple(spread * v for v in own)}
+        | {"printed_mean": float(name == "B"), "scale": 0.01}
+        for spread in (0.01, 0.02, 0.06)
+        for name, own in values.items()
+    ]
+    cells = frame(rows)
+    found = contrasts(cells, "lowest")
+    least, middle, most = sorted(contrast.needed for contrast in found)
+    said = power(cells, "lowest", "")
+    assert f"differences of {found[1].visible:.2g} or more between the best printed" in said
+    assert "(80% power, level 5%, paired, median of 3)" in said
+    assert f"need {middle:.0f} replications (median; from {least:.0f} to {most:.0f})." in said
+    shown = f"from zero of {Contrast(0.1 / 0.01, 4).visible:.2g} or more"
+    assert shown in power(cells, "none", "error")
+    assert power(cells, "none", "") == ""
+
+
 def test_a_caption_says_when_results_were_run_and_when_they_were_checked_since():
     checked = "2026-02-03 at commit def5678"
     cells = frame([{"checked": checked}, {"made": "2026-01-05 at commit aaa1111"}])
@@ -238,6 +287,7 @@ def test_numbers_without_given_decimals_have_three_digits_and_stay_readable():
 def test_seconds_are_told_in_a_unit_that_fits():
     assert seconds([0.0123, 0.0004]) == "12.3 ms (0.4)"
     assert seconds([5.12, float("nan")]) == "5.12 s"
+    assert seconds([0.1, 0.02]) == "0.1 s (0.02)"
     assert seconds([float("nan"), float("nan")]) == "–"
 
 

@@ -260,7 +260,7 @@ def _judged(
     """Return how far a cell is from its published value, and the verdict."""
     noted = cell["metric"] == SECONDS
     excused = NOT_JUDGED if noted else STAND_IN if cell["is_stand_in"] else ""
-    drawn = variances.get(cell["partition_draws"], {})
+    drawn = {} if excused else variances.get(cell["partition_draws"], {})
     shared, own = (tuple(cell.get(name) for name in names) for names in (_DRAWN, _OWN))
     source = MEASURED if (shared, own) in drawn else BORROWED if (shared, ()) in drawn else ""
     variance, n_draws = drawn.get((shared, own), drawn.get((shared, ()), NO_DRAWS))
@@ -273,10 +273,10 @@ def _judged(
         cell["printed_sd"],
         int(cell["printed_replications"]),
         0 if isnan(digits) else int(digits),
-        NO_DRAWS if excused else (variance / scale**2, n_draws),
+        (variance / scale**2, n_draws),
     )
     verdict = excused if excused and (noted or cell["n"]) else found.verdict
-    between = {"draws": "" if excused else source, "draws_sd": sqrt(variance) / scale}
+    between = {"draws": source, "draws_sd": sqrt(variance) / scale}
     judged = {"verdict": verdict, "n_draws": n_draws} | between
     if verdict == STAND_IN or not cell["judged"]:  # compared with nothing
         found = Comparison()
