@@ -20,7 +20,7 @@ import yaml
 from fedmix.cells import predicates, verdicts
 from fedmix.cells.claims import CLAIM_RULES, SHUFFLES
 from fedmix.cells.papers import read_claims, read_papers
-from fedmix.pipeline.outcome import rows_of
+from fedmix.cells.printed import rows_of
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "analysis_plan.md"

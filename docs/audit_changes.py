@@ -16,9 +16,9 @@ from pathlib import Path
 from fedmix.cells.claims import CLAIM_RULES, UNTESTABLE
 from fedmix.cells.effects import NO, UNCLEAR, YES
 from fedmix.cells.papers import read_claims, read_papers
+from fedmix.cells.printed import rows_of
 from fedmix.cells.verdicts import COUNTED
 from fedmix.configuration import read_yaml
-from fedmix.pipeline.outcome import rows_of
 
 ROOT = Path(__file__).parents[1]
 FIRST, KEPT = ROOT / "docs" / "first_audit", ROOT / "docs" / "reproduction"

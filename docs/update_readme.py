@@ -9,8 +9,8 @@ from pathlib import Path
 from fedmix.cells.claims import HOLDS, MOSTLY, PARTLY_UNTESTED
 from fedmix.cells.items import read_items
 from fedmix.cells.papers import read_claims, read_papers
+from fedmix.cells.printed import rows_of
 from fedmix.cells.verdicts import COUNTED, SAYS_LITTLE
-from fedmix.pipeline.outcome import rows_of
 from fedmix.views.captions import in_words as variant_in_words
 from fedmix.views.marks import COLORS, tally
 from fedmix.views.page.contents import items_named

@@ -15,9 +15,7 @@ STUDY = "papers/fedgrem/studies/fedgrem_real.yaml"
 @cache
 def configured_studies() -> dict[str, Study]:
     """Return every study of the papers' folders."""
-    methods = {}
-    for path in [CONFIG / "methods.yaml", *sorted((CONFIG / "methods").glob("*.yaml"))]:
-        methods |= read_yaml(path)
+    methods = read_yaml(CONFIG / "methods.yaml")
     return {
         path.stem: plan_study(path.stem, path.parts[-3], read_document(path), methods)
         for path in sorted(CONFIG.glob("*/*/studies/*.yaml"))

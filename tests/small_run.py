@@ -7,6 +7,7 @@ from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, run_block
 from fedmix.pipeline.blocks import KeptFits
 from fedmix.pipeline.coverage import methods_in, scenario_of
+from fedmix.pipeline.keep import add
 from fedmix.pipeline.plan import Setting, Study
 from fedmix.pipeline.request import Request, read_request
 
@@ -36,6 +37,13 @@ def finish(work: Path, replications: range) -> None:
     fits = KeptFits(work / "results" / STUDY / setting.folder, block, keys)
     methods = [Method(**method) for method in methods_in(study, setting, METHODS)]
     run_block(Scenario(**scenario_of(study, setting)), methods, replications, None, fits)
+
+
+def kept(work: Path) -> Path:
+    """Run two replications of each method, add them to the evidence, and return the folder."""
+    finish(work, range(2))
+    assert list(add(request_in(work), work)) == [f"{STUDY}: 4 replications added"]
+    return work
 
 
 def current(work: Path) -> dict[str, int]:

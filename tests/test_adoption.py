@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from fedmix.pipeline.evidence import write_evidence
-from fedmix.pipeline.keep import add
 from fedmix.pipeline.rerun import adopt
 from fedmix.pipeline.status import evidence_lines
-from small_run import METHODS, ROOT, STUDY, current, finish, request_in
+from small_run import METHODS, ROOT, STUDY, current, kept, request_in
 
 CONSTANT, CHANGED = "- 0.5 * row[i]", "- 0.500001 * row[i]"
 
@@ -23,10 +22,7 @@ CONSTANT, CHANGED = "- 0.5 * row[i]", "- 0.500001 * row[i]"
 @pytest.fixture(scope="module")
 def work(tmp_path_factory) -> Path:
     """Return a folder with the evidence of two replications of two methods in one setting."""
-    work = tmp_path_factory.mktemp("run")
-    finish(work, range(2))
-    assert list(add(request_in(work), work)) == [f"{STUDY}: 4 replications added"]
-    return work
+    return kept(tmp_path_factory.mktemp("run"))
 
 
 def changed(work: Path, tmp_path: Path, method: str, factor: float) -> Path:

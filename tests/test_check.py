@@ -1,6 +1,5 @@
 """Before a run: all problems at once, and skeletons that have none."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -24,10 +23,8 @@ class Broken(FederatedEstimator):
 
 
 @pytest.fixture
-def copy(tmp_path, monkeypatch):
+def copy(folder, tmp_path, monkeypatch):
     """A copy of the configuration, which is the working directory."""
-    for folder in ("config", "data/published"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(plugins.VARIABLE, "")
     yield tmp_path

@@ -137,23 +137,24 @@ def test_data_whose_content_has_the_registrys_hash_stay(tmp_path):
     fetch(entry(content_sha256=known), raw, tmp_path, replace=True)  # no source is asked
 
 
-def test_truncated_npz_is_an_error_on_loading_and_replaced_on_fetching(tmp_path):
-    mirror = place(tmp_path / "mirror")
-    path = fetch(entry(), tmp_path / "raw", mirror=mirror)
-    good = path.read_bytes()
-    path.write_bytes(good[: len(good) // 2])
-    with pytest.raises(DataError, match=r"tiny\.npz is damaged or truncated"):
-        load(entry(), tmp_path / "raw")
-    fetch(entry(), tmp_path / "raw", mirror=mirror)
-    assert path.read_bytes() == good
+def truncate(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-def test_npz_with_other_values_is_an_error_on_loading_and_replaced_on_fetching(tmp_path):
-    mirror = place(tmp_path / "mirror")
-    path = fetch(entry(), tmp_path / "raw", mirror=mirror)
-    good = path.read_bytes()
+def change_values(path):
     save_dataset(path, Dataset("tiny", np.eye(3, 2), np.array([0, 0, 1])))
-    with pytest.raises(DataError, match="points per class"):
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [(truncate, r"tiny\.npz is damaged or truncated"), (change_values, "points per class")],
+)
+def test_a_wrong_npz_is_an_error_on_loading_and_replaced_on_fetching(tmp_path, spoil, says):
+    mirror = place(tmp_path / "mirror")
+    path = fetch(entry(), tmp_path / "raw", mirror=mirror)
+    good = path.read_bytes()
+    spoil(path)
+    with pytest.raises(DataError, match=says):
         load(entry(), tmp_path / "raw")
     fetch(entry(), tmp_path / "raw", mirror=mirror)
     assert path.read_bytes() == good

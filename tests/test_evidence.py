@@ -16,16 +16,13 @@ from fedmix.pipeline.kept_embeddings import keep_embeddings, kept_embedding, kep
 from fedmix.pipeline.provenance import content_hash
 from fedmix.pipeline.status import evidence_lines
 from fedmix.storage import sha256_of, write_arrays
-from small_run import METHODS, ROOT, STUDY, current, finish, planned, request_in
+from small_run import METHODS, ROOT, STUDY, current, finish, kept, planned, request_in
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """Return a folder with two finished replications, and the evidence of them."""
-    work = tmp_path_factory.mktemp("run")
-    finish(work, range(2))
-    assert list(add(request_in(work), work)) == [f"{STUDY}: 4 replications added"]
-    return work
+    return kept(tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture

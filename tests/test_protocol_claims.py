@@ -26,8 +26,12 @@ LEADS = ("tenth", "none")  # scalings with which FedGrEM has its printed lead in
 
 
 @pytest.fixture(scope="module")
-def space() -> Space:
-    whole = read_searches(read_papers(ROOT / "config"), "paper")["fedgrem"]
+def whole() -> Space:
+    return read_searches(read_papers(ROOT / "config"), "paper")["fedgrem"]
+
+
+@pytest.fixture(scope="module")
+def space(whole) -> Space:
     draw = Draw(protocols=DRAWN, replications=2, block=16)
     return whole.model_copy(update={"tables": {TABLE: whole.tables[TABLE]}, "draw": draw})
 
@@ -163,8 +167,7 @@ def test_there_is_a_curve_for_each_claim_that_concerns_the_tables(curves, evalua
     assert [claim["id"] for claim in open_claims(claims, space)] == list(curves["id"].unique())
 
 
-def test_only_protocols_that_ran_the_most_tables_answer_a_claim_about_several(kept):
-    whole = read_searches(read_papers(ROOT / "config"), "paper")["fedgrem"]
+def test_only_protocols_that_ran_the_most_tables_answer_a_claim_about_several(whole, kept):
     runs = kept["runs"]
     of_two = runs[(runs["kind"] == "drawn") & (runs["protocol"] < "p32")]
     search = search_of(
@@ -307,8 +310,7 @@ def test_protocols_of_another_space_are_refused(tmp_path, space, kept):
     assert read_search(tmp_path, some, shipped_items(), PUBLISHED) is None
 
 
-def test_tables_drawn_from_different_spaces_are_refused(tmp_path, space, kept):
-    whole = read_searches(read_papers(ROOT / "config"), "paper")["fedgrem"]
+def test_tables_drawn_from_different_spaces_are_refused(tmp_path, whole, kept):
     write_search(tmp_path / TABLE, kept)
     other = kept["protocols"].assign(
         table="fedgrem_table2",

@@ -344,12 +344,10 @@ def test_sentences_and_figures_are_made_from_a_search(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_documented_paper_is_searched_by_its_own_study(tmp_path):
-    for folder in ("config", "data/published"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
+def test_the_documented_paper_is_searched_by_its_own_study(folder, tmp_path):
     shutil.copytree(ROOT / "docs" / "examples" / "paper", tmp_path, dirs_exist_ok=True)
-    own = read_searches(read_papers(tmp_path / "config"), "quick")["waveforms"]
-    printed = printed_of(own, "quick", tmp_path / "config", tmp_path / "data" / "published")
+    own = read_searches(read_papers(folder), "quick")["waveforms"]
+    printed = printed_of(own, "quick", folder, tmp_path / "data" / "published")
     [name] = own.tables
     points, labels = waveform(400, np.random.default_rng(0))
     runner = Runner(own, {name: dict.fromkeys(own.methods, "ari_pooled")})

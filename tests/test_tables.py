@@ -150,20 +150,18 @@ def test_seconds_that_are_not_judged_say_why():
     assert "Marks" not in said
 
 
-def test_methods_that_cannot_run_are_named_with_the_reason():
-    reasons = {"for regression data only": ["IFCA", "TwoPhase"], "not chosen": ["AFCL"]}
-    said = " ".join(notes(item(left_out=reasons), frame([{}])))
-    assert said.endswith(
-        "Not run, for regression data only: IFCA, TwoPhase. Not run, not chosen: AFCL."
-    )
-
-
-def test_data_that_are_not_at_hand_are_named():
-    missing = {"data not available": ["EMNIST Balanced", "CIFAR-10, published embeddings"]}
-    said = " ".join(notes(item(left_out=missing), frame([{}])))
-    assert said.endswith(
-        "Not run, data not available: EMNIST Balanced; CIFAR-10, published embeddings."
-    )
+@pytest.mark.parametrize(
+    ("reasons", "says"),
+    [
+        (
+            {"for regression data only": ["IFCA", "TwoPhase"], "not chosen": ["AFCL"]},
+            "Not run, for regression data only: IFCA, TwoPhase. Not run, not chosen: AFCL.",
+        ),
+        ({"no data": ["A", "B, published"]}, "Not run, no data: A; B, published."),
+    ],
+)
+def test_methods_and_data_that_cannot_run_are_named_with_the_reason(reasons, says):
+    assert " ".join(notes(item(left_out=reasons), frame([{}]))).endswith(says)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError, FedmixError
-from fedmix.pipeline.options import plain
 from fedmix.pipeline.request import Request, read_request
+from fedmix.pipeline.skeleton import new_dataset, new_method, new_paper, require_repository
 
 if TYPE_CHECKING:
     from fedmix.experiments.base import Outcome
@@ -151,8 +151,6 @@ def _check(options: argparse.Namespace) -> Iterable[str]:
 
 
 def _new(options: argparse.Namespace) -> Iterable[str]:
-    from fedmix.pipeline.skeleton import new_dataset, new_method, new_paper
-
     if options.command == "new-method":
         return new_method(options.name, options.folder)
     write = new_dataset if options.command == "new-dataset" else new_paper
@@ -170,19 +168,14 @@ def _replication(text: str) -> int:
 
 
 def _request(options: argparse.Namespace) -> Request:
+    require_repository(options.workflow)
     config = options.workflow / "config"
-    if not (config / "config.yaml").is_file():
-        raise ConfigurationError(
-            f"There is no file {config / 'config.yaml'}. Run this in the repository, or name the "
-            "repository with --workflow."
-        )
     if not options.directory.is_dir():
         raise ConfigurationError(f"--directory: there is no folder {options.directory}.")
     unclear = [item for item in options.config if "=" not in item]
     if unclear:
         raise ConfigurationError(f"--config: expected KEY=VALUE, got {unclear[0]!r}.")
-    chosen = dict(item.split("=", 1) for item in options.config)
-    changes = {key: plain(value) for key, value in chosen.items()}
+    changes = dict(item.split("=", 1) for item in options.config)
     known = read_yaml(config / "config.yaml")
     if not isinstance(known, dict):
         raise ConfigurationError(

@@ -43,17 +43,12 @@ from fedmix.pipeline.request import read_request, require_evidence
 
 BASE = Path(workflow.basedir)
 
-# Snakemake reads True and None from the command line; YAML's words are accepted too.
-WORDS = {"true": True, "false": False, "null": None}
-config.update({k: WORDS[v] for k, v in config.items() if isinstance(v, str) and v in WORDS})
-
-
 # The options that determine what is run.
 RUN_OPTIONS = ("preset", "replications", "block", "methods")
 
 try:
-    mirror_folder(config.get("mirror"))
     REQUEST = read_request(BASE / "config", config)
+    mirror_folder(REQUEST.options["mirror"])
     require_evidence(REQUEST.options["evidence"], BASE)
     config.update(REQUEST.options)  # text from the command line as values
 except FedmixError as error:
@@ -77,16 +72,4 @@ wildcard_constraints:
     item="|".join(ITEMS) or "none",
 
 
-# Targets that people request by name, besides papers, tables and figures.
-TARGETS = [
-    "all",
-    "fetch",
-    "embed",
-    "audit",
-    "page",
-    "protocols",
-    "archive",
-    "reproduction",
-    "calibration",
-]
 ITEM_SUFFIXES = {"table": ["csv", "md", "tex", "html"], "figure": ["pdf", "svg", "png", "md"]}

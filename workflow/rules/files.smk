@@ -93,7 +93,7 @@ def embedding_figures():
 
 def unknown_target(wildcards):
     """Suggest the nearest target, or the preset that has it, for a name without a rule."""
-    hint = nearest_names(wildcards.target, [*TARGETS, *targets_of(config["preset"])])
+    hint = nearest_names(wildcards.target, ["all", *TARGETS, *targets_of(config["preset"])])
     presets = sorted({path.stem for path in BASE.glob("config/**/presets/*.yaml")})
     elsewhere = [name for name in presets if wildcards.target in targets_of(name)]
     if elsewhere:

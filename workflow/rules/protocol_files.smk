@@ -10,6 +10,11 @@ except FedmixError as error:
     raise WorkflowError(str(error)) from None
 
 SEARCH = "results/protocols/{search}"
+# Snakemake compares only plain values among parameters: `declared` shows it that a space has changed.
+SEARCHED = {
+    "space": lambda wildcards: SEARCHES[wildcards.search],
+    "declared": lambda wildcards: repr(SEARCHES[wildcards.search]),
+}
 
 
 wildcard_constraints:

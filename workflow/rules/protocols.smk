@@ -1,7 +1,5 @@
 # Which protocol gave the published values? Protocols drawn by stated weights say in how many a claim holds.
 # An optimiser looks for one that gives the values, and fresh replications judge what it finds.
-#
-# Snakemake compares only plain values among parameters: `declared` shows it that a space has changed.
 
 
 rule design_protocols:
@@ -12,8 +10,7 @@ rule design_protocols:
     conda:
         "../../environment.yml"
     params:
-        space=lambda wildcards: SEARCHES[wildcards.search],
-        declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
+        **SEARCHED,
         code=lambda wildcards: code_hash("design_protocols"),
     script:
         "../scripts/design_protocols.py"
@@ -56,8 +53,7 @@ rule optimize_protocols:
         mem_mb=more_memory(4000),
         runtime=lambda wildcards, attempt: 480 * attempt,
     params:
-        space=lambda wildcards: SEARCHES[wildcards.search],
-        declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
+        **SEARCHED,
         tables=lambda wildcards: items_of(SEARCHES[wildcards.search]),
         metrics=searched_metrics,
         printed=PRINTED_HASH,
@@ -81,8 +77,7 @@ rule judge_protocols:
         mem_mb=more_memory(4000),
         runtime=lambda wildcards, attempt: 240 * attempt,
     params:
-        space=lambda wildcards: SEARCHES[wildcards.search],
-        declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
+        **SEARCHED,
         metrics=searched_metrics,
         source=protocol_source,
         code=lambda wildcards: code_hash("judge_protocols"),
@@ -107,8 +102,7 @@ rule score_protocols:
     conda:
         "../../environment.yml"
     params:
-        space=lambda wildcards: SEARCHES[wildcards.search],
-        declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
+        **SEARCHED,
         tables=lambda wildcards: items_of(SEARCHES[wildcards.search]),
         printed=PRINTED_HASH,
         code=lambda wildcards: code_hash("score_protocols"),
@@ -175,8 +169,7 @@ rule draw_protocols:
     conda:
         "../../environment.yml"
     params:
-        space=lambda wildcards: SEARCHES[wildcards.search],
-        declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
+        **SEARCHED,
         tables=lambda wildcards: items_of(SEARCHES[wildcards.search]),
         preset=config["preset"],
         code=lambda wildcards: code_hash("draw_protocols"),
@@ -194,16 +187,8 @@ rule draw_claims:
     conda:
         "../../environment.yml"
     params:
-        space=lambda wildcards: SEARCHES[wildcards.search],
-        declared=lambda wildcards: repr(SEARCHES[wildcards.search]),
+        **SEARCHED,
         preset=config["preset"],
         code=lambda wildcards: code_hash("draw_claims"),
     script:
         "../scripts/draw_claims.py"
-
-
-rule protocols:
-    input:
-        protocol_files(SEARCHABLE),
-        EXPORTED,
-    localrule: True

@@ -3,6 +3,7 @@
 
 # Modules that reading the configuration imports by the names in it.
 LOADED_BY_NAME = ["fedmix.cells", "fedmix.experiments"]
+FIGURES = item_files([name for name, item in WHOLE.items.items() if item.kind == "figure"])
 
 
 rule explain_cells:
@@ -26,8 +27,7 @@ rule build_page:
         audit=rules.judge_results.output.whole,
         run=rules.judge_results.output.run,
         explanations=rules.explain_cells.output[0],
-        figures=item_files([name for name, item in WHOLE.items.items() if item.kind == "figure"])
-        + embedding_figures(),
+        figures=FIGURES + embedding_figures(),
         searches=protocol_files(IN_ALL),
         claims=[figure["path"] for figure in claim_figures()],
     output:
@@ -68,7 +68,7 @@ rule export_reproduction:
         cells=rules.judge_results.output.frame,
         audit=rules.judge_results.output.whole,
         run=rules.judge_results.output.run,
-        figures=item_files([name for name, item in WHOLE.items.items() if item.kind == "figure"]),
+        figures=FIGURES,
         searches=protocol_files(IN_ALL),
         claims=[figure["path"] for figure in claim_figures()],
         tables=[f for f in item_files(WHOLE.items) if f.endswith(".md") and "/tables/" in f],

@@ -1,65 +1,33 @@
 # Targets that people request by name: data, embeddings, papers, single tables and figures.
 
 
-rule fetch:
-    input:
-        [f"data/raw/{dataset}.npz" for dataset, _ in REQUEST.embeddings()],
-    localrule: True
+# Besides `all`, papers, tables and figures.
+TARGETS = {
+    "fetch": [f"data/raw/{dataset}.npz" for dataset, _ in REQUEST.embeddings()],
+    "embed": [f"data/embedded/{dataset}/{kind}.npz" for dataset, kind in WHOLE.embeddings()],
+    "audit": rules.judge_results.output,
+    "page": rules.build_page.output,
+    "protocols": protocol_files(SEARCHABLE) + EXPORTED,
+    "archive": rules.build_archive.output,
+    "reproduction": rules.export_reproduction.output,
+    "calibration": rules.calibrate_verdicts.output,
+}
+OF_PAPERS = {
+    paper: item_files([name for name, item in ITEMS.items() if item.paper == paper])
+    for paper in sorted({item.paper for item in ITEMS.values()})
+}
 
-
-rule embed:
-    input:
-        [f"data/embedded/{dataset}/{kind}.npz" for dataset, kind in WHOLE.embeddings()],
-    localrule: True
-
-
-rule audit:
-    input:
-        rules.judge_results.output,
-    localrule: True
-
-
-rule page:
-    input:
-        rules.build_page.output,
-    localrule: True
-
-
-rule archive:
-    input:
-        rules.build_archive.output,
-    localrule: True
-
-
-rule reproduction:
-    input:
-        rules.export_reproduction.output,
-    localrule: True
-
-
-rule calibration:
-    input:
-        rules.calibrate_verdicts.output,
-    localrule: True
-
-
-for paper in sorted({item.paper for item in ITEMS.values()}):
+for target, files in [
+    *TARGETS.items(),
+    *OF_PAPERS.items(),
+    *((name, item_files([name])) for name in ITEMS),
+]:
 
     rule:
         name:
-            paper
+            target
         input:
-            item_files([name for name, item in ITEMS.items() if item.paper == paper]),
-        localrule: True
-
-
-for item_name in ITEMS:
-
-    rule:
-        name:
-            item_name
-        input:
-            item_files([item_name]),
+            files,
         localrule: True
 
 

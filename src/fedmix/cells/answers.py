@@ -83,11 +83,11 @@ def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | Non
     if sign is None or able["label"].nunique() < _FEWEST_METHODS:
         return None
     able = able.assign(ours=sign * able["mean"] / able["scale"], theirs=sign * able["printed_mean"])
-    best = (sign * cells["printed_mean"]).groupby(cells["setting"]).min()
+    leading = (sign * cells["printed_mean"]).groupby(cells["setting"]).min()
     settings = [
         own  # where the method published as best has values of ours
         for setting, own in able.groupby("setting", sort=False)
-        if len(own) > 1 and own["theirs"].min() == best[setting]
+        if len(own) > 1 and own["theirs"].min() == leading[setting]
     ]
     if not settings:
         return None

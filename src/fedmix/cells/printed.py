@@ -7,6 +7,7 @@ see :class:`fedmix.cells.items.Printed`. A column of ours is ``setting_<name>``,
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.items import Item
 from fedmix.conditions import rows_with
-from fedmix.errors import DataError, nearest_names
+from fedmix.errors import ConfigurationError, DataError, nearest_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +68,7 @@ class PrintedTable:
     """
 
     def __init__(self, item: Item, folder: str | Path) -> None:
-        self._columns = item.printed.get("columns", {})
+        self._columns = columns_of(item.printed)
         self._stand_in = item.printed.get("stand_in", {})
         self._numbers: dict[tuple, PrintedNumber] = {}
         for number in _read(item, Path(folder)) if item.printed else ():
@@ -84,7 +85,6 @@ class PrintedTable:
         """
         names, is_stand_in = {}, False
         for printed, ours in self._columns.items():
-            ours = {"column": ours} if isinstance(ours, str) else ours
             if ours["column"] not in cell:
                 return None, False
             value = cell[ours["column"]]
@@ -173,7 +173,51 @@ def _as_printed(text: str, digits: int | None) -> str:
 
 
 def _key(names: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return values sorted by column, as text in which 1 equals 1.0."""
-    numbers = (int, float)
-    plain = {k: v.item() if hasattr(v, "item") else v for k, v in names.items()}
-    return tuple(f"{v:.9g}" if isinstance(v, numbers) else str(v) for _, v in sorted(plain.items()))
+    """Return values as plain text, sorted by column."""
+    return tuple(plain(value) for _, value in sorted(names.items()))
+
+
+def plain(value: Any) -> str:
+    """Return a value as text, in which 1 equals 1.0."""
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, bool):
+        return str(value)
+    try:
+        return f"{float(value):.9g}"
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def columns_of(printed: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return printed column -> our ``column``, and the published ``names`` of its values if any."""
+    columns = printed.get("columns", {})
+    return {k: {"column": ours} if isinstance(ours, str) else ours for k, ours in columns.items()}
+
+
+def rows_of(path: Path, name: str = "") -> list[dict[str, str]]:
+    """Return the rows of a CSV file as text; none without it. Messages call it ``name``.
+
+    Raises
+    ------
+    ConfigurationError
+        If the file is not text in UTF-8, or a row has more or fewer values than there are columns,
+        as after a decimal comma.
+    """
+    if not path.is_file():
+        return []
+    name, rows = name or str(path), []
+    try:
+        with open(path, encoding="utf-8", newline="") as stream:
+            reader = csv.DictReader(stream)
+            columns = list(reader.fieldnames or ())
+            for row in reader:
+                if None in row or None in row.values():
+                    raise ConfigurationError(
+                        f"{name}:{reader.line_num}: expected {len(columns)} values "
+                        f"({', '.join(columns)}), separated by commas, as in the first line. "
+                        "Write decimals with a point, and text with commas in quotes."
+                    )
+                rows.append(row)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ConfigurationError(f"{name}: expected a CSV file in UTF-8 ({error}).") from None
+    return rows

@@ -16,12 +16,12 @@ from fedmix import methods
 from fedmix.cells import verdicts
 from fedmix.cells.papers import read_claims, read_discrepancies
 from fedmix.cells.predicates import methods_named
+from fedmix.cells.printed import rows_of
 from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError, DataError, nearest_names
-from fedmix.pipeline.outcome import rows_of
 from fedmix.pipeline.plan import PlannedMethod, Setting, Study
 from fedmix.pipeline.provenance import ROOT, source_files
-from fedmix.pipeline.request import Part, Request
+from fedmix.pipeline.request import Part, Request, named
 from fedmix.storage import sha256_of
 from fedmix.views.marks import number_of
 
@@ -88,11 +88,7 @@ class Explainer:
         ConfigurationError
             If the preset has no such item, or none of the item has been run.
         """
-        if item not in self.request.items:
-            raise ConfigurationError(
-                f"There is no item {item!r}. {nearest_names(item, self.request.items)}"
-            )
-        shown = self.request.items[item]
+        shown = named("item", item, self.request.items)
         found = [path for path in self._cells(self.request.parts_behind(shown)) if path.is_file()]
         if not set(found) & set(self._cells(self.request.parts_of(shown))):
             raise ConfigurationError(

@@ -21,6 +21,7 @@ from fedmix.pipeline.plan import RUNTIME, Study
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0)]
 _NOT_CHOSEN = "not chosen"
+_WORDS = ("true", "false", "null")  # never a name or a folder
 
 
 class Options(Declared):
@@ -95,10 +96,7 @@ def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """
     file = read_document(folder / "config.yaml", empty={})
     given = {key for key, value in options.items() if value != file.content.get(key)}
-    values = {
-        key: plain(value) if key in given and not _may_be_text(key) else value
-        for key, value in options.items()
-    }
+    values = {key: _value(key, own) if key in given else own for key, own in options.items()}
 
     def find(keys: Keys) -> str | None:
         return f"the command line (--config): {keys[0]}" if keys and keys[0] in given else None
@@ -108,17 +106,16 @@ def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _may_be_text(key: str) -> bool:
+def _value(key: str, given: Any) -> Any:
+    """Return an option's value from the command line, which may be a text such as ``"7"``."""
     field = Options.model_fields.get(key)
-    return field is None or str in (field.annotation, *get_args(field.annotation))
-
-
-def plain(value: Any) -> Any:
-    """Return the value of a text from the command line."""
+    may_be_text = field is None or str in (field.annotation, *get_args(field.annotation))
+    if not isinstance(given, str) or (may_be_text and given.lower() not in _WORDS):
+        return given
     try:
-        return yaml.safe_load(value) if isinstance(value, str) else value
+        return yaml.safe_load(given)
     except yaml.YAMLError:
-        return value
+        return given
 
 
 def with_methods(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
@@ -14,6 +13,7 @@ from time import time
 from typing import Any
 
 from fedmix.cells.claims import CLAIM_VERDICTS
+from fedmix.cells.printed import rows_of
 from fedmix.cells.verdicts import COUNTED
 from fedmix.errors import DataError
 from fedmix.pipeline.request import Request
@@ -160,14 +160,6 @@ def _verdict_lines(audit: Path) -> Iterator[str]:
         found = Counter(row["verdict"] for row in claims if row["paper"] == paper)
         told = {"published values": values, "claims": {v: found[v] for v in CLAIM_VERDICTS}}
         yield from (f"{paper}, {what}: {tally(n)}" for what, n in told.items() if any(n.values()))
-
-
-def rows_of(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file as text; none without the file."""
-    if not path.is_file():
-        return []
-    with open(path, encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 def _outcomes(shown: str | os.PathLike, study: str, part: str) -> list[dict[str, Any]]:

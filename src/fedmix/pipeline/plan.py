@@ -34,13 +34,12 @@ class Setting:
 
     Parameters
     ----------
-    study, variant, name : str
+    variant, name : str
         ``name`` is the setting's short id without the variant.
     values : mapping
         Constants, the variant's changes and the grid's values.
     """
 
-    study: str
     variant: str
     name: str
     values: Mapping[str, Any]
@@ -272,7 +271,7 @@ def plan_study(
     planned = {m.name: m for m in _planned_methods(document.part("methods"), methods)}
     settings: dict[str, Setting] = {}
     for variant, keys, values in combinations(content):
-        setting = Setting(name, variant, _format_id(document, values), values)
+        setting = Setting(variant, _format_id(document, values), values)
         if setting.folder in settings:
             raise ConfigurationError(
                 f"{document.place(*keys)}: two settings share the id {setting.folder!r}. "

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from math import inf, isfinite, isnan, nan
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -210,22 +212,15 @@ def _state(half_width: float, wanted: float, is_last: bool) -> str:
 
 def precision_lines(precision: Precision) -> Iterator[str]:
     """Yield what stopped where: a line for each study, and one for each published value of ours."""
-    for study in precision.studies.values():
-        found = [
-            (setting, reached)
-            for setting in study.settings.values()
-            if counts(study, setting)
-            for reached in precision.reached(study, setting)
-        ]
-        if not found:
-            continue
-        states = Counter(reached.state for _, reached in found)
-        yield f"{study.name}, published values: {', '.join(f'{n} {s}' for s, n in states.items())}"
-        for setting, reached in found:
+    for study, values in groupby(_all_reached(precision), key=itemgetter(0)):
+        found = list(values)
+        states = Counter(reached.state for *_, reached in found)
+        yield f"{study}, published values: {', '.join(f'{n} {s}' for s, n in states.items())}"
+        for _, folder, reached in found:
             target = reached.target
             until = f", {reached.planned} next" if reached.state == GOES_ON else ""
             yield (
-                f"  {setting.folder}  {target.method}, {target.metric}: {reached.held} "
+                f"  {folder}  {target.method}, {target.metric}: {reached.held} "
                 f"replications, half-width {reached.half_width:.3f} published sd, "
                 f"{reached.state}{until}"
             )
@@ -233,18 +228,23 @@ def precision_lines(precision: Precision) -> Iterator[str]:
 
 def instalment_lines(precision: Precision, preset: str) -> Iterator[str]:
     """Yield what to do after a run that took some settings one step further."""
-    going = sum(
-        any(reached.state == GOES_ON for reached in precision.reached(study, setting))
-        for study in precision.studies.values()
-        for setting in study.settings.values()
-        if counts(study, setting)
-    )
+    found = _all_reached(precision)
+    going = len({(study, folder) for study, folder, own in found if own.state == GOES_ON})
     if going:
         yield (
             f"Settings that were not yet precise before this run: {going}. To go on where they "
             "still are not, add the run to the evidence (python -m fedmix evidence add --config "
             f"preset={preset}) and run again."
         )
+
+
+def _all_reached(precision: Precision) -> Iterator[tuple[str, str, Reached]]:
+    """Yield how precise each published value is, with its study and the setting's folder."""
+    for study in precision.studies.values():
+        for setting in study.settings.values():
+            if counts(study, setting):
+                for reached in precision.reached(study, setting):
+                    yield study.name, setting.folder, reached
 
 
 def counts(study: Study, setting: Setting) -> bool:

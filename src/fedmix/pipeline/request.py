@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from fedmix import plugins
 from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import Paper
-from fedmix.configuration import Problems, raise_all
+from fedmix.configuration import Problems, raise_all, read_yaml
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods import index, use_plugins
 from fedmix.methods.capabilities import capabilities_of, constraints_of
@@ -21,7 +21,7 @@ from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import Evidence
 from fedmix.pipeline.options import read_options, with_methods, with_metrics
-from fedmix.pipeline.plan import Setting, Study
+from fedmix.pipeline.plan import Setting, Study, block_paths
 from fedmix.pipeline.precision import Precision
 
 
@@ -198,30 +198,28 @@ def read_request(
     with problems.kept():
         configuration = read_configuration(folder)
     problems.raise_all()
-    preset, known = options["preset"], configuration.presets
-    if preset not in known:
-        raise ConfigurationError(f"There is no preset {preset!r}. {nearest_names(preset, known)}")
+    preset = named("preset", options["preset"], configuration.presets)
+    changes = configuration.changes[options["preset"]]
     limits = {key: options[key] for key in ("replications", "block") if options[key]}
-    studies = {name: replace(study, **limits) for name, study in known[preset].items()}
+    studies = {name: replace(study, **limits) for name, study in preset.items()}
     compared = [name for name, study in studies.items() if study.experiment == "matrix"]
     studies = with_methods(studies, compared, options["methods"])
     kept = Evidence(folder.parent / options["evidence"] if options["evidence"] else None)
     limit = options["replication_timeout"]
     coverage = Coverage(kept, configuration.datasets, Path(workdir), limit)
-    present = {name: _without_missing(study, coverage) for name, study in studies.items()}
+    present = _with_settings(studies, partial(_has_data, coverage))
     left_out = {
         name: tuple(s for key, s in study.settings.items() if key not in present[name].settings)
         for name, study in studies.items()
         if len(study.settings) > len(present[name].settings)
     }
     if options["partial"]:
-        present = {name: _started(study, coverage) for name, study in present.items()}
-    items = read_items(configuration.papers, configuration.changes[preset].items)
-    rule = configuration.changes[preset].replications
+        present = _with_settings(present, partial(_has_started, coverage))
+    items = read_items(configuration.papers, changes.items)
     precision = None
-    if rule and not options["replications"]:
+    if changes.replications and not options["replications"]:
         published = folder.parent / "data" / "published"
-        precision = Precision(rule, coverage, present, items, published)
+        precision = Precision(changes.replications, coverage, present, items, published)
         present = {name: replace(study, enough=precision) for name, study in present.items()}
     planned = {name: item for name, item in items.items() if item.study in studies}
     planned = with_metrics(planned, compared, options["metrics"])
@@ -232,7 +230,7 @@ def read_request(
         datasets=configuration.datasets,
         papers=configuration.papers,
         left_out=left_out,
-        on_request=frozenset(configuration.changes[preset].on_request),
+        on_request=frozenset(changes.on_request),
         coverage=coverage,
         precision=precision,
     )
@@ -247,31 +245,37 @@ def _has_something_to_show(item: Item, request: Request) -> bool:
     return len(variants) >= needed
 
 
-def _without_missing(study: Study, coverage: Coverage) -> Study:
-    """Leave out optional settings without an embedding, unless the evidence holds them."""
-    settings = {
-        folder: setting
-        for folder, setting in study.settings.items()
-        if not setting.values.get("optional") or coverage.data_hash(study, setting)
+def _with_settings(
+    studies: Mapping[str, Study], keep: Callable[[Study, Setting], Any]
+) -> dict[str, Study]:
+    """Return the studies with the settings to keep."""
+    return {
+        name: replace(study, settings={k: s for k, s in study.settings.items() if keep(study, s)})
+        for name, study in studies.items()
     }
-    return replace(study, settings=settings)
 
 
-def _started(study: Study, coverage: Coverage) -> Study:
-    """Leave out settings without finished replications, for tables of the others.
+def _has_data(coverage: Coverage, study: Study, setting: Setting) -> Any:
+    """Return whether a setting is not optional, or its embedding is there or in the evidence."""
+    return not setting.values.get("optional") or coverage.data_hash(study, setting)
 
-    If a setting's embedding is missing, results under its name belong to another preset.
+
+def _has_started(coverage: Coverage, study: Study, setting: Setting) -> Any:
+    """Return whether a setting has finished replications.
+
+    If its embedding is missing, results under its name belong to another preset.
     """
-    settings = {
-        folder: setting
-        for folder, setting in study.settings.items()
-        if any(coverage.held(study, setting).values())
-        or (
-            any((coverage.workdir / "results" / study.name / folder).glob("[0-9]*-*.parquet"))
-            and (not setting.embedded or coverage.data_hash(study, setting))
-        )
-    }
-    return replace(study, settings=settings)
+    blocks = coverage.workdir / "results" / study.name / setting.folder
+    return any(coverage.held(study, setting).values()) or (
+        block_paths(blocks) and (not setting.embedded or coverage.data_hash(study, setting))
+    )
+
+
+def named(kind: str, name: str, known: Mapping[str, Any]) -> Any:
+    """Return what has a name; an unknown one is an error with the nearest names."""
+    if name not in known:
+        raise ConfigurationError(f"There is no {kind} {name!r}. {nearest_names(name, known)}")
+    return known[name]
 
 
 def check(read: Callable[[], Request], paper: str | None = None) -> Iterator[str]:
@@ -313,13 +317,15 @@ def check(read: Callable[[], Request], paper: str | None = None) -> Iterator[str
 def require_evidence(folder: str | None, root: Path) -> None:
     """Stop if a folder of kept replications that was asked for does not exist.
 
-    Otherwise everything would run again. The default folder appears with the first replications.
+    Otherwise everything would run again. The folder that ``config.yaml`` names appears with the
+    first replications.
 
     Raises
     ------
     ConfigurationError
     """
-    if folder and folder != "data/evidence" and not (root / folder).is_dir():
+    default = read_yaml(root / "config" / "config.yaml").get("evidence")
+    if folder and folder != default and not (root / folder).is_dir():
         raise ConfigurationError(
             f"There is no folder {folder} with kept replications (evidence). Set evidence=<folder> "
             "to an existing one, relative to the repository, or evidence=false to run everything."

@@ -11,21 +11,21 @@ from __future__ import annotations
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.errors import ConfigurationError
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, read_scenario, run_block, run_replication, start_of
 from fedmix.pipeline.coverage import methods_in, scenario_of
 from fedmix.pipeline.evidence import FIT, ROUNDED, unverified, write_evidence
 from fedmix.pipeline.plan import Setting, Study
 from fedmix.pipeline.provenance import asks_the_same
-from fedmix.pipeline.request import Request
+from fedmix.pipeline.request import Request, named
 from fedmix.revision import commit, versions
 from fedmix.streams import Streams
 
@@ -76,9 +76,9 @@ def prepare_rerun(
         If a name is unknown, with the nearest valid ones, the replication is negative, or the
         embedded data set has not been made.
     """
-    planned_study = _named("study", study, request.studies)
-    planned_setting = _named("setting", setting, planned_study.settings)
-    _named("method", method, dict.fromkeys(planned_study.methods_of(planned_setting)))
+    planned_study = named("study", study, request.studies)
+    planned_setting = named("setting", setting, planned_study.settings)
+    named("method", method, dict.fromkeys(planned_study.methods_of(planned_setting)))
     if replication < 0:
         raise ConfigurationError(f"There is no replication {replication}: the first is 0.")
     path = planned_setting.embedded
@@ -103,12 +103,6 @@ def _scenario(study: Study, setting: Setting, workdir: Path) -> Scenario:
 
 def _methods(study: Study, setting: Setting, names: Sequence[str]) -> list[Method]:
     return [Method(**method) for method in methods_in(study, setting, names)]
-
-
-def _named(kind: str, name: str, known: Mapping[str, Any]) -> Any:
-    if name not in known:
-        raise ConfigurationError(f"There is no {kind} {name!r}. {nearest_names(name, known)}")
-    return known[name]
 
 
 @dataclass(frozen=True)

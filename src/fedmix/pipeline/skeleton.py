@@ -56,7 +56,7 @@ def new_dataset(name: str, root: Path) -> list[str]:
     """Add a data set to ``config/datasets.yaml``; return what to do next."""
     _check_key("new-dataset", name)
     path = root / "config" / "datasets.yaml"
-    _require_repository(root)
+    require_repository(root)
     known = path.read_text(encoding="utf-8") if path.exists() else ""
     if re.search(rf"^{name}:", known, re.M):
         raise ConfigurationError(f"{path} has a data set {name} already. Choose another name.")
@@ -72,7 +72,7 @@ def new_dataset(name: str, root: Path) -> list[str]:
 def new_paper(key: str, root: Path) -> list[str]:
     """Write the folders of a paper; return what to do next."""
     _check_key("new-paper", key)
-    _require_repository(root)
+    require_repository(root)
     words = {"key": key, "id": key.replace("_", "-"), "title": key.replace("_", " ").capitalize()}
     _write({root / to.format(key=key): _filled(name, **words) for name, to in _PAPER.items()})
     return [
@@ -82,7 +82,8 @@ def new_paper(key: str, root: Path) -> list[str]:
     ]
 
 
-def _require_repository(root: Path) -> None:
+def require_repository(root: Path) -> None:
+    """Stop if there is no configuration in a folder."""
     if not (root / "config" / "config.yaml").is_file():
         raise ConfigurationError(
             f"There is no file {root / 'config' / 'config.yaml'}. Run this in the repository, or "

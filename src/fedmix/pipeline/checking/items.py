@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -13,10 +12,11 @@ from typing import Any
 from fedmix.cells.items import Item
 from fedmix.cells.measured import identity_of
 from fedmix.cells.papers import Paper
+from fedmix.cells.printed import columns_of, plain, rows_of
 from fedmix.cells.verdicts import NEAREST
 from fedmix.configuration import Document, Place, Problems, read_document
 from fedmix.declarations import names_in
-from fedmix.errors import ConfigurationError, did_you_mean, nearest_names
+from fedmix.errors import did_you_mean, nearest_names
 from fedmix.pipeline.checking import Vocabulary, condition_errors, unknown, value_errors
 from fedmix.pipeline.plan import Study
 
@@ -31,41 +31,16 @@ _SHOWN = 3  # unmatched rows of a file
 
 
 def read_printed(folder: Path) -> PrintedFiles:
-    """Return the published values below ``data/published`` as text.
-
-    Raises
-    ------
-    ConfigurationError
-        If a file is not text in UTF-8, or a row has more or fewer values than there are columns,
-        as after a decimal comma.
-    """
+    """Return the published values below ``data/published`` as text."""
     found: PrintedFiles = {}
     problems = Problems()
     for path in sorted(folder.glob("*/*.csv")):
+        paper, name = path.parts[-2:]
         with problems.kept():
-            found.setdefault(path.parent.name, {})[path.name] = _rows(path)
+            rows = rows_of(path, f"data/published/{paper}/{name}")
+            found.setdefault(paper, {})[name] = rows
     problems.raise_all()
     return found
-
-
-def _rows(path: Path) -> Rows:
-    place = f"data/published/{path.parent.name}/{path.name}"
-    rows: Rows = []
-    try:
-        with open(path, encoding="utf-8", newline="") as stream:
-            reader = csv.DictReader(stream)
-            columns = list(reader.fieldnames or ())
-            for row in reader:
-                if None in row or None in row.values():
-                    raise ConfigurationError(
-                        f"{place}:{reader.line_num}: expected {len(columns)} values "
-                        f"({', '.join(columns)}), separated by commas, as in the first line. "
-                        "Write decimals with a point, and text with commas in quotes."
-                    )
-                rows.append(row)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ConfigurationError(f"{place}: expected a CSV file in UTF-8 ({error}).") from None
-    return rows
 
 
 def item_errors(
@@ -211,10 +186,9 @@ def _printed_errors(
         place = printed.place("where", column)
         yield from unknown(place, "printed column", column, header)
         yield from _never_printed(place, column, value, rows)
-    for column, ours in content["columns"].items():
+    for column, ours in columns_of(content).items():
         place = printed.place("columns", column)
         yield from unknown(place, "printed column", column, header)
-        ours = {"column": ours} if isinstance(ours, str) else ours
         if ours["column"] not in study.cell_columns:
             yield from unknown(place, "column of cells", ours["column"], study.cell_columns)
             continue
@@ -265,10 +239,7 @@ def _never_ours(place: Place, column: str, value: Any, study: Vocabulary) -> Ite
 
 def _unmatched_rows(printed: Document, paper: str, study: Vocabulary, rows: Rows) -> Iterator[str]:
     """Yield the published rows that no setting and no method of the study can match."""
-    columns = {
-        column: {"column": ours} if isinstance(ours, str) else ours
-        for column, ours in printed.content["columns"].items()
-    }
+    columns = columns_of(printed.content)
     if not all(column in row for row in rows for column in columns):
         return  # which is an error of its own
     of_settings = {
@@ -305,16 +276,6 @@ def _unmatched_rows(printed: Document, paper: str, study: Vocabulary, rows: Rows
     if len(wrong) > _SHOWN:
         more = len(wrong) - _SHOWN
         yield f"{printed.place('columns')}: {file}, and {more} more rows match nothing"
-
-
-def plain(value: Any) -> str:
-    """Return a value as text, in which 1 equals 1.0."""
-    if isinstance(value, bool):
-        return str(value)
-    try:
-        return f"{float(value):.9g}"
-    except (TypeError, ValueError):
-        return str(value)
 
 
 def _printed_keys(

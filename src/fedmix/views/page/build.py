@@ -23,7 +23,6 @@ from fedmix.views.page.views import (
     table_views,
     variant_counts,
 )
-from fedmix.views.page.words import names_of, translator
 from fedmix.views.tables.build import build_table
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ def _environment(context: PageContext) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["slug"] = slug
-    environment.filters["people"] = translator(names_of(context.tables, context.cells))
+    environment.filters["people"] = context.in_names
     environment.globals.update(
         context=context,
         paper_names=context.papers,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.frame import read_cells
 from fedmix.errors import DataError
 from fedmix.storage import read_records
-from fedmix.views.page.words import read_description
+from fedmix.views.page.words import names_of, read_description, translator
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,6 +126,11 @@ class PageContext:
     provenance: Mapping[str, str] = field(default_factory=dict)
     preset: str = "paper"
     explanations: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def in_names(self) -> Callable[[str], str]:
+        """A function that replaces identifiers in a sentence by the names that readers know."""
+        return translator(names_of(self.tables, self.cells))
 
 
 def read_context(

@@ -22,7 +22,6 @@ from fedmix.storage import write_text
 from fedmix.views.captions import in_words
 from fedmix.views.page.contents import Figure, Page, PageContext, Search, light_image, pages_of
 from fedmix.views.page.views import about, score_in_words, share_told
-from fedmix.views.page.words import names_of, translator
 from fedmix.views.tables.build import as_text
 from fedmix.views.tables.format import to_markdown, without_html
 from fedmix.views.tables.layout import lay_out
@@ -264,22 +263,20 @@ def _searches(page: Page) -> Iterator[str]:
 
 def _claims(page: Page, context: PageContext) -> Iterator[str]:
     claims = about(page, context.claims, "section")
-    translate = translator(names_of(context.tables, context.cells))
     if len(claims):
         yield "## Claims of the paper\n"
     for claim in claims.to_dict("records"):
         quote = f" “{claim['quote']}”" if claim["quote"] else ""
-        found = f": {translate(claim['where'])}" if claim["where"] else ""
+        found = f": {context.in_names(claim['where'])}" if claim["where"] else ""
         told = f"{claim['claim']}{quote} ({claim['section']}) **{claim['verdict']}**{found}"
-        remarks = f". {translate('; '.join(claim['remarks']))}" if len(claim["remarks"]) else ""
-        yield f"- {without_html(told + remarks)}"
+        remarks = context.in_names("; ".join(claim["remarks"]))
+        yield f"- {without_html(f'{told}. {remarks}' if remarks else told)}"
 
 
 def _discrepancies(page: Page, context: PageContext) -> Iterator[str]:
     entries = about(page, context.discrepancies, "where").to_dict("records")
-    translate = translator(names_of(context.tables, context.cells))
     if entries:
         yield "\n## Discrepancies\n"
     for entry in entries:
-        yield without_html(f"- {entry['what']} *{translate(entry['effect'])}*")
+        yield without_html(f"- {entry['what']} *{context.in_names(entry['effect'])}*")
     yield ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fedmix.cells.calibration import SCORED
 from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
 from fedmix.cells.equivalence import BORROWED
-from fedmix.cells.scorecard import counts
+from fedmix.cells.scorecard import scorecard
 from fedmix.cells.verdicts import CANNOT_DECIDE, COUNTED, UNDECIDED, VERDICTS, printed_cells
 from fedmix.views.captions import best_explained, in_words
 from fedmix.views.marks import number_of, tally
@@ -37,22 +37,18 @@ def score_views(
     cells: pd.DataFrame, claims: pd.DataFrame, papers: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Return the scorecard: the counts of verdicts for each paper with cells or claims."""
-    by_cell = counts(cells)
-    views = []
-    for key, name in papers.items():
-        verdicts = by_cell.loc[key].to_dict() if key in by_cell.index else {}
-        found = claims.loc[claims["paper"] == key, "verdict"].value_counts()
-        if not len(verdicts) and not len(found):
-            continue
-        views.append(
-            {
-                "key": key,
-                "name": name,
-                "cells": _bar({v: int(verdicts.get(v, 0)) for v in COUNTED}),
-                "claims": _bar({v: int(found.get(v, 0)) for v in CLAIM_VERDICTS}),
-            }
-        )
-    return views
+    table = scorecard(cells, claims)
+    table = table[table.any(axis="columns")]
+    return [
+        {
+            "key": key,
+            "name": name,
+            "cells": _bar({v: int(table.at[key, f"cells: {v}"]) for v in COUNTED}),
+            "claims": _bar({v: int(table.at[key, f"claims: {v}"]) for v in CLAIM_VERDICTS}),
+        }
+        for key, name in papers.items()
+        if key in table.index
+    ]
 
 
 def variant_counts(cells: pd.DataFrame) -> list[dict[str, Any]]:

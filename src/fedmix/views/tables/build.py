@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from fedmix.storage import write_text
 from fedmix.views import captions
 from fedmix.views.tables.format import to_markdown
 from fedmix.views.tables.latex import PACKAGES, to_latex
-from fedmix.views.tables.layout import LISTS, Block, Entry, lay_out, lay_out_condensed
+from fedmix.views.tables.layout import LISTS, Block, Entry, Part, lay_out, lay_out_condensed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -199,15 +198,6 @@ def notes(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
         captions.left_out(item["left_out"]),
     ]
     return [line for line in lines if line]
-
-
-@dataclass(frozen=True)
-class Part:
-    """One number of a place: ours, the text after it, and whether ours is among the best."""
-
-    ours: str
-    after: str = ""
-    is_best: bool = False
 
 
 def text_rows(blocks: list[Block], cells: pd.DataFrame) -> list[tuple[str, list[list[Part]]]]:

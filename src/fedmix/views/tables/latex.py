@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from fedmix.views.tables.layout import Block, Entry
+from fedmix.views.tables.layout import Block, Entry, Part
 
 #: The second line of each file.
 PACKAGES = r"% \usepackage{booktabs,siunitx}"
@@ -61,24 +61,9 @@ _PARTS = 2  # a table is split into at most this many parts before a smaller fon
 
 
 @dataclass(frozen=True)
-class _Text:
-    """A place of a table: the number, the text after it, and whether it is among the best."""
-
-    value: str
-    after: str = ""
-    is_best: bool = False
-
-    @property
-    def digits(self) -> tuple[int, int] | None:
-        """Digits before and after the point; None if it is not a number."""
-        found = _NUMBER.fullmatch(self.value)
-        return (len(found[1]), len(found[2] or "")) if found else None
-
-
-@dataclass(frozen=True)
 class _Line:
     name: str
-    texts: list[_Text]
+    parts: list[Part]
 
 
 def to_latex(
@@ -143,22 +128,22 @@ def _lines(block: Block, usual_n: int | None) -> Iterator[_Line]:
             yield _Line("  published", printed)
 
 
-def _ours(entry: Entry | None, usual_n: int | None) -> _Text:
+def _ours(entry: Entry | None, usual_n: int | None) -> Part:
     if entry is None:
-        return _Text(_MISSING)
-    text = _split(entry.ours)
+        return Part(_MISSING)
+    part = _split(entry.ours)
     n = entry.cell.get("n", usual_n)
-    after = [text.after, entry.mark, "" if n == usual_n else f"n = {n}"]
-    return _Text(text.value, " ".join(filter(None, after)), entry.is_best)
+    after = [part.after, entry.mark, "" if n == usual_n else f"n = {n}"]
+    return Part(part.ours, " ".join(filter(None, after)), entry.is_best)
 
 
-def _split(text: str) -> _Text:
+def _split(text: str) -> Part:
     """Split ``"13.25 (1.20)"`` into its number and the text after it."""
     found = _WITH_SPREAD.fullmatch(text)
     value, spread = found.groups() if found else (text, None)
     plain = value.replace(",", "")  # siunitx groups digits itself
     value = plain if _NUMBER.fullmatch(plain) else value
-    return _Text(value, f"({spread})" if spread else "")
+    return Part(value, f"({spread})" if spread else "")
 
 
 def _fitted(columns: list[str], lines: list[_Line]) -> tuple[str, list[list[int]]]:
@@ -174,9 +159,9 @@ def _side_by_side(columns: list[str], lines: list[_Line], width: int) -> Iterato
     here: list[int] = []
     room = free
     for i, column in enumerate(columns):
-        texts = [line.texts[i] for line in lines]
         head = max(map(len, _head_lines(column)))
-        taken = 2 + max(head, max(len(t.value) + len(t.after) + 1 for t in texts))
+        widest = max(len(part.ours + part.after) for part in _column(lines, i))
+        taken = 2 + max(head, widest + 1)
         if here and taken > room:
             yield here
             here, room = [], free
@@ -186,11 +171,11 @@ def _side_by_side(columns: list[str], lines: list[_Line], width: int) -> Iterato
 
 
 def _tabular(corner: str, columns: list[str], lines: list[_Line], own: list[int]) -> str:
-    formats = [_format([line.texts[i] for line in lines]) for i in own]
+    formats = [_format(_column(lines, i)) for i in own]
     heads = [rf"\multicolumn{{2}}{{c}}{{{_head(columns[i])}}}" for i in own]
     rules = "".join(rf"\cmidrule(lr){{{2 * k + 2}-{2 * k + 3}}}" for k in range(len(own)))
     body = [
-        " & ".join([_name(line.name), *(_cell(line.texts[i]) for i in own)]) + r" \\"
+        " & ".join([_name(line.name), *(_cell(line.parts[i]) for i in own)]) + r" \\"
         for line in lines
     ]
     return "\n".join(
@@ -222,20 +207,30 @@ def _head(column: str) -> str:
     return parts[0] if len(parts) == 1 else rf"\shortstack{{{_BELOW.join(parts)}}}"
 
 
-def _format(texts: list[_Text]) -> str:
+def _column(lines: list[_Line], i: int) -> list[Part]:
+    return [line.parts[i] for line in lines]
+
+
+def _digits(part: Part) -> tuple[int, int] | None:
+    """Return the digits before and after the point; None if it is not a number."""
+    found = _NUMBER.fullmatch(part.ours)
+    return (len(found[1]), len(found[2] or "")) if found else None
+
+
+def _format(parts: list[Part]) -> str:
     """Return a column's format: aligned numbers and the text after them, or text."""
-    sizes = [text.digits for text in texts if text.value != _MISSING]
+    sizes = [_digits(part) for part in parts if part.ours != _MISSING]
     found = [size for size in sizes if size]
     if not found or len(found) < len(sizes):
         return r"r@{\,}l"
-    before, after = (max(parts) for parts in zip(*found, strict=True))
-    sign = "-" * any(text.value.startswith("-") for text in texts)
+    before, after = (max(sizes) for sizes in zip(*found, strict=True))
+    sign = "-" * any(part.ours.startswith("-") for part in parts)
     return rf"S[table-format={sign}{before}.{after}]@{{\,}}l"
 
 
-def _cell(text: _Text) -> str:
-    value = text.value if text.digits else f"{{{escape_latex(text.value)}}}"
-    after = escape_latex(text.after)
-    if not text.is_best:
+def _cell(part: Part) -> str:
+    value = part.ours if _digits(part) else f"{{{escape_latex(part.ours)}}}"
+    after = escape_latex(part.after)
+    if not part.is_best:
         return f"{value} & {after}".rstrip()
     return rf"\bfseries {value} & \bfseries {after}".rstrip()

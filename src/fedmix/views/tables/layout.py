@@ -58,6 +58,15 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Part:
+    """One number of a place: ours, the text after it, and whether ours is among the best."""
+
+    ours: str
+    after: str = ""
+    is_best: bool = False
+
+
+@dataclass(frozen=True)
 class Block:
     """A table in one variant.
 
