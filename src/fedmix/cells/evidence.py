@@ -19,6 +19,7 @@ from fedmix.storage import read_table, stacked
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 _CELL = [*PLACE, "method", "metric"]
 # What trajectories need: selections of the other columns of results would take seconds.
@@ -89,12 +90,13 @@ class Evidence:
         self._scores: dict[tuple, Score] = {}
         self._runs: dict[tuple, tuple[int, int]] = {}
         self._methods: dict[tuple, list[str]] = {}
-        self._paths: dict[tuple, pd.DataFrame] = {}
+        self._paths: dict[tuple, NDArray[np.intp]] = {}
         self._rounds_draw: int | None = None
         self._read(run)
         if results is not None and len(results):
-            ok = results.loc[results["round"].notna() & (results["status"] == "ok"), _PATH]
-            self._paths = dict(tuple(ok.groupby(_CELL, sort=False)))
+            ok = results["round"].notna() & (results["status"] == "ok")
+            self._rows = results.loc[ok, _PATH]
+            self._paths = self._rows.groupby(_CELL, sort=False).indices
 
     @classmethod
     def of_print(cls, cells: pd.DataFrame) -> Evidence:
@@ -193,7 +195,7 @@ class Evidence:
         key = (*place.key, method, metric)
         if key not in self._paths:
             return pd.DataFrame()
-        path = by_round(self._paths[key])
+        path = by_round(self._rows.iloc[self._paths[key]])
         if self._rounds_draw is None:
             return path
         order = _generator(self._rounds_draw, key).permutation(path.shape[1])
