@@ -2,14 +2,18 @@
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
+from fedmix.cells import verdicts
+from fedmix.views.marks import SIGNS
 from fedmix.views.tables.build import build_table
 from fedmix.views.tables.latex import escape_latex
 from synthetic_cells import frame, item
 
-AWKWARD = r"50 % & 2|3 of 'a_b' <c> {d} \e ~ ^ # $ " + '"q" – ± × ≤ ν ● ◐ ○ ◇ ü'
+KEPT = Path(__file__).parents[1] / "docs" / "reproduction" / "tables"
+AWKWARD = r"50 % & 2|3 of 'a_b' <c> {d} \e ~ ^ # $ " + '"q" – ± × ≤ ν ● ◐ ◎ ◒ ∅ ○ ⊙ ⊚ ⊗ ◇ ü'
 DOCUMENT = r"""\documentclass{article}
 \usepackage{booktabs,siunitx}
 \begin{document}
@@ -102,6 +106,19 @@ def test_every_special_sign_is_made_safe():
     assert escape_latex("a|b<c>") == r"a\textbar{}b\textless{}c\textgreater{}"
     assert escape_latex("a_b^c\\") == r"a\_b\textasciicircum{}c\textbackslash{}"
     assert escape_latex("± ν") == r"$\pm$ $\nu$"
+
+
+def test_every_verdict_on_a_value_has_a_sign_of_its_own_that_latex_knows():
+    signs = {SIGNS[name] for name in (*verdicts.VERDICTS, *verdicts.COUNTED)}
+    written = [escape_latex(sign) for sign in signs]
+    assert all(sign.isascii() for sign in written), written
+    assert len(set(written)) == len(signs)
+
+
+def test_kept_tables_have_only_signs_that_latex_knows():
+    kept = {path.name: path.read_text(encoding="utf-8") for path in KEPT.glob("*.tex")}
+    assert kept
+    assert not [name for name, text in kept.items() if not text.isascii()]
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")

@@ -15,9 +15,16 @@ from fedmix.views.tables.layout import Block, Entry, Part
 #: The second line of each file.
 PACKAGES = r"% \usepackage{booktabs,siunitx}"
 _SYMBOLS = {
+    # Verdicts' signs, by those that LaTeX has without a package
     "●": r"$\bullet$",
     "◐": r"$\odot$",
+    "◎": r"$\oslash$",
+    "◒": r"$\ominus$",
+    "∅": r"$\emptyset$",
     "○": r"$\circ$",
+    "⊙": r"$\ast$",
+    "⊚": r"$\star$",
+    "⊗": r"$\otimes$",
     "◇": r"$\diamond$",
     "–": "--",
     "−": "$-$",
