@@ -198,10 +198,10 @@ def read_request(
     with problems.kept():
         configuration = read_configuration(folder)
     problems.raise_all()
-    preset = named("preset", options["preset"], configuration.presets)
+    declared = named("preset", options["preset"], configuration.presets)
     changes = configuration.changes[options["preset"]]
     limits = {key: options[key] for key in ("replications", "block") if options[key]}
-    studies = {name: replace(study, **limits) for name, study in preset.items()}
+    studies = {name: replace(study, **limits) for name, study in declared.items()}
     compared = [name for name, study in studies.items() if study.experiment == "matrix"]
     studies = with_methods(studies, compared, options["methods"])
     kept = Evidence(folder.parent / options["evidence"] if options["evidence"] else None)
@@ -246,7 +246,7 @@ def _has_something_to_show(item: Item, request: Request) -> bool:
 
 
 def _with_settings(
-    studies: Mapping[str, Study], keep: Callable[[Study, Setting], Any]
+    studies: Mapping[str, Study], keep: Callable[[Study, Setting], bool]
 ) -> dict[str, Study]:
     """Return the studies with the settings to keep."""
     return {
@@ -255,20 +255,20 @@ def _with_settings(
     }
 
 
-def _has_data(coverage: Coverage, study: Study, setting: Setting) -> Any:
+def _has_data(coverage: Coverage, study: Study, setting: Setting) -> bool:
     """Return whether a setting is not optional, or its embedding is there or in the evidence."""
-    return not setting.values.get("optional") or coverage.data_hash(study, setting)
+    return not setting.values.get("optional") or bool(coverage.data_hash(study, setting))
 
 
-def _has_started(coverage: Coverage, study: Study, setting: Setting) -> Any:
+def _has_started(coverage: Coverage, study: Study, setting: Setting) -> bool:
     """Return whether a setting has finished replications.
 
     If its embedding is missing, results under its name belong to another preset.
     """
-    blocks = coverage.workdir / "results" / study.name / setting.folder
-    return any(coverage.held(study, setting).values()) or (
-        block_paths(blocks) and (not setting.embedded or coverage.data_hash(study, setting))
-    )
+    if any(coverage.held(study, setting).values()):
+        return True
+    blocks = block_paths(coverage.workdir / "results" / study.name / setting.folder)
+    return bool(blocks) and (not setting.embedded or bool(coverage.data_hash(study, setting)))
 
 
 def named(kind: str, name: str, known: Mapping[str, Any]) -> Any:
