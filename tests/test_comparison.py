@@ -157,6 +157,7 @@ def test_a_failure_stands_in_the_table_with_its_reason(problem, origin):
         ([methods.FedEM(2), methods.KFED(3)], {}, r"the estimators name \[2, 3\]"),
         ([methods.FedEM(2, family="regression")], {}, "FedEM cannot be compared here: its family"),
         (["FedEM"], {"replications": 0}, "expected replications to be an integer >= 1, got 0"),
+        (["FedEM"], {"random_state": None}, "expected random_state to be an integer, got None"),
         (["FedEM"], {"n_components": 2.0}, "expected n_components to be an integer >= 1 or None"),
         (["FedEM", "FedEM"], {"n_components": 2}, "FedEM is given twice"),
         ([], {"n_components": 2}, "there is no method"),

@@ -6,7 +6,6 @@ import inspect
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from fedmix.errors import ConfigurationError, DataError, SelectionWarning
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Fits, Scenario, run_block, tables_of
 from fedmix.methods.capabilities import able_methods, capabilities_of
-from fedmix.methods.constraints import Constraints, check_parameters
+from fedmix.methods.constraints import check_parameters
 from fedmix.plot.style import style_for
 from fedmix.views.tables.build import as_text, html_part
 from fedmix.views.tables.layout import lay_out
@@ -61,8 +60,9 @@ PROTOCOL = {
 
 #: Parameters that set a number of components or clusters.
 _NUMBERS = ("n_components", "n_clusters", "components_per_client")
+_COUNT = "integer >= 1"
 #: The valid values of :func:`compare`'s numbers.
-_VALID: Constraints = {"replications": ["integer >= 1"], "n_components": ["integer >= 1", None]}
+_VALID = {"replications": [_COUNT], "n_components": [_COUNT, None], "random_state": ["integer"]}
 
 
 @dataclass(frozen=True, repr=False)
@@ -236,8 +236,8 @@ def compare(
     """
     import pandas as pd
 
-    numbers = {"replications": replications, "n_components": n_components}
-    check_parameters("compare", numbers, _VALID)
+    given = (replications, n_components, random_state)
+    check_parameters("compare", dict(zip(_VALID, given, strict=True)), _VALID)
     data = as_clients(clients)
     if data.responses is not None:
         raise DataError("compare scores labels of points; clients with responses are not taken.")
@@ -252,7 +252,7 @@ def compare(
     scenario = Scenario(
         study="compare",
         variant="default",
-        setting=f"seed {index(random_state)}",
+        setting=f"seed {random_state}",
         experiment="given_clients",
         values={
             **PROTOCOL,
