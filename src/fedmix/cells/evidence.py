@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _CELL = [*PLACE, "method", "metric"]
 # What trajectories need: selections of the other columns of results would take seconds.
-_PATH = [*_CELL, "replication", "round", "value", "status"]
+_STEP = ["replication", "round", "value"]
+_PATH = [*_CELL, *_STEP, "status"]
 #: The role of places that hold published values.
 PRINT = "print"
 #: What a control can shuffle.
@@ -95,8 +96,8 @@ class Evidence:
         self._read(run)
         if results is not None and len(results):
             ok = results["round"].notna() & (results["status"] == "ok")
-            self._rows = results.loc[ok, _PATH]
-            self._paths = self._rows.groupby(_CELL, sort=False).indices
+            self._rows = results.loc[ok, _STEP]
+            self._paths = results.loc[ok, _CELL].groupby(_CELL, sort=False).indices
 
     @classmethod
     def of_print(cls, cells: pd.DataFrame) -> Evidence:

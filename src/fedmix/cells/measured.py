@@ -28,6 +28,9 @@ SECONDS = "seconds"
 RUN_METRICS = ("rounds", "floats_up", "floats_down")
 ORACLE, ONE_STEP = "OracleClustering", "TwoPhase-FedAvg-s1"
 LOWEST_FIRST = "rank from lowest"
+# Selections of all columns of the results would take most of the time.
+_VALUE = ["method", "metric", "replication", "value"]
+_STEP = [*_VALUE, "round"]
 _NEAR_ORACLE = 1.1
 _NEAR_BEST = 1.05
 _PHASE1_ROUNDS = 5  # of the two-phase methods, unless they are given another number
@@ -91,13 +94,14 @@ def measure(
     numbered = finals.set_index("replication").groupby(["method", "metric"], sort=False)["value"]
     values = {key: own.sort_index() for key, own in numbered}
     runs = results.groupby("method")["replication"].unique()
-    finished = results[results["status"] == "ok"].groupby("method")["replication"].nunique()
+    ended = results.loc[results["status"] == "ok", ["method", "replication"]]
+    finished = ended.groupby("method")["replication"].nunique()
     return Measured(
         methods={identity["method"]: identity for identity in _identities(results, labels or {})},
         values=values,
         runs={method: sorted(own) for method, own in runs.items()},
         failed={method: len(own) - int(finished.get(method, 0)) for method, own in runs.items()},
-        trajectories=results[results["round"].notna()],
+        trajectories=results.loc[results["round"].notna(), _STEP],
         origins=_origins(timings) if "made" in timings else {},
         failures=_failures(results),
     )
@@ -139,17 +143,16 @@ def final_values(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    columns = ["method", "metric", "replication", "value"]
     runs = results.loc[results["status"] == "ok", ["method", "replication", *RUN_METRICS]]
     runs = runs.drop_duplicates(["method", "replication"])
     reported = runs[list(RUN_METRICS)].any(axis=1).groupby(runs["method"]).transform("any")
     runs = runs[reported.astype(bool)]
-    parts = [finals_in(results)]
+    parts = [finals_in(results[[*_STEP, "status"]])]
     parts += [runs.assign(metric=name, value=runs[name].astype(float)) for name in RUN_METRICS]
     if len(timings):
         timed = steady(timings[timings["status"] == "ok"])
         parts.append(timed.assign(metric=SECONDS, value=timed[SECONDS]))
-    return pd.concat([part[columns] for part in parts], ignore_index=True)
+    return pd.concat([part[_VALUE] for part in parts], ignore_index=True)
 
 
 def finals_in(results: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fedmix.errors import DataError, FedmixError
-from fedmix.pipeline.provenance import ROOT, source_hash
+from fedmix.pipeline.provenance import ROOT, content_hash
 
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -94,8 +94,7 @@ def _kernel_cache(given: str | None) -> Path:
     Numba checks only a kernel's own file. A kernel that calls a changed one would stay outdated. A
     folder that others can write to is an error: compiled code is pickled, so theirs would run.
     """
-    names = sorted(path.stem for path in (ROOT / "kernels").glob("*.py"))
-    version = source_hash(*(f"fedmix.kernels.{name}" for name in names))
+    version = content_hash(ROOT, "kernels/*.py")
     base = Path(given) if given else ROOT / "kernels" / "__pycache__"
     folder = base if base.name == version else base / version  # a job's own jobs inherit it
     if given:
