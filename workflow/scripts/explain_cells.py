@@ -6,18 +6,17 @@ with job(snakemake.log[0], snakemake.threads):
     import json
     from pathlib import Path
 
-    from fedmix.cells.frame import read_cells
-    from fedmix.cells.verdicts import NEAREST, printed_cells
+    from fedmix.cells.verdicts import NEAREST
     from fedmix.pipeline.explain import Explainer
     from fedmix.pipeline.request import read_request
-    from fedmix.storage import write_text
+    from fedmix.storage import read_table, write_text
     from fedmix.views.page.views import anchor
 
     repository = Path(snakemake.scriptdir).resolve().parents[1]
     explainer = Explainer(read_request(repository / "config", snakemake.config))
-    cells = printed_cells(read_cells([snakemake.input.cells]))
     # The protocol of a search is not a setting of a study. The search's findings explain it.
-    planned = cells["role"] != NEAREST
-    run = cells[planned & (cells["n"] + cells["failed"] > 0)].to_dict("records")
+    judged = [("verdict", "!=", ""), ("role", "!=", NEAREST)]
+    cells = read_table(snakemake.input.cells, filters=judged)
+    run = cells[cells["n"] + cells["failed"] > 0].to_dict("records")
     explanations = {anchor(cell): "\n".join(explainer.lines(cell)) for cell in run}
     write_text(snakemake.output[0], json.dumps(explanations, indent=0))

@@ -139,9 +139,9 @@ class Explainer:
 
     def _pending(self, item: str) -> Iterator[str]:
         """Yield a note that the verdict is not final while partition draws are missing."""
-        behind = self._cells(self.request.parts_behind(self.request.items[item]))
-        if not all(path.is_file() for path in behind):
-            study = self.request.items[item].partition_draws
+        study = self.request.items[item].partition_draws
+        draws = [part for part in self.request.parts.values() if part.study.name == study]
+        if not all(path.is_file() for path in self._cells(draws)):
             yield f"The verdict is not final: it waits for the partition draws of {study}."
 
 
@@ -258,7 +258,9 @@ def _dependents(
 
 def _reads(effect: Mapping[str, Any], cell: Cell, setting: Setting) -> bool:
     """Return whether an effect of a discrepancy is measured on a cell."""
-    named = ("study", "method", "metric")
+    if effect["study"] != cell["study"]:
+        return False
+    named = ("method", "metric")
     values = {**setting.identity, **{key: cell[key] for key in named}}
     shared = {**{key: effect.get(key) for key in named}, **effect.get("where", {})}
     return any(has_values(values, {**shared, **effect[side]}) for side in ("from", "to"))
@@ -273,9 +275,16 @@ def _files(
     of_data = ("fetch_data", "embed_features") if setting.dataset else ()
     for rule in (*of_data, "run_methods", "collect_results"):
         yield f"workflow/scripts/{rule}.py"
-    modules = (methods.index()[method.estimator], f"fedmix.experiments.{study.experiment}")
-    for name, path in sorted(source_files(*modules).items()):
-        yield f"src/fedmix/{name}" if path.is_relative_to(ROOT) else str(path)
+    yield from _code(methods.index()[method.estimator], f"fedmix.experiments.{study.experiment}")
+
+
+@cache
+def _code(*modules: str) -> list[str]:
+    """Return the files of modules and of all that they import, from the repository's folder."""
+    return [
+        f"src/fedmix/{name}" if path.is_relative_to(ROOT) else str(path)
+        for name, path in sorted(source_files(*modules).items())
+    ]
 
 
 def answer_of(folder: Path, item: str) -> str:

@@ -26,10 +26,11 @@ from fedmix.pipeline.plan import Setting, Study
 from fedmix.pipeline.studies import ReplicationRule
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import numpy as np
 
 PRECISE, COMPLETE, FAILED = "precise", "at the study's number", "failed throughout"
 GOES_ON = "not yet precise"
+_PLACE = ["setting", "method", "metric", "key"]
 _EXACT, _EXACT_DIGITS = 10**12, 99  # replications and decimals of a number without an error
 
 
@@ -89,7 +90,7 @@ class Precision:
     items: Mapping[str, Item]
     published: Path
     _tables: dict[str, PrintedTable] = field(default_factory=dict, repr=False)
-    _values: dict[str, dict] = field(default_factory=dict, repr=False)
+    _values: dict[str, tuple[np.ndarray, Mapping]] = field(default_factory=dict, repr=False)
     _draws: dict[tuple[str, str], Mapping] = field(default_factory=dict, repr=False)
     _numbers: dict[tuple[str, str], int] = field(default_factory=dict, repr=False)
 
@@ -157,12 +158,16 @@ class Precision:
 
     def _finished(
         self, study: Study, setting: Setting, method: str, metric: str
-    ) -> Mapping[int, float]:
+    ) -> Mapping[float, float]:
         """Return the values of the finished replications with the planned key."""
         if study.name not in self._values:
-            self._values[study.name] = _final_values(self.coverage.evidence.rows(study.name))
+            rows = self.coverage.evidence.rows(study.name)
+            finals = finals_in(rows[[*_PLACE, "replication", "value", "round", "status"]])
+            numbers = finals[["replication", "value"]].to_numpy()
+            self._values[study.name] = numbers, finals.groupby(_PLACE).indices
+        numbers, places = self._values[study.name]
         key = self.coverage.keys(study, setting).get(method, "")
-        return self._values[study.name].get((setting.folder, method, metric, key), {})
+        return dict(numbers[places.get((setting.folder, method, metric, key), [])].tolist())
 
     def _between(self, target: Target, dataset: str) -> tuple[float, int]:
         """Return the variance between partition draws and their number; infinite if not known."""
@@ -191,15 +196,6 @@ class Precision:
             if (values := self._finished(study, s, method, metric))
         ]
         return between_draws(pd.DataFrame(cells)) if cells else {}
-
-
-def _final_values(rows: pd.DataFrame) -> dict[tuple[str, str, str, str], dict[int, float]]:
-    """Return the values that finished replications end with, by setting, method, metric and key."""
-    found: dict[tuple[str, str, str, str], dict[int, float]] = {}
-    names = ["setting", "method", "metric", "key", "replication", "value"]
-    for *place, replication, value in finals_in(rows)[names].itertuples(index=False, name=None):
-        found.setdefault(tuple(place), {})[replication] = value
-    return found
 
 
 def _state(half_width: float, wanted: float, is_last: bool) -> str:
