@@ -31,6 +31,7 @@ _PLAIN = {
     "checked": "",
     "n": 4,
     "failed": 0,
+    "failures": "",
     "replications": (0, 1, 2, 3),
     "values": (0.9, 0.9, 1.1, 1.1),
     "scale": 1.0,

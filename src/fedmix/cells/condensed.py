@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmix.cells.effects import Effect, exponent
-from fedmix.cells.scores import paired_effect
+from fedmix.cells.scores import Replications
 from fedmix.cells.verdicts import SHOWN_QUANTILES, TEST_LEVEL, TEST_POWER, WORTHWHILE
 from fedmix.conditions import has_values
 
@@ -66,8 +66,10 @@ def slopes(cells: Cells, metric: str, rows: list[Mapping[str, Any]]) -> Iterator
         :func:`fedmix.cells.trends.scales`; ``condition``, the metric that is 1 where the theorem's
         condition holds.
     """
+    settings = [{k.removeprefix("setting_"): v for k, v in c.items()} for c in cells]
     for row in rows:
-        own = _where(cells, row.get("where", {}))
+        where = row.get("where", {})
+        own = [c for c, s in zip(cells, settings, strict=True) if has_values(s, where)]
         scored = [c for c in own if c["metric"] == metric]
         if not scored:
             continue
@@ -136,14 +138,11 @@ def _mean(cell: Mapping[str, Any]) -> float:
 
 
 def _paired(one: Mapping[str, Any], other: Mapping[str, Any]) -> Effect | None:
-    import pandas as pd
-
-    series = (pd.Series(c["values"], index=c["replications"]) for c in (one, other))
-    return paired_effect(*series)
-
-
-def _where(cells: Cells, where: Mapping[str, Any]) -> Cells:
-    return [c for c in cells if has_values({k.removeprefix("setting_"): c[k] for k in c}, where)]
+    first, second = (
+        Replications(np.asarray(c["replications"]), np.asarray(c["values"], dtype=float))
+        for c in (one, other)
+    )
+    return first.minus(second)
 
 
 def _exponent(line: Cells, along: str, above_zero: bool) -> Effect | None:
@@ -206,7 +205,8 @@ def mean_ranks(
     """
     import pandas as pd
 
-    chosen = cells[cells["metric"] == metric]
+    used = ["setting", "setting_dataset", "method", "label", "replications", "values"]
+    chosen = cells.loc[cells["metric"] == metric, used]
     labels = dict(zip(chosen["method"], chosen["label"], strict=True))
     long = chosen.explode(["replications", "values"])
     wide = long.pivot(index=["setting", "replications"], columns="method", values="values")
@@ -308,15 +308,17 @@ def contrasts(cells: pd.DataFrame, direction: str) -> list[Contrast]:
     if direction == "none":
         return []
     printed = cells.loc[cells["printed_mean"].notna() & (cells["n"] > 1), [*_PLACE, *_COMPARED]]
-    places = printed.groupby(_PLACE, sort=False)
-    found = (_best_against_next(own.to_dict("records"), direction) for _, own in places)
+    places: dict[tuple, Cells] = {}
+    for cell in printed.to_dict("records"):
+        places.setdefault(tuple(cell[name] for name in _PLACE), []).append(cell)
+    found = (_best_against_next(own, direction) for own in places.values())
     return [contrast for contrast in found if contrast is not None]
 
 
 def differences(cells: pd.DataFrame, metric: str) -> list[Contrast]:
     """Return the contrasts of a metric that is itself a paired difference, such as a gain."""
-    own = cells[(cells["metric"] == metric) & (cells["n"] > 1)].to_dict("records")
-    return [Contrast(cell["sd"] / cell["scale"], int(cell["n"])) for cell in own]
+    own = cells.loc[(cells["metric"] == metric) & (cells["n"] > 1), ["sd", "scale", "n"]]
+    return [Contrast(sd / scale, n) for sd, scale, n in own.itertuples(index=False, name=None)]
 
 
 def _best_against_next(cells: list[Mapping[str, Any]], direction: str) -> Contrast | None:
@@ -334,10 +336,7 @@ def _best_against_next(cells: list[Mapping[str, Any]], direction: str) -> Contra
 @cache
 def _visible_in_se(n: int) -> float:
     """Return the visible difference with n replications, in standard errors; 2.8 if n is large."""
-    from scipy.optimize import brentq
-    from scipy.stats import nct, t
+    from scipy.special import nctdtrinc, stdtrit
 
-    critical = t.ppf(1 - TEST_LEVEL / 2, n - 1)
-    return float(
-        brentq(lambda shift: nct.sf(critical, n - 1, shift) - TEST_POWER, 0.0, 3 * critical)
-    )
+    critical = stdtrit(n - 1, 1 - TEST_LEVEL / 2)
+    return float(nctdtrinc(n - 1, 1 - TEST_POWER, critical))

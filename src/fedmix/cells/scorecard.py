@@ -144,7 +144,7 @@ def scorecard(cells: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
     by_claim = pd.crosstab(claims["paper"], claims["verdict"])
     by_claim = by_claim.reindex(columns=list(CLAIM_VERDICTS), fill_value=0)
     table = by_cell.add_prefix("cells: ").join(by_claim.add_prefix("claims: "), how="outer")
-    order = list(dict.fromkeys([*claims["paper"], *cells["paper"]]))
+    order = list(dict.fromkeys([*claims["paper"], *cells["paper"].unique()]))
     return table.reindex(order, fill_value=0).fillna(0).astype(int).rename_axis("paper")
 
 

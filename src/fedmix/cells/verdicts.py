@@ -145,7 +145,8 @@ def counted_roles(cells: pd.DataFrame) -> dict[str, str]:
     them, in mean at least.
     """
     found = {}
-    for item, own in printed_cells(cells).groupby("item", sort=False):
+    judged = printed_cells(cells[["item", "role", "verdict", "difference_in_sd"]])
+    for item, own in judged.groupby("item", sort=False):
         role = headline(own["role"])
         counted, nearest = (own.loc[own["role"] == r, "verdict"] for r in (role, NEAREST))
         replaced = counted.eq(DIFFERS).sum() > counted.isin(NEAR).sum()
@@ -188,11 +189,14 @@ def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    roles, judged = counted_roles(cells), printed_cells(cells)
+    roles = counted_roles(cells)
     columns = [*NUMBER, "row", "column", "variant", "role", "verdict"]
+    variants: dict[tuple, list[dict[str, Any]]] = {}
+    for cell in printed_cells(cells[columns]).to_dict("records"):
+        variants.setdefault(tuple(cell[name] for name in NUMBER), []).append(cell)
     rows = [
-        dict(zip(NUMBER, key, strict=True)) | _judge(own.to_dict("records"), roles[key[1]])
-        for key, own in judged[columns].groupby(NUMBER, sort=False)
+        dict(zip(NUMBER, key, strict=True)) | _judge(own, roles[key[1]])
+        for key, own in variants.items()
     ]
     return pd.DataFrame(rows, columns=[*columns, "counted", "power", "note"])
 

@@ -64,10 +64,9 @@ def stand_in(cells: pd.DataFrame, datasets: Mapping[str, str]) -> str:
     datasets : mapping of str to str
         Data set -> its title.
     """
-    own = cells[cells["is_stand_in"]]
-    if own.empty:
+    if not cells["is_stand_in"].any():
         return ""
-    names = dict.fromkeys(own["setting_dataset"])
+    names = cells.loc[cells["is_stand_in"], "setting_dataset"].unique()
     titles = " and ".join(datasets.get(name, in_words(name)) for name in names)
     if (cells["printed_mean"].notna() & ~cells["is_stand_in"]).any():
         return f"Our version of {titles} stands in for the paper's: its values are not compared."
@@ -76,13 +75,13 @@ def stand_in(cells: pd.DataFrame, datasets: Mapping[str, str]) -> str:
 
 def usual_n(cells: pd.DataFrame) -> int:
     """Return the most common number of finished replications over the cells that were run."""
-    return int(_run(cells)["n"].mode().max())
+    return int(_numbers_run(cells).mode().max())
 
 
-def _run(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that were run; all of them if none was."""
-    tried = cells["n"] + cells["failed"] > 0
-    return cells[tried] if tried.any() else cells
+def _numbers_run(cells: pd.DataFrame) -> pd.Series:
+    """Return the replications of the cells that were run; of all cells if none was."""
+    n, tried = cells["n"], cells["n"] + cells["failed"] > 0
+    return n[tried] if tried.any() else n
 
 
 def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
@@ -91,16 +90,18 @@ def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
     ``exceptions`` follows the number where some cells have another one. ``preset`` is empty for
     results that no preset made.
     """
-    exception = "" if _run(cells)["n"].nunique() == 1 else f" {exceptions}"
-    failed = int(_of_fits(cells)["failed"].sum())
+    exception = "" if _numbers_run(cells).nunique() == 1 else f" {exceptions}"
+    failed = int(_failed_fits(cells)["failed"].sum())
     left_out = f"; {number_of(failed, 'failed replication')} left out" if failed else ""
     origin = f" Preset {preset}." if preset else ""
     return f"n = {number_of(usual_n(cells), 'replication')}{exception}{left_out}.{origin}"
 
 
-def _of_fits(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return one cell for each method in each setting."""
-    return cells.drop_duplicates(["study", "variant", "setting", "method"])
+def _failed_fits(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each method in each setting where replications failed."""
+    fit = ["study", "variant", "setting", "method"]
+    told = cells.loc[cells["failed"] > 0, [*fit, "label", "failed", "failures"]]
+    return told.drop_duplicates(fit)
 
 
 def failures(cells: pd.DataFrame) -> str:
@@ -108,11 +109,10 @@ def failures(cells: pd.DataFrame) -> str:
 
     A method that failed in several settings has the error of the first one.
     """
-    own = _of_fits(cells[cells["failed"] > 0])
     told = [
         f"{label}, {number_of(int(each['failed'].sum()), 'replication')} "
         f"({each['failures'].iloc[0].rstrip('.')})"
-        for label, each in own.groupby("label", sort=False)
+        for label, each in _failed_fits(cells).groupby("label", sort=False)
     ]
     return f"Failed and left out: {'; '.join(told)}." if told else ""
 
@@ -125,7 +125,7 @@ def written_by() -> str:
 def origin(cells: pd.DataFrame) -> str:
     """Return when the cells' results were made and checked, and the commit that wrote this."""
     made, checked = (
-        sorted({part for text in cells[name] for part in text.split(", ") if part})
+        sorted({part for text in cells[name].unique() for part in text.split(", ") if part})
         for name in ("made", "checked")
     )
     return sentences(
@@ -152,21 +152,19 @@ def _listed(names: Sequence[str]) -> str:
 
 def best_explained(cells: pd.DataFrame, direction: str) -> list[str]:
     """Explain what is in bold, or why nothing is in a table that has a best value."""
-    best = f"the best{_of_one_metric(cells)}"
-    bold = (
-        f"In bold: {best}, and the methods that a paired test finds worse than no other "
-        "(99 % interval)."
-    )
-    few = f"Nothing is in bold: fewer than {COMPARABLE} replications tell no methods apart."
     if (cells["best"] != "").any():
-        return [bold]
-    return [few] if direction != "none" and _run(cells)["n"].max() < COMPARABLE else []
+        return [
+            f"In bold: the best{_of_one_metric(cells)}, and the methods that a paired test finds "
+            "worse than no other (99 % interval)."
+        ]
+    few = f"Nothing is in bold: fewer than {COMPARABLE} replications tell no methods apart."
+    return [few] if direction != "none" and _numbers_run(cells).max() < COMPARABLE else []
 
 
 def _of_one_metric(cells: pd.DataFrame) -> str:
     """Return the note that methods are compared within a metric, if their metrics differ."""
-    by_method = cells.groupby("method")["metric"].nunique()
-    mixed = (by_method == 1).all() and cells["metric"].nunique() > 1
+    pairs = cells[["method", "metric"]].drop_duplicates()
+    mixed = pairs["method"].is_unique and pairs["metric"].nunique() > 1
     return " of those scored by the same metric" if mixed else ""
 
 
@@ -200,13 +198,13 @@ def leaderboard(ranked: pd.DataFrame, n_data: int, n: int, variant: str = "") ->
 
 def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> list[str]:
     """Explain the variants that are shown and that the paper's folder describes."""
-    shown = [name for name in dict.fromkeys(cells["variant"]) if name in explained]
+    shown = [name for name in cells["variant"].unique() if name in explained]
     return [f"Variant {in_words(name)}: {explained[name]}." for name in shown]
 
 
 def marks_explained(cells: pd.DataFrame) -> str:
     """Explain the marks of the verdicts that occur; a verdict without a mark by its rule."""
-    found = set(cells["verdict"])
+    found = set(cells["verdict"].unique())
     known = [f"{sign} {verdict}" for verdict, sign in SIGNS.items() if sign and verdict in found]
     marks = f"Marks: {', '.join(known)}." if known else ""
     unmarked = [v for v, sign in SIGNS.items() if not sign and v in found]

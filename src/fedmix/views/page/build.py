@@ -68,9 +68,9 @@ def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
     write_text(folder / "page.css", "".join(colors) + style)  # dark colours are in the style
     write_text(folder / "page.js", script)
     for table in context.tables:
-        files = downloads(table, context.cells)
-        if files:
-            build_table(table, context.cells, [folder / name for name in files.values()])
+        own = context.cells[context.cells["item"] == table["name"]]
+        if files := downloads(table, own):
+            build_table(table, own, [folder / name for name in files.values()])
     pages, environment = pages_of(context), _environment(context)
     numbers = judge_numbers(context.cells)
 

@@ -232,7 +232,7 @@ def pages_of(context: PageContext) -> list[Page]:
     Items whose titles name the same table or figure share a page, such as a table, the same table
     in another metric, and its figures. The page has the name of the first one.
     """
-    shown = set(context.cells["item"])
+    shown = set(context.cells["item"].unique())
     pages: dict[tuple[str, frozenset[str]], Page] = {}
 
     def page_for(paper: str, title: str, name: str) -> Page:

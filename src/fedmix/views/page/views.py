@@ -53,7 +53,7 @@ def score_views(
 
 def variant_counts(cells: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the counts of verdicts on published values for each variant of a study."""
-    judged = printed_cells(cells)
+    judged = printed_cells(cells[["paper", "study", "variant", "verdict"]])
     ran = judged[judged["variant"] != ""]
     return [
         {
@@ -120,9 +120,8 @@ def table_views(
     return views
 
 
-def downloads(table: Mapping[str, Any], cells: pd.DataFrame) -> dict[str, str]:
+def downloads(table: Mapping[str, Any], own: pd.DataFrame) -> dict[str, str]:
     """Return format -> file of a table that was run, in the folder of the pages."""
-    own = cells[cells["item"] == table["name"]]
     ran = (own["n"] + own["failed"] > 0).any()
     return {"CSV": f"{table['name']}.csv", "LaTeX": f"{table['name']}.tex"} if ran else {}
 

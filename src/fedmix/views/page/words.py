@@ -27,7 +27,7 @@ def names_of(tables: Iterable[Mapping[str, Any]], cells: pd.DataFrame) -> dict[s
         The frame of cells.
     """
     titles = {key: name for table in tables for key, name in table["datasets"].items()}
-    named = cells[cells["method"] != ""].drop_duplicates("method")
+    named = cells.loc[cells["method"] != "", ["method", "label"]].drop_duplicates("method")
     return titles | dict(zip(named["method"], named["label"], strict=True))
 
 
@@ -47,10 +47,8 @@ def translator(names: Mapping[str, str]) -> Callable[[str], str]:
     'yes in 1 of 1: Frog A-contaminated0, means error of Local-EM'
     """
     known = {key: name for key, name in names.items() if not name.lower().startswith(f"{key} ")}
-    longest_first = sorted(known, key=len, reverse=True)
-    pattern = re.compile(
-        "|".join([*(rf"(?<![\w-]){re.escape(key)}(?!\w)" for key in longest_first), r"\w+_\w+"])
-    )
+    longest_first = sorted(map(re.escape, known), key=len, reverse=True)
+    pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(longest_first)})(?!\w)|\w+_\w+")
 
     def translate(text: str) -> str:
         return pattern.sub(lambda found: known.get(found[0], in_words(found[0])), text)

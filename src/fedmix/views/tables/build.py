@@ -116,10 +116,10 @@ def _html(item: Mapping[str, Any], cells: pd.DataFrame, template: str = "table.h
 
 def _latex(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     """Return one table per variant and metric, because two would be too wide together."""
-    blocks = blocks_of(item, cells)
+    blocks, variants = blocks_of(item, cells), dict(iter(cells.groupby("variant")))
     tables = []
     for block in blocks:
-        own = cells[cells["variant"] == block.variant]
+        own = variants[block.variant]
         below = _below(item, own)
         for index in range(block.depth):
             part = block.only(index)

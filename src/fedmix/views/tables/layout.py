@@ -5,8 +5,9 @@ All formats of a table (Markdown, LaTeX, the page) have the same layout.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.condensed import condense
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 #: Columns with a list in each cell, which a CSV file cannot hold.
 LISTS = ("replications", "values")
+_PARAMETERS = ("setting_", "method_")
 _RANK = {role: rank for rank, role in enumerate(SOURCES)}
 
 
@@ -38,7 +40,7 @@ class Entry:
     verdict : str
         Empty if no value was published.
     cell : mapping
-        The row itself; empty for a metric that this place does not have.
+        The row itself, without the parameters; empty for a metric that this place does not have.
     """
 
     ours: str
@@ -141,20 +143,26 @@ def lay_out(
     DataError
         If two settings or methods have the same place.
     """
-    named = cells[["row", "column"]].map(lambda text: _named(text, names or {}))
-    cells = cells.assign(**named)
-    cells = cells.iloc[cells["role"].map(_RANK).fillna(len(_RANK)).argsort(kind="stable")]
-    columns = _in_order(cells, "column")
+    shown = cells.loc[:, ~cells.columns.str.startswith(_PARAMETERS)]
+    placed = [
+        {**cell, **{name: _named(cell[name], names or {}) for name in ("row", "column")}}
+        for cell in shown.to_dict("records")
+    ]
+    placed.sort(key=lambda cell: _RANK.get(cell["role"], len(_RANK)))
+    variants: dict[str, list[dict[str, Any]]] = {}
+    for cell in placed:
+        variants.setdefault(cell["variant"], []).append(cell)
+    columns = _in_order(placed, "column")
     blocks = []
-    for variant, own in cells.groupby("variant", sort=False):
+    for variant, own in variants.items():
         entries: dict[tuple[str, str], list[Entry]] = {}
-        for cell in own.to_dict("records"):
+        for cell in own:
             ours = _ours(cell, (show or {}).get(cell["metric"], "mean_sd"))
             entry = Entry(ours, cell["printed_text"], cell["verdict"], cell)
             entries.setdefault((cell["row"], cell["column"]), []).append(entry)
         for place, metrics in entries.items():
             _check_place(place, metrics)
-        blocks.append(Block(str(variant), _in_order(own, "row"), columns, _aligned(entries)))
+        blocks.append(Block(variant, _in_order(own, "row"), columns, _aligned(entries)))
     return blocks
 
 
@@ -202,10 +210,13 @@ def _named(text: str, names: Mapping[str, str]) -> str:
     return ", ".join(names.get(part, part) for part in text.split(", "))
 
 
-def _in_order(cells: pd.DataFrame, name: str) -> list[str]:
+def _in_order(cells: Iterable[Mapping[str, Any]], name: str) -> list[str]:
     """Return the rows, or columns, in printed order; those that were not published come last."""
-    first = cells.groupby(name, sort=False)["printed_line"].min().astype(float)
-    return list(first.sort_values(kind="stable", na_position="last").index)
+    first: dict[str, float] = {}
+    for cell in cells:
+        line = inf if is_missing(cell["printed_line"]) else cell["printed_line"]
+        first[cell[name]] = min(line, first.get(cell[name], inf))
+    return sorted(first, key=lambda text: first[text])
 
 
 def _aligned(entries: Mapping[tuple[str, str], list[Entry]]) -> dict[tuple[str, str], list[Entry]]:
