@@ -326,11 +326,8 @@ def floats_to_best(measured: Measured) -> Metric:
     The best method is that of the same replication. A replication that never comes so near has
     no value.
     """
-    sent = measured.paths("floats")
-    return {
-        method: _at(sent[method], first.dropna())
-        for method, first in _first_rounds_near_best(measured).items()
-    }
+    sent, found = measured.paths("floats"), _first_rounds_near_best(measured)
+    return {method: _at(sent[method], first.dropna()) for method, first in found.items()}
 
 
 def reached_best(measured: Measured) -> Metric:
