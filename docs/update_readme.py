@@ -31,7 +31,7 @@ _VALUES = {
     "{} agree without telling variants apart": ("agrees (not discriminating)",),
     "{} differ": ("differs",),
     "{} are undecided": ("undecided", "cannot be decided"),
-    "for {} the paper does not report the protocol": (
+    "for {} the protocol is not known": (
         "protocol unknown: near",
         "protocol unknown: undecided",
         "protocol unknown: not near",
