@@ -65,7 +65,7 @@ def to_markdown(measured: pd.DataFrame, papers: Mapping[str, Paper]) -> str:
         "<!-- Generated from config/papers/*/discrepancies.yaml and the results: edit those. -->\n",
         "Slips, contradictions and differences between a paper's text and its code: where each one "
         "stands, what it changes, measured by runs of both readings, and which one this "
-        "repository takes by default.\n",
+        "repository takes by default. After ± stands half of a 99 % interval.\n",
     ]
     for paper in papers.values():
         own = measured[measured["paper"] == paper.key]

@@ -80,11 +80,9 @@ NEAR_UNKNOWN, FAR_UNKNOWN = f"{PROTOCOL_UNKNOWN}near", f"{PROTOCOL_UNKNOWN}not n
 OPEN_UNKNOWN = f"{PROTOCOL_UNKNOWN}undecided"
 COUNTING_RULES = {
     NONE_DIFFERS: "ours agrees, and no variant that was run differs: it distinguishes none",
-    NEAR_UNKNOWN: "the paper does not report its protocol; the nearest one that we know agrees, at "
-    "least in mean",
-    OPEN_UNKNOWN: "the paper does not report its protocol; whether the nearest one that we know "
-    "agrees is undecided",
-    FAR_UNKNOWN: "the paper does not report its protocol; the nearest one that we know differs",
+    NEAR_UNKNOWN: "its protocol is not known; the nearest protocol agrees, at least in mean",
+    OPEN_UNKNOWN: "its protocol is not known; whether the nearest protocol agrees is undecided",
+    FAR_UNKNOWN: "its protocol is not known; the nearest protocol differs",
 }
 #: Of a table whose protocol is unknown.
 UNKNOWN = (NEAR_UNKNOWN, OPEN_UNKNOWN, FAR_UNKNOWN)
