@@ -2,9 +2,13 @@
 
 import os
 import shutil
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from fedmix import plugins
+from fedmix.pipeline import request
 
 _ROOT = Path(__file__).parents[1]
 
@@ -17,6 +21,20 @@ def pytest_collection_modifyitems(items):
             item.add_marker("slow")
         if item.get_closest_marker("slow"):
             item.add_marker("no_cover")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def read_once():
+    """The repository's own configuration stays as it is, so it is read and checked once."""
+    anew = request.read_configuration
+    own = cache(lambda: anew(_ROOT / "config"))
+
+    def read_configuration(folder):
+        return anew(folder) if plugins.modules() or folder != _ROOT / "config" else own()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(request, "read_configuration", read_configuration)
+        yield
 
 
 @pytest.fixture(scope="session")
