@@ -9,7 +9,9 @@ import pytest
 
 from fedmix import plugins
 from fedmix.pipeline import request
+from fedmix.pipeline.jobs import prepare_process
 
+prepare_process()  # as a job does: one thread, and the compiled code that jobs use
 _ROOT = Path(__file__).parents[1]
 
 

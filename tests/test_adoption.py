@@ -91,7 +91,7 @@ def test_a_changed_constant_of_a_kernel_is_refused(work, tmp_path):
             *(sys.executable, "-m", "fedmix", "evidence", "adopt", "--workflow", ROOT),
             *("--directory", copy, "--config", "preset=quick", f"evidence={copy / 'evidence'}"),
         ],
-        env=os.environ | {"PYTHONPATH": str(source)},
+        env=os.environ | {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
         check=True,

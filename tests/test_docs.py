@@ -1,6 +1,7 @@
 """The documentation follows the package: pages build, code runs, pictures are up to date."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -188,7 +189,13 @@ def run(code, folder, **environment):
         capture_output=True,
         text=True,
         timeout=200,
-        env={"MPLBACKEND": "agg", "PATH": "", "PYTHONPATH": str(ROOT / "src"), **environment},
+        env={
+            "MPLBACKEND": "agg",
+            "NUMBA_CACHE_DIR": os.environ["NUMBA_CACHE_DIR"],
+            "PATH": "",
+            "PYTHONPATH": str(ROOT / "src"),
+            **environment,
+        },
     )
 
 
