@@ -156,6 +156,7 @@ class Pipeline:
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(self.project / "src"),
             "PYTHONUNBUFFERED": "1",
+            "PYTHONDONTWRITEBYTECODE": "",  # each process would compile all that it imports
             "NUMBA_CACHE_DIR": str(self._compiled()),
         }
 
