@@ -33,6 +33,7 @@ WORKFLOW = (
 SETTING = "results/fedgrem_real/paper_like.digits-contaminated0"
 COLLECTED = "results/smoke/collected/fedgrem_real/fedgrem_table1/results.parquet"
 METHODS = ("LocalEM", "FedGrEM", "PooledEM")
+SMOKE = "config/papers/fedgrem/presets/smoke.yaml"
 
 
 def jobs_of(run: subprocess.CompletedProcess) -> Counter:

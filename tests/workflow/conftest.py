@@ -8,6 +8,20 @@ import pytest
 
 from pipeline import Pipeline
 
+TARGETS = ("fedgrem_table1", "fedgrem_table1_figure", "results/smoke/index.html", "archive")
+# Written to a folder on the path: Python runs it at its start.
+RECORD = """
+import atexit, os, pathlib, sys
+
+def record():
+    script = pathlib.Path(sys.argv[0] if sys.argv else "").name.split(".")
+    names = sorted(name for name in sys.modules if name.partition(".")[0] == "fedmix")
+    if names and len(script) == 3:
+        path = pathlib.Path(os.environ["LOADED"], script[1])
+        path.write_text("\\n".join(names))
+
+atexit.register(record)
+"""
 QSUB = """#!/bin/sh
 echo "$@" >> "$QUEUE/requests"
 number=$(wc -l < "$QUEUE/requests")
@@ -23,7 +37,10 @@ cat "$QUEUE/$3"
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory) -> Pipeline:
-    """Table 1 of the smoke preset with one replication; copy it, do not change it."""
+    """The smoke preset with one replication; copy it, do not change it.
+
+    The folder ``loaded`` beside it has the modules of fedmix that each script has loaded.
+    """
     folder = tmp_path_factory.getbasetemp()
     shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
     with open(shared / "finished.lock", "w") as lock:
@@ -34,8 +51,11 @@ def finished(tmp_path_factory) -> Pipeline:
 def _finished(folder: Path) -> Pipeline:
     if (folder / "done").exists():
         return Pipeline(folder)
-    pipeline = Pipeline.new(folder)
-    pipeline.run("fedgrem_table1")
+    pipeline, loaded = Pipeline.new(folder), folder / "loaded"
+    loaded.mkdir()
+    (loaded / "sitecustomize.py").write_text(RECORD)
+    path = os.pathsep.join([str(loaded), str(pipeline.project / "src")])
+    pipeline.run(*TARGETS, environment={"PYTHONPATH": path, "LOADED": str(loaded)})
     (folder / "done").touch()
     return pipeline
 

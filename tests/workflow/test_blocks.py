@@ -3,7 +3,7 @@
 import pytest
 
 from fedmix.storage import read_table
-from pipeline import COLLECTED, METHODS, SETTING, jobs_of
+from pipeline import COLLECTED, METHODS, SETTING, SMOKE, jobs_of
 
 pytestmark = pytest.mark.workflow
 
@@ -100,8 +100,7 @@ def test_a_layout_reruns_the_table_alone(pipeline):
 
 
 def test_a_value_of_one_setting_leaves_the_other_alone(pipeline):
-    preset = "config/papers/fedgrem/presets/smoke.yaml"
-    pipeline.edit(preset, "n_contaminated: [0, 1]", "n_contaminated: [0, 2]")
+    pipeline.edit(SMOKE, "n_contaminated: [0, 1]", "n_contaminated: [0, 2]")
     planned = pipeline.planned("fedgrem_table1")
     assert planned["run_methods"] == 1
 

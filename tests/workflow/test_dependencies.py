@@ -13,20 +13,6 @@ pytestmark = pytest.mark.workflow
 SCRIPTS = ROOT / "workflow" / "scripts"
 # What decides which replications a job runs, and describes them. It changes none of them.
 PLANNING = ("pipeline/", "cells/", "conditions.py", "revision.py")
-TARGETS = ("fedgrem_table1", "fedgrem_table1_figure", "results/smoke/index.html", "archive")
-# Written to a folder on the path: Python runs it at its start.
-RECORD = """
-import atexit, os, pathlib, sys
-
-def record():
-    script = pathlib.Path(sys.argv[0] if sys.argv else "").name.split(".")
-    names = sorted(name for name in sys.modules if name.partition(".")[0] == "fedmix")
-    if names and len(script) == 3:
-        path = pathlib.Path(os.environ["LOADED"], script[1])
-        path.write_text("\\n".join(names))
-
-atexit.register(record)
-"""
 # Loaded by names in the configuration: the rules name them (workflow/rules/*.smk).
 BY_NAME = {
     "judge_results": ["fedmix.cells"],
@@ -37,17 +23,11 @@ BY_NAME = {
 
 
 @pytest.fixture(scope="module")
-def loaded(finished, tmp_path_factory) -> dict[str, set[str]]:
+def loaded(finished) -> dict[str, set[str]]:
     """Return the files of fedmix that each script has loaded in a run."""
-    folder = tmp_path_factory.mktemp("loaded")
-    pipeline = finished.copy(tmp_path_factory.mktemp("run"))
-    pipeline.forget_runs()
-    (folder / "sitecustomize.py").write_text(RECORD)
-    path = f"{folder}:{pipeline.project / 'src'}"
-    pipeline.run(*TARGETS, environment={"PYTHONPATH": path, "LOADED": str(folder)})
     return {
         file.name: {name_of(module) for module in file.read_text().split()} - {None}
-        for file in folder.iterdir()
+        for file in (finished.project.parent / "loaded").iterdir()
         if (SCRIPTS / f"{file.name}.py").is_file()
     }
 

@@ -17,17 +17,9 @@ CHANGED = {"csv": "\n", "py": "\nchanged = 1\n", "yaml": "\n# changed\n"}
 TARGETS = tuple(f"results/smoke/{name}" for name in SHOWN)
 
 
-@pytest.fixture(scope="module")
-def complete(finished, tmp_path_factory):
-    """The finished run with its audit and page; copy it, do not change it."""
-    pipeline = finished.copy(tmp_path_factory.mktemp("complete"))
-    pipeline.run(*TARGETS)
-    return pipeline
-
-
 @pytest.fixture
-def done(complete, tmp_path):
-    return complete.copy(tmp_path / "copy")
+def done(finished, tmp_path):
+    return finished.copy(tmp_path / "copy")
 
 
 def test_a_clone_elsewhere_has_nothing_to_remake_of_results_that_are_there(done, tmp_path):

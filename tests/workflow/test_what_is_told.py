@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pipeline import COLLECTED, jobs_of
+from pipeline import COLLECTED, SMOKE, jobs_of
 
 pytestmark = pytest.mark.workflow
 
@@ -94,7 +94,6 @@ def test_a_mirror_that_is_no_folder_is_told_before_any_job(finished):
 
 
 def test_a_table_comes_from_an_archive_and_no_method_runs(pipeline, tmp_path):
-    pipeline.run("archive")
     shutil.move(pipeline.work / "results/smoke/archive.zip", tmp_path / "archive.zip")
     table = pipeline.work / "results/smoke/tables/fedgrem_table1.md"
     before = table.read_text()
@@ -115,9 +114,6 @@ def test_a_table_comes_from_an_archive_and_no_method_runs(pipeline, tmp_path):
     assert anew["run_methods"] == 2
     more = pipeline.planned("fedgrem_table1", config={"replications": 2})
     assert more["run_methods"] == 2
-
-
-SMOKE = "config/papers/fedgrem/presets/smoke.yaml"
 
 
 @pytest.mark.parametrize(
