@@ -13,7 +13,7 @@ from pipeline import Pipeline
 
 pytestmark = pytest.mark.workflow
 
-TABLE = "results/smoke/tables/fedgrem_table1.md"
+EMBEDDED = "data/embedded/digits/pca10.npz"
 
 APPTAINER = """#!/bin/sh
 if [ "$1" = --version ]; then echo "apptainer version 1.3.6"; exit; fi
@@ -41,12 +41,12 @@ def test_jobs_run_in_the_image_that_the_environment_names(log, tmp_path):
     pipeline = Pipeline.new(tmp_path)
     image = tmp_path / "fedmix.sif"
     image.touch()
-    pipeline.run("--sdm=apptainer", TABLE, environment={"FEDMIX_IMAGE": str(image)})
-    assert (pipeline.work / TABLE).exists()
+    pipeline.run("--sdm=apptainer", EMBEDDED, environment={"FEDMIX_IMAGE": str(image)})
+    assert (pipeline.work / EMBEDDED).exists()
     assert set(log.read_text().split()) == {str(image)}
 
 
 def test_without_the_variable_there_is_no_image(log, tmp_path):
     pipeline = Pipeline.new(tmp_path)
-    pipeline.run("--sdm=apptainer", "-n", TABLE)
+    pipeline.run("--sdm=apptainer", "-n", EMBEDDED)
     assert not log.exists()

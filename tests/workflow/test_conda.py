@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import ROOT, Pipeline
+from pipeline import ROOT, SMOKE, Pipeline
 
 pytestmark = pytest.mark.workflow
 
@@ -69,6 +69,7 @@ def conda(tmp_path):
 
 def test_jobs_run_in_the_conda_environment_and_snakemake_beside_it(conda, tmp_path):
     pipeline = Pipeline.new(tmp_path)
+    pipeline.edit(SMOKE, "n_contaminated: [0, 1]", "n_contaminated: [0]")  # a job of each rule
     programs = [f"{conda}/bin", str(Path(sys.executable).parent), os.environ["PATH"]]
     alone = {"PATH": os.pathsep.join(programs), "PYTHONPATH": str(conda)}
     without = pipeline.run(TABLE, environment=alone, check=False)
