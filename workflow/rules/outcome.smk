@@ -1,6 +1,7 @@
 # Checks at the start of a run, and its summary at the end.
 
 import atexit
+import gc
 import time
 
 from fedmix.pipeline.outcome import (
@@ -29,6 +30,7 @@ if not config["partial"] and not any(Path(".snakemake/metadata").glob("*")):
 
 
 onstart:
+    gc.enable()  # the plan is made
     try:
         require_writable("results")
         require_past([*Path("data").glob("*/**/*.npz"), *Path("results").glob("*/*/*.parquet")])
