@@ -37,7 +37,8 @@ def changed(work: Path, tmp_path: Path, method: str, factor: float) -> Path:
 
 
 def test_current_evidence_needs_no_check(work):
-    assert list(adopt(request_in(work), work)) == []
+    [told] = adopt(request_in(work), work)
+    assert told == "Nothing to check: no kept replication of the preset has another key."
 
 
 def test_equal_numbers_get_the_new_keys_and_a_record(work, tmp_path):
@@ -65,6 +66,16 @@ def test_a_method_with_another_number_stays_stale_and_the_others_are_adopted(wor
     assert re.search("LocalEM is adopted", lines[0])
     assert re.search("FedEM is stale: of 2 run again, one differs by 1e-06", lines[1])
     assert current(copy) == {"LocalEM": 2, "FedEM": 0}
+
+
+def test_other_rounds_are_told_in_words(work, tmp_path):
+    copy = changed(work, tmp_path, "FedEM", 1.0)
+    evidence = request_in(copy).coverage.evidence
+    rows = evidence.rows(STUDY)
+    rows.loc[rows["method"] == "FedEM", "floats_up"] += 1
+    write_evidence(evidence.folder, STUDY, rows, evidence.index(STUDY).data)
+    lines = list(adopt(request_in(copy), copy))
+    assert lines[1].endswith("one differs in its status, rounds or floats sent")
 
 
 @pytest.mark.slow

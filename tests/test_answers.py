@@ -109,6 +109,12 @@ def test_an_order_that_does_not_hold_is_told_with_the_distance():
     )
 
 
+def test_a_lead_of_nothing_is_told_in_words():
+    level = variant("as_coded", "authors", dict.fromkeys(PUBLISHED, 12.0))
+    said = "On average FedGrEM is level with the best other method, where a lead of 4.0 points"
+    assert said in scored(level)["answer"]
+
+
 def test_a_tie_with_the_best_is_told_beside_the_best():
     rows = variant("as_coded", "authors", PUBLISHED)
     for row, best in zip(rows[3:], ("tied", "best", ""), strict=True):

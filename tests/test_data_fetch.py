@@ -264,7 +264,7 @@ def test_no_source_at_all_tells_how_to_place_the_file(tmp_path):
 
 def test_a_missing_file_of_an_entry_without_sizes_tells_how_to_place_it(tmp_path):
     wards = read_registry(ROOT / "docs" / "examples" / "wards.yaml")["wards"]
-    with pytest.raises(DownloadError, match=r"To place it by hand.*\n.*wards\.csv"):
+    with pytest.raises(DownloadError, match=r"To place it by hand.*\n  - wards\.csv$"):
         fetch(wards, tmp_path / "raw")
     assert not (tmp_path / "raw").exists()
 

@@ -160,7 +160,9 @@ def test_a_row_without_a_client_is_an_error_that_names_it(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("a,b,class\n1,2,x,0\n3,4,y,0\n", "some lines have more fields than the first"),
+        ("a,b,class\n1,2,x,0\n3,4,y,0\n", "more fields than the first. Remove them, write decimal"),
+        ("a;b;class\n1,5;2;x\n", "expected names separated by commas in the first line, got 'a;b"),
+        ('a,b,class\n"1,5",2,x\n', "first '1,5' in row 0, counted from 0.*decimals have a point"),
         ("a,b,class\n1,2,x\n3,4,y,5\n", "some lines have more fields than the first"),
         ("a,b,class,class\n1,2,x,y\n", "two columns are named 'class'"),
         ("a,b,class\n1,2,x\n3,4,\n", "column 'class' has no class in 1 rows, first in row 1"),
@@ -194,7 +196,15 @@ def test_trailing_commas_shift_no_column(tmp_path):
 
 def test_spaces_after_commas_are_no_part_of_names_and_values(tmp_path):
     (tmp_path / "t.csv").write_text("a, b, class\n1, 2, x\n3, , y\n")
-    with pytest.raises(DataError, match=r"column 'b' has 1 values .* first 'nan' in row 1"):
+    with pytest.raises(DataError, match=r"column 'b' has 1 values .* first an empty cell in row 1"):
+        tables.read_table_file([tmp_path / "t.csv"], label="class")
+
+
+@pytest.mark.parametrize("rows", [0, 5_000])
+def test_a_table_in_another_encoding_is_refused(tmp_path, rows):
+    text = "a,b,class\n" + "1,2,x\n" * rows + "1,2,\xe9\n"
+    (tmp_path / "t.csv").write_bytes(text.encode("latin-1"))
+    with pytest.raises(DataError, match=r"t\.csv: expected a CSV file in UTF-8"):
         tables.read_table_file([tmp_path / "t.csv"], label="class")
 
 

@@ -108,6 +108,14 @@ def test_axes_are_logarithmic_where_they_should_be():
     assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
 
 
+def test_an_axis_of_whole_numbers_has_no_ticks_between_them():
+    cells = grid(method=METHODS, x=(4, 8))
+    axis = lines.draw(cells, {}, {"x": "setting_x"}).axes[0]
+    assert all(tick == round(tick) for tick in axis.get_xticks())
+    axis = lines.draw(cells, {}, {"x": "setting_x / 8"}).axes[0]
+    assert any(tick != round(tick) for tick in axis.get_xticks())
+
+
 def test_medians_lie_in_a_band_of_quartiles_on_evenly_spaced_values():
     cells = grid(x=(5, 50, 500)).assign(median=3.0, q1=2.0, q3=5.0)
     options = {"x": "setting_x", "statistic": "median", "even": True}

@@ -20,6 +20,7 @@ from fedmix.pipeline.collect import count_outcomes
 from fedmix.pipeline.outcome import (
     failed_jobs,
     failed_throughout,
+    failure_lines,
     lacking,
     remove_temporary,
     require_past,
@@ -82,9 +83,25 @@ def test_a_method_that_only_raised_errors_in_a_variant_is_named_with_the_first(
     collect(tmp_path, "as_coded.h0", ["ok", "ok"])
     [told] = failed_throughout(two_variants, tmp_path / "results/p")
     assert told == (
-        "s, variant as_written: every replication of FedEM failed, the first with error 0. "
-        "`python -m fedmix rerun` runs one replication and shows the whole error."
+        "s, variant as_written: every replication of FedEM failed, the first with error 0. To see "
+        "the whole error: python -m fedmix rerun s as_written.h0 FedEM 0 --config preset=p"
     )
+
+
+def test_failed_replications_are_counted_by_how_they_failed(two_variants, tmp_path):
+    shown = tmp_path / "results/p"
+    assert list(failure_lines(two_variants, shown)) == []
+    collect(tmp_path, "as_coded.h0", ["ok", "ok"])
+    assert list(failure_lines(two_variants, shown)) == []
+    collect(tmp_path, "as_written.h0", ["error", "error"])
+    collect(tmp_path, "as_written.h1", ["ok", "diverged"])
+    [told] = failure_lines(two_variants, shown)
+    assert told.startswith("s: 3 of 6 replications failed (2 error, 1 diverged).")
+
+
+def test_the_options_of_a_request_are_quoted_for_a_shell(two_variants):
+    options = {"preset": "p", "plugins": "my methods", "mirror": None}
+    assert replace(two_variants, options=options).asked == "--config preset=p 'plugins=my methods'"
 
 
 @pytest.mark.parametrize("result", ["ok", "diverged", "timeout"])
@@ -251,10 +268,10 @@ def test_replications_that_failed_within_a_block_are_counted(request_of_one_meth
     finish(tmp_path, request_of_one_method, "0-1", ("ok", "diverged"), "DivergenceError: round 3")
     [cell] = read_status(request_of_one_method, tmp_path)
     assert (cell.done, cell.replications_failed) == (1, 1)
-    lines = list(status_lines([cell], "quick"))
+    lines = list(status_lines([cell], "--config preset=quick"))
     assert lines[0].startswith("study: 1 of 3 blocks done, 1 replications failed, ")
     assert lines[1] == "  first error: h0  FedEM: DivergenceError: round 3"
-    detailed = list(status_lines([cell], "quick", "study"))
+    detailed = list(status_lines([cell], "--config preset=quick", "study"))
     assert detailed[0] == lines[0]
     assert detailed[1] == "  h0  FedEM  1/3 done, 1 replications failed: DivergenceError: round 3"
 
@@ -262,7 +279,7 @@ def test_replications_that_failed_within_a_block_are_counted(request_of_one_meth
 def test_the_summary_is_a_line_a_study_and_says_how_to_see_more(request_of_one_method, tmp_path):
     [cell] = read_status(request_of_one_method, tmp_path)
     others = [replace(cell, study=name, setting=f"h{i}") for name in "ab" for i in range(9)]
-    *summary, hint = status_lines(others, "paper")
+    *summary, hint = status_lines(others, "--config preset=paper")
     assert [line.partition(":")[0] for line in summary] == ["a", "b"]
     assert hint.endswith("python -m fedmix status a --config preset=paper")
 
@@ -271,7 +288,9 @@ def test_a_block_counts_once_although_every_method_has_it(request_of_one_method,
     finish(tmp_path, request_of_one_method, "0-1")
     [cell] = read_status(request_of_one_method, tmp_path)
     fewer = replace(cell, method="slow", blocks=1, done=0)
-    assert next(status_lines([cell, fewer], "quick")).startswith("study: 1 of 3 blocks done")
+    assert next(status_lines([cell, fewer], "--config preset=quick")).startswith(
+        "study: 1 of 3 blocks done"
+    )
 
 
 SMOKE = ["--workflow", str(ROOT), "--config", "preset=smoke", "replications=1"]

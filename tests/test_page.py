@@ -210,6 +210,12 @@ def test_a_quick_run_is_announced_on_every_page_and_a_full_one_is_not(pages, tmp
     assert all("A quick run." in html for html in pages.values())
     build_pages(context(tmp_path, preset="paper"), tmp_path / "index.html")
     assert not any("run.</strong> Its sizes" in html for html in read(tmp_path).values())
+    build_pages(context(tmp_path, preset="mine"), tmp_path / "index.html")
+    assert "files <code>mine.yaml</code> in the folder" in read(tmp_path)["index.html"]
+
+
+def test_the_legends_have_no_marks_of_markdown(pages):
+    assert "as holds, but part of what the claim is about" in pages["pages/claims.html"]
 
 
 def test_what_comes_from_outside_is_escaped(pages):

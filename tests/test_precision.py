@@ -226,6 +226,8 @@ def test_what_stopped_where_is_told(plan):
     assert total == "s, published values: 1 precise, 1 not yet precise"
     assert first.endswith("FedEM, error: 20 replications, half-width 0.048 published sd, precise")
     assert second.endswith("half-width 0.435 published sd, not yet precise, 50 next")
+    [_, first, _] = precision_lines(plan(both(10, 0.1)))
+    assert first.endswith("FedEM, error: 0 replications, not yet precise, 20 next")
     [advice] = instalment_lines(precision, "paper")
     assert advice.startswith("Settings that were not yet precise before this run: 1.")
     assert not list(instalment_lines(plan(both(20, 0.1)), "paper"))

@@ -193,10 +193,10 @@ def _report(request: Request, options: argparse.Namespace) -> Iterable[str]:
         return _costs(request, options)
     from fedmix.pipeline.status import read_status, status_lines
 
-    preset, name = request.options["preset"], options.name
+    name = options.name
     if name is None or name in request.studies:
-        return status_lines(read_status(request, options.directory), preset, name)
-    return status_lines(read_status(request.of_target(name), options.directory), preset)
+        return status_lines(read_status(request, options.directory), request.asked, name)
+    return status_lines(read_status(request.of_target(name), options.directory), request.asked)
 
 
 def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:

@@ -21,6 +21,17 @@ FedGrEM.fit = _broken
 """
 
 
+FIGURE = """
+{name}:
+  title: Any figure
+  caption: Of no use.
+  study: fedgrem_real
+  metric: misclustering
+  builder: lines
+  options: {{x: setting_n_contaminated}}
+"""
+
+
 def test_a_run_ends_with_what_it_made(pipeline):
     pipeline.forget_runs()
     (pipeline.work / "results/smoke/tables/fedgrem_table1.md").unlink()
@@ -84,6 +95,15 @@ def test_a_target_of_no_or_another_preset_is_told_with_the_nearest(finished, tar
     failed = finished.run(target, check=False)
     assert failed.returncode != 0
     assert re.search(says, failed.stdout, re.DOTALL)
+
+
+@pytest.mark.parametrize("name", ["page", "make_table", "all"])
+def test_an_item_with_the_name_of_a_target_or_a_rule_is_told(pipeline, name):
+    with open(pipeline.project / "config/papers/fedgrem/figures.yaml", "a") as stream:
+        stream.write(FIGURE.format(name=name))
+    failed = pipeline.run("fedgrem_table1", check=False)
+    assert failed.returncode != 0
+    assert f"table or figure '{name}' has the name of another target" in failed.stdout
 
 
 def test_a_mirror_that_is_no_folder_is_told_before_any_job(finished):

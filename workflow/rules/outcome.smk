@@ -7,6 +7,7 @@ import time
 from fedmix.pipeline.outcome import (
     failed_jobs,
     failed_throughout,
+    failure_lines,
     lacking,
     remove_temporary,
     require_past,
@@ -40,7 +41,12 @@ onstart:
 
 
 onsuccess:
-    print(*summary_lines(SHOWN, STARTED), sep="\n", file=sys.stderr)
+    print(
+        *summary_lines(SHOWN, STARTED),
+        *failure_lines(REQUEST, SHOWN),
+        sep="\n",
+        file=sys.stderr,
+    )
     if REQUEST.precision:
         print(*instalment_lines(REQUEST.precision, config["preset"]), sep="\n", file=sys.stderr)
     failures = failed_throughout(REQUEST, SHOWN)

@@ -22,6 +22,10 @@ for target, files in [
     *OF_PAPERS.items(),
     *((name, item_files([name])) for name in ITEMS),
 ]:
+    if target == "all" or workflow.is_rule(target):
+        raise WorkflowError(
+            f"The paper, table or figure {target!r} has the name of another target. Rename it."
+        )
 
     rule:
         name:

@@ -159,6 +159,8 @@ def _order(lead: Lead, unit: str) -> str:
 
 
 def _ahead_or_behind(lead: Lead, unit: str) -> str:
+    if lead.ours == 0:
+        return "level with the best other method"
     return f"{_amount(abs(lead.ours), unit)} {'ahead' if lead.ours > 0 else 'behind'}"
 
 

@@ -348,7 +348,8 @@ def item_entries(
             whole = part_document(paper, file, dict[str, dict]) or Document({}, ())
             for name in whole.content:
                 if name in entries:
-                    raise ConfigurationError(f"{whole.place(name)}: {name!r} occurs twice")
+                    other = entries[name].document.place()
+                    raise ConfigurationError(f"{whole.place(name)} is also in {other}. Rename one.")
                 entries[name] = ItemEntry(paper, kind, whole.part(name))
     for name, change in (changes or {}).items():
         if name not in entries:

@@ -7,21 +7,23 @@ targets.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from fedmix.configuration import Document, name_of, raise_all, read_document, validate
 from fedmix.declarations import Declared, Like
-from fedmix.errors import nearest_names
+from fedmix.errors import ConfigurationError, nearest_names
 
 KINDS = ("papers", "beyond")
 #: The files and folders of a paper's folder.
 _FILES = ("about", "tables", "figures", "claims", "discrepancies")
 _FOLDERS = ("studies", "presets", "protocols")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 Color = Literal["vermillion", "blue", "green", "purple", "sky", "orange", "olive", "black", "grey"]
 
 
@@ -81,15 +83,42 @@ def read_papers(config: str | Path = "config") -> dict[str, Paper]:
         Names the file and the error in it.
     """
     config = Path(config)
-    found = []
+    raise_all(_ignored_files(config))
+    found: dict[str, Paper] = {}
     for kind in KINDS:
         raise_all(_unknown_files(config / kind))
         for path in sorted((config / kind).glob("*/about.yaml")):
-            about = read_document(path, empty={})
-            folder = path.parent
-            found.append(validate(about, Paper, key=folder.name, kind=kind, folder=folder))
-    found.sort(key=lambda paper: (not paper.is_paper, paper.year, paper.key))
-    return {paper.key: paper for paper in found}
+            about, folder = read_document(path, empty={}), path.parent
+            key, place = folder.name, name_of(folder)
+            raise_all(misnamed("a paper", key, place))
+            if key in found:
+                raise ConfigurationError(
+                    f"{place}: {name_of(found[key].folder)} has the same name. Rename one of them."
+                )
+            found[key] = validate(about, Paper, key=key, kind=kind, folder=folder)
+    papers = sorted(found.values(), key=lambda paper: (not paper.is_paper, paper.year, paper.key))
+    return {paper.key: paper for paper in papers}
+
+
+def misnamed(what: str, name: str, place: object) -> Iterator[str]:
+    """Yield an error if a name cannot be that of a file, a folder and a target."""
+    if not _NAME.fullmatch(name):
+        yield (
+            f"{place}: {name!r} cannot be the name of {what}: only letters from a to z, digits, "
+            "underscores and hyphens are allowed. Rename it."
+        )
+
+
+def _ignored_files(config: Path) -> Iterator[str]:
+    """Yield files that would be ignored, because of their suffix or because they lie too high."""
+    for path in sorted(config.rglob("*.[yY]*")):
+        if path.suffix != ".yaml" and path.suffix.lower() in (".yml", ".yaml"):
+            yield f"{name_of(path)}: only files in .yaml are read. Rename it to {path.stem}.yaml."
+    for path in sorted(config.glob("*/about.yaml")):
+        yield (
+            f"{name_of(path)}: the folder of a paper is config/papers/<paper>. Move all of its "
+            "files there."
+        )
 
 
 def _unknown_files(folder: Path) -> Iterator[str]:
@@ -129,10 +158,19 @@ def part_document(paper: Paper, name: str, kind: Any) -> Document | None:
     return document
 
 
+def _id(text: str) -> str:
+    if not re.fullmatch("[a-z0-9-]+", text):
+        raise ValueError(f"expected lower-case letters, digits and hyphens, got {text!r}")
+    return text
+
+
+Id = Annotated[str, AfterValidator(_id), Field(json_schema_extra={"pattern": "^[a-z0-9-]+$"})]
+
+
 class Claim(Declared):
     """What a paper claims: either with a predicate, or with why it cannot be tested."""
 
-    id: str = Field(pattern="^[a-z0-9-]+$")
+    id: Id
     section: str = Field(min_length=1)
     quote: str = Field(
         "",
@@ -200,7 +238,7 @@ class EffectOf(Declared):
 class Discrepancy(Declared):
     """A slip, a contradiction, or a difference between text and code."""
 
-    id: str = Field(pattern="^[a-z0-9-]+$")
+    id: Id
     kind: Literal[
         "slip",
         "contradiction",
@@ -247,11 +285,11 @@ def read_entries(
         if (document := part_document(paper, name, list[kind]))  # type: ignore[valid-type]
         for i in range(len(document.content))
     ]
-    ids = [entry.content["id"] for _, entry in entries]
+    first: dict[str, Document] = {}
     raise_all(
-        f"{entry.place('id')}: {ids[i]!r} occurs twice"
-        for i, (_, entry) in enumerate(entries)
-        if ids[i] in ids[:i]
+        f"{entry.place('id')}: {name!r} is also in {first[name].place('id')}. Rename one."
+        for _, entry in entries
+        if first.setdefault(name := entry.content["id"], entry) is not entry
     )
     return entries
 

@@ -153,12 +153,25 @@ def parameters_of(name: str) -> type[BaseModel]:
     return create_model(name, __config__=config, **fields)
 
 
+def nearest_known(name: str, known: Iterable[str]) -> str:
+    """Return the hint of `nearest_names`, with metrics of metrics only for a name like theirs.
+
+    Examples
+    --------
+    >>> nearest_known("arii", ["ari", "rank: ari"])
+    "Did you mean 'ari'? Valid: ari."
+    """
+    known = list(known)
+    simple = [one for one in known if ": " not in str(one)]
+    return nearest_names(name, known if ": " in name else simple or known)
+
+
 def _known(kind: str) -> AfterValidator:
     def check(value: Any, info: ValidationInfo) -> Any:
         known = info.context[kind]
         for name in [value] if isinstance(value, str) else value:
             if name not in known and (kind, value) != ("method", "all"):
-                raise ValueError(f"unknown {kind} {name!r}. {nearest_names(name, known)}")
+                raise ValueError(f"unknown {kind} {name!r}. {nearest_known(name, known)}")
         return value
 
     return AfterValidator(check)

@@ -11,7 +11,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -162,7 +162,8 @@ def _read_file(folder: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     if not (folder / name).is_file():
         known = [f"{path.parent.name}/{path.name}" for path in folder.glob("*/*.csv")]
         raise DataError(f"{folder} has no file {name!r}. {nearest_names(name, known)}")
-    return pd.read_csv(folder / name, dtype=str), pd.read_csv(folder / name)
+    read = partial(pd.read_csv, folder / name, skipinitialspace=True)
+    return read(dtype=str), read()
 
 
 def _as_printed(text: str, digits: int | None) -> str:
@@ -200,16 +201,21 @@ def rows_of(path: Path, name: str = "") -> list[dict[str, str]]:
     Raises
     ------
     ConfigurationError
-        If the file is not text in UTF-8, or a row has more or fewer values than there are columns,
-        as after a decimal comma.
+        If the file is not text in UTF-8, its values are not separated by commas, or a row has more
+        or fewer values than there are columns, as after a decimal comma.
     """
     if not path.is_file():
         return []
     name, rows = name or str(path), []
     try:
-        with open(path, encoding="utf-8", newline="") as stream:
-            reader = csv.DictReader(stream)
+        with open(path, encoding="utf-8-sig", newline="") as stream:  # programs add the signature
+            reader = csv.DictReader(stream, skipinitialspace=True)
             columns = list(reader.fieldnames or ())
+            if len(columns) == 1 and set(columns[0]) & {";", "\t"}:
+                raise ConfigurationError(
+                    f"{name}:1: expected names separated by commas, got {columns[0]!r}. Separate "
+                    "values by commas, and write decimals with a point."
+                )
             for row in reader:
                 if None in row or None in row.values():
                     raise ConfigurationError(

@@ -234,4 +234,4 @@ def _failure(entry: DatasetEntry, folders: Sequence[Path], failures: Sequence[st
 def _describe(file: SourceFile) -> str:
     known = {"sha256": file.sha256, "md5": file.md5, "from": file.url, "member": file.member}
     details = ", ".join(f"{what} {value}" for what, value in known.items() if value)
-    return f"{file.name} ({details})"
+    return f"{file.name} ({details})" if details else file.name

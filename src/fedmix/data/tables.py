@@ -122,12 +122,12 @@ def require_names(
 def _read_frame(path: Path, names: Sequence[str] | None) -> pd.DataFrame:
     if path.suffix == ".parquet":
         return read_table(path, remade=False)
-    if names is None:
-        _check_header(path)
-    elif len(set(names)) < len(names):
+    if names is not None and len(set(names)) < len(names):
         raise ConfigurationError("option 'names': two columns share a name.")
     header = "infer" if names is None else None
     try:
+        if names is None:
+            _check_header(path)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             # No field is taken for an index, and only an empty one is missing: NA may be a class.
@@ -141,10 +141,14 @@ def _read_frame(path: Path, names: Sequence[str] | None) -> pd.DataFrame:
                 na_values=[""],
                 low_memory=False,
             )
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: expected a CSV file in UTF-8 ({error}). Save it so.") from None
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        # The warning, that all lines have more, says nothing else that is of use.
+        which = f" ({error})" if isinstance(error, pd.errors.ParserError) else ""
         raise DataError(
-            f"{path}: some lines have more fields than the first ({error}). Remove them, or quote "
-            "texts with commas."
+            f"{path}: some lines have more fields than the first{which}. Remove them, write "
+            "decimals with a point, or quote texts with commas."
         ) from None
     if names is not None and len(names) != table.shape[1]:
         raise ConfigurationError(
@@ -154,9 +158,17 @@ def _read_frame(path: Path, names: Sequence[str] | None) -> pd.DataFrame:
 
 
 def _check_header(path: Path) -> None:
-    """Raise DataError if two columns share a name, which pandas would change silently."""
+    """Raise DataError if names are not separated by commas, or if two columns share one.
+
+    pandas would change a shared name silently.
+    """
     with open(path, encoding="utf-8-sig", newline="") as stream:
         names = [name.strip() for name in next(csv.reader(stream), [])]
+    if len(names) == 1 and set(names[0]) & {";", "\t"}:
+        raise DataError(
+            f"{path}: expected names separated by commas in the first line, got {names[0]!r}. "
+            "Separate values by commas, and write decimals with a point."
+        )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise DataError(f"{path}: two columns are named {twice[0]!r}. Rename or remove one.")
@@ -169,7 +181,7 @@ def _classes(labels: pd.Series, where: Path) -> NDArray[np.str_]:
     if empty.size:
         raise DataError(
             f"{where}: column {labels.name!r} has no class in {empty.size} rows, first in row "
-            f"{empty[0]}. Give their class, or remove these rows."
+            f"{empty[0]}, counted from 0. Give their class, or remove these rows."
         )
     return texts
 
@@ -196,11 +208,13 @@ def _numbers(
         values[:, j] = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
         bad = np.flatnonzero(~np.isfinite(values[:, j]))
         if bad.size:
-            found = str(table[name].iloc[bad[0]])
+            found = table[name].iloc[bad[0]]
+            first = "an empty cell" if pd.isna(found) else repr(str(found))
             raise DataError(
                 f"{where}: column {name!r} has {bad.size} values that are not finite numbers, "
-                f"first {found!r} in row {bad[0]}. Replace texts by numbers (option codes), leave "
-                "the column out (option drop), or repair the file."
+                f"first {first} in row {bad[0]}, counted from 0. Replace texts by numbers (option "
+                "codes), leave the column out (option drop), or repair the file: decimals have a "
+                "point."
             )
     return values
 
@@ -250,6 +264,6 @@ def _numbered(clients: pd.Series, where: Path) -> NDArray[np.int64]:
     if unnamed.size:
         raise DataError(
             f"{where}: column {clients.name!r} names no client in {unnamed.size} rows, first in "
-            f"row {unnamed[0]}. Give their client, or remove these rows."
+            f"row {unnamed[0]}, counted from 0. Give their client, or remove these rows."
         )
     return numbers.astype(np.int64)

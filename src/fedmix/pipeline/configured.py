@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fedmix.cells.items import item_entries, items_of
-from fedmix.cells.papers import Claim, Discrepancy, Paper, read_entries, read_papers
+from fedmix.cells.papers import Claim, Discrepancy, Paper, misnamed, read_entries, read_papers
 from fedmix.cells.protocols.space import search_documents, space_of
 from fedmix.configuration import Document, Problems, name_of, raise_all, read_document, validate
 from fedmix.data.registry import entries_of
@@ -20,12 +20,12 @@ from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.pipeline.checking import Vocabulary
 from fedmix.pipeline.checking.claims import claim_errors, discrepancy_errors
 from fedmix.pipeline.checking.items import (
-    PrintedFiles,
     item_errors,
+    name_errors,
     paper_errors,
-    read_printed,
     unmatched_errors,
 )
+from fedmix.pipeline.checking.printed import PrintedFiles, coverage_errors, read_printed
 from fedmix.pipeline.checking.studies import method_errors, search_errors, study_errors
 from fedmix.pipeline.costs import read_costs
 from fedmix.pipeline.plan import Study, plan_study
@@ -160,8 +160,16 @@ def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iter
         yield from discrepancy_errors(discrepancy, studies)
     entries = item_entries(papers)
     items = items_of(entries)
-    for name, item in items.items():
-        yield from item_errors(item, entries[name].document, studies, files)
+    documents = {name: entry.document for name, entry in entries.items()}
+    of_items = [
+        error
+        for name, item in items.items()
+        for error in (
+            *name_errors(name, documents[name], papers),
+            *item_errors(item, documents[name], studies, files),
+        )
+    ]
+    yield from of_items or coverage_errors(items, documents, files)
     for name, preset in configuration.changes.items():
         entries = item_entries(papers, preset.items) if preset.items else {}
         for changed_item, item in items_of(entries, preset.items).items():
@@ -189,6 +197,11 @@ def _read_presets(
         for name, paths in files.items()
         if name in shared
     )
+    raise_all(
+        error
+        for name, paths in files.items()
+        for error in misnamed("a preset", name, name_of(paths[0]))
+    )
     return {
         name: _read_preset([_read(path, PresetFile) for path in paths], studies, papers)
         for name, paths in files.items()
@@ -206,8 +219,12 @@ def _study_files(papers: Mapping[str, Paper]) -> dict[str, tuple[Paper, Path]]:
     found: dict[str, tuple[Paper, Path]] = {}
     for paper in papers.values():
         for path in sorted((paper.folder / "studies").glob("*.yaml")):
+            raise_all(misnamed("a study", path.stem, name_of(path)))
             if path.stem in found:
-                raise ConfigurationError(f"{name_of(path)}: another paper has a study of this name")
+                raise ConfigurationError(
+                    f"{name_of(path)}: {name_of(found[path.stem][1])} has the same name. Rename "
+                    "one of them."
+                )
             found[path.stem] = (paper, path)
     return found
 

@@ -89,11 +89,16 @@ class Explainer:
             If the preset has no such item, or none of the item has been run.
         """
         shown = named("item", item, self.request.items)
+        if shown.kind == "figure":
+            raise ConfigurationError(
+                f"{item} is a figure, which has no rows and columns. Name a table: "
+                f"{', '.join(key for key, i in self.request.items.items() if i.kind == 'table')}."
+            )
         found = [path for path in self._cells(self.request.parts_behind(shown)) if path.is_file()]
         if not set(found) & set(self._cells(self.request.parts_of(shown))):
             raise ConfigurationError(
                 f"Nothing of {item} has been run here; `snakemake --cores 2 {item} "
-                f"{_options(self.request)}` runs it. With --kept, explain shows the kept results."
+                f"{self.request.asked}` runs it. With --kept, explain shows the kept results."
             )
         return found
 
@@ -200,14 +205,8 @@ def _results(
     yield f"{', '.join(numbers)}; {finished}" if numbers else finished
     if numbers and cell["item"] and cell["scale"] != 1:
         yield f"in the table's unit: mean {cell['mean'] / cell['scale']:.6g}"
-    again = f"python -m fedmix rerun {study.name} {setting.folder} {method.name} 0"
-    yield f"again: {again} {_options(request)}"
-
-
-def _options(request: Request) -> str:
-    """Return the options of the command line that ask for the same run."""
-    given = {name: request.options.get(name) for name in ("preset", "replications", "plugins")}
-    return " ".join(["--config", *(f"{name}={value}" for name, value in given.items() if value)])
+    place = f"{study.name} {setting.folder} {method.name} 0"
+    yield f"again: python -m fedmix rerun {place} {request.asked}"
 
 
 def _printed(cell: Cell) -> Iterator[str]:

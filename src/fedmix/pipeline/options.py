@@ -36,8 +36,8 @@ class Options(Declared):
         "FEDMIX_MIRROR does the same."
     )
     plugins: str | None = Field(
-        description="A folder with your own methods, relative to where Snakemake works. "
-        "FEDMIX_PLUGINS does the same."
+        description="A folder with your own methods, relative to where Snakemake works or to the "
+        "repository. FEDMIX_PLUGINS does the same."
     )
     replications: Count | None = Field(
         description="Replications of every study, instead of the preset's numbers or rule."

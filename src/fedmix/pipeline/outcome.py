@@ -42,20 +42,37 @@ def failed_throughout(request: Request, shown: str | os.PathLike) -> list[str]:
         One sentence per method, with its first error.
     """
     counts: dict[tuple[str, str, str], Counter[str]] = {}
-    errors: dict[tuple[str, str, str], str] = {}
+    first: dict[tuple[str, str, str], tuple[str, str]] = {}  # the setting and the error
     for study, part in request.parts:
         for setting in _outcomes(shown, study, part):
             for method, outcome in setting["methods"].items():
                 key = (study, setting["variant"], method)
                 counts.setdefault(key, Counter()).update(outcome["replications"])
-                errors[key] = errors.get(key) or outcome["error"]
+                first.setdefault(key, (setting.get("setting", ""), outcome["error"]))
+    failed = {key: first[key] for key, count in counts.items() if set(count) == {"error"}}
     return [
-        f"{study}, variant {variant}: every replication of {method} failed, "
-        f"the first with {errors[study, variant, method]}. `python -m fedmix rerun` runs one "
-        "replication and shows the whole error."
-        for (study, variant, method), count in counts.items()
-        if set(count) == {"error"}
+        f"{study}, variant {variant}: every replication of {method} failed, the first with "
+        f"{error.rstrip('.')}. To see the whole error: python -m fedmix rerun {study} {setting} "
+        f"{method} 0 {request.asked}"
+        for (study, variant, method), (setting, error) in failed.items()
     ]
+
+
+def failure_lines(request: Request, shown: str | os.PathLike) -> Iterator[str]:
+    """Yield how many replications of each study failed. Parameters as of `failed_throughout`."""
+    counts: dict[str, Counter[str]] = {}
+    for study, part in request.parts:
+        for setting in _outcomes(shown, study, part):
+            for outcome in setting["methods"].values():
+                counts.setdefault(study, Counter()).update(outcome["replications"])
+    for study, count in counts.items():
+        failed = {status: n for status, n in count.items() if status != "ok" and n}
+        if failed:
+            how = ", ".join(f"{n} {status}" for status, n in failed.items())
+            yield (
+                f"{study}: {sum(failed.values())} of {count.total()} replications failed ({how}). "
+                "Tables and pages say of which methods, and why."
+            )
 
 
 def lacking(request: Request, shown: str | os.PathLike) -> list[str]:

@@ -24,6 +24,7 @@ from fedmix.pipeline.costs import Costs, Scale
 DEFAULT_VARIANT = "default"
 REGISTERED = "registered"
 RUNTIME = 120  # minutes, a job's limit at its first attempt; blocks are sized to take ten
+OWN_METHOD = "A method of your own is found with plugins=<its folder>."
 _BLOCK = re.compile(r"\d+-\d+")
 _SAFE_ID = re.compile(r"[\w+-][\w.+-]*")
 
@@ -362,7 +363,7 @@ def _planned_methods(wanted: Document, known: Mapping[str, Any]) -> Iterator[Pla
     for i, entry in enumerate(entries):
         source = entry.get("method", entry["name"])
         if source not in known and source not in index():
-            hint = nearest_names(source, {*known, *index()})
+            hint = f"{nearest_names(source, {*known, *index()})} {OWN_METHOD}"
             raise ConfigurationError(f"{wanted.place(i)}: unknown method {source!r}. {hint}")
         if entry["name"] in seen:
             raise ConfigurationError(f"{wanted.place(i)}: {entry['name']!r} is listed twice.")

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import traceback
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from fedmix import plugins
 from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import Paper
 from fedmix.configuration import Problems, raise_all, read_yaml
 from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.methods import index, use_plugins
-from fedmix.methods.capabilities import capabilities_of, constraints_of
+from fedmix.methods import use_plugins
+from fedmix.pipeline.checking.plugins import folder_of_plugins, plugin_errors
 from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import Evidence
@@ -67,6 +65,13 @@ class Request:
     on_request: frozenset[str] = frozenset()
     coverage: Coverage = field(default_factory=lambda: Coverage(Evidence(), {}))
     precision: Precision | None = None
+
+    @property
+    def asked(self) -> str:
+        """The options of the command line that ask for the same run."""
+        given = {name: self.options.get(name) for name in ("preset", "replications", "plugins")}
+        said = [shlex.quote(f"{name}={value}") for name, value in given.items() if value]
+        return " ".join(["--config", *said])
 
     def in_all(self) -> Request:
         """Return the part of the target ``all``, which is also that of the audit and the pages."""
@@ -193,7 +198,7 @@ def read_request(
     options = read_options(folder, options)
     problems = Problems()
     with problems.kept():
-        use_plugins(options["plugins"])
+        use_plugins(folder_of_plugins(options["plugins"], folder.parent))
         raise_all(plugin_errors())
     with problems.kept():
         configuration = read_configuration(folder)
@@ -330,51 +335,3 @@ def require_evidence(folder: str | None, root: Path) -> None:
             f"There is no folder {folder} with kept replications (evidence). Set evidence=<folder> "
             "to an existing one, relative to the repository, or evidence=false to run everything."
         )
-
-
-def plugin_errors() -> Iterator[str]:
-    """Yield why a module of plug-ins cannot be used, with its file and line.
-
-    The decorator ``register`` checks each method's constraints at import.
-    """
-    for module, path in plugins.modules().items():
-        try:
-            import_module(module)
-            own = sorted(name for name, place in index().items() if place == module)
-            yield from (f"{path}: {error}" for name in own for error in _undeclared(name))
-        except ConfigurationError as error:
-            yield from (f"{path}: {problem}" for problem in error.problems)
-        except (Exception, SystemExit) as error:  # whatever a file does when it is imported
-            yield f"{_place(path, error)}: {type(error).__name__}: {error}"
-
-
-#: Class variable of a method -> the values that mean something.
-_DECLARED = {
-    "families": ("gaussian", "regression"),
-    "level": ("sample", "client"),
-    "starts_from": (None, "mixtures", "means", "models", "model"),
-}
-
-
-def _undeclared(name: str) -> Iterator[str]:
-    """Yield the class variables of a method that would keep it from running, without a word."""
-    try:
-        can, arguments = capabilities_of(name), list(constraints_of(name))
-    except ConfigurationError:
-        return  # reading the configuration reports it
-    for variable, valid in {**_DECLARED, "needs": arguments}.items():
-        value = getattr(can, variable)
-        several = variable in ("families", "needs")
-        if several and not isinstance(value, tuple | list):
-            yield f"{name}.{variable}: expected a tuple of strings, got {value!r}."
-            continue
-        for one in value if several else [value]:
-            if one not in valid:
-                hint = nearest_names(str(one), [str(known) for known in valid])
-                yield f"{name}.{variable}: {one!r} is not valid. {hint}"
-
-
-def _place(path: Path, error: BaseException) -> str:
-    """Return the file and the last line of it that led to the error."""
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
-    return f"{path}:{lines[-1]}" if lines else str(path)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,8 +127,15 @@ def adopt(request: Request, workdir: Path) -> Iterator[str]:
     Yields
     ------
     str
-        For every method of every variant with changed keys: adopted, or stale and why.
+        For every method of every variant with changed keys: adopted, or stale and why. One line
+        says so if no key has changed.
     """
+    lines = _adopted(request, workdir)
+    first = next(lines, "Nothing to check: no kept replication of the preset has another key.")
+    yield from (first, *lines)
+
+
+def _adopted(request: Request, workdir: Path) -> Iterator[str]:
     for study in request.studies.values():
         rows = request.coverage.evidence.rows(study.name)
         same, other = _changed(request, study, unverified(rows))
@@ -228,7 +236,8 @@ def _adopt_study(
         worst = max((differences[cell] for cell in cells), default=0.0)
         name = f"{study.name}, {family.variant}: {family.method}"
         if worst > TOLERANCE:
-            yield f"{name} is stale: of {len(cells)} run again, one differs by {worst:.2g}"
+            by = f"by {worst:.2g}" if isfinite(worst) else "in its status, rounds or floats sent"
+            yield f"{name} is stale: of {len(cells)} run again, one differs {by}"
             continue
         own = (rows["method"] == family.method) & rows["setting"].isin(family.settings)
         settings = {folder: study.settings[folder] for folder in family.settings}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from keyword import iskeyword
 from pathlib import Path
 from string import Template
@@ -44,11 +45,12 @@ def new_method(name: str, folder: Path) -> list[str]:
         )
     path = folder / f"{re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '_', name).lower()}.py"
     _write({path: _filled("method", name=name)})
+    quoted = shlex.quote(str(folder))
     return [
         f"Wrote {path}. Next:",
-        f"  python -m fedmix check --plugins {folder}",
-        f"  FEDMIX_PLUGINS={folder} pytest tests/contract -k {name}",
-        f"  snakemake --cores 2 matrix --config plugins={folder}",
+        f"  python -m fedmix check --plugins {quoted}",
+        f"  FEDMIX_PLUGINS={quoted} pytest tests/contract -k {name}",
+        f"  snakemake --cores 2 matrix --config plugins={quoted}",
     ]
 
 

@@ -133,15 +133,15 @@ def error_in(log: Path) -> str:
     return found[-1] if found else ""
 
 
-def status_lines(cells: list[CellStatus], preset: str, study: str | None = None) -> Iterator[str]:
+def status_lines(cells: list[CellStatus], asked: str, study: str | None = None) -> Iterator[str]:
     """Yield the status as lines of text.
 
     Parameters
     ----------
     cells : list of CellStatus
         From :func:`read_status`.
-    preset : str
-        The preset of the request.
+    asked : str
+        The options of the command line that ask for the request.
     study : str, optional
         Show every method in every setting of this study. The default is one line per study, with
         its first error.
@@ -160,7 +160,7 @@ def status_lines(cells: list[CellStatus], preset: str, study: str | None = None)
             line = f"  {f'{cell.setting}  {cell.method}':<{width}}  {cell.done}/{cell.blocks} done"
             yield line + _counted([cell]) + (f": {cell.message}" if cell.message else "")
     if study is None and studies:
-        more = f"python -m fedmix status {next(iter(studies))} --config preset={preset}"
+        more = f"python -m fedmix status {next(iter(studies))} {asked}"
         yield f"Every setting and method of a study: {more}"
 
 

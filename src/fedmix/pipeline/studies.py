@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, create_model, model_validator
+from pydantic import ConfigDict, Field, create_model, field_validator, model_validator
 
 from fedmix.declarations import Declared, Names, Template, Unique
 
@@ -113,6 +113,13 @@ class StudyFile(Declared):
         )
     )
 
+    @field_validator("methods", mode="before")
+    @classmethod
+    def _listed(cls, methods: Any) -> Any:
+        if isinstance(methods, str) and methods != "registered":
+            raise ValueError(f"expected a list such as [{methods}], or registered, got {methods!r}")
+        return methods
+
 
 class ReplicationRule(Declared):
     """When a setting has enough replications."""
@@ -173,3 +180,10 @@ class PresetFile(Declared):
         {},
         description="Item name -> keys to change, e.g. the stand-in data set that a table shows.",
     )
+
+    @field_validator("studies", mode="before")
+    @classmethod
+    def _by_name(cls, studies: Any) -> Any:
+        if isinstance(studies, list) or (isinstance(studies, str) and studies != "all"):
+            raise ValueError(f"expected studies with their changes, or all, got {studies!r}")
+        return studies

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from fedmix.cells.measured import DERIVED, OF_METRICS
+from fedmix.cells.predicates import nearest_known
 from fedmix.configuration import Document, Place
 from fedmix.errors import nearest_names
 from fedmix.experiments.settings import declared
@@ -82,7 +83,7 @@ class Vocabulary:
 def unknown(place: Place, kind: str, name: Any, known: Collection[str]) -> Iterator[str]:
     """Yield an error with the nearest known names, if a name is unknown."""
     if name not in known:
-        yield f"{place}: unknown {kind} {name!r}. {nearest_names(str(name), known)}"
+        yield f"{place}: unknown {kind} {name!r}. {nearest_known(str(name), known)}"
 
 
 def condition_errors(where: Document, settings: Collection[Setting]) -> Iterator[str]:

@@ -72,6 +72,8 @@ def discrepancy_errors(entry: Document, studies: Mapping[str, Vocabulary]) -> It
 
 def _effect_errors(effect: Document, study: Vocabulary) -> Iterator[str]:
     content = effect.content
+    if content["from"] == content["to"]:
+        yield f"{effect.place('to')}: the same as `from`, so there is no effect. Change one of them"
     switches = content.get("switch", [])
     for switch in [switches] if isinstance(switches, str) else switches:
         known = {*study.columns - {"variant", "setting"}, *study.parameters}

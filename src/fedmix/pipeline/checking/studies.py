@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fedmix import methods as method_registry
+from fedmix.cells.papers import misnamed
 from fedmix.cells.protocols.space import Space
 from fedmix.configuration import Document, Place
 from fedmix.declarations import Declared, Keys, problems
@@ -14,7 +15,7 @@ from fedmix.experiments.settings import STRATEGIES, declared, units_of
 from fedmix.methods.capabilities import constraints_of
 from fedmix.methods.constraints import violation
 from fedmix.pipeline.checking import condition_errors, unknown
-from fedmix.pipeline.plan import Study, combinations
+from fedmix.pipeline.plan import OWN_METHOD, Study, combinations
 from fedmix.protocols.settings import settings_of_protocols
 
 
@@ -111,7 +112,8 @@ def method_errors(methods: Document) -> Iterator[str]:
         estimator = entry["estimator"]
         if estimator not in known:
             place = methods.place(name, "estimator")
-            yield f"{place}: unknown estimator {estimator!r}. {nearest_names(estimator, known)}"
+            hint = f"{nearest_names(estimator, known)} {OWN_METHOD}"
+            yield f"{place}: unknown estimator {estimator!r}. {hint}"
         elif "parameters" in entry:
             yield from parameter_errors(methods.part(name, "parameters"), estimator)
 
@@ -146,6 +148,7 @@ def _variant_errors(
     names = {name for plan in plans for name in plan.method_names}
     methods = {name for plan in plans for name in plan.methods}
     for variant, change in document.content.get("variants", {}).items():
+        yield from misnamed("a variant", variant, document.place("variants", variant))
         for name in change.get("methods", {}):
             parameters = document.part("variants", variant, "methods", name)
             if name in names:

@@ -76,6 +76,8 @@ def _draw_panel(
     elif panel.get("xscale") == "log":
         axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axis.set_xticks([], minor=True)
+    elif (cells["x"] % 1 == 0).all():  # no tick at 4.5 clients
+        axis.locator_params(axis="x", integer=True)
     if "level" in panel and len(cells):
         level = panel["level"]
         level = cells[level].iloc[0] if isinstance(level, str) else level
