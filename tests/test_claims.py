@@ -339,7 +339,7 @@ def test_shuffles_are_the_same_whenever_they_are_drawn():
 def test_an_id_given_twice_is_refused(tmp_path):
     claim = {"section": "1", "claim": "A claim of some length.", "study": "s"}
     claim |= {"id": "c", "predicate": "fails", "parameters": {"method": "A"}}
-    with pytest.raises(ConfigurationError, match="'c' is also in .*claims.yaml"):
+    with pytest.raises(ConfigurationError, match="'c' is also in config"):
         read_claims(paper_folder(tmp_path / "twice", "claims", [claim, claim]))
 
 
