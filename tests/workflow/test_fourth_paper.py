@@ -32,6 +32,13 @@ def test_its_table_shows_its_printed_numbers_as_printed(extended):
         assert f"[{text}]" in table
 
 
+def test_its_figure_is_drawn_with_its_caption(extended):
+    figures = extended.work / "results/alone/figures"
+    assert (figures / "waveforms_figure1.svg").is_file()
+    caption = (figures / "waveforms_figure1.md").read_text(encoding="utf-8")
+    assert "against the number of clients" in caption
+
+
 def test_its_claims_and_its_discrepancy_are_judged(extended):
     audit = extended.work / "results" / "alone" / "audit"
     claims = (audit / "claims.csv").read_text(encoding="utf-8")
