@@ -190,6 +190,22 @@ def test_best_of_several_starts_counts_by_each_score():
     assert "n_clusters_at_best_silhouette" in scores[1]
 
 
+@pytest.mark.parametrize(("design", "average"), [("text", "mean"), ("program", "weighted")])
+def test_the_program_weights_clients_where_it_chooses_v(design, average, monkeypatch):
+    used, choose = [], clustering.choose
+    monkeypatch.setattr(
+        clustering, "choose", lambda *a, **k: used.append(k["average"]) or choose(*a, **k)
+    )
+    setting = cluster_simulation.Settings(
+        **SIMULATION | {"design": design, "v": [1.0, 10.0], "starts": 1}
+    )
+    streams = Streams("study", "setting", 0)
+    problem = cluster_simulation.make_problem(setting, None, streams)
+    method = Method("FedGEM", "FedGEM", {})
+    cluster_simulation.run(method, setting, problem, {}, None, streams)
+    assert used == [average]
+
+
 REAL = {
     "dataset": "two",
     "embedding": "raw",

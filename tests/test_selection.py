@@ -92,6 +92,20 @@ def test_a_silhouette_is_the_mean_over_clients_of_the_points_held_out():
     assert chosen.scores["score"].iloc[0] == pytest.approx(expected)
 
 
+def test_a_weighted_average_counts_clients_by_their_points():
+    xs = [blobs()[0], blobs()[1][::2], CENTRES[:2]]  # the last has too few points for the folds
+    chosen = {
+        average: selection.choose(
+            methods.CentralGMM(), xs, {"n_components": [3, 2]}, "silhouette", average=average
+        )
+        for average in ("mean", "weighted")
+    }
+    by_client = chosen["weighted"].by_client
+    expected = by_client @ [len(xs[0]), len(xs[1])] / (len(xs[0]) + len(xs[1]))
+    np.testing.assert_allclose(chosen["weighted"].scores["score"], expected)
+    np.testing.assert_allclose(chosen["mean"].scores["score"], by_client.mean(axis=1))
+
+
 def test_one_label_has_no_silhouette_and_counts_as_0():
     chosen = selection.choose(methods.CentralGMM(), blobs(), {"n_components": [1, 3]}, "silhouette")
     assert chosen.scores["n_undefined"].tolist() == [18, 0]

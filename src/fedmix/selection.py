@@ -35,7 +35,12 @@ Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 
 #: Parameters that may change where a method starts.
 _OF_THE_START = {"init", "n_components", "family", "random_state"}
-_AVERAGES: dict[str, Callable] = {"median": np.median, "mean": np.mean}
+#: Averages over clients of their values, given their numbers of points.
+_AVERAGES: dict[str, Callable] = {
+    "median": lambda values, sizes: np.median(values),
+    "mean": lambda values, sizes: np.mean(values),
+    "weighted": lambda values, sizes: np.average(values, weights=sizes),
+}
 
 
 @dataclass(frozen=True)
@@ -121,10 +126,10 @@ def choose(
         label. "stability" is the adjusted Rand index on the held-out points between the labels of
         the fit to the other points and those of a fit to the held-out points alone (Lange, Roth,
         Braun and Buhmann 2004). It cannot judge one cluster, which is always stable.
-    average : {"median", "mean"}, default="median"
+    average : {"median", "mean", "weighted"}, default="median"
         Average over clients. The median is robust against contaminated clients, which any pooling
         harms, as long as they are fewer than half. The mean is more precise if all clients can be
-        trusted.
+        trusted; "weighted" weights it by the clients' numbers of points.
     n_folds : int, optional
         Number of folds of each client's points. The default is 5 for "held_out", 3 for "silhouette"
         and 2 for "stability". A client with fewer points than folds has no held-out points.
@@ -155,12 +160,14 @@ def choose(
 
     clients, grid = as_clients(clients), list(ParameterGrid(candidates))
     judge, over_clients = _criterion(estimator, criterion), _named("average", average, _AVERAGES)
+    n_folds = judge.n_folds if n_folds is None else n_folds
     _check_candidates(estimator, grid)
-    splits = _splits(clients, n_folds or judge.n_folds, n_splits, random_state)
+    splits = _splits(clients, n_folds, n_splits, random_state)
     started = _with_starts(judge, estimator, grid, splits)
     measured = [_measure(judge, started, own, splits) for own in grid]
     by_client = _by_client(measured)
-    scores = _scores(grid, measured, by_client, judge.relative, over_clients)
+    sizes = clients.sizes[clients.sizes >= n_folds]  # of the clients with held-out points
+    scores = _scores(grid, measured, by_client, judge.relative, lambda x: over_clients(x, sizes))
     if scores["score"].isna().all():
         warnings.warn(
             f"{type(estimator).__name__}: {' and '.join(grid[0])} cannot be chosen, because no "
@@ -339,8 +346,7 @@ def _scores(
     """Return each candidate with its score: the average over clients of their means over folds."""
     import pandas as pd
 
-    finished = [values is not None for values in measured]
-    first = by_client[np.argmax(finished)] if relative else 0.0
+    first = by_client[np.argmax([values is not None for values in measured])] if relative else 0.0
     return pd.DataFrame(
         {
             **candidate,
@@ -353,8 +359,7 @@ def _scores(
 
 def _log_likelihoods(estimator: Estimator, seen: Clients, held: Clients) -> list[float]:
     """Return the mean log-likelihood of each client's held-out points."""
-    points = estimator.fit(seen).score_samples(held)
-    return [own.mean() if own.size else np.nan for own in points]
+    return [own.mean() if own.size else np.nan for own in estimator.fit(seen).score_samples(held)]
 
 
 def _silhouettes(estimator: Estimator, seen: Clients, held: Clients) -> list[float | None]:

@@ -43,7 +43,7 @@ class Settings(ExperimentSettings, FinalRadius, SharedSeeds):
     """How clusters are given to clients and how clients are averaged. "text": 2 <= K_g < K, test
     points in the shares of training, plain means over clients. "program", as FedGEM's public
     program: 2 <= K_g <= K - 2, equally many test points of every cluster of every client, means
-    weighted by the clients' numbers of training points."""
+    weighted by the clients' numbers of training points, also where v is chosen."""
 
 
 METRICS = {
@@ -99,14 +99,14 @@ def run(
     train, test = clients_in(problem, "train"), clients_in(problem, "test")
     labels = test.split(problem["test_labels"])
     known = known_numbers(setting.n_components, problem["components_per_client"])
-    weights = train.sizes if setting.design == "program" else None
+    weights, average = (train.sizes, "weighted") if setting.design == "program" else (None, "mean")
     fits, scores = [], []
     for start in range(setting.starts):
         known["random_state"] = streams.integer(f"method {method.estimator}, start {start}")
         if setting.client_seeds == "shared":
             rng = streams.generator(f"seeds, start {start}")
             known |= shared_seeds(train, problem["components_per_client"], rng)
-        fitted, _ = fit_method(method, train, known, setting)
+        fitted, _ = fit_method(method, train, known, setting, average)
         fits.append(fitted)
         scores.append(score(fitted, test, labels, weights=weights))
     best = _best(scores, "ari_per_client")

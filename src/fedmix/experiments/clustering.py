@@ -215,6 +215,7 @@ def fit_method(
     train: Clients,
     known: Mapping[str, Any],
     setting: FinalRadius,
+    average: str = "mean",
 ) -> tuple[FederatedEstimator, dict[str, float]]:
     """Fit a method. If its labels depend on the final radius, choose the radius first.
 
@@ -233,6 +234,8 @@ def fit_method(
     setting : FinalRadius
         The constant v of the final radius, or candidates for it and the number of folds. The
         candidate with the largest mean silhouette of the clients' held-out points is chosen.
+    average : str
+        Mean over clients: "mean", or "weighted" by their numbers of training points.
 
     Returns
     -------
@@ -253,7 +256,7 @@ def fit_method(
             train,
             {"final_radius_scale": candidates},
             criterion="silhouette",
-            average="mean",
+            average=average,
             n_folds=setting.n_folds,
             n_splits=setting.n_splits,
             refit=False,
