@@ -77,6 +77,20 @@ def test_every_pair_counts_twice_in_the_score():
     assert alignment_score(means, np.zeros((3, 1), dtype=int)) == 2 * (3 + 4 + 7)
 
 
+@pytest.mark.parametrize(
+    ("permutations", "message"),
+    [
+        ([[0, 1]], r"shape \(K, R\) = \(2, 2\); got \(1, 2\)"),
+        ([[0, 1], [0, 10**9]], r"0 to 1 for each client; client 1 has \[0, 1000000000\]"),
+        ([[1, 1], [0, 1]], r"client 0 has \[1, 1\]"),
+        ([[0.5, 1.5], [0, 1]], r"client 0 has \[0.5, 1.5\]"),
+    ],
+)
+def test_score_of_numbers_that_are_no_permutations_is_an_error(permutations, message):
+    with pytest.raises(DataError, match=message):
+        alignment_score(np.zeros((2, 2, 1)), permutations)
+
+
 def test_result_is_the_same_for_a_seed():
     means = np.random.default_rng(0).normal(size=(8, 6, 2))
     np.testing.assert_array_equal(align(means, random_state=3), align(means, random_state=3))

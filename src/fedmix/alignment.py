@@ -88,17 +88,23 @@ def alignment_score(means: ArrayLike, permutations: ArrayLike) -> float:
     means : array of shape (K, R, d)
         Component means of each client.
     permutations : array of shape (K, R)
-        One permutation of 0 to R - 1 per client. It is not checked: another shape or other numbers
-        read memory outside of the means, which gives a wrong score or ends the process.
+        One permutation of 0 to R - 1 per client.
 
     Returns
     -------
     float
         The sum of distances; smaller is better.
+
+    Raises
+    ------
+    DataError
+        If the means are not a finite (K, R, d) array, if their distances overflow, or if a client
+        has no permutation of 0 to R - 1.
     """
     from fedmix.kernels.alignment import pair_distances
 
-    return 2 * pair_distances(_as_means(means), np.asarray(permutations))
+    means = _as_means(means)
+    return 2 * pair_distances(means, _as_permutations(permutations, means.shape[:2]))
 
 
 def _as_means(means: ArrayLike) -> FloatArray:
@@ -117,6 +123,23 @@ def _as_means(means: ArrayLike) -> FloatArray:
             "overflows. Rescale the data."
         )
     return np.ascontiguousarray(means)
+
+
+def _as_permutations(permutations: ArrayLike, shape: tuple[int, int]) -> Permutations:
+    """Return permutations as integers. The kernel does not check its indices."""
+    permutations = np.asarray(permutations)
+    if permutations.shape != shape:
+        raise DataError(
+            f"Expected permutations of shape (K, R) = {shape}; got {permutations.shape}."
+        )
+    wrong = (np.sort(permutations, axis=1) != np.arange(shape[1])).any(axis=1)
+    if wrong.any():
+        k = int(wrong.argmax())
+        raise DataError(
+            f"Expected a permutation of 0 to {shape[1] - 1} for each client; client {k} has "
+            f"{permutations[k].tolist()}."
+        )
+    return permutations.astype(np.int64)
 
 
 def _stepwise(means: FloatArray, n_orders: int, generator: np.random.Generator) -> Permutations:
