@@ -218,6 +218,15 @@ def test_candidates_that_share_a_start_score_as_if_each_had_its_own(criterion, m
     np.testing.assert_array_equal(shared.by_client, alone.by_client)
 
 
+@pytest.mark.parametrize("name", ["LocalEM", "PooledEM", "PooledGradientEM"])
+def test_a_copy_that_starts_in_numbers_fits_as_the_original(name):
+    clients = Clients.from_arrays(blobs())
+    original = methods.get(name)(n_components=3, init="kmeans++", max_rounds=5, tol=0)
+    copy = original.with_start(clients)
+    assert not isinstance(copy.init, str)
+    np.testing.assert_array_equal(copy.fit(clients).means_, original.fit(clients).means_)
+
+
 def test_a_start_is_computed_once_for_all_candidates_unless_they_vary_it(monkeypatch):
     computed = []
     original = methods.FedGrEM._initial_values

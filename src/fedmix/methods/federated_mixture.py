@@ -102,9 +102,7 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
     def with_start(self, clients: Clients) -> Self:
         """Return a copy that starts in numbers where this estimator would start on these clients.
 
-        Fits with other parameters then need not compute the start again. The pooled methods are an
-        exception: their copies start at the first client's aligned values, not where a strategy
-        ends on the pooled points.
+        Fits with other parameters then need not compute the start again.
         """
         self._check_counts(clients)
         families.get(self.family).check(clients)

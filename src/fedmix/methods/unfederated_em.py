@@ -98,9 +98,14 @@ class _Pooled(CommonComponentsMixin, FederatedMixture):
         """Count the parameters of the common mixture."""
         return self.means_[0].size + self.n_components - 1
 
-    def _start(self, clients: Clients) -> Sample:
+    def _initial_values(self, clients: Clients) -> tuple[FloatArray, FloatArray]:
+        """Return the given values, or those of a strategy on the pooled points for each client."""
         if self.init is None or isinstance(self.init, str):
-            return super()._start(clients.pooled())
+            weights, means = super()._initial_values(clients.pooled())
+            return np.repeat(weights, len(clients), axis=0), np.repeat(means, len(clients), axis=0)
+        return super()._initial_values(clients)
+
+    def _start(self, clients: Clients) -> Sample:
         super()._start(clients)
         self.weights_, self.means_ = self.weights_[:1], self.means_[:1]
         return Sample.of(clients.pooled())
