@@ -315,6 +315,12 @@ def test_clients_average_by_support():
     np.testing.assert_allclose(model.cluster_centers_, expected)
 
 
+def test_a_centre_without_support_stays():
+    xs = [np.array([[2.0], [4.0]]), np.array([[2.0]])]  # all points lie at the first two centres
+    model = FFCM(3, init=[[2.0], [4.0], [9.0]], max_rounds=2).fit(Clients.from_arrays(xs))
+    np.testing.assert_array_equal(model.cluster_centers_, [[2.0], [4.0], [9.0]])
+
+
 def test_published_start_ignores_the_scale_of_the_data():
     clients = Clients.from_arrays([1e3 + np.random.default_rng(0).normal(size=(20, 2))])
     rng = np.random.default_rng(5)

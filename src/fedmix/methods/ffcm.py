@@ -31,8 +31,7 @@ class FFCM(CentroidClustering):
     aggregation : {"average", "kmeans"}, default="average"
         "average" averages each centre over the clients, weighted by its support ("avg1"). A centre
         without any support, because all points lie exactly at other centres or memberships
-        underflow, moves to the origin. "kmeans" runs k-means on the centres of all clients
-        ("avg2").
+        underflow, stays. "kmeans" runs k-means on the centres of all clients ("avg2").
     rule : {"own", "published"}, default="own"
         "own" is FFCM's rule: random centres in the data's bounding box, memberships by the
         fuzzifier m, centres weighted by U^m, and the sum of U as support. "published" is FedGEM's
@@ -112,7 +111,7 @@ class FFCM(CentroidClustering):
             for _ in self._rounds(self.max_rounds):
                 previous = centres
                 local = [self._local_steps(points, centres) for points in active]
-                centres = self._aggregate(local, rng)
+                centres = self._aggregate(local, previous, rng)
                 n = len(active) * centres.size
                 self._send(up=n + len(active) * len(centres), down=n)
                 move = np.linalg.norm(centres - previous, axis=1).max()
@@ -145,15 +144,19 @@ class FFCM(CentroidClustering):
         return centres, support.sum(axis=0)
 
     def _aggregate(
-        self, local: list[tuple[FloatArray, FloatArray]], rng: np.random.Generator
+        self,
+        local: list[tuple[FloatArray, FloatArray]],
+        previous: FloatArray,
+        rng: np.random.Generator,
     ) -> FloatArray:
         centres = np.stack([c for c, _ in local])
         if self.aggregation == "kmeans":
             together = centres.reshape(-1, centres.shape[2])
             return cluster_points(together, self.n_clusters, rng, n_init=self.n_init)
         support = np.stack([s for _, s in local])
-        share = support / np.maximum(support.sum(axis=0), np.finfo(np.float64).tiny)
-        return np.einsum("gk,gkd->kd", share, centres)
+        total, smallest = support.sum(axis=0), np.finfo(np.float64).tiny
+        average = np.einsum("gk,gkd->kd", support / np.maximum(total, smallest), centres)
+        return np.where(total[:, None] < smallest, previous, average)
 
 
 def memberships(points: FloatArray, centres: FloatArray, exponent: float) -> FloatArray:
