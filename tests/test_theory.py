@@ -19,6 +19,11 @@ def test_one_local_step_is_stable():
     assert stability(0.3, "fedavg", 1) == pytest.approx(1)
 
 
+def test_stability_at_gamma_0_is_its_limit():
+    assert stability(0.0, "fedavg", 5) == stability(0.0, "fedprox", 1) == 1
+    assert stability(1e-6, "fedavg", 5) == pytest.approx(1, abs=1e-5)
+
+
 def test_imbalance_is_zero_for_equal_sizes_and_known_for_the_papers():
     assert size_imbalance([50] * 200) == 0
     assert size_imbalance([10] * 900 + [50] * 20) == pytest.approx(0.288)
@@ -43,7 +48,9 @@ def test_proximal_solve_counts_as_one_step():
 
 
 def test_one_cluster_has_no_clustering_error():
-    assert theorem2([3, 3], [0, 0], np.ones((1, 2)), 0.2, 0.1, 0.5).nu == 0
+    found = theorem2([3, 3], [0, 0], np.ones((1, 2)), 0.2, 0.1, 0.5)
+    assert found.nu == 0
+    assert found.holds
 
 
 def test_observed_rate_reads_a_geometric_fall():

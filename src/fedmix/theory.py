@@ -52,8 +52,10 @@ class Theorem2:
     def holds(self) -> bool:
         """Whether ``nu log(e / nu) <= rho / kappa``, the theorem's condition with constants 1.
 
-        The theorem supposes k >= 2. For one model nu is 0, and this raises a ZeroDivisionError.
+        The left side is 0 in the limit nu = 0, which is reached with one model.
         """
+        if self.nu == 0:
+            return True
         return self.nu < 1 and self.nu * np.log(np.e / self.nu) <= self.rho / self.kappa
 
 
@@ -113,10 +115,12 @@ def theorem2(
 def stability(gamma: float, local: str, local_steps: int) -> float:
     """Return kappa: ``gamma s / (1 - (1 - gamma)^s)`` for FedAvg, ``1 + gamma`` for FedProx.
 
-    For FedAvg, gamma must be positive.
+    At gamma = 0 it is 1, the limit, for both.
     """
     if local == "fedprox":
         return 1.0 + gamma
+    if gamma == 0:
+        return 1.0
     return gamma * local_steps / (1.0 - (1.0 - gamma) ** local_steps)
 
 
