@@ -79,8 +79,8 @@ class TwoPhase(ClusteredRegression):
         requires a small constant.
     min_anchor_points : int, optional
         Number of points that an anchor needs. The default is ``4 k``, two pairs of points for each
-        dimension of the subspace (and at least two per round with ``fresh_clients``). A given
-        number is not raised: with ``fresh_clients`` it must be at least ``2 phase1_rounds``.
+        dimension of the subspace. With ``fresh_clients`` an anchor needs two points for each
+        round, so that the default is at least ``2 phase1_rounds`` and a smaller number is an error.
     init : array-like of shape (d,), optional
         Start of Phase 1. By default random, in the scale of the data.
     gamma : float, default=0.5
@@ -220,6 +220,12 @@ class TwoPhase(ClusteredRegression):
             )
         wanted = max(k, ceil(3 * k * log(k))) if self.n_anchors is None else self.n_anchors
         least = 2 * self.phase1_rounds if self.fresh_clients else 2
+        if self.min_anchor_points is not None and self.min_anchor_points < least:
+            raise ConfigurationError(
+                f"TwoPhase: expected min_anchor_points to be at least 2 phase1_rounds = {least} "
+                f"with fresh_clients, got {self.min_anchor_points}. Each round needs two new "
+                "points of an anchor."
+            )
         least = max(4 * k, least) if self.min_anchor_points is None else self.min_anchor_points
         eligible = np.flatnonzero(clients.sizes >= least)
         if len(eligible) < wanted:
