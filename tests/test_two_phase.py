@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from fedmix import Clients, methods
-from fedmix.errors import DivergenceError
+from fedmix.errors import DataError, DivergenceError
 from fedmix.kernels.regression_maps import rotate
 from fedmix.methods.clustered_baselines import local_estimates
 from fedmix.metrics.matching import clustering_accuracy, model_errors
@@ -255,6 +255,14 @@ def test_one_shot_needs_as_many_clients_as_clusters():
         methods.OneShotClustering(3).fit(clients)
 
 
+def test_one_shot_needs_as_many_different_estimates_as_clusters():
+    x = np.array([[1.0], [2.0]])
+    equal = Clients.from_arrays([x] * 3, [3 * x[:, 0]] * 3)
+    message = "n_clusters asks for 2, more than the 1 different local estimates"
+    with pytest.raises(DataError, match=message):
+        methods.OneShotClustering(2).fit(equal)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -271,6 +279,10 @@ def test_one_shot_needs_as_many_clients_as_clusters():
         ({"subspace": "svdd"}, "Did you mean 'svd'"),
         ({"subspace_rounds": 0}, "subspace_rounds"),
         ({"min_anchor_points": 1}, "min_anchor_points"),
+        (
+            {"min_anchor_points": 9, "fresh_clients": True},
+            r"min_anchor_points to be at least 2 phase1_rounds = 10 with fresh_clients, got 9",
+        ),
         ({"alpha": 0.0}, "alpha.* > 0"),
     ],
 )

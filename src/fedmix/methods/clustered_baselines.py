@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients
+from fedmix.errors import DataError
 from fedmix.kernels.regression_maps import RotatedClients, rotate
 from fedmix.methods.base import Constraints, register
 from fedmix.methods.clustered_regression import (
@@ -145,8 +146,7 @@ class OneShotClustering(ClusteredRegression):
     Parameters
     ----------
     n_clusters : int
-        Number of clusters k. There must be at least as many different local estimates; otherwise a
-        cluster has no clients and ``fit`` raises a DataError.
+        Number of clusters k. With fewer different local estimates ``fit`` raises a DataError.
     local, local_steps, learning_rate, rounds, gamma, tol
         As in :class:`~fedmix.methods.two_phase.TwoPhase`.
     ridge : float, default=0.01
@@ -210,6 +210,12 @@ class OneShotClustering(ClusteredRegression):
                 self.n_clusters, n_init=self.n_init, random_state=seed_of(self.random_state)
             )
             kmeans.fit(estimates[active])
+        found = len(np.unique(kmeans.labels_))
+        if found < self.n_clusters:
+            raise DataError(
+                f"OneShotClustering: n_clusters asks for {self.n_clusters}, more than the {found} "
+                "different local estimates. Ask for fewer."
+            )
         self.labels_ = np.zeros(len(clients), dtype=np.int64)
         self.labels_[active] = kmeans.labels_
         self._train_clusters(clients, active, kmeans.cluster_centers_)
