@@ -239,6 +239,17 @@ def test_empty_and_tiny_clients_take_part():
         model.predict(Clients.from_arrays([xs[0], xs[0], xs[2]]))
 
 
+@pytest.mark.parametrize("one", [False, True])
+def test_equal_starts_of_a_client_are_counted_once(one):
+    a, b = [[0.1, 0.3]] * 4, [[9.7, 9.1]] * 4
+    model = FedGEM(3, one_component_per_client=one).fit([a + b, a + b, a[:1], b])
+    assert model.n_clusters_ == 2
+    assert [len(own) for own in model.means_] == [3, 3, 3, 3]
+    assert [len(set(own)) for own in model.superclusters_] == [2, 2, 1, 1]
+    np.testing.assert_allclose(model.means_[2], a[:1] * 3)
+    np.testing.assert_allclose([own.sum() for own in model.weights_], 1.0)
+
+
 def test_one_feature_and_constant_columns():
     rng = np.random.default_rng(0)
     one = Clients.from_arrays([rng.normal(size=(20, 1)), rng.normal(5, 1, size=(20, 1))])

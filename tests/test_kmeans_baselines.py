@@ -95,6 +95,15 @@ def test_labels_are_local_and_clusters_global():
     assert len(np.unique(np.concatenate(model.predict_clusters(clients)))) == 3
 
 
+@pytest.mark.parametrize("one", [False, True])
+def test_repeated_points_are_counted_once(one):
+    a, b = [[0.1, 0.3]] * 4, [[9.7, 9.1]] * 4
+    model = LocalKMeans(3, one_component_per_client=one).fit([a + b, a + b, a[:1], b])
+    assert model.n_clusters_ == 2
+    assert [len(own) for own in model.means_] == [3, 3, 3, 3]
+    assert [len(set(own)) for own in model.superclusters_] == [2, 2, 1, 1]
+
+
 def test_fewer_points_than_clusters_become_centres():
     centres = cluster_points(np.array([[1.0], [2.0]]), 3, np.random.default_rng(0))
     np.testing.assert_array_equal(centres, [[1.0], [2.0], [1.0]])

@@ -79,6 +79,13 @@ def components_of(
     return np.where(clients.sizes > 0, wanted, 0).astype(np.int64)
 
 
+def without_repeats(rows: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the different rows of an array (n, d), in their order, and each row's index there."""
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    kept = np.sort(first)
+    return rows[kept], np.searchsorted(kept, first[inverse.reshape(-1)])
+
+
 def seed_points(
     points: FloatArray, n_seeds: int, rng: np.random.Generator, n_local_trials: int | None = None
 ) -> FloatArray:

@@ -19,7 +19,7 @@ from fedmix.methods.base import (
     FederatedEstimator,
     register,
 )
-from fedmix.methods.centroids import components_of, given_means, seed_clients
+from fedmix.methods.centroids import components_of, given_means, seed_clients, without_repeats
 from fedmix.methods.fedgem_client import (
     GaussianMechanism,
     MaximisationStep,
@@ -49,8 +49,8 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
     ----------
     components_per_client : int or sequence of G ints, default=2
         The known number K_g of components, one for all clients or one per client. The default is
-        the smallest number of interest. A client with fewer different points has equal components,
-        which only those of other clients can join: they may count as several clusters.
+        the smallest number of interest. A client with fewer different points has equal starts.
+        They are fitted and counted as one component, which is repeated in the attributes below.
     max_rounds : int, default=10
         Maximum number T of training rounds. One more client step and the final aggregation follow.
         The default is that of Appendix D.3.
@@ -243,8 +243,11 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
             means = seed_clients(clients, n_components, self._rng)
         else:
             means = given_means(self, "init", self.init, n_components, clients)
+        # Equal starts would stay equal, and the server never compares components of one client.
+        different, self._origins = zip(*map(without_repeats, means), strict=True)
+        n_components = np.array([len(own) for own in different])
         weights = np.repeat(1.0 / np.maximum(n_components, 1), n_components)
-        return Mixtures(np.concatenate(means), weights, offsets_of(n_components))
+        return Mixtures(np.concatenate(different), weights, offsets_of(n_components))
 
     def _client_step(
         self, sample: Sample, mixtures: Mixtures
@@ -273,8 +276,17 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
         self._set_clusters(mixtures, means, labels)
         self.radii_ = mixtures.split(radii)
         self.final_radii_ = mixtures.split(final)
+        self._repeat_components()
         self._check_scale(server, mixtures, final)
         self._count_floats(mixtures)
+
+    def _repeat_components(self) -> None:
+        """Repeat the components of equal starts, which share their weight."""
+        for name in ("means_", "superclusters_", "radii_", "final_radii_", "weights_"):
+            once = zip(getattr(self, name), self._origins, strict=True)
+            setattr(self, name, [own[origin] for own, origin in once])
+        copies = [np.bincount(origin)[origin] for origin in self._origins]
+        self.weights_ = [own / n for own, n in zip(self.weights_, copies, strict=True)]
 
     def _check_scale(self, server: Server, mixtures: Mixtures, final: FloatArray) -> None:
         """Count the clusters at half of v and at twice v, and warn if the counts differ."""

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients, offsets_of
 from fedmix.methods.base import Constraints, FederatedEstimator, register
-from fedmix.methods.centroids import components_of, nearest_centre
+from fedmix.methods.centroids import components_of, nearest_centre, without_repeats
 from fedmix.methods.fedgem_client import MergedClustersMixin, Mixtures, final_radii
 from fedmix.methods.fedgem_server import Server
 from fedmix.streams import generator_of
@@ -32,7 +32,8 @@ class LocalKMeans(MergedClustersMixin, FederatedEstimator):
     ----------
     components_per_client : int or sequence of G ints, default=2
         The known number K_g of clusters, one for all clients or one per client. The default is the
-        smallest number of interest.
+        smallest number of interest. A client with fewer different points has as many clusters as
+        those; the first one is repeated in ``means_`` and ``superclusters_``.
     final_radius_scale : float, default=1.0
         The constant v of FedGEM's final merge, with the same default.
     one_component_per_client : bool, default=False
@@ -85,7 +86,8 @@ class LocalKMeans(MergedClustersMixin, FederatedEstimator):
 
     def _fit(self, clients: Clients) -> None:
         """Cluster every client's points, then merge the clusters to count them."""
-        n_components = components_of(clients, self.components_per_client)
+        wanted = components_of(clients, self.components_per_client)
+        n_components = np.array(list(map(_at_most_different, clients, wanted)), dtype=np.int64)
         rng = generator_of(self.random_state)
         self.means_ = cluster_clients(clients, n_components, rng, self.n_init)
         mixtures = Mixtures(
@@ -97,12 +99,22 @@ class LocalKMeans(MergedClustersMixin, FederatedEstimator):
         server = Server(one_component_per_client=self.one_component_per_client)
         merged, labels = server.merge(mixtures.means, radii, mixtures.client)
         self._set_clusters(mixtures, merged, labels)
+        for name in ("means_", "superclusters_"):
+            once = zip(getattr(self, name), wanted - n_components, strict=True)
+            setattr(self, name, [np.concatenate([c, c[:1].repeat(n, axis=0)]) for c, n in once])
         self.converged_ = True
         self._send(up=merged.size + len(merged), down=len(merged))
 
     def _predict(self, clients: Clients) -> list[IntArray]:
         """Label each point with the nearest of its client's own centres, 0 to K_g - 1."""
         return [nearest_centre(own, c) for own, c in zip(clients, self.means_, strict=True)]
+
+
+def _at_most_different(points: FloatArray, wanted: int) -> int:
+    """Return the wanted number of clusters, or that of different points if it is smaller."""
+    if len(without_repeats(points[:wanted])[0]) == wanted:  # saves the time for many points
+        return wanted
+    return min(wanted, len(without_repeats(points)[0]))
 
 
 def cluster_clients(
