@@ -213,6 +213,13 @@ def test_probabilities_criteria_and_samples_agree_with_the_likelihood(name):
     assert np.mean(found == np.concatenate(labels)) > 0.95
 
 
+@pytest.mark.parametrize("name", [n for n in GAUSSIAN if hasattr(methods.get(n), "predict_proba")])
+def test_probabilities_of_a_point_far_away_sum_to_one(name):
+    fitted = build(name, "gaussian").fit(named(name, "gaussian"))
+    (shares,) = fitted.predict_proba([[[1e150, 0.0, 0.0], [1e8, 1e8, 0.0]]], clients=["a"])
+    assert_allclose(shares.sum(axis=1), 1.0)
+
+
 def test_the_central_mixture_counts_parameters_as_scikit_learn_does():
     clients = make_clients("CentralGMM", "gaussian")
     for covariance in ("full", "tied", "diag", "spherical"):

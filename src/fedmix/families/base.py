@@ -149,6 +149,14 @@ def log_sum(log_joint: FloatArray) -> FloatArray:
     return largest + np.log(np.exp(log_joint - largest[:, None]).sum(axis=1))
 
 
+def probabilities(log_joint: FloatArray) -> FloatArray:
+    """Return exp(log_joint), (n, R), divided by its sums over r."""
+    shares = np.exp(log_joint - log_sum(log_joint)[:, None])
+    total = shares.sum(axis=1, keepdims=True)
+    # Far from all components the logarithm is so large that it rounds the sum away.
+    return np.where(np.abs(total - 1.0) > 1e-9, shares / total, shares)
+
+
 def symmetric(upper: FloatArray) -> FloatArray:
     """Return the symmetric matrices (..., d, d) with the given upper triangles."""
     below = np.tri(upper.shape[-1], k=-1, dtype=bool)

@@ -10,7 +10,7 @@ import numpy as np
 from fedmix import families
 from fedmix.alignment import align
 from fedmix.clients import Clients
-from fedmix.families import Sample, log_sum
+from fedmix.families import Sample, probabilities
 from fedmix.families.base import floor_code, symmetric
 from fedmix.families.regression import PUBLISHED_RIDGE, normal_step
 from fedmix.initialization.local_fits import mclust_em, regular_factors, shared_covariance_em
@@ -232,8 +232,7 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
         covariate = self._covariate_log_densities(x, k)
         with np.errstate(divide="ignore"):
             joint = np.log(self.joint_weights_[k]) + covariate[:, :, None]
-        shares = np.logaddexp.reduce(joint, axis=1)
-        return np.exp(shares - log_sum(shares)[:, None])
+        return probabilities(np.logaddexp.reduce(joint, axis=1))
 
     def _n_parameters(self) -> int:
         """Count coefficients and covariate components, common ones once, and joint weights."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fedmix.clients import Clients, ClientsLike
 from fedmix.errors import DataError
-from fedmix.families import log_sum
+from fedmix.families import log_sum, probabilities
 from fedmix.fitted import owners_of
 from fedmix.streams import generator_of
 
@@ -53,8 +53,7 @@ class LikelihoodMixin:
         self, X: ClientsLike, clients: Wanted = None, groups: ArrayLike | None = None
     ) -> list[FloatArray]:
         """Return each point's probability of each component: K arrays (n_k, R_k)."""
-        joints = self._joint_of(X, clients, groups)
-        return [np.exp(joint - log_sum(joint)[:, None]) for joint in joints]
+        return [probabilities(joint) for joint in self._joint_of(X, clients, groups)]
 
     @available_if(_implements("_n_parameters"))
     def bic(self, X: ClientsLike, clients: Wanted = None, groups: ArrayLike | None = None) -> float:
