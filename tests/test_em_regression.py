@@ -112,6 +112,24 @@ def test_joint_mixture_finds_the_components_of_the_covariates():
     np.testing.assert_allclose(fitted.covariances_[0, 0], np.eye(2), atol=0.25)
 
 
+def test_samples_of_the_joint_mixture_follow_it():
+    generator = np.random.default_rng(0)
+    xs = [generator.normal(size=(200, 2)) @ [[1.0, 0.0], [3.0, 0.5]] for _ in range(2)]
+    signs = [generator.choice([-1.0, 1.0], size=200) for _ in xs]
+    ys = [9 * z * x[:, 0] + generator.normal(size=200) for x, z in zip(xs, signs, strict=True)]
+    start = np.full((2, 2), 0.5), np.tile([[9.0, 0.0], [-9.0, 0.0]], (2, 1, 1))
+    clients = Clients.from_arrays(xs, ys)
+    fitted = methods.FedGMM(2, n_covariate_components=1, init=start).fit(clients)
+    drawn, labels = fitted.sample([9000, 10], random_state=0)
+    assert drawn.sizes.tolist() == [9000, 10]
+    covariance = np.cov(drawn[0].T)
+    np.testing.assert_allclose(covariance, fitted.covariances_[0, 0], rtol=0.05)
+    residuals = drawn.responses_of(0) - np.sum(drawn[0] * fitted.means_[0, labels[0]], axis=1)
+    np.testing.assert_allclose([residuals.mean(), residuals.std()], [0, 1], atol=0.05)
+    np.testing.assert_allclose(fitted.score(drawn), fitted.score(clients), rtol=0.05)
+    assert np.mean(fitted.predict(drawn)[0] == labels[0]) > 0.9
+
+
 def test_all_covariate_components_may_share_the_first_covariance():
     generator = np.random.default_rng(0)
     scales = np.repeat([1.0, 5.0], 100)[:, None]

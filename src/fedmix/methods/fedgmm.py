@@ -22,6 +22,7 @@ from fedmix.methods.federated_mixture import (
     FederatedMixture,
     FloatArray,
 )
+from fedmix.methods.likelihood import IntArray
 from fedmix.streams import seed_of
 
 
@@ -233,6 +234,24 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
         with np.errstate(divide="ignore"):
             joint = np.log(self.joint_weights_[k]) + covariate[:, :, None]
         return probabilities(np.logaddexp.reduce(joint, axis=1))
+
+    def _draw(self, k: int, size: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+        """Draw regressions (n,) and covariates (n, d) of client k."""
+        joint = self.joint_weights_[k].reshape(-1)
+        both = rng.choice(joint.size, size=size, p=joint / joint.sum())
+        components, labels = np.divmod(both, self.n_components)
+        noise = rng.standard_normal((size, self.n_features_in_))
+        factors = regular_factors(self.covariances_[k])[components]
+        return labels, self.covariate_means_[k, components] + np.einsum(
+            "nij,nj->ni", factors, noise
+        )
+
+    def _draw_responses(
+        self, k: int, labels: IntArray, points: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Draw the responses of client k's regressions."""
+        expected = np.sum(points * self.means_[k, labels], axis=1)
+        return expected + rng.standard_normal(len(points))
 
     def _n_parameters(self) -> int:
         """Count coefficients and covariate components, common ones once, and joint weights."""

@@ -93,7 +93,7 @@ class LikelihoodMixin:
         Returns
         -------
         clients : Clients
-            The points, with the names of the clients.
+            The points, with the names of the clients. ``FedGMM`` also draws responses.
         labels : list of K int arrays of shape (n_k,)
             The component of each point.
         """
@@ -104,14 +104,22 @@ class LikelihoodMixin:
             raise DataError(f"sample: expected n_samples >= 1, got {n_samples!r}.")
         shape = (len(names), self.n_features_in_)  # type: ignore[attr-defined]
         asked = Clients(np.zeros(shape), np.arange(len(names) + 1))
-        rng, drawn, labels = generator_of(random_state), [], []
+        rng, drawn, labels, responses = generator_of(random_state), [], [], []
         for k, size in zip(owners_of(self, asked, names), sizes, strict=True):
             own, points = self._draw(int(k), int(size), rng)
             labels.append(own)
             drawn.append(points)
+            responses.append(self._draw_responses(int(k), own, points, rng))
         columns = getattr(self, "feature_names_in_", None)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
-        return Clients(np.concatenate(drawn), offsets, None, names, columns), labels
+        together = None if responses[0] is None else np.concatenate(responses)
+        return Clients(np.concatenate(drawn), offsets, together, names, columns), labels
+
+    def _draw_responses(
+        self, k: int, labels: IntArray, points: FloatArray, rng: np.random.Generator
+    ) -> FloatArray | None:
+        """Draw the responses (n,) of client k's points; None if the mixture has none."""
+        return None
 
     def _joint_of(
         self, X: ClientsLike, clients: Wanted, groups: ArrayLike | None
