@@ -9,9 +9,10 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from sklearn.base import BaseEstimator
 
 from contract_cases import CASES, build, learned
-from fedmix import Clients
+from fedmix import Clients, methods
 from fedmix.checks import check_choice, check_integer, check_number
 from fedmix.errors import ConfigurationError, DataError, FedmixError
 from fedmix.methods.base import FederatedEstimator, register
@@ -68,6 +69,18 @@ def test_a_method_without_a_constraint_for_a_parameter_cannot_be_registered():
 
     with pytest.raises(ConfigurationError, match=r"Careless: .* differ in n_moons"):
         register(Careless)
+
+
+def test_a_class_that_is_no_estimator_cannot_be_registered():
+    class Alone:
+        constraints = {}  # noqa: RUF012
+
+    for alone in (Alone, BaseEstimator):
+        with pytest.raises(
+            ConfigurationError, match=rf"{alone.__name__} is no method: .* inherits"
+        ):
+            register(alone)
+    assert "Alone" not in methods.index()
 
 
 @pytest.mark.parametrize(

@@ -54,9 +54,16 @@ def register(cls: type[FederatedEstimator]) -> type[FederatedEstimator]:
     Raises
     ------
     ConfigurationError
-        If ``constraints`` and the constructor do not name the same parameters, or if a constraint
-        is not understood or does not allow the parameter's default.
+        If it is not a subclass of :class:`FederatedEstimator`, if ``constraints`` and the
+        constructor do not name the same parameters, or if a constraint is not understood or does
+        not allow the parameter's default.
     """
+    if not (isinstance(cls, type) and issubclass(cls, FederatedEstimator)):
+        name = getattr(cls, "__name__", repr(cls))
+        raise ConfigurationError(
+            f"{name} is no method: expected a class that inherits FederatedEstimator. Write "
+            f"class {name}(FederatedEstimator)."
+        )
     arguments, declared = set(inspect.signature(cls).parameters), set(all_constraints(cls))
     if arguments != declared:
         raise ConfigurationError(
