@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
 from fedmix import Clients, methods, selection
 from fedmix.errors import ConfigurationError, SelectionWarning
@@ -155,12 +156,15 @@ def test_a_candidate_that_diverges_is_never_chosen():
         ({"average": "medain"}, "Unknown average 'medain'. Did you mean .*'median'"),
         ({"n_folds": 1}, "n_folds >= 2 .* got 1"),
         ({"n_splits": 6}, "n_splits <= n_folds; got 5 and 6"),
+        ({"random_state": None}, "random_state to be an integer of at least 0, got None"),
+        ({"estimator": methods.FedEM}, r"such as FedEM\(2\), got <class .*FedEM"),
+        ({"estimator": make_pipeline(methods.FedEM(2))}, "(?s)got Pipeline.* give its last step"),
     ],
 )
 def test_a_wrong_argument_is_told_before_any_fit(arguments, says):
-    chosen = {"candidates": {"n_components": [3]}} | arguments
+    chosen = {"estimator": methods.CentralGMM(), "candidates": {"n_components": [3]}} | arguments
     with pytest.raises(ConfigurationError, match=says):
-        selection.choose(methods.CentralGMM(), blobs(), **chosen)
+        selection.choose(clients=blobs(), **chosen)
 
 
 def test_a_method_without_a_likelihood_is_sent_to_the_other_criteria():

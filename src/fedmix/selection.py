@@ -15,13 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fedmix.checks import check_integer
 from fedmix.clients import Clients, ClientsLike, as_clients
-from fedmix.errors import (
-    ConfigurationError,
-    DivergenceError,
-    SelectionWarning,
-    nearest_names,
-)
+from fedmix.errors import ConfigurationError, DivergenceError, SelectionWarning, nearest_names
 from fedmix.metrics.clustering import adjusted_rand_index, silhouette
 from fedmix.streams import seed_of
 
@@ -147,8 +143,9 @@ def choose(
     Raises
     ------
     ConfigurationError
-        If the estimator has no such parameter, a candidate's value is not allowed, the criterion is
-        unknown, or the method has no likelihood and the criterion needs one.
+        If the estimator is not a method or has no such parameter, a candidate's value is not
+        allowed, the criterion is unknown or needs a likelihood that the method does not have, or
+        ``random_state`` is not an integer.
 
     Warns
     -----
@@ -158,6 +155,7 @@ def choose(
     """
     from sklearn.model_selection import ParameterGrid
 
+    check_integer("choose", "random_state", random_state, 0)
     clients, grid = as_clients(clients), list(ParameterGrid(candidates))
     judge, over_clients = _criterion(estimator, criterion), _named("average", average, _AVERAGES)
     n_folds = judge.n_folds if n_folds is None else n_folds
@@ -225,6 +223,11 @@ def penalty_candidates(clients: Clients, family: str = "gaussian") -> list[float
 
 
 def _criterion(estimator: Estimator, name: str) -> Criterion:
+    if isinstance(estimator, type) or not hasattr(estimator, "check_parameters"):
+        raise ConfigurationError(
+            f"choose: expected a method such as FedEM(2), got {estimator!r}. In place of a pipeline "
+            "give its last step, and the clients as its other steps transform them."
+        )
     criterion = _named("criterion", name, CRITERIA)
     if name == "held_out" and not hasattr(estimator, "score_samples"):
         raise ConfigurationError(
@@ -246,10 +249,8 @@ def _check_candidates(estimator: Estimator, grid: Sequence[Mapping[str, Any]]) -
     for candidate in grid:
         for name in candidate:
             if name not in known:
-                raise ConfigurationError(
-                    f"{type(estimator).__name__} has no parameter {name!r}. "
-                    f"{nearest_names(name, known)}"
-                )
+                method, hint = type(estimator).__name__, nearest_names(name, known)
+                raise ConfigurationError(f"{method} has no parameter {name!r}. {hint}")
         clone(estimator).set_params(**candidate).check_parameters()
 
 
@@ -387,8 +388,7 @@ def typical_deviation(clients: Clients) -> float:
     It is a median because contaminated clients can have any spread. It is 1 if no client has two
     points that differ.
     """
-    filled = np.flatnonzero(clients.sizes)
-    deviations = np.array([np.sqrt(clients[int(k)].var(axis=0).mean()) for k in filled])
+    deviations = np.array([np.sqrt(x.var(axis=0).mean()) for x in clients if len(x)])
     varied = deviations[deviations > 0]
     return float(np.median(varied)) if varied.size else 1.0
 
