@@ -26,6 +26,35 @@ def test_subset_and_pooled_keep_responses_with_their_points():
     assert pooled.responses.tolist() == [10.0, 20.0, 30.0]
 
 
+@pytest.mark.parametrize("name", ["b", ("b",), 1.0, True, np.bool_(True)])
+def test_a_name_or_a_mask_is_no_position(name):
+    clients = Clients.from_arrays({"a": [[1.0]], "b": [[2.0]]}, {"a": [1.0], "b": [2.0]})
+    for take in (clients.__getitem__, clients.responses_of, lambda k: clients.subset([k])):
+        with pytest.raises(TypeError, match=r"Expected a client's position.*names.index\(name\)"):
+            take(name)
+
+
+def test_a_position_counts_from_the_end_if_it_is_negative_and_is_a_clients():
+    clients = Clients.from_arrays([[[1.0]], [[2.0]]])
+    assert clients[-1].tolist() == clients[np.int64(1)].tolist() == [[2.0]]
+    for k in (2, -3):
+        with pytest.raises(IndexError, match=f"There is no client {k}: expected 0 to 1"):
+            clients[k]
+
+
+@pytest.mark.parametrize(
+    ("xs", "says"),
+    [
+        ([[[3.0]], [[4.0], [5.0]]], "Client 0: expected 2 points, got 1"),
+        ([[[3.0], [4.0], [5.0]]], "one array for each of 2 clients, got 1"),
+    ],
+)
+def test_other_points_are_as_many_for_each_client(xs, says):
+    clients = Clients.from_arrays([[[0.0], [1.0]], [[2.0]]])
+    with pytest.raises(DataError, match=says):
+        clients.with_points(xs)
+
+
 def test_split_gives_one_array_a_client():
     clients = Clients.from_arrays([np.zeros((2, 1)), np.zeros((0, 1)), np.zeros((1, 1))])
     assert [part.tolist() for part in clients.split(np.array([7, 8, 9]))] == [[7, 8], [], [9]]

@@ -147,6 +147,17 @@ def test_majority_given_by_hand_is_an_error(clients):
         contaminate(clients, [0, 1, 2], "gaussian", rng())
 
 
+@pytest.mark.parametrize("numbers", [[-1], [5], [0.5], [True, False, False, False, True], ["0"]])
+def test_what_is_no_number_of_a_client_is_an_error(clients, numbers):
+    with pytest.raises(ConfigurationError, match=r"expected numbers of clients, 0 to 4.*mask"):
+        contaminate(clients, numbers, "shift", rng())
+
+
+def test_a_label_for_each_point_is_needed(clients, labels):
+    with pytest.raises(DataError, match=r"Expected one label per point: 5150 points"):
+        contaminate(clients, [0], "single_class", rng(), labels[1:])
+
+
 def test_good_clients_without_any_point_are_an_error():
     clients = Clients.from_arrays([np.ones((3, 2)), np.empty((0, 2))])
     with pytest.raises(DataError, match="at least one point"):

@@ -214,6 +214,12 @@ def test_different_clients_are_an_error():
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
+def test_different_clients_are_an_error_for_every_scaling(scaling):
+    with pytest.raises(DataError, match="not of the same clients"):
+        scale(clients(3, 3), clients(3), scaling, RNG)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
 def test_every_scaling_takes_its_numbers_from_training_data_alone(scaling):
     train, test = clients(20, 30), clients(5, 6)
     expected = scale(train, test, scaling, np.random.default_rng(0))

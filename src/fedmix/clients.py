@@ -17,6 +17,8 @@ from fedmix.inputs import (
     in_order_of,
     is_form,
     numbers,
+    position,
+    stack_points,
     stack_responses,
 )
 
@@ -256,8 +258,8 @@ class Clients:
         return (self[k] for k in range(len(self)))
 
     def __getitem__(self, k: int | np.integer) -> FloatArray:
-        """Return a view of client k's points, of shape (n_k, d)."""
-        k = range(len(self))[int(k)]
+        """Return a view of the points of the client at position k, of shape (n_k, d)."""
+        k = position(k, len(self))
         return self.points[self.offsets[k] : self.offsets[k + 1]]
 
     def __repr__(self) -> str:
@@ -283,12 +285,12 @@ class Clients:
         """Return a view of client k's responses, of shape (n_k,)."""
         if self.responses is None:
             raise DataError("These clients have no responses. Pass them to Clients.from_arrays.")
-        k = range(len(self))[int(k)]
+        k = position(k, len(self))
         return self.responses[self.offsets[k] : self.offsets[k + 1]]
 
     def subset(self, indices: Iterable[int | np.integer]) -> Clients:
         """Return the clients at ``indices``, in that order, with their names if they have any."""
-        own = [range(len(self))[int(k)] for k in indices]
+        own = [position(k, len(self)) for k in indices]
         if not own:
             raise DataError("No clients were asked for: expected at least one index.")
         kept = np.concatenate([np.arange(self.offsets[k], self.offsets[k + 1]) for k in own])
@@ -304,7 +306,7 @@ class Clients:
     def with_points(self, xs: Sequence[ArrayLike]) -> Clients:
         """Return the clients with other points, as many for each client, and the same responses."""
         names = self.names if self.named else None
-        points = np.concatenate(xs)
+        points = stack_points(xs, self.sizes.tolist())
         return Clients(points, self.offsets, self.responses, names, self.feature_names, self.rows)
 
     def split(self, values: NDArray) -> list[NDArray]:

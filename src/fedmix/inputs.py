@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedmix.checks import as_real
-from fedmix.errors import DataError
+from fedmix.errors import DataError, InputTypeError
 
 FloatArray = NDArray[np.float64]
 
@@ -81,6 +82,44 @@ def stack_responses(responses: Sequence[ArrayLike], sizes: list[int]) -> FloatAr
             f"Expected one response per point: client sizes {sizes}, got shapes {shapes}."
         )
     return np.concatenate(vectors)
+
+
+def stack_points(xs: Sequence[ArrayLike], sizes: list[int]) -> FloatArray:
+    """Return all clients' points in one array, or raise DataError unless sizes are as expected."""
+    found = [len(x) for x in xs]  # type: ignore[arg-type]
+    if len(found) != len(sizes):
+        raise DataError(f"Expected one array for each of {len(sizes)} clients, got {len(found)}.")
+    if found != sizes:
+        k = next(k for k, n in enumerate(found) if n != sizes[k])
+        raise DataError(
+            f"Client {k}: expected {sizes[k]} points, got {found[k]}. Give each client as many "
+            "points as it has."
+        )
+    return np.concatenate(xs)
+
+
+def position(k: Any, n_clients: int) -> int:
+    """Return a client's position, counted from 0.
+
+    Raises
+    ------
+    InputTypeError
+        If ``k`` is not an integer, such as a client's name or a truth value. It is a TypeError.
+    IndexError
+        If there is no such client.
+    """
+    try:
+        number = index(k)
+    except TypeError:
+        number = None
+    if number is None or isinstance(k, bool):
+        raise InputTypeError(
+            f"Expected a client's position, an integer, got {k!r}. The position of a name is "
+            "clients.names.index(name). np.flatnonzero(mask) gives the positions of a mask."
+        )
+    if not -n_clients <= number < n_clients:
+        raise IndexError(f"There is no client {number}: expected 0 to {n_clients - 1}.")
+    return number % n_clients
 
 
 def as_matrix(x: ArrayLike, k: int) -> FloatArray:

@@ -115,12 +115,14 @@ def contaminate(
     Raises
     ------
     ConfigurationError
-        If the kind is unknown or more than one half of the clients are contaminated.
+        If the kind is unknown, ``contaminated`` has something else than numbers of clients, or more
+        than one half of the clients are contaminated.
     DataError
-        If the kind needs labels and there are none, or no good client has a point.
+        If the kind needs labels and there are none, there is not one label per point, or no good
+        client has a point.
     """
     check_choice("contaminate", "kind", kind, CONTAMINATIONS["points"])
-    bad = np.unique(np.asarray(contaminated, dtype=np.int64))
+    bad = _numbers_of(contaminated, len(clients))
     if 2 * len(bad) > len(clients):
         raise ConfigurationError(
             f"{len(bad)} of {len(clients)} clients contaminated: expected at most one half."
@@ -130,12 +132,31 @@ def contaminate(
     good = np.setdiff1d(np.arange(len(clients)), bad)
     reference = Reference(clients.subset(good))
     if labels is not None:
-        own_labels = clients.split(np.asarray(labels))
+        labels = np.asarray(labels)
+        if labels.shape != (clients.n_points,):
+            raise DataError(
+                f"Expected one label per point: {clients.n_points} points, labels of shape "
+                f"{labels.shape}."
+            )
+        own_labels = clients.split(labels)
         reference = Reference(reference.clients, np.concatenate([own_labels[k] for k in good]))
     arrays = list(clients)
     for k in bad:
         arrays[k] = CONTAMINATIONS["points"][kind](clients[k], rng, reference)
     return clients.with_points(arrays)
+
+
+def _numbers_of(contaminated: Sequence[int] | NDArray, n_clients: int) -> NDArray[np.int64]:
+    """Return the numbers of the contaminated clients, sorted, or raise ConfigurationError."""
+    found = np.unique(contaminated)
+    if len(found) == 0:
+        return found.astype(np.int64)
+    if found.dtype.kind not in "iu" or found[0] < 0 or found[-1] >= n_clients:
+        raise ConfigurationError(
+            f"contaminated is {contaminated!r}: expected numbers of clients, 0 to {n_clients - 1}. "
+            "np.flatnonzero(mask) gives the numbers of a mask."
+        )
+    return found.astype(np.int64)
 
 
 def _gaussian_points(

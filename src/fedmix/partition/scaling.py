@@ -40,8 +40,11 @@ def scale(
     ------
     ConfigurationError
         If the scaling is unknown.
+    DataError
+        If the numbers of clients or features differ.
     """
     check_choice("the data", "scaling", scaling, SCALINGS)
+    _check_same_clients(train, test)
     return SCALINGS[scaling](train, test, rng)
 
 
@@ -101,8 +104,7 @@ def standardize_clients(train: Clients, test: Clients) -> tuple[Clients, Clients
     DataError
         If the numbers of clients or features differ.
     """
-    if (len(train), train.n_features) != (len(test), test.n_features):
-        raise DataError(f"Training and test data are not of the same clients: {train} and {test}.")
+    _check_same_clients(train, test)
     pairs = [_standardize(*own) for own in zip(train, test, strict=True)]
     scaled_train, scaled_test = zip(*pairs, strict=True)
     return train.with_points(scaled_train), test.with_points(scaled_test)
@@ -159,6 +161,11 @@ def column_scales(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return peak * (centred / safe).std(axis=0, ddof=1)
 
 
+def _check_same_clients(train: Clients, test: Clients) -> None:
+    if (len(train), train.n_features) != (len(test), test.n_features):
+        raise DataError(f"Training and test data are not of the same clients: {train} and {test}.")
+
+
 def _standardize(
     train: NDArray[np.float64], test: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -189,6 +196,6 @@ def _shift_and_divide(
     train: Clients, test: Clients, shift: NDArray[np.float64], divisor: NDArray[np.float64] | float
 ) -> tuple[Clients, Clients]:
     return (
-        train.with_points([(train.points - shift) / divisor]),
-        test.with_points([(test.points - shift) / divisor]),
+        train.with_points(train.split((train.points - shift) / divisor)),
+        test.with_points(test.split((test.points - shift) / divisor)),
     )
