@@ -238,6 +238,12 @@ def test_more_components_than_features_cannot_be_equally_far_apart():
         draw_truth(np.random.default_rng(0), 2, 3, 4, 1.0)
 
 
+def test_no_more_clients_can_be_contaminated_than_there_are():
+    assert draw_truth(np.random.default_rng(0), 2, 3, 2, 1.0, n_contaminated=2).n_good == 0
+    with pytest.raises(ConfigurationError, match="n_contaminated to be an integer from 0 to 2"):
+        draw_truth(np.random.default_rng(0), 2, 3, 2, 1.0, n_contaminated=3)
+
+
 def test_points_lie_about_the_means_of_their_components():
     truth = draw_truth(np.random.default_rng(0), 2, 3, 2, 10.0)
     clients, labels = draw_points(np.random.default_rng(1), truth, 4000)

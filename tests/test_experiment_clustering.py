@@ -295,6 +295,19 @@ def test_unknown_imbalance_is_refused():
         simulate_clusters(np.random.default_rng(0), imbalance="nominel")
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"n_clusters": 1}, "n_clusters to be an integer of at least 2"),
+        ({"n_clients": 0}, "n_clients to be an integer of at least 1"),
+        ({"imbalance": "client"}, "Give client_sizes as a list"),
+    ],
+)
+def test_impossible_clusters_or_clients_are_named(options, says):
+    with pytest.raises(ConfigurationError, match=says):
+        simulate_clusters(np.random.default_rng(0), **options)
+
+
 def test_the_program_s_clients_lack_two_clusters_and_test_all_of_theirs_equally():
     largest = 0
     for seed in range(20):

@@ -106,6 +106,14 @@ def test_contamination_spoils_the_chosen_clients_alone(kind):
         np.testing.assert_array_equal(spoiled[k], kept[k])
 
 
+@pytest.mark.parametrize(
+    ("share", "n"), [(0.0, 0), (0.29, 29), (0.295, 29), (0.999, 99), (1.0, 100)]
+)
+def test_the_number_of_contaminated_clients_is_the_share_rounded_down(share, n):
+    truth = draw_truth(np.random.default_rng(0), [3] * 100, contaminated_share=share)
+    assert truth.contaminated.sum() == n
+
+
 def test_contaminated_clients_do_not_count_for_accuracy():
     spoiled = {"contamination": "shuffled", "contaminated_share": 0.3}
     results = run(spoiled, range(1), METHODS[-1:])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedmix.checks import check_choice
+from fedmix.checks import check_choice, check_integer
 from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError
 from fedmix.partition.split import draw_classes
@@ -81,10 +81,18 @@ def simulate_clusters(
     Raises
     ------
     ConfigurationError
-        If the centres cannot be placed, or if the clients cannot have all clusters.
+        If there are fewer than two clusters, if "client" comes with one size, if the centres cannot
+        be placed, or if the clients cannot have all clusters.
     """
     check_choice("simulate_clusters", "imbalance", imbalance, IMBALANCES)
     check_choice("simulate_clusters", "design", design, DESIGNS)
+    check_integer("simulate_clusters", "n_clients", n_clients, 1)
+    check_integer("simulate_clusters", "n_clusters", n_clusters, 2)
+    if imbalance == "client" and np.ndim(client_sizes) == 0:
+        raise ConfigurationError(
+            f"simulate_clusters: imbalance='client' with one size for all clients, {client_sizes}. "
+            "Give client_sizes as a list of different sizes."
+        )
     centres = draw_centres(n_clusters, n_features, separation, rng)
     classes = _classes_that_cover(n_clusters, n_clients, design, rng)
     n_components = np.array([len(own) for own in classes])

@@ -82,7 +82,9 @@ def draw_truth(
     models = model_norm / np.sqrt(n_features) * rng.standard_normal((n_clusters, n_features))
     labels = rng.choice(n_clusters, size=len(sizes), p=p)
     contaminated = np.zeros(len(sizes), dtype=bool)
-    chosen = rng.permutation(len(sizes))[: int(contaminated_share * len(sizes))]
+    # .29 * 100 is a little below 29 in floating point, which must not become 28.
+    n_contaminated = int(contaminated_share * len(sizes) + 1e-9)
+    chosen = rng.permutation(len(sizes))[:n_contaminated]
     contaminated[chosen] = True
     return MixedRegression(models, labels, np.asarray(sizes, dtype=np.int64), contaminated)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedmix.checks import check_choice
+from fedmix.checks import check_choice, check_integer
 from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError
 
@@ -79,8 +79,9 @@ def draw_truth(
     Raises
     ------
     ConfigurationError
-        If there are more components than features.
+        If there are more components than features, or more contaminated clients than clients.
     """
+    check_integer("draw_truth", "n_contaminated", n_contaminated, 0, n_clients)
     if n_components > n_features:
         raise ConfigurationError(
             f"{n_components} components need at least as many features to be equally far apart; "
