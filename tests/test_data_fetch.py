@@ -160,6 +160,14 @@ def test_a_wrong_npz_is_an_error_on_loading_and_replaced_on_fetching(tmp_path, s
     assert path.read_bytes() == good
 
 
+@pytest.mark.parametrize("labels", [[-1, 0, 1], [0, 1, 2]])
+@pytest.mark.parametrize("counts", [[1, 2], None])
+def test_labels_are_numbers_of_the_registrys_classes(tmp_path, labels, counts):
+    save_dataset(tmp_path / "tiny.npz", Dataset("tiny", np.arange(6.0).reshape(3, 2), labels))
+    with pytest.raises(DataError, match=r"labels are from -?\d to \d; expected .*, 0 to 1"):
+        load(entry(class_counts=counts), tmp_path)
+
+
 def test_a_file_that_has_another_md5_is_an_error(tmp_path):
     md5 = hashlib.md5(CSV.encode()).hexdigest()
     file = {"name": "tiny.csv", "md5": md5}

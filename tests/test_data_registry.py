@@ -171,6 +171,19 @@ def test_a_download_needs_a_size_to_be_stopped_beyond(tmp_path):
         read_registry(path)
 
 
+def test_bundled_or_generated_data_need_no_size(tmp_path):
+    document = {name: GOOD["tiny"][name] for name in ("title", "embeddings")}
+    path = tmp_path / "datasets.yaml"
+    path.write_text(yaml.safe_dump({"tiny": {**document, "sources": [{"reader": "waveform"}]}}))
+    assert not read_registry(path)["tiny"].sources[0].downloadable
+
+
+@pytest.mark.parametrize(("name", "value"), [("perplexity", 1.0), ("n_samples", 1)])
+def test_what_tsne_refuses_when_it_runs_is_refused_before(tmp_path, name, value):
+    with pytest.raises(ConfigurationError, match=f"embeddings.small.{name}: expected greater than"):
+        read(tmp_path, embeddings={"small": {"kind": "tsne", name: value}})
+
+
 def test_a_raw_file_may_be_as_large_as_its_numbers_as_text(tmp_path):
     small = read(tmp_path)
     assert 5 * 3 * 25 < small.largest_file < 1e8

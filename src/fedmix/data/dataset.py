@@ -186,7 +186,7 @@ def to_dataset(entry: DatasetEntry, raw: Raw, where: str) -> Dataset:
 
 
 def check_dataset(entry: DatasetEntry, dataset: Dataset, where: str) -> None:
-    """Check shape, finite values, class counts, groups, constant columns and the content's hash.
+    """Check shape, finite values, classes, groups, constant columns and the content's hash.
 
     Parameters
     ----------
@@ -206,6 +206,7 @@ def check_dataset(entry: DatasetEntry, dataset: Dataset, where: str) -> None:
     shape = (entry.n_points or dataset.n_points, entry.n_features or dataset.n_features)
     _expect(entry, where, "shape", dataset.features.shape, shape)
     _check_finite(dataset, where)
+    _check_labels(entry, dataset, where)
     if entry.class_counts is not None:
         counts = np.bincount(dataset.labels, minlength=len(entry.class_names))
         _expect(entry, where, "points per class", tuple(counts.tolist()), entry.class_counts)
@@ -270,6 +271,16 @@ def _check_finite(dataset: Dataset, where: str) -> None:
         raise DataError(
             f"{where}: NaN or infinity in column {column} (counted from 0), first in row {row}; "
             f"columns with such values: {bad}. Repair or replace the file."
+        )
+
+
+def _check_labels(entry: DatasetEntry, dataset: Dataset, where: str) -> None:
+    low, high = int(dataset.labels.min()), int(dataset.labels.max())
+    n_classes = len(entry.class_names) or max(high, 0) + 1  # without names any number
+    if low < 0 or high >= n_classes:
+        raise DataError(
+            f"{where}: labels are from {low} to {high}; expected numbers of classes, 0 to "
+            f"{n_classes - 1}. {_remedy(entry)}"
         )
 
 

@@ -115,7 +115,7 @@ class Source(Declared):
     @property
     def downloadable(self) -> bool:
         """Whether the data can be downloaded."""
-        return self.openml is not None or all(f.url for f in self.files)
+        return self.openml is not None or (bool(self.files) and all(f.url for f in self.files))
 
 
 class PlainSource(Source):
@@ -180,11 +180,11 @@ class TsneEmbedding(Declared):
 
     kind: Literal["tsne"]
     n_components: Annotated[int, Field(ge=1, le=50)] = 10
-    perplexity: Positive = 30.0
+    perplexity: Annotated[float, Field(gt=1)] = 30.0
     early_exaggeration: Annotated[float, Field(ge=1)] = 12.0
     n_iter: Count = 750
     repulsion: Literal["exact", "sampled"] = "exact"
-    n_samples: Count | None = None
+    n_samples: Annotated[int, Field(ge=2)] | None = None
     degrees_of_freedom: Literal["sklearn"] | Positive = 1.0
     pca_components: Count | None = 50
     random_state: Seed = 0
