@@ -44,6 +44,25 @@ def test_pca_agrees_with_the_singular_vectors(features):
     np.testing.assert_allclose(np.cov(whitened.T), np.eye(2), atol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e155, 1e300])
+@pytest.mark.parametrize(
+    "spec", ["standardize", {"kind": "pca", "n_components": 2, "whiten": True}]
+)
+def test_unit_variance_does_not_depend_on_the_scale(features, scale, spec):
+    expected = embed(spec, features).embedding
+    embedding = embed(spec, scale * features).embedding
+    np.testing.assert_allclose(np.abs(embedding), np.abs(expected), rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e155, 1e300])
+def test_pca_keeps_the_scale(features, scale):
+    spec = {"kind": "pca", "n_components": 2}
+    one, other = embed(spec, features), embed(spec, scale * features)
+    np.testing.assert_allclose(np.abs(other.embedding), scale * np.abs(one.embedding), rtol=1e-9)
+    share = one.details["explained_variance"]
+    assert other.details["explained_variance"] == pytest.approx(share)
+
+
 def test_pca_of_more_columns_than_points():
     wide = np.random.default_rng(1).normal(size=(8, 50))
     embedding = embed({"kind": "pca", "n_components": 8}, wide).embedding

@@ -18,13 +18,10 @@ def identity(features: np.ndarray) -> EmbeddingResult:
 
 
 def standardize(features: np.ndarray) -> EmbeddingResult:
-    """Centre each column and scale it to unit variance; constant columns become zero, to rounding.
-
-    Squares must not overflow or vanish: a column with a standard deviation above 1e153 or
-    below 1e-161 keeps its values.
-    """
+    """Centre each column and scale it to unit variance; constant columns become about zero."""
     from sklearn.preprocessing import StandardScaler
 
+    features, _ = _with_squares(features, axis=0)
     return EmbeddingResult(StandardScaler().fit_transform(features))
 
 
@@ -49,6 +46,7 @@ def pca(features: np.ndarray, n_components: int = 10, whiten: bool = False) -> E
     check_integer("PCA", "n_components", n_components, 1, min(features.shape))
     embedding, share = principal_components(features, n_components)
     if whiten:
+        embedding, _ = _with_squares(embedding, axis=0)
         deviation = embedding.std(axis=0, ddof=1)
         embedding /= np.where(deviation > 0, deviation, 1.0)
     return EmbeddingResult(embedding, {"explained_variance": share})
@@ -76,9 +74,26 @@ def principal_components(features: np.ndarray, n_components: int) -> tuple[np.nd
     n, d = features.shape
     solver = "covariance_eigh" if d <= n else "full"  # both exact, and neither needs (n, n)
     model = PCA(min(n_components, n, d), svd_solver=solver)
+    scaled, exponent = _with_squares(features)
     with threadpool_limits(1):  # rounding may depend on how the work is split
-        components = model.fit_transform(features)
+        components = model.fit_transform(scaled)
+    if exponent:
+        components = np.ldexp(components, exponent)
     return components, float(model.explained_variance_ratio_.sum())
+
+
+def _with_squares(features: np.ndarray, axis: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return features whose squares neither overflow nor vanish, and the exponents taken out.
+
+    Very large and very small values, of each column or of all, are multiplied by a power of two,
+    which is exact. Others stay as they are.
+    """
+    largest = np.maximum(features.max(axis=axis), -features.min(axis=axis))
+    ordinary = (largest == 0) | ((largest > 1e-100) & (largest < 1e100))
+    exponents = np.where(ordinary, 0, np.frexp(largest)[1])
+    if exponents.any():
+        features = np.ldexp(features, -exponents)
+    return features, exponents
 
 
 def frozen(features: np.ndarray, path: str | os.PathLike, sha256: str) -> EmbeddingResult:
