@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import pytest
 
+from fedmix.storage import read_arrays, write_arrays
 from pipeline import COLLECTED, SETTING
 
 pytestmark = pytest.mark.workflow
@@ -127,6 +128,25 @@ def test_a_truncated_raw_file_is_named_and_remade(pipeline):
     raw.unlink()
     pipeline.run("data/raw/digits.npz")
     assert raw.read_bytes() == good
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda x, y: {"features": x[1:], "labels": y[1:]}, "shape is (1796, 64); expected (1797,"),
+        (lambda x, y: {"images": x, "labels": y}, "the arrays ['images', 'labels']; expected feat"),
+    ],
+)
+def test_a_raw_file_that_fedmix_did_not_make_is_checked_before_it_is_embedded(
+    pipeline, change, says
+):
+    raw = pipeline.work / "data/raw/digits.npz"
+    arrays = read_arrays(raw)
+    write_arrays(raw, change(arrays["features"], arrays["labels"]))
+    failed = pipeline.run("data/embedded/digits/pca10.npz", check=False)
+    assert failed.returncode != 0
+    assert says in failed.stdout
+    assert "Move" in failed.stdout
 
 
 @needs_root

@@ -17,6 +17,7 @@ rule embed_features:
         mem_mb=more_memory(4000),
     params:
         spec=embedding_parameters,
+        entry=lambda wildcards: None if kept_embedding(wildcards) else dataset_sources(wildcards),
         source=lambda wildcards: (  # None for a kept one, which no code makes
             None if kept_embedding(wildcards) else embedding_hash(embedding_parameters(wildcards))
         ),

@@ -10,9 +10,11 @@ with job(snakemake.log[0], snakemake.threads):
 
     import numpy as np
 
+    from fedmix.data.fetching import load
+    from fedmix.data.registry import DatasetEntry
     from fedmix.embed import embed
     from fedmix.pipeline.kept_embeddings import KEPT, kept_path
-    from fedmix.storage import atomic_path, read_arrays, sha256_of, write_arrays
+    from fedmix.storage import atomic_path, sha256_of, write_arrays
 
     params, output = snakemake.params, snakemake.output[0]
     if params.kept:
@@ -22,15 +24,20 @@ with job(snakemake.log[0], snakemake.threads):
         with atomic_path(output) as temporary:
             shutil.copyfile(kept, temporary)
     else:
-        arrays = read_arrays(snakemake.input[0])
+        # The file may not come from fetch_data: Snakemake takes one that is already there.
+        entry = DatasetEntry.from_mapping(snakemake.wildcards.dataset, params.entry)
+        data = load(entry, Path(snakemake.input[0]).parent)
         result = embed(
             dict(params.spec),
-            arrays["features"].astype(np.float64),
+            data.features,
             threads=snakemake.threads,
             callback=logging.getLogger("fedmix.embed").info,
         )
         small = params.spec["kind"] in KEPT
-        arrays["features"] = result.embedding.astype(np.float16 if small else np.float64)
+        features = result.embedding.astype(np.float16 if small else np.float64)
+        arrays = {"features": features, "labels": data.labels}
+        if data.groups is not None:
+            arrays["groups"] = data.groups
         details = {**result.details, "input_sha256": sha256_of(snakemake.input[0])}
         arrays["details"] = np.array(json.dumps(details, sort_keys=True))
         write_arrays(output, arrays)

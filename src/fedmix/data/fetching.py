@@ -112,7 +112,11 @@ def load(entry: DatasetEntry, raw_folder: str | os.PathLike) -> Dataset:
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist. Fetch the data set {entry.name!r} first.")
     dataset = load_dataset(path, entry.name)
-    check_dataset(entry, dataset, str(path))
+    try:
+        check_dataset(entry, dataset, str(path))
+    except DataError as error:
+        advice = "Move the file away and run `snakemake --cores 1 fetch`."
+        raise DataError(f"{error} {advice}") from error
     return dataset
 
 
