@@ -9,6 +9,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from numpy.testing import assert_allclose, assert_equal
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
@@ -351,9 +352,29 @@ def test_a_pipeline_of_scikit_learn_standardises_each_client_and_knows_it_again(
         pipeline.predict(Clients.from_frame(frame[["age", "size", "client"]]))
 
 
+def test_metadata_routing_tells_the_scaler_in_a_pipeline_which_clients_it_has(frame):
+    xs = list(Clients.from_frame(frame))
+    with sklearn.config_context(enable_metadata_routing=True):
+        scaler = ClientScaler().set_transform_request(clients=True)
+        method = methods.FedGrEM(2).set_predict_request(clients=True)
+        pipeline = make_pipeline(scaler, method).fit(xs)
+        some = pipeline.predict([xs[1][:3]], clients=[1])
+        assert_equal(some[0], pipeline.predict(xs)[1][:3])
+
+
+def test_a_scaler_warns_where_it_takes_clients_for_new_ones():
+    scaler = ClientScaler().fit([np.ones((2, 1)), np.zeros((2, 1))])
+    with pytest.warns(UserWarning, match="had 2 clients and the data have 1, without names"):
+        scaler.transform([np.ones((2, 1))])
+    with warnings.catch_warnings(action="error"):
+        scaler.transform([np.ones((2, 1))], clients=[0])
+        scaler.transform([np.ones((2, 1))], clients="new")
+        scaler.transform([np.ones((2, 1))] * 2)
+
+
 def test_a_new_client_is_standardised_by_its_own_points_and_an_empty_one_stays_empty():
     xs = [np.array([[0.0], [2.0]]), np.empty((0, 1))]
     scaler = ClientScaler().fit(xs)
     assert_equal(scaler.scale_, [[np.sqrt(2)], [1.0]])
-    new = scaler.transform([np.array([[5.0], [5.0], [5.0]])])
+    new = scaler.transform([np.array([[5.0], [5.0], [5.0]])], clients="new")
     assert_equal(new[0], np.zeros((3, 1)))

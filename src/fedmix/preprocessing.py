@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
@@ -70,18 +71,35 @@ class ClientScaler(TransformerMixin, BaseEstimator):
         ----------
         X, clients, groups
             As in the methods' ``predict``. A client that was not in ``fit`` is standardised by its
-            own points in X.
+            own points in X. A pipeline passes ``clients`` to this step with scikit-learn's
+            metadata routing; see ``docs/scikit_learn.md``.
 
         Returns
         -------
         Clients
             With the responses and names of X.
+
+        Warns
+        -----
+        UserWarning
+            If clients without names are taken to be new because there are not as many as in
+            ``fit``.
         """
         check_is_fitted(self)
         data = as_clients(X, groups=groups)
         check_features(self, data)
+        owners = owners_of(self, data, clients)
+        named = data.named and self._clients_have_names
+        if clients is None and not named and (owners < 0).any():
+            warnings.warn(
+                f"ClientScaler: the fit had {len(self.client_names_)} clients and the data have "
+                f"{len(data)}, without names. They are taken to be new, and scaled by their own "
+                "points. Give the clients names, or clients=.",
+                UserWarning,
+                stacklevel=2,
+            )
         scaled = []
-        for own, k in zip(data, owners_of(self, data, clients), strict=True):
+        for own, k in zip(data, owners, strict=True):
             mean, scale = location_and_scale(own) if k < 0 else (self.mean_[k], self.scale_[k])
             scaled.append((own - mean) / scale)
         return data.with_points(scaled)
