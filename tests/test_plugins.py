@@ -103,12 +103,13 @@ def test_the_hash_does_not_depend_on_where_the_folder_lies(folder, tmp_path):
     ("text", "says"),
     [
         (EXAMPLE.replace("OneShotKMeans", "FedEM"), "Two methods are called FedEM, in fedmix.met"),
-        ("def broken(:\n", "mine.py:1: not valid Python"),
+        ("def broken(:\n", "mine.py:1: not valid Python: invalid syntax\n"),
+        ("\n# caf\udce9\n", "mine.py:2: the byte 0xe9 is not UTF-8. Save the file in UTF-8."),
         (EXAMPLE + "\n\nclass FederatedMixture:\n    pass\n", "a class FederatedMixture already"),
     ],
 )
 def test_a_plug_in_that_cannot_be_taken_is_told(folder, text, says):
-    (folder / "mine.py").write_text(text)
+    (folder / "mine.py").write_bytes(text.encode(errors="surrogateescape"))
     code = (
         "from fedmix.errors import ConfigurationError\n"
         "from fedmix.methods.capabilities import able_methods\n"
@@ -116,6 +117,28 @@ def test_a_plug_in_that_cannot_be_taken_is_told(folder, text, says):
     )
     finished = run(code, FEDMIX_PLUGINS=str(folder))
     assert says in finished.stdout, finished.stderr
+
+
+def test_a_file_in_place_of_its_folder_is_told(folder):
+    finished = run("import fedmix.plugins", FEDMIX_PLUGINS=str(folder / "mine.py"))
+    assert "mine.py is a file, not a folder of plug-ins. Set plugins=" in finished.stderr
+    assert f"to its folder, {folder}." in finished.stderr
+
+
+def test_the_signature_of_utf_8_changes_nothing(folder):
+    before = run(HASH, FEDMIX_PLUGINS=str(folder)).stdout
+    (folder / "mine.py").write_text(HELPED, encoding="utf-8-sig")
+    assert before.startswith("fedmix.plugins.mine ")
+    assert run(HASH, FEDMIX_PLUGINS=str(folder)).stdout == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Mine", "2mine"])
+def test_a_method_s_file_begins_with_any_letter_or_digit(folder, name):
+    (folder / "mine.py").rename(folder / f"{name}.py")
+    code = "from fedmix import methods; print(methods.get('OneShotKMeans').__module__)"
+    finished = run(code, FEDMIX_PLUGINS=str(folder))
+    assert finished.stdout == f"fedmix.plugins.{name}\n", finished.stderr
 
 
 def test_an_entry_point_to_nowhere_is_told(installed):

@@ -12,7 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from fedmix.declarations import Keys, adapter, explained, fields_of, hidden_fields
-from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.errors import ConfigurationError, nearest_names, not_utf8
 
 #: Returns the place of some keys as text, or None if the file does not have them.
 Finder = Callable[[Keys], str | None]
@@ -52,8 +52,26 @@ def read_yaml(path: str | Path) -> Any:
     except FileNotFoundError:
         hint = nearest_names(path.stem, [p.stem for p in path.parent.glob("*.yaml")])
         raise ConfigurationError(f"There is no file {path}. {hint}") from None
-    except (yaml.YAMLError, ValueError, RecursionError, OSError) as error:
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(not_utf8(path, error)) from error
+    except yaml.MarkedYAMLError as error:
+        raise ConfigurationError(_not_yaml(path, error)) from error
+    except yaml.reader.ReaderError as error:
+        raise ConfigurationError(
+            f"{path}: not valid YAML: character {error.position} is #x{error.character:04x}, "
+            "which YAML does not allow. Remove it."
+        ) from error
+    except (ValueError, RecursionError, OSError) as error:
         raise ConfigurationError(f"{path}: {error}") from error
+
+
+def _not_yaml(path: Path, error: yaml.MarkedYAMLError) -> str:
+    """Return what is wrong with a file's syntax, and in which line."""
+    before = ""
+    if error.context and error.context_mark:
+        before = f"{error.context} (line {error.context_mark.line + 1}): "
+    line = error.problem_mark.line + 1 if error.problem_mark else 1
+    return f"{path}:{line}: not valid YAML: {before}{error.problem}"
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,17 @@ from fedmix.errors import nearest_names
 
 Keys = tuple[Any, ...]
 
+#: What texts with a pattern are, in words.
+PATTERNS = {
+    "^[0-9a-f]{64}$": "64 hexadecimal digits in lower case",
+    "^[0-9a-f]{32}$": "32 hexadecimal digits in lower case",
+    "^[a-z][a-z0-9_]*$": "a name of lower-case letters, digits and underscores, first a letter",
+    "^[A-Za-z0-9._-]+$": "a name of letters, digits, dots, hyphens and underscores",
+    "^[^/]+$": "a file's name without a folder",
+    "^https://": "an address that begins with https://",
+    "^https?://": "an address that begins with http:// or https://",
+}
+
 _short = Repr()
 _short.maxstring = _short.maxother = 60
 
@@ -167,6 +178,8 @@ def explained(error: ValidationError, kind: Any, values: Any) -> Iterator[tuple[
     """Yield the places and descriptions of an error's problems; see :func:`problems`."""
     found: dict[Keys, list[Any]] = {}
     for problem in error.errors(include_url=False):
+        if problem["type"] == "default_factory_not_called":
+            continue  # because of another problem
         found.setdefault(_within(values, problem["loc"]), []).append(problem)
     for place, same in found.items():
         # If a value matches one form but is wrong inside, problems of the other forms are dropped.
@@ -231,6 +244,8 @@ def _wanted(message: str) -> str:
     """Return what a message of pydantic expects, such as ``"a mapping"``."""
     message = message.removeprefix("Input should be ")
     message = re.sub(r"a valid dictionary( or instance of \w+)?", "a mapping", message)
+    if found := re.fullmatch(r"String should match pattern '(.*)'", message):
+        return PATTERNS.get(found[1], f"a text that matches {found[1]}")
     if found := re.fullmatch(r"(\w+) should (.*?)( after validation, not \d+)?", message):
         thing = {"Dictionary": "mapping", "String": "text"}.get(found[1], found[1].lower())
         return f"a {thing} to {found[2]}"

@@ -48,6 +48,13 @@ class SelectionWarning(UserWarning):
     """A result depends on a parameter to choose for the data; see :mod:`fedmix.selection`."""
 
 
+def not_utf8(path: object, error: UnicodeDecodeError) -> str:
+    """Return what is wrong with a text file in another encoding, where, and what to do."""
+    line = error.object.count(b"\n", 0, error.start) + 1
+    byte = error.object[error.start]
+    return f"{path}:{line}: the byte {byte:#04x} is not UTF-8. Save the file in UTF-8."
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ``Did you mean 'FedGrEM'?``, or an empty string if no name is similar.
 

@@ -34,9 +34,14 @@ def use_folder(folder: str | os.PathLike | None) -> None:
     Raises
     ------
     ConfigurationError
-        If the folder does not exist.
+        If the folder does not exist or is a file.
     """
     folder = folder or os.environ.get(VARIABLE)
+    if folder and Path(folder).is_file():
+        raise ConfigurationError(
+            f"{folder} is a file, not a folder of plug-ins. Set plugins=<folder> (or {VARIABLE}) "
+            f"to its folder, {Path(folder).resolve().parent}."
+        )
     if folder and not Path(folder).is_dir():
         raise ConfigurationError(
             f"The folder of plug-ins {folder} does not exist. Set plugins=<folder> (or {VARIABLE}) "
@@ -51,12 +56,14 @@ def use_folder(folder: str | os.PathLike | None) -> None:
 def modules() -> dict[str, Path]:
     """Return the modules that can contain methods, with their files. Nothing is imported.
 
+    Files whose names begin with an underscore or a dot are left out.
+
     Raises
     ------
     ConfigurationError
         If an entry point names a module that does not exist.
     """
-    own = {f"{__name__}.{p.stem}": p for f in __path__ for p in sorted(Path(f).glob("[a-z]*.py"))}
+    own = {f"{__name__}.{p.stem}": p for f in __path__ for p in sorted(Path(f).glob("[!_.]*.py"))}
     return {**own, **_installed()}
 
 

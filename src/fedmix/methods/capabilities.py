@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fedmix import plugins
-from fedmix.errors import ConfigurationError, nearest_names
+from fedmix.errors import ConfigurationError, nearest_names, not_utf8
 from fedmix.methods.constraints import all_constraints
 
 
@@ -281,10 +281,14 @@ def _parsed() -> dict[str, ast.Module]:
 
 def _parse(path: Path) -> ast.Module:
     try:
-        return ast.parse(path.read_text(encoding="utf-8"))
-    except (SyntaxError, UnicodeDecodeError) as error:
-        line = getattr(error, "lineno", None) or 1
-        raise ConfigurationError(f"{path}:{line}: not valid Python: {error}") from error
+        return ast.parse(path.read_text(encoding="utf-8-sig"))  # some editors add the signature
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(not_utf8(path, error)) from error
+    except SyntaxError as error:
+        line = error.lineno or 1
+        raise ConfigurationError(f"{path}:{line}: not valid Python: {error.msg}") from error
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: not valid Python: {error}") from error
 
 
 def _registered(node: ast.stmt) -> str | None:

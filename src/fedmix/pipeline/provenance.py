@@ -77,7 +77,7 @@ def _hash_of(files: Mapping[str, Path]) -> str:
     digest = hashlib.sha256()
     for name, path in sorted(files.items()):
         digest.update(name.encode())
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         digest.update((_code(text) if path.suffix == ".py" else text).encode())
     return digest.hexdigest()[:16]
 
@@ -250,7 +250,7 @@ def _imports(module: str, path: Path) -> tuple[str, ...]:
     """Return the modules of fedmix and of plug-ins that a module imports, and names in them."""
     package = module if path.stem == "__init__" else module.rpartition(".")[0]
     found: list[str] = []
-    for node in _run(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _run(ast.parse(path.read_text(encoding="utf-8-sig"))):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
