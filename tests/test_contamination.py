@@ -36,6 +36,7 @@ def test_every_client_is_drawn_equally_often():
 
 def test_the_last_clients_are_contaminated_where_that_is_asked_for():
     assert choose_contaminated(10, 3, rng(), "last").tolist() == [7, 8, 9]
+    assert choose_contaminated(10, 3, rng(), "first").tolist() == [0, 1, 2]
     assert choose_contaminated(10, 0, rng(), "last").tolist() == []
 
 

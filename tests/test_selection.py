@@ -158,7 +158,7 @@ def test_a_candidate_that_diverges_is_never_chosen():
         ({"n_splits": 6}, "n_splits <= n_folds; got 5 and 6"),
         ({"random_state": None}, "random_state to be an integer of at least 0, got None"),
         ({"estimator": methods.FedEM}, r"such as FedEM\(2\), got <class .*FedEM"),
-        ({"estimator": make_pipeline(methods.FedEM(2))}, "(?s)got Pipeline.* give its last step"),
+        ({"estimator": make_pipeline(methods.FedEM(2))}, "(?s)got Pipeline.* give the last step"),
     ],
 )
 def test_a_wrong_argument_is_told_before_any_fit(arguments, says):

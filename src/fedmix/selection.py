@@ -225,8 +225,8 @@ def penalty_candidates(clients: Clients, family: str = "gaussian") -> list[float
 def _criterion(estimator: Estimator, name: str) -> Criterion:
     if isinstance(estimator, type) or not hasattr(estimator, "check_parameters"):
         raise ConfigurationError(
-            f"choose: expected a method such as FedEM(2), got {estimator!r}. In place of a pipeline "
-            "give its last step, and the clients as its other steps transform them."
+            f"choose: expected a method such as FedEM(2), got {estimator!r}. Of a pipeline, give "
+            "the last step, and the clients as the other steps transform them."
         )
     criterion = _named("criterion", name, CRITERIA)
     if name == "held_out" and not hasattr(estimator, "score_samples"):

@@ -47,9 +47,9 @@ class Settings(DataSettings):
     """Number of clients, K. With `group` it is the number of groups."""
     n_contaminated: Number
     """Number of clients with contaminated training data, at most half of all clients."""
-    contaminated: Literal["last", "random"] = "last"
-    """Which clients are contaminated. With `last` the first client, from which pooled gradient EM
-    starts, is a good one."""
+    contaminated: Literal["last", "first", "random"] = "last"
+    """Which clients are contaminated. Some methods start at the first client. With `last` it is a
+    good one."""
     contamination: Literal[
         "gaussian",
         "simulation",

@@ -26,7 +26,7 @@ SHIFT, SPREAD = 2.5, 2.0
 SHIFT_AS_WRITTEN, SPREAD_AS_WRITTEN = 2.0, 3.0**0.5
 
 #: Which clients are contaminated: the last, as in the simulations, or any.
-PLACES = ("last", "random")
+PLACES = ("last", "first", "random")
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ def choose_contaminated(
         Number of contaminated clients, at most one half.
     rng : numpy.random.Generator
         Source of randomness.
-    place : {"random", "last"}, default="random"
+    place : {"random", "last", "first"}, default="random"
         "random" draws the clients with equal probability. "last" takes the last clients, like the
         simulations' outlier. The first client is then good, and pooled gradient EM starts from its
-        initial values.
+        initial values. "first" takes the first clients.
 
     Returns
     -------
@@ -81,6 +81,8 @@ def choose_contaminated(
         )
     if place == "last":
         return np.arange(n_clients - n_contaminated, n_clients)
+    if place == "first":
+        return np.arange(n_contaminated)
     return np.sort(rng.choice(n_clients, size=n_contaminated, replace=False))
 
 

@@ -20,10 +20,9 @@ from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
 from fedmix.experiments.base import Arrays, Method
 from fedmix.experiments.clustering import error_of, in_numbers
-from fedmix.experiments.real_clustering import clients_of, make_problem
+from fedmix.experiments.real_clustering import Settings, clients_of, make_problem
 from fedmix.experiments.settings import ALIGNMENTS
 from fedmix.initialization import align_fits, initialize
-from fedmix.protocols.settings import RealClustering as Settings
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -85,16 +84,11 @@ class RealClustering:
 
     def _problem(self, setting: dict) -> Arrays:
         """Return the clients' rows and the contaminated clients, the same for all protocols."""
-        return self._once("problem", self._values(setting, ()), lambda: self._drawn(setting))
-
-    def _drawn(self, setting: dict) -> Arrays:
-        """Draw the clients' rows. The experiment itself never contaminates the first clients."""
-        first = setting["contaminated"] == "first"
-        known = Settings(**(setting | {"contaminated": "last"} if first else setting))
-        problem = make_problem(known, self._dataset(setting), self.streams)
-        if first:
-            problem["contaminated"] = np.arange(setting["n_contaminated"])
-        return problem
+        return self._once(
+            "problem",
+            self._values(setting, ()),
+            lambda: make_problem(Settings(**setting), self._dataset(setting), self.streams),
+        )
 
     def _clients(self, setting: dict) -> tuple[Clients, Clients]:
         """Return training and test data. Only the last few are kept, because they are large."""

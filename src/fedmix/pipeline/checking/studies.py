@@ -16,7 +16,6 @@ from fedmix.methods.capabilities import constraints_of
 from fedmix.methods.constraints import violation
 from fedmix.pipeline.checking import condition_errors, unknown
 from fedmix.pipeline.plan import OWN_METHOD, Study, combinations
-from fedmix.protocols.settings import settings_of_protocols
 
 
 def study_errors(
@@ -229,7 +228,7 @@ def search_errors(space: Space, document: Document) -> Iterator[str]:
 
 def _filled_setting_errors(space: Space, document: Document) -> Iterator[str]:
     """Yield wrong values of a setting, each tested in an otherwise default setting."""
-    settings = settings_of_protocols(space.experiment)
+    settings, _ = declared(space.experiment)
     for table in space.tables.values():
         choices = [choice for choice in space.choices_of(table.name) if choice.setting]
         plain = {choice.setting: choice.values[0].examples[0] for choice in choices}
