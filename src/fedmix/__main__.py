@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +31,14 @@ def main(arguments: list[str] | None = None) -> int:
             for line in _report(request, options):
                 print(line)
             return 0
-        prepared = _prepared(request, options)
+        from fedmix.pipeline.rerun import prepare_rerun
+
+        names = (options.study, options.setting, options.method, options.replication)
+        run = prepare_rerun(request, *names, options.directory)
     except FedmixError as error:
         print(error, file=sys.stderr)
         return 1
-    _print_outcome(prepared())  # an error shows its traceback, which is the purpose of a rerun
+    _print_outcome(run())  # an error shows its traceback, which is the purpose of a rerun
     return 0
 
 
@@ -260,19 +263,6 @@ def _explanations(request: Request, options: argparse.Namespace) -> Iterable[str
         yield from [said, ""]
     for cell in find_cells(judged_cells(paths), options.item, options.row, options.column):
         yield from [cell["variant"], *explainer.lines(cell), ""]
-
-
-def _prepared(request: Request, options: argparse.Namespace) -> Callable[[], Outcome]:
-    from fedmix.pipeline.rerun import prepare_rerun
-
-    return prepare_rerun(
-        request,
-        options.study,
-        options.setting,
-        options.method,
-        options.replication,
-        options.directory,
-    )
 
 
 def _print_outcome(outcome: Outcome) -> None:
