@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import ceil, inf, sqrt
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,8 +111,9 @@ def advice(cells: Cells, metric: str, alone: str, harmed: str) -> Iterator[Sayin
     """
     for row in dict.fromkeys(c["row"] for c in cells):
         own = [c for c in cells if c["row"] == row and c["n"] > 1]
-        together = sorted((c for c in own if c["metric"] == metric), key=_mean)
-        by_oneself = min((c for c in own if c["metric"] == alone), key=_mean, default=None)
+        mean = itemgetter("mean")
+        together = sorted((c for c in own if c["metric"] == metric), key=mean)
+        by_oneself = min((c for c in own if c["metric"] == alone), key=mean, default=None)
         if not together or by_oneself is None:
             continue
         best = together[0]
@@ -131,10 +133,6 @@ def advice(cells: Cells, metric: str, alone: str, harmed: str) -> Iterator[Sayin
         yield row, "best fit alone", by_oneself["label"], by_oneself
         yield row, "clients harmed", f"{lost[0]:.0%}" if lost else "–", best
         yield row, "not told apart", "; ".join(equal) if pays and equal else "–", best
-
-
-def _mean(cell: Mapping[str, Any]) -> float:
-    return cell["mean"]
 
 
 def _paired(one: Mapping[str, Any], other: Mapping[str, Any]) -> Effect | None:
