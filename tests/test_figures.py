@@ -1,6 +1,5 @@
 """Figures show what they are made for, also those of the configuration."""
 
-from importlib import import_module
 from typing import get_args
 
 import numpy as np
@@ -15,8 +14,10 @@ from fedmix.cells.measured import quartiles_by_round
 from fedmix.cells.papers import read_papers
 from fedmix.errors import DataError
 from fedmix.plot.style import house_style
-from fedmix.views.figures import lines, points, ranks, trajectories
-from fedmix.views.figures.build import build_figure
+from fedmix.views.figures.build import BUILDERS, build_figure
+from fedmix.views.figures.by_round import draw_trajectories
+from fedmix.views.figures.lines import draw_lines, draw_points
+from fedmix.views.figures.ranks import draw_ranks
 from synthetic_cells import frame, item
 from synthetic_results import ROOT, shipped_items
 
@@ -39,7 +40,7 @@ def line_of(axis, label):
 def test_a_line_a_method_and_a_panel_a_variant_in_the_unit_shown():
     cells = grid(method=METHODS, variant=("as_written", "corrected"), x=(0, 3))
     cells = cells.assign(scale=0.01, mean=0.1 + 0.01 * cells["setting_x"])
-    figure = lines.draw(cells, {}, {"x": "100 * setting_x / 44", "columns": "variant"})
+    figure = draw_lines(cells, {}, {"x": "100 * setting_x / 44", "columns": "variant"})
     assert [axis.get_title() for axis in figure.axes] == ["as written", "corrected"]
     assert len(figure.axes[0].get_lines()) == 3
     line = line_of(figure.axes[1], "the FedGrEM")
@@ -52,8 +53,7 @@ def test_printed_numbers_are_hollow_marks_in_the_unit_shown(builder, tmp_path):
     cells = grid(method=METHODS, x=(0, 3)).assign(scale=0.01, mean=0.1)
     cells.loc[cells["setting_x"] == 3, "printed_mean"] = 12.5
     options = {"x": "setting_x", "along": "label", "where": {"setting_x": [0, 3]}}
-    module = {"lines": lines, "points": points}[builder]
-    axis = module.draw(cells, {}, options).axes[0]
+    axis = BUILDERS[builder](cells, {}, options).axes[0]
     hollow = [line for line in axis.get_lines() if line.get_markerfacecolor() == "white"]
     assert len(hollow) == len(METHODS)
     value = {"lines": lambda line: line.get_ydata(), "points": lambda line: line.get_xdata()}
@@ -67,7 +67,7 @@ def test_x_may_name_a_metric_of_the_same_runs():
     cells = grid(metric=("log: error", "snr"), x=(0.0, 1.0))
     cells.loc[cells["metric"] == "snr", "mean"] = 5.0
     panel = {"x": "100 * setting_x / snr", "columns": [{"metric": "log: error"}]}
-    line = lines.draw(cells, {}, panel).axes[0].get_lines()[0]
+    line = draw_lines(cells, {}, panel).axes[0].get_lines()[0]
     np.testing.assert_allclose(line.get_xdata(), [0, 20])
     np.testing.assert_allclose(line.get_ydata(), [1, 1])
 
@@ -76,7 +76,7 @@ def test_a_panel_takes_the_metric_of_each_method():
     cells = grid(method=METHODS, metric=("pooled", "own"), x=(1, 2))
     cells["mean"] = cells["metric"].map({"pooled": 1.0, "own": 2.0})
     metric = {"default": "pooled", "FedGrEM": "own"}
-    axis = lines.draw(cells, {}, {"x": "setting_x", "metric": metric}).axes[0]
+    axis = draw_lines(cells, {}, {"x": "setting_x", "metric": metric}).axes[0]
     heights = {line.get_label(): line.get_ydata()[0] for line in axis.get_lines()}
     assert heights == {"the FedEM": 1, "the FedGrEM": 2, "the LocalEM": 1}
 
@@ -88,38 +88,38 @@ def test_rows_share_one_range_and_panels_without_cells_are_left_out():
         "rows": [{"metric": "score"}, {"metric": "count", "methods": ["FedGrEM"]}],
         "columns": [{"where": {"setting_x": [1, 2]}}, {"where": {"setting_x": 7}}],
     }
-    figure = lines.draw(cells, {}, options)
+    figure = draw_lines(cells, {}, options)
     assert [len(axis.get_lines()) for axis in figure.axes] == [3, 1]
     cells = grid(metric=("score", "count"), variant=("a", "b"), x=(1, 2))
     cells.loc[(cells["variant"] == "b") & (cells["metric"] == "score"), "mean"] = 9.0
-    figure = lines.draw(cells, {}, {**options, "rows": options["rows"][:1], "columns": "variant"})
+    figure = draw_lines(cells, {}, {**options, "rows": options["rows"][:1], "columns": "variant"})
     assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
 
 
 def test_a_level_is_marked():
     cells = grid(x=(1, 2), k=(10,))
-    axis = lines.draw(cells, {}, {"x": "setting_x", "level": "setting_k"}).axes[0]
+    axis = draw_lines(cells, {}, {"x": "setting_x", "level": "setting_k"}).axes[0]
     assert list(axis.lines[-1].get_ydata()) == [10, 10]
 
 
 def test_axes_are_logarithmic_where_they_should_be():
     cells = grid(x=(0.1, 10.0))
-    axis = lines.draw(cells, {}, {"x": "setting_x", "xscale": "log", "yscale": "log"}).axes[0]
+    axis = draw_lines(cells, {}, {"x": "setting_x", "xscale": "log", "yscale": "log"}).axes[0]
     assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
 
 
 def test_an_axis_of_whole_numbers_has_no_ticks_between_them():
     cells = grid(method=METHODS, x=(4, 8))
-    axis = lines.draw(cells, {}, {"x": "setting_x"}).axes[0]
+    axis = draw_lines(cells, {}, {"x": "setting_x"}).axes[0]
     assert all(tick == round(tick) for tick in axis.get_xticks())
-    axis = lines.draw(cells, {}, {"x": "setting_x / 8"}).axes[0]
+    axis = draw_lines(cells, {}, {"x": "setting_x / 8"}).axes[0]
     assert any(tick != round(tick) for tick in axis.get_xticks())
 
 
 def test_medians_lie_in_a_band_of_quartiles_on_evenly_spaced_values():
     cells = grid(x=(5, 50, 500)).assign(median=3.0, q1=2.0, q3=5.0)
     options = {"x": "setting_x", "statistic": "median", "even": True}
-    axis = lines.draw(cells, {}, options).axes[0]
+    axis = draw_lines(cells, {}, options).axes[0]
     np.testing.assert_allclose(axis.get_lines()[0].get_xdata(), [0, 1, 2])
     assert [tick.get_text() for tick in axis.get_xticklabels()] == ["5", "50", "500"]
     edges = axis.collections[0].get_paths()[0].vertices[:, 1]
@@ -129,20 +129,20 @@ def test_medians_lie_in_a_band_of_quartiles_on_evenly_spaced_values():
 @pytest.mark.parametrize(("statistic", "edges"), [("mean", (4, 8)), ("share", (5.5, 6.5))])
 def test_a_band_is_one_standard_deviation_or_of_a_share_one_standard_error(statistic, edges):
     cells = grid(x=(1, 2)).assign(mean=3.0, sd=1.0, se=0.25, scale=0.5)
-    axis = lines.draw(cells, {}, {"x": "setting_x", "statistic": statistic}).axes[0]
+    axis = draw_lines(cells, {}, {"x": "setting_x", "statistic": statistic}).axes[0]
     band = axis.collections[0].get_paths()[0].vertices[:, 1]
     assert (band.min(), band.max()) == edges
 
 
 def test_variants_are_told_apart():
     cells = grid(variant=("as_coded", "corrected"), method=METHODS[:1], x=(1, 2))
-    figure = lines.draw(cells, {}, {"x": "setting_x", "series": "variant"})
+    figure = draw_lines(cells, {}, {"x": "setting_x", "series": "variant"})
     assert {t.get_text() for t in figure.legends[0].texts} == {"as coded", "corrected"}
 
 
 def test_points_stand_beside_their_names():
     cells = grid(method=METHODS, variant=("as_coded", "corrected"))
-    figure = points.draw(cells, {}, {"along": "label", "series": "variant"})
+    figure = draw_points(cells, {}, {"along": "label", "series": "variant"})
     names = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
     assert names == ["the FedEM", "the FedGrEM", "the LocalEM"]
     assert {t.get_text() for t in figure.legends[0].texts} == {"as coded", "corrected"}
@@ -150,7 +150,7 @@ def test_points_stand_beside_their_names():
 
 def test_no_two_methods_of_a_figure_share_a_colour():
     cells = grid(method=[f"method {i}" for i in range(9)], x=(1, 2))
-    figure = lines.draw(cells, {}, {"x": "setting_x"})
+    figure = draw_lines(cells, {}, {"x": "setting_x"})
     assert len({line.get_color() for line in figure.axes[0].get_lines()}) == 9
 
 
@@ -190,20 +190,20 @@ def test_scores_that_are_all_zero_have_no_quartiles():
 def test_a_figure_by_round_of_failed_replications_is_a_clear_error():
     columns = [{"title": "all", "methods": METHODS[:1]}]
     with pytest.raises(DataError, match="no finished replication"):
-        trajectories.draw(grid(method=METHODS[:1]), {}, {"columns": columns}, _paths().iloc[:0])
+        draw_trajectories(grid(method=METHODS[:1]), {}, {"columns": columns}, _paths().iloc[:0])
 
 
 def test_a_figure_without_results_in_any_panel_is_a_clear_error():
     options = {"x": "setting_x", "where": {"variant": "not run"}}
     with pytest.raises(DataError, match="no results yet in any"):
-        lines.draw(grid(x=(1, 2)), {}, options)
+        draw_lines(grid(x=(1, 2)), {}, options)
 
 
 def test_trajectories_have_a_panel_a_group_of_methods():
     cells = grid(setting=["C1"], method=METHODS).assign(row="200 clients")
     columns = [{"title": "left", "methods": ["FedEM"]}, {"title": "right", "methods": METHODS}]
     options = {"columns": columns, "mark": 1, "ylabel": "error"}
-    figure = trajectories.draw(cells, {}, options, _paths())
+    figure = draw_trajectories(cells, {}, options, _paths())
     labelled = [axis.get_legend_handles_labels()[1] for axis in figure.axes]
     assert labelled == [["the FedEM"], [f"the {method}" for method in METHODS]]
     assert figure.axes[0].get_ylabel() == "200 clients, as written\nerror"
@@ -248,7 +248,7 @@ def test_the_critical_difference_is_that_of_the_tables():
 def test_the_figure_names_every_method_and_the_critical_difference(ranked):
     cells = pd.concat([ranked, ranked.assign(metric="ari", column=ranked["setting"])]).assign(n=6)
     rows = [{"metric": "ari", "rank": "rank: ari", "title": "ARI"}]
-    axis = ranks.draw(cells, {}, {"rows": rows}).axes[0]
+    axis = draw_ranks(cells, {}, {"rows": rows}).axes[0]
     assert {text.get_text() for text in axis.get_yticklabels()} == {f"the {m}" for m in METHODS}
     value = critical_difference(3, 2)
     told = f"critical difference {value:.1f}, more than the 2 between first and last"
@@ -283,7 +283,7 @@ def test_titles_and_labels_are_not_repeated_down_a_column():
     cells = grid(metric=("a", "b"), variant=("one", "two"), x=(1, 2))
     options = {"x": "setting_x", "xlabel": "x", "columns": "variant"}
     options["rows"] = [{"metric": "a", "ylabel": "first"}, {"metric": "b", "ylabel": "second"}]
-    axes = lines.draw(cells, {}, options).axes
+    axes = draw_lines(cells, {}, options).axes
     assert [axis.get_title() for axis in axes] == ["one", "two", "", ""]
     assert [axis.get_xlabel() for axis in axes] == ["", "", "x", "x"]
     assert [axis.get_ylabel() for axis in axes] == ["first", "", "second", ""]
@@ -334,9 +334,8 @@ def draw(item):
     more = {}
     if item.builder in BY_ROUND:
         more = {"results": made_up_results(cells, item.metric)}
-    module = import_module(f"fedmix.views.figures.{item.builder}")
     with house_style():
-        return module.draw(cells, PAPERS[item.paper].looks, item.options, **more)
+        return BUILDERS[item.builder](cells, PAPERS[item.paper].looks, item.options, **more)
 
 
 @pytest.fixture(scope="module", params=FIGURES.values(), ids=FIGURES)

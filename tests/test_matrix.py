@@ -16,7 +16,7 @@ from fedmix.experiments.runner import Scenario, run_block, tables_of
 from fedmix.methods.capabilities import Capabilities, able_methods, capabilities_of, obstacles
 from fedmix.pipeline.options import left_out
 from fedmix.plot.style import COLORS, looks_of
-from fedmix.views.figures.ranks import draw
+from fedmix.views.figures.ranks import draw_ranks
 from fedmix.views.tables.build import as_text, blocks_of, notes
 from synthetic_cells import laid_out
 from synthetic_results import PUBLISHED, shipped_items
@@ -145,7 +145,7 @@ def test_every_method_can_run_or_has_an_obstacle():
 
 def test_the_figure_names_every_method_and_the_critical_difference(cells):
     own = cells[cells["item"] == "matrix_figure"].assign(n=COMPARABLE)
-    figure = draw(own, {}, ITEMS["matrix_figure"].options)
+    figure = draw_ranks(own, {}, ITEMS["matrix_figure"].options)
     for axis in figure.axes[::2]:
         names = {text.get_text() for text in axis.get_yticklabels()}
         assert len(names) == len(able_methods())
@@ -157,7 +157,7 @@ def test_the_figure_names_every_method_and_the_critical_difference(cells):
 def test_scores_stand_beside_the_ranks_in_the_same_order_brighter_where_better(cells, name):
     item = ITEMS[name]
     own = cells[cells["item"] == name]
-    axes = draw(own, {}, item.options).axes
+    axes = draw_ranks(own, {}, item.options).axes
     for row, scores in zip(item.options["rows"], axes[1::2], strict=True):
         ranked = mean_ranks(own, row["rank"])["method"]
         means = own[own["metric"] == row["metric"]].set_index("method")["mean"].reindex(ranked)
@@ -169,12 +169,12 @@ def test_scores_stand_beside_the_ranks_in_the_same_order_brighter_where_better(c
 
 def test_no_critical_difference_is_drawn_below_five_replications(cells):
     own = cells[cells["item"] == "matrix_figure"]
-    assert not draw(own, {}, ITEMS["matrix_figure"].options).axes[0].texts
+    assert not draw_ranks(own, {}, ITEMS["matrix_figure"].options).axes[0].texts
 
 
 def test_a_critical_difference_ends_on_the_axis_and_says_its_value(cells):
     own = cells[cells["item"] == "matrix_figure"].assign(n=COMPARABLE)
-    axis = draw(own, {}, ITEMS["matrix_figure"].options).axes[0]
+    axis = draw_ranks(own, {}, ITEMS["matrix_figure"].options).axes[0]
     [text] = [text.get_text() for text in axis.texts]
     width = critical_difference(len(able_methods()), 1)
     assert f"critical difference {width:.1f}, more than the {len(able_methods()) - 1}" in text
@@ -185,7 +185,7 @@ def test_a_critical_difference_ends_on_the_axis_and_says_its_value(cells):
 def test_a_method_of_ones_own_has_a_colour_and_a_marker_that_no_other_has(cells):
     own = cells[cells["item"] == "matrix_figure"]
     looks = {name: {} for name in own["method"] if name != "AFCL"}
-    axis = draw(own, looks, ITEMS["matrix_figure"].options).axes[0]
+    axis = draw_ranks(own, looks, ITEMS["matrix_figure"].options).axes[0]
     [label] = [t for t in axis.get_yticklabels() if t.get_text() == "AFCL"]
     marker = looks_of(["AFCL"], {})["AFCL"].marker
     marked = [line for line in axis.lines if line.get_marker() == marker]

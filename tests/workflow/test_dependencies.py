@@ -18,7 +18,6 @@ BY_NAME = {
     "judge_results": ["fedmix.cells"],
     "explain_cells": ["fedmix.cells", "fedmix.experiments"],
     "build_archive": ["fedmix.cells", "fedmix.experiments"],
-    "make_figure": [f"fedmix.views.figures.{name}" for name in ("lines", "points", "trajectories")],
 }
 
 

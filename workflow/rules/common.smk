@@ -36,6 +36,7 @@ from fedmix.pipeline.kept_embeddings import embedding_hash, raw_parameters
 from fedmix.pipeline.options import left_out
 from fedmix.pipeline.plan import RUNTIME, finished_blocks, timings_of
 from fedmix.pipeline.provenance import (
+    LOADED_BY_NAME,
     Brief,
     BriefMapping,
     content_hash,

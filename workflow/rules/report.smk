@@ -1,8 +1,5 @@
 # The pages that a reader opens, and the archive to rebuild them from without running any method.
 
-
-# Modules that reading the configuration imports by the names in it.
-LOADED_BY_NAME = ["fedmix.cells", "fedmix.experiments"]
 FIGURES = item_files([name for name, item in WHOLE.items.items() if item.kind == "figure"])
 
 

@@ -46,8 +46,6 @@ rule make_figure:
         "../../environment.yml"
     params:
         item=item_parameters,
-        code=lambda wildcards: code_hash(
-            "make_figure", f"fedmix.views.figures.{ITEMS[wildcards.item].builder}"
-        ),
+        code=lambda wildcards: code_hash("make_figure"),
     script:
         "../scripts/make_figure.py"

@@ -296,7 +296,7 @@ class Figure(Item):
     digits: SkipJsonSchema[None] = None
     best: SkipJsonSchema[Literal["none"]] = "none"
     builder: Literal["lines", "points", "maps", "trajectories", "exchange", "ranks"] = Field(
-        description="A module of fedmix.views.figures."
+        description="What draws it, see fedmix.views.figures.build."
     )
     options: Annotated[dict[str, Any], Like(FigureOptions)]
 

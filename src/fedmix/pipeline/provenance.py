@@ -28,9 +28,12 @@ _VERSION = re.compile(r"^__version__ = .*$", re.MULTILINE)
 _HOLD_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _BEGINS = {tokenize.ENCODING, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 #: The scripts that make kept pages from evidence.
-SCRIPTS = ("collect_results", "judge_results", "make_table", "make_figure", "export_reproduction")
+SCRIPTS = (
+    *("collect_results", "judge_results", "make_table", "make_figure", "draw_claims"),
+    *("draw_protocols", "export_reproduction"),
+)
 #: Packages whose modules these scripts import by a name in the configuration.
-LOADED_BY_NAME = ("fedmix.cells", "fedmix.experiments", "fedmix.views.figures")
+LOADED_BY_NAME = ("fedmix.cells", "fedmix.experiments")
 
 
 @cache

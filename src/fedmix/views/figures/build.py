@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from importlib import import_module
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fedmix.plot.style import COLORS, house_style
 from fedmix.views import captions
+from fedmix.views.figures import by_round, lines, maps, ranks
 from fedmix.views.figures.save import save_with_caption
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
+
+#: Builder of an item -> what draws it, from cells, looks and options, and results by round.
+BUILDERS: Mapping[str, Callable[..., Figure]] = {
+    "lines": lines.draw_lines,
+    "points": lines.draw_points,
+    "maps": maps.draw_maps,
+    "ranks": ranks.draw_ranks,
+    "trajectories": by_round.draw_trajectories,
+    "exchange": by_round.draw_exchange,
+}
 
 
 def build_figure(
@@ -41,12 +52,11 @@ def build_figure(
         If the item has no cells.
     """
     own = captions.cells_of(item, cells)
-    draw = import_module(f"fedmix.views.figures.{item['builder']}").draw
     more = {} if results is None else {"results": results}
     stand_in = captions.stand_in(own, item["datasets"])
     with house_style():
         options = {**item["options"], "names": captions.names_of(item)}
-        figure = draw(own, item["looks"], options, **more)
+        figure = BUILDERS[item["builder"]](own, item["looks"], options, **more)
         if own["is_stand_in"].all():
             figure.suptitle(stand_in, color=COLORS["vermillion"], fontsize="small")
     save_with_caption(figure, outputs, caption(item, own))

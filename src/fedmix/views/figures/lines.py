@@ -1,4 +1,4 @@
-"""Lines with bands: a score of each method against a value of the setting."""
+"""Lines with bands, and points with error bars: scores by a value, a method or a variant."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pandas as pd
 
 from fedmix.plot.lines import line_with_band
 from fedmix.views.figures.panels import (
+    axes_for,
     legend_below,
     mark_printed,
     middle_and_band,
-    name_axes,
-    new_figure,
+    named,
     panels_of,
     series_of,
 )
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
     from fedmix.plot.style import MethodStyle
 
+_SPREAD = 0.6  # share of the distance between two names that the series of points take
 
-def draw(
+
+def draw_lines(
     cells: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], options: Mapping[str, Any]
 ) -> Figure:
     """Draw lines in panels.
@@ -48,16 +50,14 @@ def draw(
     grid = panels_of(cells, options)
     shown = pd.concat([own for row in grid for _, own in row])
     series = series_of(shown, options, looks)
-    figure, axes = new_figure(len(grid), len(grid[0]), width=2.9, height=2.5)
-    for i, row in enumerate(grid):
-        for axis, (panel, own) in zip(axes[i], row, strict=True):
-            _draw_panel(axis, panel, _with_x(own, cells, panel["x"]), series)
-    name_axes(axes, grid)
+    figure, panels = axes_for(grid, width=2.9, height=2.5)
+    for axis, panel, own in panels:
+        _draw_lines(axis, panel, _with_x(own, cells, panel["x"]), series)
     legend_below(figure)
     return figure
 
 
-def _draw_panel(
+def _draw_lines(
     axis: Axes,
     panel: Mapping[str, Any],
     cells: pd.DataFrame,
@@ -109,3 +109,46 @@ def _with_x(own: pd.DataFrame, cells: pd.DataFrame, expression: str) -> pd.DataF
             means = means[[*runs, "mean"]].rename(columns={"mean": metric})
             own = own.merge(means, how="left", on=runs)
     return own.assign(x=own.eval(expression).astype(float))
+
+
+def draw_points(
+    cells: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], options: Mapping[str, Any]
+) -> Figure:
+    """Draw one point per series beside each name.
+
+    Parameters
+    ----------
+    cells, looks
+        As in :func:`draw_lines`.
+    options : mapping
+        ``along``: the column whose values are the names, top to bottom (cells without one are left
+        out); ``xlabel, ylabel, title``; and those of :mod:`fedmix.views.figures.panels`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Bars are one standard deviation on either side of a mean, or quartiles around a median.
+    """
+    along = options["along"]
+    grid = panels_of(cells.dropna(subset=[along]), options)
+    shown = pd.concat([own for row in grid for _, own in row])
+    series = series_of(shown, options, looks)
+    names = list(dict.fromkeys(shown[along]))
+    offsets = _SPREAD * ((np.arange(len(series)) + 0.5) / len(series) - 0.5)
+    offset = dict(zip(series, offsets, strict=True))
+    height = 0.5 + max(0.25, 0.09 * len(series)) * len(names)
+    figure, panels = axes_for(grid, width=3.2, height=height)
+    for axis, panel, own in panels:
+        for key, points in own.groupby(panel.get("series", "method"), sort=False):
+            label, look = series[str(key)]
+            middle, (low, high) = middle_and_band(points, panel)
+            place = points[along].map(names.index) + offset[str(key)]
+            bars = [middle - low, high - middle]
+            keywords = look.keywords() | {"linestyle": "none"}
+            axis.errorbar(middle, place, xerr=bars, label=label, **keywords)
+            mark_printed(axis, points["printed_mean"], place, look)
+        axis.set_yticks(range(len(names)), [named(name, options) for name in names])
+        axis.set_ylim(len(names) - 0.5, -0.5)
+    if len(series) > 1:
+        legend_below(figure)
+    return figure

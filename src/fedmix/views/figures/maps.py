@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _COLUMNS = 4
 
 
-def draw(
+def draw_maps(
     cells: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], options: Mapping[str, Any]
 ) -> Figure:
     """Draw one map per method.

@@ -132,15 +132,21 @@ def mark_printed(axis: Axes, x: pd.Series, y: pd.Series, look: MethodStyle) -> N
         axis.plot(x[there], y[there], **hollow, zorder=4)
 
 
-def name_axes(axes: Any, grid: Sequence[Sequence[tuple[Mapping[str, Any], Any]]]) -> None:
-    """Write titles and labels, except those that a neighbour has too.
+def axes_for(
+    grid: Sequence[Sequence[tuple[dict[str, Any], pd.DataFrame]]], width: float, height: float
+) -> tuple[Figure, list[tuple[Axes, dict[str, Any], pd.DataFrame]]]:
+    """Return a figure with titles and labels, and each of its axes with its options and cells.
+
+    A title or a label that a neighbour has too is left out.
 
     Parameters
     ----------
-    axes : ndarray of Axes
-    grid : list of list of (mapping, DataFrame)
+    grid : list of list of (dict, DataFrame)
         From :func:`panels_of`.
+    width, height : float
+        Of a panel, in inches.
     """
+    figure, axes = new_figure(len(grid), len(grid[0]), width, height)
     for i, row in enumerate(grid):
         axes[i][0].set_ylabel(row[0][0].get("ylabel", ""))
         for j, (panel, _) in enumerate(row):
@@ -149,6 +155,8 @@ def name_axes(axes: Any, grid: Sequence[Sequence[tuple[Mapping[str, Any], Any]]]
             below = grid[i + 1][j][0].get("xlabel", "") if i + 1 < len(grid) else ""
             axes[i][j].set_title("" if title == above else title)
             axes[i][j].set_xlabel("" if label == below else label)
+    panels = [panel for row in grid for panel in row]
+    return figure, [(axis, *panel) for axis, panel in zip(axes.flat, panels, strict=True)]
 
 
 def legend_below(figure: Figure) -> None:

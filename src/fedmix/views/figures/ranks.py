@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PALE_FROM = 0.55  # position in the colour map from which the text is dark
 
 
-def draw(
+def draw_ranks(
     cells: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], options: Mapping[str, Any]
 ) -> Figure:
     """Draw mean ranks with intervals and the critical difference, and scores, a row per metric.
