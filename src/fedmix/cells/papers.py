@@ -151,10 +151,13 @@ def part_document(paper: Paper, name: str, kind: Any) -> Document | None:
         Lists all errors in the file.
     """
     path = paper.folder / f"{name}.yaml"
-    if not path.exists():
-        return None
+    return read_checked(path, kind) if path.exists() else None
+
+
+def read_checked(path: Path, kind: Any, **added: Any) -> Document:
+    """Read a file, and check it; for the parameters see :func:`fedmix.configuration.validate`."""
     document = read_document(path, empty={})
-    validate(document, kind)
+    validate(document, kind, **added)
     return document
 
 

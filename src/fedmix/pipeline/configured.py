@@ -12,9 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from fedmix.cells.items import item_entries, items_of
-from fedmix.cells.papers import Claim, Discrepancy, Paper, misnamed, read_entries, read_papers
+from fedmix.cells.papers import (
+    Claim,
+    Discrepancy,
+    Paper,
+    misnamed,
+    read_checked,
+    read_entries,
+    read_papers,
+)
 from fedmix.cells.protocols.space import search_documents, space_of
-from fedmix.configuration import Document, Problems, name_of, raise_all, read_document, validate
+from fedmix.configuration import Document, Problems, name_of, raise_all, read_document
 from fedmix.data.registry import entries_of
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.pipeline.checking import Vocabulary
@@ -103,7 +111,7 @@ def read_configuration(folder: str | Path) -> Configuration:
     papers = read_papers(folder)
     problems = Problems()
     with problems.kept():
-        methods = _read(folder / "methods.yaml", dict[str, MethodEntry])
+        methods = read_checked(folder / "methods.yaml", dict[str, MethodEntry])
         raise_all(method_errors(methods))
     with problems.kept():
         datasets = read_document(folder / "datasets.yaml", empty={})
@@ -112,7 +120,7 @@ def read_configuration(folder: str | Path) -> Configuration:
     studies = {}
     for name, (_, path) in files.items():
         with problems.kept():
-            studies[name] = _read(path, StudyFile)
+            studies[name] = read_checked(path, StudyFile)
     for kind, entry in (("claims", Claim), ("discrepancies", Discrepancy)):
         with problems.kept():
             read_entries(papers, kind, entry)
@@ -203,15 +211,9 @@ def _read_presets(
         for error in misnamed("a preset", name, name_of(paths[0]))
     )
     return {
-        name: _read_preset([_read(path, PresetFile) for path in paths], studies, papers)
+        name: _read_preset([read_checked(path, PresetFile) for path in paths], studies, papers)
         for name, paths in files.items()
     }
-
-
-def _read(path: Path, kind: Any) -> Document:
-    document = read_document(path, empty={})
-    validate(document, kind)
-    return document
 
 
 def _study_files(papers: Mapping[str, Paper]) -> dict[str, tuple[Paper, Path]]:

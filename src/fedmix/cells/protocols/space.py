@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fedmix.cells.papers import Paper
+from fedmix.cells.papers import Paper, read_checked
 from fedmix.cells.protocols.choices import Choice
 from fedmix.configuration import Document, Place, raise_all, read_document, validate
 from fedmix.declarations import Declared, Named, Unique
@@ -293,11 +293,10 @@ def read_searches(papers: Mapping[str, Paper], preset: str) -> dict[str, Space]:
 
 def search_documents(paper: Paper) -> dict[str, Document]:
     """Return the files of a paper's searches by name, checked without a preset's changes."""
-    paths = sorted((paper.folder / "protocols").glob("*.yaml"))
-    documents = {path.stem: read_document(path, empty={}) for path in paths}
-    for name, document in documents.items():
-        validate(document, Space, name=name, paper=paper.key)
-    return documents
+    return {
+        path.stem: read_checked(path, Space, name=path.stem, paper=paper.key)
+        for path in sorted((paper.folder / "protocols").glob("*.yaml"))
+    }
 
 
 def space_of(name: str, paper: Paper, document: Document) -> Space:
