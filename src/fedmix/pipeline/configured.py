@@ -6,7 +6,7 @@ figures, published values, claims and discrepancies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,8 @@ from fedmix.cells.papers import (
 from fedmix.cells.protocols.space import search_documents, space_of
 from fedmix.configuration import Document, Problems, name_of, raise_all, read_document
 from fedmix.data.registry import entries_of
-from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.pipeline.checking import Vocabulary
+from fedmix.errors import ConfigurationError
+from fedmix.pipeline.checking import Vocabulary, unknown
 from fedmix.pipeline.checking.claims import claim_errors, discrepancy_errors
 from fedmix.pipeline.checking.items import (
     item_errors,
@@ -242,7 +242,7 @@ def preset_files(folder: Path, papers: Mapping[str, Paper]) -> dict[str, list[Pa
 
 
 def _read_preset(
-    parts: list[Document], studies: Mapping[str, Document], papers: Iterable[str]
+    parts: list[Document], studies: Mapping[str, Document], papers: Collection[str]
 ) -> Preset:
     """Return the combined changes of a preset's validated files."""
     preset = Preset()
@@ -265,17 +265,13 @@ def _read_preset(
 
 
 def _unknown(
-    part: Document, studies: Mapping[str, Document], papers: Iterable[str]
+    part: Document, studies: Mapping[str, Document], papers: Collection[str]
 ) -> Iterator[str]:
     named = part.content.get("studies", {})
     for name in () if named == ALL else named:
-        if name not in studies:
-            place = part.place("studies", name)
-            yield f"{place}: unknown study {name!r}. {nearest_names(name, studies)}"
+        yield from unknown(part.place("studies", name), "study", name, studies)
     for i, name in enumerate(part.content.get("on_request", ())):
-        if name not in papers:
-            place = part.place("on_request", i)
-            yield f"{place}: unknown paper {name!r}. {nearest_names(name, papers)}"
+        yield from unknown(part.place("on_request", i), "paper", name, papers)
 
 
 def _add(found: dict[str, Document], part: Document, kind: str) -> Iterator[str]:
@@ -299,9 +295,9 @@ def changed(study: Document, change: Document) -> Document:
         return whole
     variants = whole.content.get("variants", {})
     raise_all(
-        f"{change.place(ONLY, i)}: unknown variant {name!r}. {nearest_names(name, variants)}"
+        error
         for i, name in enumerate(wanted)
-        if name not in variants
+        for error in unknown(change.place(ONLY, i), "variant", name, variants)
     )
     raise_all(
         f"{change.place('variants', name)}: {name!r} is changed, but {ONLY} does not list it"
