@@ -30,8 +30,11 @@ from fedmix.pipeline.request import Request
 from fedmix.storage import stacked
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
+_MADE_BY = ["setting", "method", "key"]
 _SAME = 1e-9  # relative: the largest difference of two equal values, on two processors
 _LARGEST = 1 << 28  # bytes of a study in an archive
 
@@ -84,18 +87,20 @@ def _add_study(request: Request, study: Study, source: str, rows: pd.DataFrame) 
     coverage.accept(study, rows.attrs.get("data", {}))
     rows, problems = checked(rows, declared(study.experiment)[1], source)
     yield from problems
-    planned = {
+    planned = [
         (setting.folder, method, key)
         for setting in study.settings.values()
         for method, key in coverage.keys(study, setting).items()
-    }
-    current = _among(rows, ["setting", "method", "key"], planned)
+    ]
+    current = rows.set_index(_MADE_BY).index.isin(planned)
     stale = rows[~current].drop_duplicates(FIT)
     rows = rows[current & ~stopped_early(rows, coverage.limit)]
     old = coverage.evidence.rows(study.name)
-    again = stopped_early(old, coverage.limit) & _among(old, FIT, _fits(rows))
-    kept = old[~(_replaced(old, rows) | again)]
-    new = rows[~_among(rows, FIT, _fits(kept))]
+    again = stopped_early(old, coverage.limit) & _among(old, rows, FIT)
+    # Of other code than new ones of the same method and setting.
+    replaced = _among(old, rows, _MADE_BY[:2]) & ~_among(old, rows, _MADE_BY)
+    kept = old[~(replaced | again)]
+    new = rows[~_among(rows, kept, FIT)]
     count = len(new.drop_duplicates(FIT))
     differing = _differing(kept, rows)
     if differing:
@@ -162,24 +167,9 @@ def _read_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
             yield file.removesuffix(".parquet"), read_foreign(io.BytesIO(content), name)
 
 
-def _fits(rows: pd.DataFrame) -> set[tuple]:
-    return set(rows[FIT].drop_duplicates().itertuples(index=False, name=None))
-
-
-def _among(rows: pd.DataFrame, names: list[str], wanted: set[tuple]) -> pd.Series:
-    """Return which rows have one of the wanted combinations of values."""
-    import pandas as pd
-
-    places = rows[names].itertuples(index=False, name=None)
-    return pd.Series([place in wanted for place in places], index=rows.index, dtype=bool)
-
-
-def _replaced(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
-    """Return which old rows are of other code than new ones of the same method and setting."""
-    places = ["setting", "method"]
-    methods = set(new[places].itertuples(index=False, name=None))
-    keys = set(new[[*places, "key"]].itertuples(index=False, name=None))
-    return _among(old, places, methods) & ~_among(old, [*places, "key"], keys)
+def _among(rows: pd.DataFrame, others: pd.DataFrame, names: list[str]) -> NDArray[np.bool_]:
+    """Return which rows have the same values in some columns as one of the others."""
+    return rows.set_index(names).index.isin(others.set_index(names).index)
 
 
 def _differing(kept: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
@@ -189,4 +179,5 @@ def _differing(kept: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
     gap = (both["value_x"] - both["value_y"]).abs()
     allowed = both["round"].notna().map({True: ROUNDED, False: _SAME})
     wrong = (gap > allowed * both["value_x"].abs()) | (both["status_x"] != both["status_y"])
-    return ["/".join(map(str, fit)) for fit in sorted(_fits(both[wrong]))]
+    fits = sorted(set(both.loc[wrong, FIT].itertuples(index=False, name=None)))
+    return ["/".join(map(str, fit)) for fit in fits]
