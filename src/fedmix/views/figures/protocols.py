@@ -64,9 +64,6 @@ def draw_search(
     preset : str
         The preset of the run.
     """
-    import matplotlib
-
-    matplotlib.use("agg")
     parts = {name: read_part(inputs[name], space) for name in ("scores", "judged", "shares")}
     drawn = parts["scores"][parts["scores"]["kind"] == DRAWN]
     item = next(iter(items.values()))
@@ -95,20 +92,16 @@ def _label(item: Item, space: Space) -> str:
 
 def _curve(space: Space, item: Item, drawn: pd.DataFrame, shares: pd.DataFrame) -> Figure:
     """Draw the method's lead in each protocol, and below the choices with the largest shares."""
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     tables = list(dict.fromkeys(drawn["table"]))
     main = shares[shares["outcome"] == "lowest"]
     order = main.groupby("choice")["share"].mean().nlargest(CHOICES_SHOWN).index
     rows = [(name, value) for name in order for value in space.choices[name].categories]
-    figure, axes = plt.subplots(
-        2,
-        len(tables),
-        squeeze=False,
-        sharex="col",
-        sharey="row",
-        figsize=(2.2 + 4.2 * len(tables), 2.6 + 0.14 * len(rows)),
-        height_ratios=[2.2, 0.14 * len(rows)],
+    strip = 0.14 * len(rows)
+    figure = Figure(figsize=(2.2 + 4.2 * len(tables), 2.6 + strip))
+    axes = figure.subplots(
+        2, len(tables), squeeze=False, sharex="col", sharey="row", height_ratios=[2.2, strip]
     )
     for (top, below), table in zip(axes.T, tables, strict=True):
         own = drawn[drawn["table"] == table].sort_values(["effect", "protocol"], ignore_index=True)
@@ -129,10 +122,11 @@ def _curve(space: Space, item: Item, drawn: pd.DataFrame, shares: pd.DataFrame) 
 
 def _path(trials: pd.DataFrame) -> Figure:
     """Draw the least objective so far, in each start of each seed."""
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    figure, axis = plt.subplots(figsize=(4.5, 2.8))
+    figure = Figure(figsize=(4.5, 2.8))
+    axis = figure.subplots()
     complete = trials[trials["complete"] & np.isfinite(trials["objective"])]
     for (seed, own), color in zip(complete.groupby("seed"), cycle(COLORS.values())):
         for start, of_start in own.groupby("start"):
@@ -149,14 +143,13 @@ def _path(trials: pd.DataFrame) -> Figure:
 
 def _nearest(space: Space, item: Item, cells: pd.DataFrame) -> Figure:
     """Draw a panel per row of a table, with points for replications, so that two modes show."""
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     panels = list(dict.fromkeys(zip(cells["table"], cells[space.row], strict=True)))
     width = min(len(panels), 4)
     height = -(-len(panels) // width)
-    figure, axes = plt.subplots(
-        height, width, squeeze=False, sharey=False, figsize=(0.6 + 2.3 * width, 0.8 + 2.4 * height)
-    )
+    figure = Figure(figsize=(0.6 + 2.3 * width, 0.8 + 2.4 * height))
+    axes = figure.subplots(height, width, squeeze=False)
     methods = list(space.methods)
     for axis, (table, value) in zip(axes.flat, panels, strict=False):
         own = cells[(cells["table"] == table) & (cells[space.row] == value)]
