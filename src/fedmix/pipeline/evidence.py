@@ -49,6 +49,8 @@ COLUMNS = {"setting": "O", "method": "O", "replication": "i", **RESULTS, **TIMIN
 _MEASURED = ["seconds", "cpu_seconds", "memory", "shared_seconds"]
 _ROUNDING = 0.005  # the largest relative error of three digits
 _STATUSES = {"ok", "diverged", "timeout", "error"}
+#: The largest relative difference of equal values, on processors of one family.
+SAME = 1e-9
 #: Binary digits that are kept of values by round: 1 in 4,000 is less than the width of a line.
 BITS = 12
 #: Their largest relative error, and a hundredth more: some were rounded to more digits before.

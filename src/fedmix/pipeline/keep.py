@@ -17,6 +17,7 @@ from fedmix.pipeline.evidence import (
     COLUMNS,
     FIT,
     ROUNDED,
+    SAME,
     checked,
     empty,
     read_foreign,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MADE_BY = ["setting", "method", "key"]
-_SAME = 1e-9  # relative: the largest difference of two equal values, on two processors
 _LARGEST = 1 << 28  # bytes of a study in an archive
 
 
@@ -177,7 +177,7 @@ def _differing(kept: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
     place = [*FIT, "metric", "round"]
     both = kept[[*place, "value", "status"]].merge(rows[[*place, "value", "status"]], on=place)
     gap = (both["value_x"] - both["value_y"]).abs()
-    allowed = both["round"].notna().map({True: ROUNDED, False: _SAME})
+    allowed = both["round"].notna().map({True: ROUNDED, False: SAME})
     wrong = (gap > allowed * both["value_x"].abs()) | (both["status_x"] != both["status_y"])
     fits = sorted(set(both.loc[wrong, FIT].itertuples(index=False, name=None)))
     return ["/".join(map(str, fit)) for fit in fits]

@@ -23,7 +23,7 @@ from fedmix.errors import ConfigurationError
 from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, read_scenario, run_block, run_replication, start_of
 from fedmix.pipeline.coverage import methods_in, scenario_of
-from fedmix.pipeline.evidence import FIT, ROUNDED, unverified, write_evidence
+from fedmix.pipeline.evidence import FIT, ROUNDED, SAME, unverified, write_evidence
 from fedmix.pipeline.plan import Setting, Study
 from fedmix.pipeline.provenance import asks_the_same
 from fedmix.pipeline.request import Request, named
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 #: Replications of a method that are run again in the cheapest and in the dearest setting.
 SAMPLE = 3
-#: The largest relative difference of equal numbers, on processors of one family.
-TOLERANCE = 1e-9
 #: A setting's folder, a method and the number of a replication.
 Cell = tuple[str, str, int]
 _COUNTS = ["metric", "status", "rounds", "converged", "floats_up", "floats_down"]
@@ -235,7 +233,7 @@ def _adopt_study(
     for family, cells in drawn.items():
         worst = max((differences[cell] for cell in cells), default=0.0)
         name = f"{study.name}, {family.variant}: {family.method}"
-        if worst > TOLERANCE:
+        if worst > SAME:
             by = f"by {worst:.2g}" if isfinite(worst) else "in its status, rounds or floats sent"
             yield f"{name} is stale: of {len(cells)} run again, one differs {by}"
             continue
