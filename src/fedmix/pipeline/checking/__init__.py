@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fedmix.cells.measured import DERIVED, OF_METRICS
+from fedmix.cells.measured import DERIVED, OF_METRICS, RUN_METRICS, SECONDS
 from fedmix.cells.predicates import nearest_known
 from fedmix.configuration import Document, Place
 from fedmix.errors import nearest_names
@@ -19,8 +19,6 @@ from fedmix.experiments.settings import declared
 from fedmix.methods.capabilities import constraints_of
 from fedmix.pipeline.plan import Setting, Study
 
-#: The metrics of every run, in all experiments.
-OF_EVERY_RUN = ("seconds", "rounds", "floats_up", "floats_down")
 #: Columns that identify cells, besides settings and parameters; see fedmix.cells.frame.
 OF_EVERY_CELL = (
     *("row", "column", "variant", "setting", "method", "label", "metric"),
@@ -53,7 +51,7 @@ class Vocabulary:
         plans = list({id(plan): plan for plan in plans}.values())  # presets share unchanged plans
         methods = [method for plan in plans for method in plan.methods.values()]
         _, own = declared(plans[0].experiment)
-        measured = [*own, *OF_EVERY_RUN]
+        measured = [*own, SECONDS, *RUN_METRICS]
         derived = [f"{kind}: {name}" for kind in OF_METRICS for name in (*measured, *DERIVED)]
         return cls(
             settings=tuple(s for plan in plans for s in plan.settings.values()),
