@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -211,13 +212,13 @@ def _printed_keys(
     identity: Mapping[str, Any], columns: Mapping[str, Any], stand_in: Mapping[str, Any]
 ) -> Iterator[tuple[str, ...]]:
     """Yield what a setting can have in the printed columns, as itself and as a stand-in."""
-    if any(ours["column"] not in identity for ours in columns.values()):
-        return
-    found: list[tuple[str, ...]] = [()]
-    for column, ours in columns.items():
-        texts = _texts(identity[ours["column"]], ours, stand_in.get(column, {}))
-        found = [(*key, text) for key in found for text in texts]
-    yield from found
+    if all(ours["column"] in identity for ours in columns.values()):
+        yield from product(
+            *(
+                _texts(identity[ours["column"]], ours, stand_in.get(column, {}))
+                for column, ours in columns.items()
+            )
+        )
 
 
 def _texts(value: Any, ours: Mapping[str, Any], stand_in: Mapping[Any, Any]) -> list[str]:
