@@ -91,13 +91,13 @@ def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
     results that no preset made.
     """
     exception = "" if _numbers_run(cells).nunique() == 1 else f" {exceptions}"
-    failed = int(_failed_fits(cells)["failed"].sum())
+    failed = int(failed_fits(cells)["failed"].sum())
     left_out = f"; {number_of(failed, 'failed replication')} left out" if failed else ""
     origin = f" Preset {preset}." if preset else ""
     return f"n = {number_of(usual_n(cells), 'replication')}{exception}{left_out}.{origin}"
 
 
-def _failed_fits(cells: pd.DataFrame) -> pd.DataFrame:
+def failed_fits(cells: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each method in each setting where replications failed."""
     fit = ["study", "variant", "setting", "method"]
     told = cells.loc[cells["failed"] > 0, [*fit, "label", "failed", "failures"]]
@@ -112,7 +112,7 @@ def failures(cells: pd.DataFrame) -> str:
     told = [
         f"{label}, {number_of(int(each['failed'].sum()), 'replication')} "
         f"({each['failures'].iloc[0].rstrip('.')})"
-        for label, each in _failed_fits(cells).groupby("label", sort=False)
+        for label, each in failed_fits(cells).groupby("label", sort=False)
     ]
     return f"Failed and left out: {'; '.join(told)}." if told else ""
 

@@ -11,7 +11,7 @@ from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
 from fedmix.cells.equivalence import BORROWED
 from fedmix.cells.scorecard import scorecard
 from fedmix.cells.verdicts import CANNOT_DECIDE, COUNTED, UNDECIDED, VERDICTS, printed_cells
-from fedmix.views.captions import best_explained, in_words
+from fedmix.views.captions import best_explained, failed_fits, in_words
 from fedmix.views.marks import number_of, tally
 from fedmix.views.page.contents import Page, PageContext, items_named
 from fedmix.views.tables.build import blocks_of, described, notes
@@ -67,8 +67,8 @@ def variant_counts(cells: pd.DataFrame) -> list[dict[str, Any]]:
 
 def failure_rows(cells: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows ``study, variant, method, failures, failed`` of what did not finish."""
-    fits = cells[cells["failed"] > 0].drop_duplicates(["study", "variant", "setting", "method"])
-    found = fits.groupby(["study", "variant", "method", "failures"], as_index=False, sort=False)
+    kinds = ["study", "variant", "method", "failures"]
+    found = failed_fits(cells).groupby(kinds, as_index=False, sort=False)
     return found["failed"].sum().to_dict("records")
 
 
