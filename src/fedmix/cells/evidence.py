@@ -118,14 +118,14 @@ class Evidence:
             found._methods.setdefault(key[:3], []).append(row["method"])
         return found
 
-    def shuffled(self, draw: int, what: str = METHODS) -> Evidence:
+    def shuffled(self, draw: int, what: str) -> Evidence:
         """Return the evidence with something shuffled, for a control.
 
         Parameters
         ----------
         draw : int
             Each number gives its own shuffle, which is always the same.
-        what : str, default="methods' names"
+        what : str
             One of :data:`SHUFFLED`: the methods' names within every place, the settings within
             every variant, or the rounds of every trajectory.
         """

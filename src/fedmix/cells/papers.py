@@ -74,7 +74,7 @@ class Paper(Declared):
         return self.kind == "papers"
 
 
-def read_papers(config: str | Path = "config") -> dict[str, Paper]:
+def read_papers(config: str | Path) -> dict[str, Paper]:
     """Return every paper by its key, papers first, by year and then by key.
 
     Raises

@@ -206,7 +206,7 @@ def rounds_until(
 
 
 def places_of(
-    claim: Mapping[str, Any], evidence: Evidence, where: Mapping[str, Any] | None = None
+    claim: Mapping[str, Any], evidence: Evidence, where: Mapping[str, Any]
 ) -> list[Place]:
     """Return the places of a claim's study that have the values in ``where``."""
     return evidence.places(claim["study"], where) if "study" in claim else []

@@ -74,12 +74,7 @@ class _Line:
 
 
 def to_latex(
-    block: Block,
-    caption: str = "",
-    notes: Sequence[str] = (),
-    label: str = "",
-    corner: str = "",
-    usual_n: int | None = None,
+    block: Block, caption: str, notes: Sequence[str], label: str, corner: str, usual_n: int
 ) -> str:
     r"""Return a table ready for ``\input`` in a paper.
 
@@ -92,7 +87,7 @@ def to_latex(
         The notes below the table.
     corner : str
         The heading of the rows' names.
-    usual_n : int, optional
+    usual_n : int
         A cell with another number of replications has a note.
 
     Returns
@@ -113,7 +108,7 @@ def to_latex(
             rf"\label{{tab:{label}}}",
             r"\par\smallskip",
             "\n\\par\\medskip\n".join(parts),
-            *([rf"\par\smallskip\raggedright {escape_latex(' '.join(notes))}"] if notes else []),
+            rf"\par\smallskip\raggedright {escape_latex(' '.join(notes))}",
             r"\end{table}",
             "",
         ]
@@ -125,7 +120,7 @@ def escape_latex(text: str) -> str:
     return text.translate(_ESCAPED)
 
 
-def _lines(block: Block, usual_n: int | None) -> Iterator[_Line]:
+def _lines(block: Block, usual_n: int) -> Iterator[_Line]:
     """Yield our rows, each followed by its row of published values if there are any."""
     for row in block.rows:
         entries = [next(iter(block.entries.get((row, c), [])), None) for c in block.columns]
@@ -135,7 +130,7 @@ def _lines(block: Block, usual_n: int | None) -> Iterator[_Line]:
             yield _Line("  published", printed)
 
 
-def _ours(entry: Entry | None, usual_n: int | None) -> Part:
+def _ours(entry: Entry | None, usual_n: int) -> Part:
     if entry is None:
         return Part(_MISSING)
     part = _split(entry.ours)
