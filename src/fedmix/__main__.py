@@ -22,19 +22,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; return its exit status."""
     options = _parser().parse_args(arguments)
     try:
-        if options.command in _BEFORE:
-            for line in _BEFORE[options.command](options):
-                print(line)
-            return 0
-        request = _request(options)
         if options.command != "rerun":
-            for line in _report(request, options):
+            for line in options.report(options):
                 print(line)
             return 0
         from fedmix.pipeline.rerun import prepare_rerun
 
         names = (options.study, options.setting, options.method, options.replication)
-        run = prepare_rerun(request, *names, options.directory)
+        run = prepare_rerun(_request(options), *names, options.directory)
     except FedmixError as error:
         print(error, file=sys.stderr)
         return 1
@@ -63,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         help="a study, of which every setting and method is shown; or a paper, table or figure",
     )
+    status.set_defaults(report=_status)
     forecast = commands.add_parser(
         "forecast", parents=[shared], help="core-hours, memory and disk space of a target"
     )
@@ -70,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     forecast.add_argument(
         "--against", type=Path, metavar="RESULTS", help="compare with a finished run"
     )
+    forecast.set_defaults(report=_costs)
     costs = commands.add_parser(
         "costs", parents=[shared], help="print config/costs.csv with measured costs"
     )
@@ -80,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         help="the folder `results` of a run (default: what this kind of processor has added to the "
         "evidence)",
     )
+    costs.set_defaults(report=_costs)
     evidence = commands.add_parser(
         "evidence", parents=[shared], help="the kept replications: what they hold, add new ones"
     )
@@ -92,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     evidence.add_argument(
         "files", nargs="*", type=Path, help="add these archives or files of evidence instead"
     )
+    evidence.set_defaults(report=_evidence)
     again = commands.add_parser(
         "rerun", parents=[shared], help="run one method on one replication, and show its errors"
     )
@@ -109,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument(
         "--kept", action="store_true", help="from docs/reproduction, where nothing has been run"
     )
+    explain.set_defaults(report=_explanations)
     return parser
 
 
@@ -118,11 +118,13 @@ def _add_commands_before_a_run(commands: Any, shared: argparse.ArgumentParser) -
     )
     check.add_argument("--plugins", metavar="FOLDER", help="import the methods of this folder too")
     check.add_argument("--paper", metavar="KEY", help="show only what is wrong with this paper")
+    check.set_defaults(report=_check)
     method = commands.add_parser("new-method", help="write a method to start from")
     method.add_argument("name", help="name of its class, e.g. MyKMeans")
     method.add_argument(
         "--folder", type=Path, default=Path("my_methods"), help="of plug-ins (default: my_methods)"
     )
+    method.set_defaults(report=_new)
     for command, what in (
         ("new-dataset", "a data set's entry"),
         ("new-paper", "a paper's folders"),
@@ -135,6 +137,7 @@ def _add_commands_before_a_run(commands: Any, shared: argparse.ArgumentParser) -
             default=Path("."),
             help="where the Snakefile is (default: here)",
         )
+        new.set_defaults(report=_new)
 
 
 def _check(options: argparse.Namespace) -> Iterable[str]:
@@ -160,10 +163,6 @@ def _new(options: argparse.Namespace) -> Iterable[str]:
     return write(options.name, options.workflow)
 
 
-#: Commands that need no valid configuration.
-_BEFORE = {"check": _check, "new-method": _new, "new-dataset": _new, "new-paper": _new}
-
-
 def _replication(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
@@ -187,23 +186,18 @@ def _request(options: argparse.Namespace) -> Request:
     return read_request(config, {**known, **changes}, options.directory)
 
 
-def _report(request: Request, options: argparse.Namespace) -> Iterable[str]:
-    if options.command == "evidence":
-        return _evidence(request, options)
-    if options.command == "explain":
-        return _explanations(request, options)
-    if options.command in ("forecast", "costs"):
-        return _costs(request, options)
+def _status(options: argparse.Namespace) -> Iterable[str]:
     from fedmix.pipeline.status import read_status, status_lines
 
-    name = options.name
+    request, name = _request(options), options.name
     if name is None or name in request.studies:
         return status_lines(read_status(request, options.directory), request.asked, name)
     return status_lines(read_status(request.of_target(name), options.directory), request.asked)
 
 
-def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
+def _costs(options: argparse.Namespace) -> Iterable[str]:
     """Return the forecast or known costs of a request, in seconds of this machine."""
+    request = _request(options)
     from fedmix.pipeline.costs import benchmark, costs_text, read_costs
     from fedmix.pipeline.forecast import (
         against_lines,
@@ -225,7 +219,8 @@ def _costs(request: Request, options: argparse.Namespace) -> Iterable[str]:
     return forecast_lines(forecast(asked, options.directory, benchmark()))
 
 
-def _evidence(request: Request, options: argparse.Namespace) -> Iterable[str]:
+def _evidence(options: argparse.Namespace) -> Iterable[str]:
+    request = _request(options)
     from fedmix.pipeline.jobs import prepare_process
 
     prepare_process()
@@ -248,10 +243,11 @@ def _evidence(request: Request, options: argparse.Namespace) -> Iterable[str]:
     return evidence_lines(request)
 
 
-def _explanations(request: Request, options: argparse.Namespace) -> Iterable[str]:
+def _explanations(options: argparse.Namespace) -> Iterable[str]:
     from fedmix.cells.frame import judged_cells
     from fedmix.pipeline.explain import KEPT, Explainer, answer_of, explain_kept, find_cells
 
+    request = _request(options)
     if options.kept:
         place = options.item, options.row, options.column
         yield from explain_kept(options.workflow / KEPT, *place)
