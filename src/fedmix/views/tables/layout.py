@@ -98,7 +98,11 @@ class Block:
 
     def that_ran(self) -> Block:
         """Return the block without rows and columns that were not run."""
-        ran = [place for place, own in self.entries.items() if any(map(_ran, own))]
+        ran = [
+            place
+            for place, own in self.entries.items()
+            if any(entry.cell and entry.cell["n"] + entry.cell["failed"] for entry in own)
+        ]
         rows, columns = {row for row, _ in ran}, {column for _, column in ran}
         return replace(
             self,
@@ -234,10 +238,6 @@ def _aligned(entries: Mapping[tuple[str, str], list[Entry]]) -> dict[tuple[str, 
         full = [by_metric.get(metric, missing) for metric in metrics]
         aligned[place] = own if len(own) == len(metrics) else full
     return aligned
-
-
-def _ran(entry: Entry) -> bool:
-    return bool(entry.cell) and entry.cell["n"] + entry.cell["failed"] > 0
 
 
 def _ours(cell: Mapping[str, Any], statistic: str) -> str:
