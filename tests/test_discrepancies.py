@@ -41,19 +41,6 @@ def test_every_paper_has_entries_and_every_entry_has_a_choice(entries):
     assert all(e["choice"] for e in entries)
 
 
-def test_effects_name_configured_variants_settings_and_methods(entries):
-    for e in entries:
-        for spec in e.get("effects", []):
-            study = configured_studies()[spec["study"]]
-            for side in ("from", "to"):
-                wanted = {**spec.get("where", {}), **spec[side]}
-                assert wanted.pop("method", spec.get("method")) in study.methods, e["id"]
-                assert wanted.pop("metric", spec.get("metric")), e["id"]
-                variant = wanted.pop("variant", next(iter(study.variants)))
-                found = [s for s in study.settings.values() if s.variant == variant]
-                assert any(has_values(s.values, wanted) for s in found), (e["id"], side)
-
-
 def test_without_results_effects_are_not_measured_yet(entries):
     table = measure_discrepancies(entries).set_index("id")
     assert table.effect["fedgem-metric"] == NOT_MEASURED

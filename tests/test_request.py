@@ -1,13 +1,11 @@
 """A request is resolved with its changes, or refused with the nearest names."""
 
-import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 from configured_studies import STUDY, edit, options
-from fedmix import methods
 from fedmix.__main__ import main
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.forecast import forecast
@@ -47,17 +45,6 @@ def test_a_figure_of_variants_waits_for_two_of_them():
     name = "fedgem_radius_variants"
     assert name not in read_request(ROOT / "config", options(preset="quick")).items
     assert name in read_request(ROOT / "config", options(preset="paper")).items
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_method_is_given_parameters_that_it_has(preset, tmp_path):
-    request = read_request(ROOT / "config", options(preset=preset), tmp_path)
-    for study in request.studies.values():
-        for setting in study.settings.values():
-            for name in study.methods_of(setting):
-                method = study.method_in(name, setting)
-                known = inspect.signature(methods.get(method.estimator)).parameters
-                assert set(method.parameters) <= set(known), (study.name, name)
 
 
 def test_the_quick_preset_needs_no_network(tmp_path):
