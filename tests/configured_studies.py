@@ -31,3 +31,10 @@ def edit(path, change):
     document = yaml.safe_load(path.read_text())
     change(document)
     path.write_text(yaml.safe_dump(document))
+
+
+def spoil(path, old, new):
+    """Replace the first such text of a file."""
+    text = Path(path).read_text(encoding="utf-8")
+    assert old in text
+    Path(path).write_text(text.replace(old, new, 1), encoding="utf-8")

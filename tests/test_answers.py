@@ -65,6 +65,17 @@ def variant(name, role, means, best="FedGrEM", n=200):
     ]
 
 
+def five_draws(between):
+    """Return cells of a setting under five partition draws, whose means lie so far apart."""
+    return [
+        row
+        | {"study": "draws", "setting": f"s{i}", "item": "", "printed_file": ""}
+        | {"mean": row["mean"] + between * i}
+        for i in range(5)
+        for row in variant("v", "authors", PUBLISHED)[:3]
+    ]
+
+
 def scored(*variants, paper=None, table=TABLE):
     frame = judge(unjudged([row for rows in variants for row in rows]))
     return score_tables(frame, {"item": table}, {"paper": paper} if paper else {}).iloc[0]
@@ -239,13 +250,7 @@ def test_margins_of_substance_stand_beside_published_spreads():
 @pytest.mark.parametrize(("between", "speaks"), [(0.0, ""), (3.0, "draw in 6 of 6 values")])
 def test_the_published_spread_tells_whether_a_partition_was_drawn_once(between, speaks):
     rows = [row | {"partition_draws": "draws"} for row in variant("v", "authors", PUBLISHED)]
-    draws = [
-        row
-        | {"study": "draws", "setting": f"s{i}", "item": "", "printed_file": ""}
-        | {"mean": row["mean"] + between * i}
-        for i in range(5)
-        for row in variant("v", "authors", PUBLISHED)[:3]
-    ]
+    draws = five_draws(between)
     found = score_tables(judge(unjudged([*rows, *draws])), {"item": TABLE}, {}).iloc[0]["more"]
     assert ("published standard deviation" in found) == bool(speaks)
     assert speaks in found
@@ -255,14 +260,7 @@ def test_the_published_spread_tells_whether_a_partition_was_drawn_once(between, 
 
 
 def test_a_search_draws_anew_so_that_the_published_side_alone_has_one_draw():
-    draws = [
-        row
-        | {"study": "draws", "setting": f"s{i}", "item": "", "printed_file": ""}
-        | {"mean": row["mean"] + 3.0 * i}
-        for i in range(5)
-        for row in variant("v", "authors", PUBLISHED)[:3]
-    ]
-    found = {}
+    draws, found = five_draws(3.0), {}
     for role in ("authors", "nearest"):
         rows = [row | {"partition_draws": "draws"} for row in variant(role, role, PUBLISHED)]
         frame = judge(unjudged([*rows, *draws]))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from configured_studies import spoil
 from fedmix import methods, plugins
 from fedmix.__main__ import main
 from fedmix.errors import ConfigurationError
@@ -30,12 +31,6 @@ def copy(folder, tmp_path, monkeypatch):
     yield tmp_path
     monkeypatch.delenv(plugins.VARIABLE)
     methods.use_plugins(None)
-
-
-def spoil(path, old, new):
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
 def test_a_valid_configuration_has_no_problem(copy, capsys):

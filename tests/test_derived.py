@@ -8,17 +8,13 @@ from fedmix.cells.condensed import critical_difference, data_of, mean_ranks
 from fedmix.cells.measured import measure, metric_of, steady
 from fedmix.errors import ConfigurationError
 from fedmix.views.captions import leaderboard
+from made_up_claims import frame
 from synthetic_results import RUN
 
 
 def measured_setting(values: dict[str, list[float]], failing: tuple[str, int] | None = None):
     """Return one setting with the scores of some methods, one replication of one failed."""
-    rows = [
-        {"study": "s", "variant": "v", "setting": "a", "method": m, "replication": r, "value": x}
-        for m, xs in values.items()
-        for r, x in enumerate(xs)
-    ]
-    results = pd.DataFrame(rows).assign(metric="score", status="ok", round=pd.NA, **RUN)
+    results = frame(values, "score")
     if failing:
         bad = (results["method"] == failing[0]) & (results["replication"] == failing[1])
         results.loc[bad, "status"] = "diverged"
@@ -107,9 +103,9 @@ def test_mean_ranks_average_over_settings():
         for s, methods in ranks.items()
         for m, values in methods.items()
     ]
-    frame = mean_ranks(pd.DataFrame(rows), "rank: score")
-    assert frame["mean_rank"].tolist() == [1.5, 1.5]
-    assert (frame["low"] <= frame["mean_rank"]).all()
+    found = mean_ranks(pd.DataFrame(rows), "rank: score")
+    assert found["mean_rank"].tolist() == [1.5, 1.5]
+    assert (found["low"] <= found["mean_rank"]).all()
 
 
 def test_settings_of_one_data_set_count_as_one():
@@ -121,16 +117,18 @@ def test_settings_of_one_data_set_count_as_one():
         for s, own in ranks.items()
         for m, rank in zip("AB", own, strict=True)
     ]
-    frame = pd.DataFrame(rows)
-    assert mean_ranks(frame, "rank: x")["mean_rank"].tolist() == pytest.approx([4 / 3, 5 / 3])
+    cells = pd.DataFrame(rows)
+    assert mean_ranks(cells, "rank: x")["mean_rank"].tolist() == pytest.approx([4 / 3, 5 / 3])
     same = {"frog_b": "frog_a"}
-    assert mean_ranks(frame, "rank: x", same)["mean_rank"].tolist() == [1.5, 1.5]
-    assert len(set(data_of(frame, same).values())) == 2
+    assert mean_ranks(cells, "rank: x", same)["mean_rank"].tolist() == [1.5, 1.5]
+    assert len(set(data_of(cells, same).values())) == 2
 
 
-def test_the_critical_difference_is_demsars():
-    # Demsar (2006), Table 5: q = 2.343 for 3 methods at 0.05.
-    assert critical_difference(3, 10) == pytest.approx(2.343 * np.sqrt(3 * 4 / 60), rel=1e-3)
+@pytest.mark.parametrize(("n_methods", "n_data", "q"), [(3, 10, 2.343), (4, 14, 2.569)])
+def test_the_critical_difference_is_demsars(n_methods, n_data, q):
+    # Demsar (2006), Table 5, at 0.05.
+    expected = q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_data))
+    assert critical_difference(n_methods, n_data) == pytest.approx(expected, rel=1e-3)
 
 
 def test_ratios_to_one_local_step_are_taken_within_a_replication():

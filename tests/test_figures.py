@@ -240,11 +240,6 @@ def test_a_method_that_failed_in_a_setting_is_last_there_and_moves_no_other():
     assert found.to_dict() == {"a": 1.0, "b": 2.0, "c": 3.0}
 
 
-def test_the_critical_difference_is_that_of_the_tables():
-    # Demsar (2006), Table 5a: q = 2.569 for four methods; 14 data sets.
-    assert critical_difference(4, 14) == pytest.approx(2.569 * np.sqrt(20 / 84), rel=1e-3)
-
-
 def test_the_figure_names_every_method_and_the_critical_difference(ranked):
     cells = pd.concat([ranked, ranked.assign(metric="ari", column=ranked["setting"])]).assign(n=6)
     rows = [{"metric": "ari", "rank": "rank: ari", "title": "ARI"}]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from configured_studies import spoil
 from fedmix import methods, plugins
 from fedmix.__main__ import main
 
@@ -46,12 +47,6 @@ def told(capsys):
     capsys.readouterr()
     assert main(["check"]) == 1
     return capsys.readouterr().err
-
-
-def spoil(path, old, new):
-    text = Path(path).read_text(encoding="utf-8")
-    assert old in text
-    Path(path).write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
 def rename(old, new):
