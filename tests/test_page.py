@@ -5,57 +5,28 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
-from functools import cache
 from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
 
-from fedmix.cells.claims import evaluate_claims
-from fedmix.cells.discrepancies import measure_discrepancies
 from fedmix.cells.frame import read_cells
-from fedmix.cells.papers import read_claims, read_discrepancies, read_papers
-from fedmix.cells.scorecard import rank_agreement, score_tables
 from fedmix.errors import DataError
 from fedmix.storage import read_table, write_table
 from fedmix.views.page import Figure, PageContext, Search, build_pages
 from fedmix.views.page.contents import items_named, light_image, pages_of
 from fedmix.views.page.reproduction import front_page, table_page
 from fedmix.views.page.views import anchor
-from synthetic_cells import laid_out
-from synthetic_results import ROOT, cells, cells_of, results_and_timings, shipped_items
+from made_up_page import frames, judged, of_page
+from synthetic_results import cells, cells_of, results_and_timings, shipped_items
 
 pytestmark = pytest.mark.slow
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-PAPERS = read_papers(ROOT / "config")
 PIXEL = (
     b'<svg xmlns="http://www.w3.org/2000/svg" width="600" height="200">'
     b'<rect width="600" height="200" fill="#0072b2"/></svg>'
 )
-
-
-def judged(frame: pd.DataFrame, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    return {
-        "cells": frame,
-        "scores": score_tables(frame, shipped_items(), PAPERS),
-        "ranks": rank_agreement(frame, shipped_items()),
-        "claims": evaluate_claims(read_claims(PAPERS), frame, results),
-        "discrepancies": measure_discrepancies(read_discrepancies(PAPERS), frame),
-    }
-
-
-@cache
-def frames() -> dict[str, pd.DataFrame]:
-    return judged(cells(), results_and_timings()[0])
-
-
-def of_page(**parts) -> PageContext:
-    return PageContext(
-        **parts,
-        papers={key: paper.title for key, paper in PAPERS.items()},
-        tables=[laid_out(item) for item in shipped_items().values() if item.kind == "table"],
-    )
 
 
 def first_cell() -> dict:

@@ -6,15 +6,12 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fedmix.cells.claims import SOURCES, evaluate_claims
-from fedmix.cells.discrepancies import measure_discrepancies
-from fedmix.cells.papers import read_claims, read_discrepancies, read_papers
-from fedmix.cells.scorecard import rank_agreement, score_tables
+from fedmix.cells.claims import SOURCES
 from fedmix.errors import DataError
 from fedmix.pipeline.provenance import stamp_of
-from fedmix.views.page import Figure, PageContext, Search, reproduction
-from synthetic_cells import laid_out
-from synthetic_results import ROOT, cells, results_and_timings, shipped_items
+from fedmix.views.page import Figure, Search, reproduction
+from made_up_page import frames, of_page
+from synthetic_results import ROOT, cells
 
 pytestmark = pytest.mark.slow
 
@@ -26,27 +23,21 @@ STAMP = "Stamp: evidence 1a2b3c4d, configuration 5e6f7a8b, code 9c0d1e2f."
 def run(tmp_path_factory):
     """Return what the pages show of a made-up run, and its tables."""
     work = tmp_path_factory.mktemp("run")
-    papers = read_papers(ROOT / "config")
     for path in ("figures/a.svg", "figures/fedgrem_protocols/b.svg"):
         (work / path).parent.mkdir(parents=True, exist_ok=True)
         (work / path).write_text("<svg/>")
         (work / path).with_suffix(".md").write_text("Bands.")
     (work / "words.md").write_text("- p01 is the nearest.")
-    laid = [laid_out(item) for item in shipped_items().values() if item.kind == "table"]
-    tables = [work / f"{name}.md" for name in set(cells()["item"]) & {t["name"] for t in laid}]
+    shown = of_page(**frames())
+    names = {table["name"] for table in shown.tables}
+    tables = [work / f"{name}.md" for name in set(cells()["item"]) & names]
     for path in tables:
         path.write_text("| table in md |\n")
         path.with_suffix(".tex").write_text("| table in tex |\n")
         path.with_suffix(".csv").write_text("row,mean,made,commit\n0 of 10,1.50,today,abc\n")
     curve = Figure("fedgrem", "Which protocol?", work / "figures/fedgrem_protocols/b.svg")
-    context = PageContext(
-        cells(),
-        scores=score_tables(cells(), shipped_items(), {}),
-        ranks=rank_agreement(cells(), shipped_items()),
-        claims=evaluate_claims(read_claims(papers), cells(), results_and_timings()[0]),
-        discrepancies=measure_discrepancies(read_discrepancies(papers), cells()),
-        papers={key: paper.title for key, paper in papers.items()},
-        tables=laid,
+    context = replace(
+        shown,
         figures=[Figure("fedgrem", "FedGrEM, Table 5 as a figure", work / "figures/a.svg")],
         searches=[Search("fedgrem", "fedgrem_table1", work / "words.md", [curve])],
         provenance={"commit": "abc"},
@@ -105,7 +96,7 @@ def test_tables_are_kept_for_other_programs_too(folder):
 
 def test_a_table_s_page_in_markdown_has_what_belongs_to_it(folder):
     page = (folder / "tables" / "fedgrem_table5.md").read_text(encoding="utf-8")
-    score = score_tables(cells(), shipped_items(), {}).set_index("item").loc["fedgrem_table5"]
+    score = frames()["scores"].set_index("item").loc["fedgrem_table5"]
     assert page.startswith(
         f"# FedGrEM, Table 5\n\n**{score['answer']}** {score['more']}\n\nas coded, "
     )
@@ -138,7 +129,7 @@ def test_the_front_page_says_what_each_table_comes_to_and_by_which_variant(folde
     # Replications and core-hours; what methods share counts once.
     assert re.search(r"\| one +\| +2 +\| +2(\.0+)? +\|", readme)
     [line] = [x for x in readme.splitlines() if x.startswith("- [FedGrEM, Table 5]")]
-    score = score_tables(cells(), shipped_items(), {}).set_index("item").loc["fedgrem_table5"]
+    score = frames()["scores"].set_index("item").loc["fedgrem_table5"]
     assert line.endswith(f": {score['answer']} (as coded)")
 
 
