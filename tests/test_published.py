@@ -1,6 +1,5 @@
 """Every printed number has a cell of ours it is held against, and reads as printed."""
 
-import re
 import shutil
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from fedmix.configuration import Document
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, identity_of
-from synthetic_results import PUBLISHED, ROOT, cells, printed_numbers, shipped_items
+from synthetic_results import PUBLISHED, ROOT, printed_numbers, shipped_items
 
 
 def shown_by(item: Item) -> list[dict]:
@@ -73,21 +72,6 @@ def test_printed_texts_have_the_digits_of_the_print():
     # The one number that its table prints with more digits than the others.
     assert texts["fedgem_table6", "fashion_mnist", "FFCM-avg1"] == "0.009 (0.0023)"
     assert texts["fedgem_table7", "mnist", "FFCM-avg2"] == "220 (18)"
-
-
-def test_every_printed_text_in_the_frame_is_the_files_number_with_the_items_digits():
-    files = {p: pd.read_csv(p, dtype=str) for p in PUBLISHED.glob("*/*.csv")}
-    shown = cells()[cells()["printed_text"] != ""]
-    assert len(shown) > 471
-    for cell in shown.itertuples():
-        item = shipped_items()[cell.item]
-        row = files[PUBLISHED / cell.printed_file].iloc[cell.printed_line - 2]
-        mean, sd = re.fullmatch(r"(\S+) \((\S+)\)", cell.printed_text).groups()
-        for text, column in ((mean, item.printed["mean"]), (sd, item.printed["sd"])):
-            assert float(text) == float(row[column])
-            assert len(text.partition(".")[2]) >= (item.digits or 0)
-            assert text.startswith(row[column])
-        assert (cell.printed_mean, cell.printed_sd) == (float(mean), float(sd))
 
 
 def test_a_printed_numbers_place_follows_from_its_printed_columns_alone():
