@@ -38,6 +38,14 @@ def scored(label: str, metric: str, values: list[float], **changes) -> dict:
     return cell(label=label, metric=metric, values=values, mean=mean, sd=sd, se=sd / 2, **changes)
 
 
+ADVICE = {"kind": "advice", "metric": "error", "alone": "alone", "harmed": "harmed"}
+
+
+def condensed(cells: pd.DataFrame, option: dict) -> dict[str, str]:
+    """Return column -> text of a condensed table of one row."""
+    return {column: text for _, column, text, _ in condense(cells, option)}
+
+
 def test_effects_know_their_interval():
     effect = mean_effect([1.0, 2.0, 3.0])
     assert effect.se == pytest.approx(1 / np.sqrt(3))
@@ -157,8 +165,7 @@ def test_a_method_is_advised_only_where_it_beats_the_best_fit_alone(together, ta
             scored("A", "harmed", [0.0, 0.0, 0.0, 0.0]),
         ]
     )
-    told = {"kind": "advice", "metric": "error", "alone": "alone", "harmed": "harmed"}
-    said = {column: text for _, column, text, _ in condense(cells, told)}
+    said = condensed(cells, ADVICE)
     assert said["take"] == taken
     assert said["best fit alone"] == "B"
 
@@ -173,8 +180,7 @@ def test_methods_that_the_test_does_not_tell_from_the_best_are_named():
             scored("D", "error", [0.11, 0.11, 0.10], n=3, replications=[0, 1, 2]),  # too few
         ]
     )
-    told = {"kind": "advice", "metric": "error", "alone": "alone", "harmed": "harmed"}
-    said = {column: text for _, column, text, _ in condense(cells, told)}
+    said = condensed(cells, ADVICE)
     assert (said["take"], said["not told apart"]) == ("A", "C")
     assert said["gain over the best fit alone"].endswith(" ± 1.7")  # in points
 
@@ -187,7 +193,7 @@ def test_a_condition_is_met_where_every_replication_meets_it():
         for n, held in ((1, 0.5), (4, 1.0))
         for metric, mean in (("error", n**-0.5), ("holds", held))
     ]
-    said = {column: text for _, column, text, _ in condense(pd.DataFrame(rows), told)}
+    said = condensed(pd.DataFrame(rows), told)
     assert said["conditions met (constants 1)"] == "1 of 2"
 
 

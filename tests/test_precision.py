@@ -174,21 +174,33 @@ def test_a_method_that_always_fails_needs_no_more_replications(plan):
     assert number(precision, "as_coded.a") == 20
 
 
+DRAWS = study(
+    "d",
+    variants={"v": {}},
+    settings=[{"grid": {"dataset": ["a"], "draw": [0, 1, 2, 3]}}],
+    setting_id="{dataset}-{draw}",
+)
+
+
+def add_draws(kept, apart):
+    """Add four partition draws, whose values lie so far apart."""
+    for draw in range(4):
+        for method in ("FedEM", "TGMM"):
+            kept.add(f"v.a-{draw}", method, 10, 0.1, study="d")
+    kept.rows_of["d"] = [
+        (setting, *rest[:3], rest[3] + apart * int(setting[-1]), *rest[4:])
+        for setting, *rest in kept.rows_of["d"]
+    ]
+
+
 @pytest.mark.parametrize(
     ("apart", "state"), [(0.0, PRECISE), (2.0, GOES_ON), (None, GOES_ON)], ids=str
 )
 def test_the_variance_between_partition_draws_counts(plan, apart, state):
     kept = both(20, 0.1)
-    grid = {"dataset": ["a"], "draw": [0, 1, 2, 3]}
-    draws = study("d", variants={"v": {}}, settings=[{"grid": grid}], setting_id="{dataset}-{draw}")
-    for draw in range(4 if apart is not None else 0):  # None: nothing is known of the draws
-        for method in ("FedEM", "TGMM"):
-            kept.add(f"v.a-{draw}", method, 10, 0.1, study="d")
-    kept.rows_of["d"] = [
-        (setting, *rest[:3], rest[3] + (apart or 0) * int(setting[-1]), *rest[4:])
-        for setting, *rest in kept.rows_of.get("d", [])
-    ]
-    assert set(states(plan(kept, draws="d", d=draws)).values()) == {state}
+    if apart is not None:  # else nothing is known of the draws
+        add_draws(kept, apart)
+    assert set(states(plan(kept, draws="d", d=DRAWS)).values()) == {state}
 
 
 def width(precision):
@@ -206,18 +218,11 @@ def test_the_width_is_that_of_complete_steps_in_published_standard_deviations(pl
 
 def test_our_mean_has_one_partition_draw(plan):
     kept = both(20, 0.1)
-    grid = {"dataset": ["a"], "draw": [0, 1, 2, 3]}
-    draws = study("d", variants={"v": {}}, settings=[{"grid": grid}], setting_id="{dataset}-{draw}")
-    for draw in range(4):
-        kept.add(f"v.a-{draw}", "FedEM", 10, 0.1, study="d")
-    kept.rows_of["d"] = [
-        (setting, *rest[:3], rest[3] + 0.1 * int(setting[-1]), *rest[4:])
-        for setting, *rest in kept.rows_of["d"]
-    ]
+    add_draws(kept, 0.1)
     parts = np.array([0.1**2 / 20, np.var([0, 0.1, 0.2, 0.3], ddof=1) - 0.1**2 / 10])
     freedom = parts.sum() ** 2 / (parts**2 / [19, 3]).sum()
     half = t.ppf(0.95, freedom) * parts.sum() ** 0.5
-    assert width(plan(kept, draws="d", d=draws)) == pytest.approx(half / 0.8)
+    assert width(plan(kept, draws="d", d=DRAWS)) == pytest.approx(half / 0.8)
 
 
 def test_what_stopped_where_is_told(plan):
