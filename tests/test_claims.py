@@ -223,10 +223,10 @@ def test_the_text_s_own_variant_that_says_no_is_told():
     results = pd.concat([places(GOOD, GOOD), places(BAD, BAD, variant="w")])
     found = answer(results, "ordered", **LOWEST)
     assert found.verdict == "holds"
-    assert "The variant that follows the text says no: no in all 2" in found.remarks
+    assert "The variant closest to the text says no: no in all 2" in found.remarks
     results = pd.concat([places(GOOD, GOOD), places(GOOD, BAD, variant="w")])
     [remark] = answer(results, "ordered", **LOWEST)["remarks"]
-    assert remark.startswith("The variant that follows the text says no: yes in 1 of 2")
+    assert remark.startswith("The variant closest to the text says no: yes in 1 of 2")
 
 
 def test_a_setting_counts_as_run_if_the_variant_that_answers_ran_it():
@@ -272,6 +272,12 @@ def test_what_a_claim_names_and_nobody_ran_leaves_it_partly_untested():
     found = answer(places(GOOD, GOOD, NOISE), "ordered", said, **LOWEST)
     assert found.verdict == "holds in most"  # not "yes wherever it was run"
     assert found.remarks[-1] == "Not run, or only on other data: setting s7"
+
+
+def test_two_settings_settle_a_claim_about_several_whatever_was_not_run():
+    said = {"where": {"setting": ["s0", "s1", "s7"]}, "extent": "several"}
+    assert answer(places(GOOD, GOOD), "ordered", said, **LOWEST).verdict == "holds"
+    assert answer(places(GOOD), "ordered", said, **LOWEST).verdict == "partly untested"
 
 
 @pytest.mark.parametrize("dead", ["A", "B"])

@@ -36,7 +36,9 @@ TOO_FEW, UNTESTABLE = "inconclusive", "not testable"
 CLAIM_RULES = {
     HOLDS: "yes in every setting, or in as many as the claim states",
     MOSTLY: "yes in more than half of the settings, and no in none",
-    PARTLY_UNTESTED: "as *holds*, but part of what the claim is about was not run",
+    PARTLY_UNTESTED: (
+        "as *holds*, but part of what the claim is about was not run and could change the answer"
+    ),
     DEPENDS: (
         "beyond noise it holds with one value of an unreported choice, and does not with another; "
         "or it holds in the inferred protocol, and not in most others"
@@ -139,7 +141,9 @@ def _evaluate(
     answered = _verdict(claim, own)
     cannot_refute = _cannot_refute(claim, source) if answered in (MIXED, REVERSED) else ""
     asked = claim.get("predicate", "")
-    verdict = _final(TOO_FEW if cannot_refute else answered, source, share, untested or failed)
+    settled = claim.get("extent") == "several" and len(own) > 1  # further settings change nothing
+    open_parts = "" if settled else untested or failed
+    verdict = _final(TOO_FEW if cannot_refute else answered, source, share, open_parts)
     text, near = checks[verdicts.WRITTEN], checks[verdicts.NEAREST]
     text_says_no = source != verdicts.WRITTEN and _verdict(claim, text) in (MIXED, REVERSED)
     near_differs = near and _verdict(claim, near) != answered
@@ -151,7 +155,7 @@ def _evaluate(
         "Says little": says_little
         and f"it holds in {chance:.0%} of {SHUFFLES} shuffles of the {_control(claim)}",
         "A no does not refute the claim": cannot_refute,
-        "The variant that follows the text says no": text_says_no and _where(claim, "", text),
+        "The variant closest to the text says no": text_says_no and _where(claim, "", text),
         "Not reported": share and f"{claim['unreported']}; {share}",
         "No nearest protocol": "unreported" in claim
         and not near
