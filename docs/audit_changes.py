@@ -57,7 +57,8 @@ def _tables(folder: Path) -> Iterator[str]:
 
 def _counts(row: Row) -> str:
     names = COUNTED if "variant" in row else list(row)
-    return ", ".join(f"{row[name]} {name}" for name in names if int(row[name]))
+    found = ", ".join(f"{row[name]} {name}" for name in names if int(row[name]))
+    return found or "noted, not judged"
 
 
 def _claims(folder: Path) -> Iterator[str]:
