@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import fmean, geometric_mean, median
 from typing import TYPE_CHECKING, NamedTuple
 
+from fedmix.cells.printed import rows_of
 from fedmix.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -178,20 +179,17 @@ def read_costs(path: Path) -> Costs:
     ConfigurationError
         With the line that is not as expected.
     """
-    if not path.is_file():
-        return Costs()
     known = {}
-    with open(path, encoding="utf-8", newline="") as stream:
-        for line, row in enumerate(csv.DictReader(stream), start=2):
-            try:
-                study, dataset, variant, method = (row[name] for name in PLACE)
-                seconds, memory, *tasks = (float(row[name]) for name in COLUMNS[len(PLACE) :])
-                known[study, dataset, variant, method] = Cost(seconds, memory, Machine(*tasks))
-            except (KeyError, TypeError, ValueError):
-                raise ConfigurationError(
-                    f"{path}:{line}: expected {', '.join(COLUMNS)}, of which the last five are "
-                    f"numbers, got {', '.join(map(str, row.values()))}."
-                ) from None
+    for line, row in enumerate(rows_of(path), start=2):
+        try:
+            study, dataset, variant, method = (row[name] for name in PLACE)
+            seconds, memory, *tasks = (float(row[name]) for name in COLUMNS[len(PLACE) :])
+            known[study, dataset, variant, method] = Cost(seconds, memory, Machine(*tasks))
+        except (KeyError, ValueError):
+            raise ConfigurationError(
+                f"{path}:{line}: expected {', '.join(COLUMNS)}, of which the last five are "
+                f"numbers, got {', '.join(row.values())}."
+            ) from None
     return Costs(known)
 
 
