@@ -104,7 +104,7 @@ def test_the_hash_does_not_depend_on_where_the_folder_lies(folder, tmp_path):
     [
         (EXAMPLE.replace("OneShotKMeans", "FedEM"), "Two methods are called FedEM, in fedmix.met"),
         ("def broken(:\n", "mine.py:1: not valid Python: invalid syntax\n"),
-        ("\n# caf\udce9\n", "mine.py:2: the byte 0xe9 is not UTF-8. Save the file in UTF-8."),
+        ("\n# \udce9\n", "mine.py:2: the byte 0xe9 is not UTF-8. Save the file in UTF-8."),
         (EXAMPLE + "\n\nclass FederatedMixture:\n    pass\n", "a class FederatedMixture already"),
     ],
 )
