@@ -25,7 +25,7 @@ SHIFT, SPREAD = 2.5, 2.0
 #: ... and in the paper (Section B.1).
 SHIFT_AS_WRITTEN, SPREAD_AS_WRITTEN = 2.0, 3.0**0.5
 
-#: Which clients are contaminated: the last, as in the simulations, or any.
+#: Which clients are contaminated: the last, as in the simulations, the first, or any.
 PLACES = ("last", "first", "random")
 
 
