@@ -70,6 +70,17 @@ def test_a_claim_between_no_bounds_is_refused(copy, capsys):
     assert "neither low nor high is given" in capsys.readouterr().err
 
 
+def test_two_numbers_in_one_place_of_a_table_are_refused(copy, capsys):
+    tables = copy / "config/papers/fedgrem/tables.yaml"
+    spoil(tables, 'row: "{contaminated_percent:g} %"', "row: all clients")
+    spoil(copy / "config/beyond/matrix/tables.yaml", 'row: "{label}"', "row: methods")
+    assert main(["check"]) == 1
+    said = capsys.readouterr().err
+    settings = "pendigits-contaminated0 Local-EM and pendigits-contaminated3 Local-EM"
+    assert f"{settings} both have row 'all clients', column 'Local-EM'. Name a column" in said
+    assert "AFCL and pendigits-contaminated0 CentralDPGMM both have row 'methods'" in said
+
+
 def test_one_paper_is_shown_alone(copy, capsys):
     spoil(copy / "config/papers/fedgrem/claims.yaml", "predicate:", "predicat:")
     assert main(["check", "--paper", "fedgem"]) == 0
@@ -107,6 +118,7 @@ def test_a_published_value_that_is_no_decimal_number_is_an_error(copy, capsys, t
     ("content", "says"),
     [
         (b"method,mean\nFedEM,0,281\n", "own.csv:2: expected 2 values (method, mean)"),
+        (b"method,mean\n\nFedEM,0.281\n", "own.csv:2: expected a row on each line, got an empty"),
         ("method,mean\nFedEM,0.281\n".encode("utf-16"), "own.csv: expected a CSV file in UTF-8"),
     ],
 )

@@ -83,16 +83,7 @@ class PrintedTable:
 
         The values are None if the cell lacks one of the columns.
         """
-        names, is_stand_in = {}, False
-        for printed, ours in self._columns.items():
-            if ours["column"] not in cell:
-                return None, False
-            value = cell[ours["column"]]
-            value = ours.get("names", {}).get(value, value)
-            places = self._stand_in.get(printed, {})
-            is_stand_in |= value in places
-            names[printed] = places.get(value, value)
-        return names, is_stand_in
+        return _names(self._columns, self._stand_in, cell)
 
     def number(self, names: Mapping[str, Any]) -> PrintedNumber | None:
         """Return the published value with these values in the printed columns, if there is one."""
@@ -100,6 +91,29 @@ class PrintedTable:
 
     def __iter__(self) -> Iterator[PrintedNumber]:
         return iter(self._numbers.values())
+
+
+def printed_names(item: Item, cell: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a cell's values in the printed columns, without reading the published values.
+
+    They are None if the cell lacks one of the columns.
+    """
+    return _names(columns_of(item.printed), item.printed.get("stand_in", {}), cell)[0]
+
+
+def _names(
+    columns: Mapping[str, Mapping[str, Any]], stand_in: Mapping[str, Any], cell: Mapping[str, Any]
+) -> tuple[dict[str, Any] | None, bool]:
+    names, is_stand_in = {}, False
+    for printed, ours in columns.items():
+        if ours["column"] not in cell:
+            return None, False
+        value = cell[ours["column"]]
+        value = ours.get("names", {}).get(value, value)
+        places = stand_in.get(printed, {})
+        is_stand_in |= value in places
+        names[printed] = places.get(value, value)
+    return names, is_stand_in
 
 
 def check_coverage(items: Iterable[Item], folder: str | Path) -> None:
@@ -201,12 +215,13 @@ def rows_of(path: Path, name: str = "") -> list[dict[str, str]]:
     Raises
     ------
     ConfigurationError
-        If the file is not text in UTF-8, its values are not separated by commas, or a row has more
-        or fewer values than there are columns, as after a decimal comma.
+        If the file is not text in UTF-8, its values are not separated by commas, a row has more or
+        fewer values than there are columns, as after a decimal comma, or a line is empty.
     """
     if not path.is_file():
         return []
-    name, rows = name or str(path), []
+    name = name or str(path)
+    rows: list[dict[str, str]] = []
     try:
         with open(path, encoding="utf-8-sig", newline="") as stream:  # programs add the signature
             reader = csv.DictReader(stream, skipinitialspace=True)
@@ -217,6 +232,11 @@ def rows_of(path: Path, name: str = "") -> list[dict[str, str]]:
                     "values by commas, and write decimals with a point."
                 )
             for row in reader:
+                if reader.line_num != len(rows) + 2:  # messages count rows to give a line
+                    raise ConfigurationError(
+                        f"{name}:{len(rows) + 2}: expected a row on each line, got an empty line "
+                        "or a value with a line break. Remove it."
+                    )
                 if None in row or None in row.values():
                     raise ConfigurationError(
                         f"{name}:{reader.line_num}: expected {len(columns)} values "

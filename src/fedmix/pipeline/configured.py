@@ -31,6 +31,7 @@ from fedmix.pipeline.checking.items import (
     item_errors,
     name_errors,
     paper_errors,
+    place_errors,
     unmatched_errors,
 )
 from fedmix.pipeline.checking.printed import PrintedFiles, coverage_errors, read_printed
@@ -177,13 +178,23 @@ def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iter
             *item_errors(item, documents[name], studies, files),
         )
     ]
-    yield from of_items or coverage_errors(items, documents, files)
+    yield from of_items or (
+        *coverage_errors(items, documents, files),
+        *(
+            error
+            for name, item in items.items()
+            for error in place_errors(item, documents[name], configuration.published[item.study])
+        ),
+    )
     for name, preset in configuration.changes.items():
         entries = item_entries(papers, preset.items) if preset.items else {}
         for changed_item, item in items_of(entries, preset.items).items():
             document = entries[changed_item].document
             yield from item_errors(item, document, studies, files)
-            yield from unmatched_errors(item, document, configuration.presets[name])
+            plans = configuration.presets[name]
+            yield from unmatched_errors(item, document, plans)
+            if item.study in plans:
+                yield from place_errors(item, document, plans[item.study])
     for paper in papers.values():
         shown = [item for item in items.values() if item.paper == paper.key]
         own = {n: studies[n] for n, s in configuration.published.items() if s.paper == paper.key}

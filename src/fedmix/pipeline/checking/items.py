@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from string import Formatter
+from typing import Any
 
 from fedmix.cells.items import Item
+from fedmix.cells.measured import identity_of
 from fedmix.cells.papers import Paper, misnamed
+from fedmix.cells.printed import printed_names
 from fedmix.cells.verdicts import NEAREST
 from fedmix.configuration import Document, read_document
 from fedmix.declarations import names_in
@@ -88,6 +91,38 @@ def unmatched_errors(item: Item, document: Document, plans: Mapping[str, Study])
         yield f"{document.place()}: the preset does not run {item.study!r}, which it shows"
     elif not any(setting.matches(item.where) for setting in plans[item.study].settings.values()):
         yield f"{document.place('where')}: the preset has no setting with all of these values"
+
+
+def place_errors(item: Item, document: Document, plan: Study) -> Iterator[str]:
+    """Yield an error if two settings or methods of a study have the same place in a table."""
+    if item.kind != "table" or "condensed" in item.options:
+        return
+    first: dict[tuple[str, ...], str] = {}
+    for cell in _cells(item, plan):
+        if any(name not in cell for name in item.columns_named):
+            continue
+        row, column = item.row.format(**cell), item.column.format(**cell)
+        own = f"{cell['setting']} {cell['method']}"
+        other = first.setdefault((cell["variant"], row, column, cell["metric"]), own)
+        if other != own:
+            yield (
+                f"{document.place()}: {other} and {own} both have row {row!r}, column {column!r}. "
+                "Name a column in `row` or `column` that distinguishes them."
+            )
+            return
+
+
+def _cells(item: Item, plan: Study) -> Iterator[dict[str, Any]]:
+    """Yield what identifies each number that a study will have for an item."""
+    for setting in plan.settings.values():
+        for name in plan.methods_of(setting) if setting.matches(item.where) else ():
+            method = plan.method_in(name, setting)
+            parameters = {f"method_{key}": value for key, value in method.parameters.items()}
+            identity = identity_of(setting.values, name, method.label) | parameters
+            identity |= {"variant": setting.variant, "setting": setting.name}
+            names = printed_names(item, identity)
+            for metric in item.metrics_of(name) if names is not None else ():
+                yield {**identity, **names, "metric": metric}
 
 
 def paper_errors(
