@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from pyarrow.parquet import ParquetFile
 
 from fedmix.configuration import read_yaml
 from fedmix.errors import DataError
@@ -40,6 +41,26 @@ def test_the_same_content_gives_the_same_bytes(work):
     by_fit = [own for _, own in rows.groupby(["method", "replication"])]
     write_evidence(work / "evidence", STUDY, pd.concat(reversed(by_fit)), {})
     assert evidence.read_bytes() == before
+
+
+def test_the_order_of_what_is_said_of_the_data_changes_no_byte(work):
+    evidence, rows = work / "evidence" / f"{STUDY}.parquet", rows_in(work)
+    written = set()
+    for said in ({"key": "k", "sha256": "s"}, {"sha256": "s", "key": "k"}):
+        write_evidence(work / "evidence", STUDY, rows, {"data/embedded/a.npz": said})
+        written.add(evidence.read_bytes())
+    assert len(written) == 1
+
+
+def test_a_setting_is_read_from_a_file_of_several_parts(work, monkeypatch):
+    rows = pd.concat([rows_in(work).assign(setting=name) for name in ("a", "b", "c")])
+    monkeypatch.setattr("fedmix.pipeline.evidence.ROWS_TOGETHER", 4)
+    write_evidence(work / "evidence", STUDY, rows, {})
+    evidence = Evidence(work / "evidence")
+    assert ParquetFile(work / "evidence" / f"{STUDY}.parquet").num_row_groups > 3
+    own = evidence.rows(STUDY, ["b"])
+    assert len(own) == len(rows) / 3
+    assert set(own["setting"]) == {"b"}
 
 
 def test_every_replication_says_by_what_it_was_made(work):
