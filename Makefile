@@ -17,10 +17,11 @@ READY := .venv/.ready
 all: papers quick
 
 # The lock holds names, versions and hashes; pip asks whatever index the machine is set up for.
+# Modules are compiled when they are first imported, because most never are.
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fedmix needs Python 3.11 or later: make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
