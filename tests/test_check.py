@@ -79,6 +79,9 @@ def test_two_numbers_in_one_place_of_a_table_are_refused(copy, capsys):
     settings = "pendigits-contaminated0 Local-EM and pendigits-contaminated3 Local-EM"
     assert f"{settings} both have row 'all clients', column 'Local-EM'. Name a column" in said
     assert "AFCL and pendigits-contaminated0 CentralDPGMM both have row 'methods'" in said
+    spoil(tables, "row: all clients", 'row: "{method:g}"')
+    assert main(["check"]) == 1
+    assert "'{method:g}' and '{method}' cannot be filled: Unknown" in capsys.readouterr().err
 
 
 def test_one_paper_is_shown_alone(copy, capsys):

@@ -190,11 +190,12 @@ def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iter
         entries = item_entries(papers, preset.items) if preset.items else {}
         for changed_item, item in items_of(entries, preset.items).items():
             document = entries[changed_item].document
-            yield from item_errors(item, document, studies, files)
             plans = configuration.presets[name]
-            yield from unmatched_errors(item, document, plans)
-            if item.study in plans:
-                yield from place_errors(item, document, plans[item.study])
+            found = [
+                *item_errors(item, document, studies, files),
+                *unmatched_errors(item, document, plans),
+            ]
+            yield from found or place_errors(item, document, plans[item.study])
     for paper in papers.values():
         shown = [item for item in items.values() if item.paper == paper.key]
         own = {n: studies[n] for n, s in configuration.published.items() if s.paper == paper.key}

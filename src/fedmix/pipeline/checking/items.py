@@ -94,14 +94,18 @@ def unmatched_errors(item: Item, document: Document, plans: Mapping[str, Study])
 
 
 def place_errors(item: Item, document: Document, plan: Study) -> Iterator[str]:
-    """Yield an error if two settings or methods of a study have the same place in a table."""
+    """Yield an error if two numbers of a study have the same place in a table, or one has none."""
     if item.kind != "table" or "condensed" in item.options:
         return
     first: dict[tuple[str, ...], str] = {}
     for cell in _cells(item, plan):
         if any(name not in cell for name in item.columns_named):
             continue
-        row, column = item.row.format(**cell), item.column.format(**cell)
+        try:
+            row, column = item.row.format(**cell), item.column.format(**cell)
+        except (ValueError, TypeError) as error:
+            yield f"{document.place()}: {item.row!r} and {item.column!r} cannot be filled: {error}"
+            return
         own = f"{cell['setting']} {cell['method']}"
         other = first.setdefault((cell["variant"], row, column, cell["metric"]), own)
         if other != own:
