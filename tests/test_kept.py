@@ -15,7 +15,7 @@ from fedmix.pipeline.blocks import KeptFits, finished, write_block
 from fedmix.pipeline.collect import collect_settings, read_blocks
 from fedmix.pipeline.evidence import ROUNDED, Evidence, write_evidence
 from fedmix.pipeline.provenance import key_of, keys_of
-from fedmix.storage import read_table, write_table
+from fedmix.storage import read_table, sha256_of, write_table
 
 METHODS = [Method("a", "Toy"), Method("b", "Toy")]
 PLANNED = {
@@ -179,7 +179,7 @@ def test_what_other_code_has_made_is_not_collected(scenario, tmp_path):
         assert set(rows["method"]) == {"a"}
 
 
-def collected(folder, blocks, n, evidence=None, partial=False):
+def collected(folder, blocks, n, evidence=None, partial=False, **changes):
     """Return the results and timings of the methods' first ``n`` replications."""
     held = dict.fromkeys(KEYS, 1 if evidence else 0)
     setting = {
@@ -190,6 +190,7 @@ def collected(folder, blocks, n, evidence=None, partial=False):
         "data": None,
         "data_hash": None,
         "held": held,
+        **changes,
     }
     [tables] = collect_settings([setting], evidence, partial)
     return tables
@@ -201,9 +202,11 @@ def test_collected_rows_do_not_depend_on_the_size_of_the_blocks(scenario, tmp_pa
     run(scenario, two, "0-2")
     run(scenario, two, "3-5")
     whole, timings = collected(one, ["0-5"], 6)
-    parts, _ = collected(two, ["0-2", "3-5"], 6)
+    parts, _ = collected(two, ["3-5", "0-2"], 6)
     pd.testing.assert_frame_equal(whole, parts)
-    assert list(whole["method"].unique()) == ["a", "b"]
+    fits = whole[["method", "replication"]].drop_duplicates()
+    assert [*zip(*fits.to_numpy().T, strict=True)] == [(m, r) for m in "ab" for r in range(6)]
+    assert not whole.attrs
     assert len(timings) == 12
 
 
@@ -212,8 +215,34 @@ def test_a_missing_replication_is_an_error_unless_parts_will_do(scenario, tmp_pa
     run(scenario, folder, "0-2")
     with pytest.raises(DataError, match="study, default, h0: a lacks replications 3, 4 of 5"):
         collected(folder, ["0-2"], 5)
+    for n, lost in ((8, "3, 4, 5, 6, 7 of 8"), (9, "3, 4, 5, 6, 7, ... of 9")):
+        with pytest.raises(DataError, match=f"a lacks replications {lost}"):
+            collected(folder, ["0-2"], n)
+    with pytest.raises(DataError, match="a lacks replications 0, 1 of 2"):
+        collected(folder, [], 2)
     results, _ = collected(folder, ["0-2"], 5, partial=True)
     assert set(results["replication"]) == {0, 1, 2}
+
+
+def test_a_method_may_have_fewer_replications_than_a_block_starts_with(scenario, tmp_path):
+    folder = tmp_path / "study/h0"
+    run(scenario, folder, "0-1")
+    run(scenario, folder, "2-3", methods=METHODS[:1])
+    fewer = {"replications": {"a": 4, "b": 2}}
+    _, timings = collected(folder, ["0-1", "2-3"], 4, **fewer)
+    assert timings.groupby("method").size().to_dict() == fewer["replications"]
+
+
+def test_a_block_is_of_the_data_that_are_there(scenario, tmp_path):
+    folder, data = tmp_path / "study/h0", tmp_path / "tsne10.npz"
+    data.write_bytes(b"features")
+    run(scenario, folder, "0-1", keys_of(data=sha256_of(data), **PLANNED))
+    for there in ({"data": data}, {"data_hash": sha256_of(data)}):
+        _, timings = collected(folder, ["0-1"], 2, **there)
+        assert len(timings) == 4
+    data.write_bytes(b"other features")
+    with pytest.raises(DataError, match="other code or other data made the results of a, b"):
+        collected(folder, ["0-1"], 2, data=data)
 
 
 def kept(scenario, folder, blocks, evidence):
@@ -236,6 +265,23 @@ def test_evidence_gives_the_rows_of_the_blocks_that_it_was_made_from(scenario, t
     pd.testing.assert_frame_equal(results[~by_round], again[~by_round])
     pd.testing.assert_frame_equal(results[by_round], again[by_round], rtol=ROUNDED)
     pd.testing.assert_frame_equal(timings, times, rtol=1e-2)
+    for numbers in ({"a": 4, "b": 4}, {"a": 5, "b": 1}):
+        _, times = collected(folder, [], 6, evidence, replications=numbers)
+        assert times.groupby("method")["replication"].agg(set).to_dict() == {
+            method: set(range(n)) for method, n in numbers.items()
+        }
+
+
+def test_an_unsound_replication_of_the_evidence_is_told_and_left_out(scenario, tmp_path, caplog):
+    folder, evidence = tmp_path / "study/h0", tmp_path / "evidence"
+    run(scenario, folder, "0-1")
+    kept(scenario, folder, ["0-1"], evidence)
+    rows = Evidence(evidence).rows("study")
+    wrong = (rows["method"] == "b") & (rows["replication"] == 1)
+    write_evidence(evidence, "study", rows.assign(floats_up=rows["floats_up"].mask(wrong, -1)), {})
+    _, timings = collected(folder, [], 2, evidence, partial=True, held={"a": 2, "b": 0})
+    assert timings.groupby("method").size().to_dict() == {"a": 2, "b": 1}
+    assert "because a count is negative: first h0/b/1" in caplog.text
 
 
 def test_with_partial_a_block_of_other_code_alone_gives_no_rows(scenario, tmp_path):

@@ -13,7 +13,7 @@ from fedmix.experiments.base import Method, Outcome
 from fedmix.experiments.runner import Scenario, run_block, tables_of
 from fedmix.pipeline.blocks import COLUMNS
 from fedmix.pipeline.collect import read_blocks
-from fedmix.pipeline.plan import finished_blocks
+from fedmix.pipeline.plan import block_paths, finished_blocks
 from fedmix.storage import write_table
 
 FOLDER = "results/study/small.h0"
@@ -65,12 +65,13 @@ def test_what_the_pipeline_writes_is_read_back(frames, block):
         (lambda rows: rows[rows["replication"] == 0], "FedEM lacks replications 1 of 2"),
         (lambda rows: rows.iloc[:0], "FedEM lacks replications 0, 1 of 2"),
         (lambda rows: pd.DataFrame({"a": [1]}), "the columns study, variant, .* it has a"),
+        (lambda rows: pd.DataFrame(), "the columns study, variant, .* it has none"),
         (lambda rows: rows.drop(columns="value"), "the columns value are missing"),
         (lambda rows: rows.assign(value="high"), "column value is of type"),
         (lambda rows: rows.assign(replication=0.5), "column replication is of type float64"),
         (
             lambda rows: rows.assign(replication=rows["replication"] + 1),
-            "it holds FedEM, replications 1, 2, which",
+            "it holds FedEM, replications 2, which",
         ),
         (lambda rows: rows.assign(method="FedGrEM"), "FedEM lacks replications 0, 1 of 2"),
         (lambda rows: rows.assign(study="other"), "it holds rows of other/small.h0"),
@@ -84,13 +85,25 @@ def test_a_block_with_other_content_is_named_with_what_it_holds(block, frames, c
         read_blocks([block], {"FedEM": 2}, KEYS)
 
 
+def test_with_partial_a_block_may_lack_replications_and_no_columns(block, frames):
+    write_table(block, frames["results"].query("replication == 0"))
+    results, _ = read_blocks([block], {"FedEM": 2}, KEYS, partial=True)
+    assert set(results["replication"]) == {0}
+    write_table(block, pd.DataFrame())
+    with pytest.raises(DataError, match=r"0-1\.parquet: the columns .* it has none"):
+        read_blocks([block], {"FedEM": 2}, KEYS, partial=True)
+
+
 def test_blocks_of_any_size_are_found_without_overlap_as_far_as_they_are_wanted(tmp_path):
     for name in ("0-19", "20-39", "3-4", "100-119"):
         (tmp_path / f"{name}.parquet").touch()
     (tmp_path / "results.parquet").touch()
     (tmp_path / "40-41.timings.parquet").touch()
     assert finished_blocks(tmp_path, 200) == ["0-19", "20-39", "100-119"]
-    assert finished_blocks(tmp_path, 3) == ["0-19"]
+    for n in (3, 20):
+        assert finished_blocks(tmp_path, n) == ["0-19"]
+    names = [path.stem for path in block_paths(tmp_path)]
+    assert names == ["0-19", "3-4", "20-39", "100-119"]
 
 
 @pytest.mark.parametrize("last", [1, 4, 9, 29])

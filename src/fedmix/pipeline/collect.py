@@ -98,7 +98,7 @@ def _from_evidence(
     import pandas as pd
 
     held = {
-        method: rows[rows["replication"] < replications.get(method, 0)]
+        method: rows[rows["replication"] < replications[method]]
         for method, rows in kept.items()
         if rows is not None
     }
@@ -242,8 +242,6 @@ def _read(
     if path.is_dir():
         raise DataError(f"{path} is a folder; expected a parquet file. Move it away.")
     rows = read_table(path)
-    if partial and rows.empty:
-        return rows
     if "method" in rows:
         rows = rows[rows["method"].isin(expected)]
     problem = next(_problems(rows, kind, place, expected, partial), None)
@@ -276,8 +274,9 @@ def _problems(
         yield f"it holds rows of {strange[0]}"
     held = {name: set(numbers) for name, numbers in rows.groupby("method")["replication"]}
     for method, numbers in held.items():
-        if not numbers <= set(expected.get(method, ())):
-            yield f"it holds {method}, replications {_listed(numbers)}, which were not requested"
+        others = numbers - set(expected[method])
+        if others:
+            yield f"it holds {method}, replications {_listed(others)}, which were not requested"
     for method, wanted in expected.items():
         lost = set(wanted) - held.get(method, set())
         if lost and not partial:
