@@ -103,6 +103,7 @@ def _in_one_fit(column, value, first_row=False):
 
 
 _in_one_row = partial(_in_one_fit, first_row=True)
+COUNTS = ("replication", "rounds", "floats_up", "floats_down")
 
 
 @pytest.mark.parametrize(
@@ -111,12 +112,22 @@ _in_one_row = partial(_in_one_fit, first_row=True)
         (_in_one_row("value", float("nan")), "a value that is not finite"),
         (_in_one_row("value", float("inf")), "a value that is not finite"),
         (_in_one_row("metric", "profit"), "the metric is unknown"),
-        (_in_one_row("metric", None), "a text is missing"),
+        (_in_one_row("metric", None), "a text, count or flag is missing"),
+        (
+            lambda rows: _in_one_fit("rounds", pd.NA)(rows.astype({"rounds": "Int64"})),
+            "a text, count or flag is missing",
+        ),
         (_in_one_fit("status", "splendid"), "the status is unknown"),
         (_in_one_fit("status", "error"), "a failed replication has a value"),
-        (_in_one_fit("rounds", -1), "a count is negative"),
+        (
+            lambda rows: _in_one_fit("status", "error")(_in_one_fit("value", float("nan"))(rows)),
+            "a failed replication has a value",
+        ),
+        *((_in_one_fit(count, -1), "a count is negative") for count in COUNTS),
         (_in_one_fit("seconds", float("inf")), "a time is negative or not finite"),
+        (_in_one_fit("seconds", -1.0), "a time is negative or not finite"),
         (_in_one_row("rounds", 99), "its rows disagree"),
+        (_in_one_row("status", "error"), "its rows disagree"),
         (
             lambda rows: pd.concat([rows, rows[(rows["method"] == "FedEM") & rows["replication"]]]),
             "a value occurs twice",
@@ -130,6 +141,16 @@ def test_an_unsound_replication_is_left_out_and_the_others_are_used(
     assert any("archive.zip" in line and reason in line for line in lines), lines
     assert lines[-1] == f"{STUDY}: 3 replications added"
     assert current(tmp_path) == {"LocalEM": 2, "FedEM": 1}
+
+
+def test_replications_that_are_unsound_for_different_reasons_are_all_left_out(content, tmp_path):
+    def change(rows):
+        local = (rows["method"] == "LocalEM") & (rows["replication"] == 0)
+        return _in_one_fit("rounds", -1)(rows.assign(memory=rows["memory"].mask(local, -1.0)))
+
+    lines = received(tmp_path, {MEMBER: altered(content, tmp_path, change)})
+    assert [": 1 replications left out, because" in line for line in lines] == [True, True, False]
+    assert current(tmp_path) == {"LocalEM": 1, "FedEM": 1}
 
 
 @pytest.mark.parametrize(
@@ -177,6 +198,8 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
 
 
 def test_too_many_rows_are_refused_before_they_are_read(content, tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "_MOST_ROWS", len(pd.read_parquet(io.BytesIO(content))))
+    assert received(tmp_path, {MEMBER: content}) == [f"{STUDY}: 4 replications added"]
     monkeypatch.setattr(store, "_MOST_ROWS", 3)
     with pytest.raises(DataError, match="rows; at most 3 are expected"):
         received(tmp_path, {MEMBER: content})

@@ -41,6 +41,11 @@ def test_the_same_content_gives_the_same_bytes(work):
     by_fit = [own for _, own in rows.groupby(["method", "replication"])]
     write_evidence(work / "evidence", STUDY, pd.concat(reversed(by_fit)), {})
     assert evidence.read_bytes() == before
+    data = {path: {"sha256": "0", "key": path} for path in ("b.npz", "a.npz")}
+    for name, given in (("one", data), ("two", dict(sorted(data.items())))):
+        write_evidence(work / name, STUDY, rows, given)
+    one, two = ((work / name / evidence.name).read_bytes() for name in ("one", "two"))
+    assert one == two
 
 
 def test_the_order_of_what_is_said_of_the_data_changes_no_byte(work):
@@ -76,6 +81,8 @@ def test_later_replications_join_the_earlier_ones(work):
     finish(work, range(2, 3))
     assert list(add(request_in(work), work)) == [f"{STUDY}: 2 replications added"]
     assert current(work) == dict.fromkeys(METHODS, 3)
+    [fits] = json.loads((work / "evidence" / f"{STUDY}.json").read_text())["fits"].values()
+    assert [held[1] for held in fits.values()] == ["0-2", "0-2"]
 
 
 def test_blocks_that_are_held_are_not_planned_and_longer_runs_plan_the_rest(work):
@@ -131,6 +138,9 @@ def test_a_kill_between_file_and_index_is_an_error_until_add_repairs_it(work):
         current(work)
     assert list(add(request_in(work), work)) == [f"{STUDY}: 0 replications added"]
     assert current(work) == dict.fromkeys(METHODS, 3)
+    index.unlink()
+    with pytest.raises(DataError, match="is not the index of"):
+        current(work)
 
 
 def test_a_temporary_file_of_a_killed_writer_is_no_evidence(work):
@@ -155,21 +165,49 @@ def under(limit, work):
 
 
 @pytest.mark.parametrize(
-    ("limit", "held"), [(100, 2), (1236, 2), (1235.6, 2), (1300, 1), (None, 1)]
+    ("limit", "held"), [(100, 2), (1234, 2), (1234.4, 2), (1300, 1), (None, 1)]
 )
 def test_a_replication_stopped_before_the_limit_is_not_held(work, limit, held):
     rows = rows_in(work)
     stopped = (rows["method"] == "FedEM") & (rows["replication"] == 1)
-    failed = {"status": "timeout", "seconds": 1235.6, "metric": "", "value": float("nan")}
+    failed = {"status": "timeout", "seconds": 1234.4, "metric": "", "value": float("nan")}
     rows.loc[stopped, list(failed)] = list(failed.values())
     rows = rows.drop_duplicates([*FIT, "metric", "round"])
     write_evidence(work / "evidence", STUDY, rows, {})
     request = under(limit, work)
-    assert len(request.coverage.held(*planned(request))["FedEM"]) == held
+    assert request.coverage.held(*planned(request))["FedEM"] == set(range(held))
     assert len(request.coverage.held(*planned(request))["LocalEM"]) == 2
     added = 2 - held  # the work folder has a finished one, which replaces what was stopped early
     assert list(add(request, work))[-1] == f"{STUDY}: {added} replications added"
     assert ("timeout" in set(rows_in(work)["status"])) == (not added)
+
+
+def test_a_replication_that_diverged_is_held_under_any_limit(work):
+    rows = rows_in(work).drop_duplicates(FIT)
+    failed = {"status": "diverged", "metric": "", "value": float("nan"), "seconds": 1.0}
+    write_evidence(work / "evidence", STUDY, rows.assign(**failed), {})
+    for limit in (100, None):
+        request = under(limit, work)
+        assert len(request.coverage.held(*planned(request))["FedEM"]) == 2
+
+
+def test_embedded_data_that_other_code_made_are_not_used(work):
+    data = {"data/embedded/mnist/tsne10.npz": {"sha256": "0", "key": "now"}}
+    write_evidence(work / "evidence", STUDY, rows_in(work), data)
+    evidence = Evidence(work / "evidence")
+    assert evidence.data_hash(STUDY, *data, "now") == "0"
+    assert evidence.data_hash(STUDY, *data, "before") is None
+    assert evidence.data_hash(STUDY, "another.npz", "now") is None
+
+
+def test_rows_are_those_of_some_settings(work):
+    rows = rows_in(work)
+    every = pd.concat([rows.assign(setting=name) for name in "abc"])
+    write_evidence(work / "evidence", STUDY, every, {})
+    found = Evidence(work / "evidence").rows(STUDY, ["c", "a", "none"])
+    assert found["setting"].value_counts().to_dict() == dict.fromkeys("ac", len(rows))
+    assert Evidence(work / "nowhere").rows(STUDY).empty
+    assert Evidence(work / "nowhere").index(STUDY).fits == {}
 
 
 def test_there_is_nowhere_to_add_without_a_folder(work):
