@@ -1,5 +1,6 @@
 import pickle
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def document(**changes):
           as_coded: {constants: {outlier: {mean: 2.5}}, methods: {FedGrEM: {central_steps: 2}}}
         methods: [FedGrEM, {name: FedGMM, where: {model: [regression]}}]
     """)
-    return Document({**base, **changes}, (lambda keys: "study.yaml",))
+    return Document({**base, **changes}, (lambda keys: f"study.yaml:{'.'.join(map(str, keys))}",))
 
 
 def test_settings_are_the_product_of_variants_and_grid():
@@ -38,6 +39,9 @@ def test_settings_are_the_product_of_variants_and_grid():
     setting = study.settings["as_coded.regression-h0.5"]
     assert setting.values["outlier"] == {"mean": 2.5, "sd": 1.0}
     assert setting.name == "regression-h0.5"
+    own = document(settings=[{"model": "regression", "h": 0.5, "outlier": {"mean": 3.0}}])
+    setting = plan_study("s", "fedgrem", own, METHODS).settings["as_coded.regression-h0.5"]
+    assert setting.values["outlier"] == {"mean": 3.0, "sd": 1.0}
 
 
 def test_a_variant_changes_its_methods_only_there():
@@ -55,15 +59,24 @@ def test_what_a_variant_says_of_a_method_holds_for_its_aliases():
         "step_scale": 0.5,
         "central_steps": 2,
     }
+    variants = {"v": {"methods": {"FedGrEM": {"step_scale": 0.7}}}}
+    mine = {"name": "mine", "method": "FedGrEM"}
+    study = plan_study("s", "fedgrem", document(methods=[mine], variants=variants), METHODS)
+    changed = study.method_in("mine", study.settings["v.gaussian-h0.0"])
+    assert changed.parameters == {"step_scale": 0.7}
 
 
 def test_a_method_that_varies_another_inherits_from_its_entries_and_its_own_parameters_win():
-    listed = {"name": "FedGrEM", "parameters": {"tol": 1e-4, "penalty_scale": 2.0}}
+    changed = {"step_scale": 0.7, "tol": 1e-4, "penalty_scale": 2.0}
+    listed = {"name": "FedGrEM", "parameters": changed}
     own = {"penalty_scale": 8.0, "central_steps": 5}
     mine = {"name": "mine", "method": "FedGrEM", "parameters": own}
     study = plan_study("s", "fedgrem", document(methods=[mine, listed]), METHODS)
     coded = study.settings["as_coded.gaussian-h0.0"]
-    assert study.method_in("mine", coded).parameters == {"step_scale": 0.9, "tol": 1e-4, **own}
+    assert study.method_in("mine", coded).parameters == {"step_scale": 0.7, "tol": 1e-4, **own}
+    assert study.method_names == {"mine", "FedGrEM"}
+    alone = plan_study("s", "fedgrem", document(methods=[mine]), METHODS)
+    assert alone.method_names == {"mine", "FedGrEM"}
 
 
 def test_a_variant_that_names_a_method_wins_over_its_own_parameters():
@@ -78,6 +91,9 @@ def test_a_method_runs_only_where_it_may():
     study = plan_study("s", "fedgrem", document(), METHODS)
     assert study.methods_of(study.settings["as_coded.gaussian-h0.0"]) == ["FedGrEM"]
     assert study.methods_of(study.settings["as_coded.regression-h0.0"]) == ["FedGrEM", "FedGMM"]
+    only = document(variants={"v": {"only": ["FedGMM"]}})
+    study = plan_study("s", "fedgrem", only, METHODS)
+    assert study.methods_of(study.settings["v.regression-h0.0"]) == ["FedGMM"]
 
 
 def test_without_variants_the_folder_is_the_setting():
@@ -85,6 +101,8 @@ def test_without_variants_the_folder_is_the_setting():
     del without.content["variants"]
     study = plan_study("s", "fedgrem", without, METHODS)
     assert "gaussian-h0.0" in study.settings
+    without.content["setting_id"] = "{model}-h{h}-all"
+    assert "gaussian-h0.0-all" in plan_study("s", "fedgrem", without, METHODS).settings
 
 
 def test_a_list_outside_a_grid_is_a_value():
@@ -118,10 +136,29 @@ def test_a_slow_method_or_a_variant_may_have_fewer_replications():
     fewer = {"variants": {"as_coded": {"replications": 20}}}
     assert blocks(replications=60, **fewer) == ["0-19"]
     assert blocks(replications=60, methods=slow, **fewer) == ["0-19"]
+    more = {"variants": {"as_coded": {"replications": 40}}}
+    assert blocks(replications=60, methods=slow, **more) == ["0-19", "20-29"]
+
+
+def test_a_block_ends_where_the_replications_of_a_method_end():
+    methods = [{"name": "FedGrEM", "replications": 30}, "FedGMM"]
+    study = plan_study("s", "fedgrem", document(methods=methods), METHODS)
+    setting = study.settings["as_coded.regression-h0.0"]
+    assert [(block.name, block.methods) for block in study.blocks(setting)] == [
+        ("0-19", ("FedGrEM", "FedGMM")),
+        ("20-29", ("FedGrEM", "FedGMM")),
+        ("30-49", ("FedGMM",)),
+    ]
+    for enough, numbers in (
+        (40, {"FedGrEM": 30, "FedGMM": 40}),
+        (70, {"FedGrEM": 30, "FedGMM": 50}),
+    ):
+        limited = replace(study, enough=lambda study, setting, enough=enough: enough)
+        assert limited.replications_in(setting) == numbers
 
 
 def test_of_several_conditions_one_must_hold():
-    where = [{"model": "regression"}, {"variant": "as_coded", "h": 0.0}]
+    where = [{"model": "regression"}, {"variant": "as_coded", "setting": "gaussian-h0.0"}]
     study = plan_study(
         "s", "fedgrem", document(methods=[{"name": "FedGrEM", "where": where}]), METHODS
     )
@@ -139,10 +176,20 @@ def test_of_several_conditions_one_must_hold():
     ("changes", "says"),
     [
         ({"methods": ["FedGREM"]}, "unknown method 'FedGREM'. Did you mean 'FedGrEM'"),
-        ({"setting_id": "{model}"}, "two settings share the id"),
+        (
+            {"setting_id": "{model}"},
+            r"study\.yaml:settings\.0: two settings share the id 'as_written\.gaussian'",
+        ),
+        (
+            {"variants": {"v": {"settings": [{"grid": {"model": ["a"], "h": [0.0, 0.0]}}]}}},
+            r"study\.yaml:variants\.v\.settings\.0: two settings share",
+        ),
         ({"setting_id": "{modle}"}, "names 'modle'.*Did you mean 'model'"),
         ({"methods": ["FedGrEM", "FedGrEM"]}, "'FedGrEM' is listed twice"),
-        ({"setting_id": "{model"}, "expected '}'"),
+        ({"setting_id": "{model"}, "'{model' cannot be filled in: expected '}'"),
+        ({"setting_id": "{outlier:d}"}, "cannot be filled in: unsupported format"),
+        ({"setting_id": "{h:{width}}"}, "cannot be filled in: 'width'"),
+        ({"setting_id": ".{model}-h{h}"}, r"'\.gaussian-h0\.0' cannot name .* no \. at its start"),
     ],
 )
 def test_a_wrong_study_is_a_clear_error(changes, says):
@@ -158,7 +205,7 @@ def test_merging_keeps_what_is_not_changed_and_null_is_a_value():
 
 def test_two_variants_of_one_role_are_refused():
     same = {"a": {"role": "written"}, "b": {"role": "written"}}
-    with pytest.raises(ConfigurationError, match=r"a and b are both 'written'"):
+    with pytest.raises(ConfigurationError, match=r"variants\.b\.role: a and b are both 'written'"):
         plan_study("s", "fedgrem", document(variants=same), METHODS)
 
 
@@ -183,6 +230,19 @@ def test_a_registered_method_needs_no_entry():
         "LocalEM": ("LocalEM", "LocalEM"),
         "mine": ("FedEM", "mine"),
     }
+
+
+def test_a_study_of_all_registered_methods_takes_the_first_entry_of_each():
+    entries = {
+        name: {"estimator": "FedEM", "label": name, "paper": "https://example.org"}
+        for name in ("first", "second")
+    }
+    study = plan_study("s", "fedgrem", document(methods="registered"), entries)
+    assert {"first", "LocalEM"} <= set(study.methods)
+    assert not {"second", "FedEM"} & set(study.methods)
+    assert study.methods["first"].estimator == "FedEM"
+    assert study.methods["first"].paper == "https://example.org"
+    assert study.methods["LocalEM"].paper == ""
 
 
 def test_a_long_parameter_is_recorded_by_its_length_and_hash():

@@ -331,22 +331,22 @@ def variants_of(document: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _format_id(document: Document, values: Mapping[str, Any]) -> str:
-    template = document.content["setting_id"]
+    template, place = document.content["setting_id"], document.place("setting_id")
     try:
         keys = [key for _, key, _, _ in Formatter().parse(template) if key is not None]
         missing = [key for key in keys if key not in values]
         name = "" if missing else template.format(**values)
-    except (ValueError, TypeError) as error:
-        raise ConfigurationError(f"{document.place('setting_id')}: {error}") from None
+    except (ValueError, TypeError, KeyError) as error:
+        raise ConfigurationError(f"{place}: {template!r} cannot be filled in: {error}") from None
     if missing:
         raise ConfigurationError(
-            f"{document.place('setting_id')}: names {missing[0]!r}, which a setting does not have. "
+            f"{place}: names {missing[0]!r}, which a setting does not have. "
             f"{nearest_names(missing[0], values)}"
         )
     if not _SAFE_ID.fullmatch(name):
         raise ConfigurationError(
-            f"{document.place('setting_id')}: the id {name!r} cannot name a folder: only letters, "
-            "digits and . _ + - are allowed."
+            f"{place}: the id {name!r} cannot name a folder: only letters, "
+            "digits and . _ + - are allowed, and no . at its start."
         )
     return name
 
