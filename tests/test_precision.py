@@ -1,4 +1,4 @@
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,11 @@ from fedmix.pipeline.studies import ReplicationRule
 
 ROOT = Path(__file__).parents[1]
 RULE = ReplicationRule(steps=[20, 50, 100], precision=0.125, other_variants=50)
-PRINTED = "dataset,method,mean,sd\na,FedEM,1.0,0.8\na,TGMM,1.0,0.8\n"
+PRINTED = "dataset,method,mean,sd\n" + "".join(
+    f"{dataset},{method},1.0,{sd}\n"
+    for dataset, sd in (("a", 0.8), ("b", 0.8), ("exact", 0.0))
+    for method in ("FedEM", "TGMM")
+)
 
 
 @dataclass
@@ -82,7 +86,7 @@ def plan(tmp_path):
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "numbers.csv").write_text(PRINTED)
 
-    def make(kept, draws="", scale=1.0, **others):
+    def make(kept, draws="", scale=1.0, change=None, **others):
         printed = {
             "file": "numbers.csv",
             "columns": {"dataset": "setting_dataset", "method": "label"},
@@ -96,6 +100,7 @@ def plan(tmp_path):
             name="t", paper="p", title="t", caption="c", study="s", metric="error",
             row="{dataset}", column="{label}", digits=1, scale=scale, printed=printed,
         )  # fmt: skip
+        item = item.model_copy(update=change or {})
         studies = {"s": study(), **others}
         return Precision(RULE, kept, studies, {"t": item}, tmp_path)
 
@@ -166,12 +171,86 @@ def test_without_evidence_every_setting_of_the_table_runs_its_studys_number(plan
     assert number(plan(Kept(folder=None)), "as_coded.a") == 200
 
 
+def test_the_first_replications_are_what_makes_a_step_complete(plan):
+    kept = both(30, 0.1)
+    kept.rows_of["s"] = [row for row in kept.rows_of["s"] if row[3] != 5]
+    [first, _] = plan(kept).reached(study(), study().settings["as_coded.a"])
+    assert (first.held, first.planned) == (0, 20)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"judged": False},
+        {"printed": {}},
+        {"study": "another"},
+        {"where": {"dataset": "unprinted"}},
+        {"methods": ["LocalEM"]},
+    ],
+)
+def test_only_published_values_of_judged_items_for_the_setting_count(plan, change):
+    assert number(plan(both(20, 0.1)), "as_coded.a") == 20
+    assert number(plan(both(20, 0.1), change=change), "as_coded.a") == 200
+
+
+def printed_with(plan, **changes):
+    """Return changes of the item with other entries under ``printed``."""
+    return {"printed": plan(Kept()).items["t"].printed | changes}
+
+
+def test_a_stand_in_has_no_published_value(plan):
+    change = printed_with(plan, stand_in={"dataset": {"a": "b"}})
+    assert number(plan(both(20, 0.1), change=change), "as_coded.a") == 200
+
+
+def test_a_published_value_may_belong_to_a_parameter_of_a_method(plan, tmp_path):
+    (tmp_path / "p" / "by_limit.csv").write_text("limit,mean,sd\n9,1.0,0.8\n")
+    columns = {"limit": "method_max_rounds"}
+    change = printed_with(plan, file="by_limit.csv", columns=columns)
+    limited = study(methods=["FedEM", {"name": "TGMM", "parameters": {"max_rounds": 9}}])
+    assert states(plan(both(20, 0.1), change=change, s=limited)) == {"TGMM": PRECISE}
+
+
+def test_seconds_are_never_waited_for(plan):
+    precision = plan(both(20, 0.1), change={"metric": ["seconds", "error"]})
+    own = precision.studies["s"]
+    found = precision.reached(own, own.settings["as_coded.a"])
+    assert [reached.target.metric for reached in found] == ["error", "error"]
+
+
+def test_a_mean_of_one_finished_replication_is_not_precise(plan):
+    kept = both(20, 0.1)
+    done = [row for row in kept.rows_of["s"] if row[1] == "TGMM" or row[3] == 0]
+    failed = [(*row[:2], "", row[3], None, "diverged", *row[6:]) for row in kept.rows_of["s"]]
+    kept.rows_of["s"] = done + [row for row in failed if row[1] == "FedEM" and row[3]]
+    assert states(plan(kept)) == {"FedEM": GOES_ON, "TGMM": PRECISE}
+
+
+def test_beside_a_published_sd_of_zero_only_equal_values_are_precise(plan):
+    exact = study(settings=[{"dataset": "exact"}])
+    kept = Kept().add("as_coded.exact", "FedEM", 20, 0.1)
+    kept.rows_of["s"] += [(row[0], "TGMM", *row[2:4], 1.0, *row[5:]) for row in kept.rows_of["s"]]
+    found = states(plan(kept, s=exact), "as_coded.exact")
+    assert found == {"FedEM": GOES_ON, "TGMM": PRECISE}
+
+
+def test_a_width_of_just_the_wanted_one_is_precise(plan):
+    precision = plan(both(50, 0.8))
+    wanted = RULE.model_copy(update={"precision": width(precision)})
+    assert states(precision)["FedEM"] == GOES_ON
+    assert states(replace(precision, rule=wanted))["FedEM"] == PRECISE
+
+
 def test_a_method_that_always_fails_needs_no_more_replications(plan):
     kept = Kept().add("as_coded.a", "FedEM", 20, 0.1)
     kept.add("as_coded.a", "TGMM", 20, 1.0, status="diverged")
     precision = plan(kept)
     assert states(precision) == {"FedEM": PRECISE, "TGMM": FAILED}
     assert number(precision, "as_coded.a") == 20
+    assert any(
+        line.endswith("TGMM, error: 20 replications, failed throughout")
+        for line in precision_lines(precision)
+    )
 
 
 DRAWS = study(
@@ -201,6 +280,42 @@ def test_the_variance_between_partition_draws_counts(plan, apart, state):
     if apart is not None:  # else nothing is known of the draws
         add_draws(kept, apart)
     assert set(states(plan(kept, draws="d", d=DRAWS)).values()) == {state}
+
+
+@pytest.mark.parametrize(("variants", "contaminated"), [("vw", [0]), ("v", [0, 8])])
+def test_draws_are_those_of_one_variant_and_contamination(plan, variants, contaminated):
+    """Values differ between variants, or contaminations, and not between draws."""
+    grid = {"dataset": ["a"], "draw": [0, 1, 2, 3], "n_contaminated": contaminated}
+    apart = study(
+        "d",
+        variants={name: {} for name in variants},
+        settings=[{"grid": grid}],
+        setting_id="{dataset}-{draw}-{n_contaminated}",
+    )
+    kept = both(20, 0.1)
+    for setting in apart.settings:
+        for method in ("FedEM", "TGMM"):
+            kept.add(setting, method, 10, 0.1, study="d")
+    kept.rows_of["d"] = [
+        (*row[:4], row[4] + 2.0 * (row[0][0] == "w" or row[0][-1] == "8"), *row[5:])
+        for row in kept.rows_of["d"]
+    ]
+    assert set(states(plan(kept, draws="d", d=apart)).values()) == {PRECISE}
+
+
+def test_every_metric_has_its_own_variance_between_draws(plan):
+    kept = both(20, 0.1)
+    add_draws(kept, 0.0)
+    for rows in kept.rows_of.values():
+        rows += [(*row[:2], "loss", *row[3:]) for row in rows]
+    change = {"metric": ["error", "loss"]}
+    precision = plan(kept, draws="d", change=change, d=DRAWS)
+    own = precision.studies["s"]
+    found = list(precision.reached(own, own.settings["as_coded.a"]))
+    assert [(reached.target.metric, reached.state) for reached in found] == [
+        ("error", PRECISE),
+        ("loss", PRECISE),
+    ] * 2
 
 
 def width(precision):
@@ -235,7 +350,11 @@ def test_what_stopped_where_is_told(plan):
     assert first.endswith("FedEM, error: 0 replications, not yet precise, 20 next")
     [advice] = instalment_lines(precision, "paper")
     assert advice.startswith("Settings that were not yet precise before this run: 1.")
-    assert not list(instalment_lines(plan(both(20, 0.1)), "paper"))
+    for done in (both(20, 0.1), both(200, 8.0)):
+        assert not list(instalment_lines(plan(done), "paper"))
+    two = study(settings=[{"grid": {"dataset": ["a", "b"]}}])
+    [advice] = instalment_lines(plan(Kept(), s=two), "paper")
+    assert advice.startswith("Settings that were not yet precise before this run: 2.")
 
 
 def test_steps_must_rise():

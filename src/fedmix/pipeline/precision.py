@@ -215,7 +215,8 @@ def precision_lines(precision: Precision) -> Iterator[str]:
         for _, folder, reached in found:
             target = reached.target
             until = f", {reached.planned} next" if reached.state == GOES_ON else ""
-            width = f"half-width {reached.half_width:.3f} published sd, " if reached.held else ""
+            known = reached.held and reached.state != FAILED
+            width = f"half-width {reached.half_width:.3f} published sd, " if known else ""
             yield (
                 f"  {folder}  {target.method}, {target.metric}: {reached.held} replications, "
                 f"{width}{reached.state}{until}"
