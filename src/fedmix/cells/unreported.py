@@ -147,7 +147,8 @@ def share_of(
     of : str, default="variants"
         What the variants stand for. If they are protocols, the settings are listed.
     choices : DataFrame, optional
-        The choices of protocols that were drawn whatever their results.
+        The choices of protocols that were drawn whatever their results. Without them nothing tells
+        protocols apart, because those near the published values were chosen by these.
     """
     import pandas as pd
 
@@ -161,7 +162,8 @@ def share_of(
         {name: a.decided for name, a in answered.items() if a.decided is not None}, dtype=bool
     )
     counts = int(decided.sum()), int((~decided).sum())
-    by = _told_apart(decided, choices)
+    tells = of == "variants" or choices is not None
+    by = _told_apart(decided, choices) if tells else ""
     return Share(float(flags.mean()), len(flags), of, where, choice, *counts, by)
 
 
