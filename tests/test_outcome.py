@@ -50,7 +50,7 @@ def two_variants():
 
 def collect(workdir, setting, statuses, method="FedEM"):
     rows = pd.DataFrame({"replication": range(len(statuses)), "status": statuses})
-    rows["message"] = [f"{status} {r}" for r, status in enumerate(statuses)]
+    rows["message"] = [f"{status} {r}." for r, status in enumerate(statuses)]
     path = workdir / "results/p/collected/s/rest/outcomes.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     others = json.loads(path.read_text()) if path.exists() else []
@@ -94,6 +94,8 @@ def test_failed_replications_are_counted_by_how_they_failed(two_variants, tmp_pa
     collect(tmp_path, "as_coded.h0", ["ok", "ok"])
     assert list(failure_lines(two_variants, shown)) == []
     collect(tmp_path, "as_written.h0", ["error", "error"])
+    [told] = failure_lines(two_variants, shown)
+    assert told.startswith("s: 2 of 4 replications failed (2 error).")
     collect(tmp_path, "as_written.h1", ["ok", "diverged"])
     [told] = failure_lines(two_variants, shown)
     assert told.startswith("s: 3 of 6 replications failed (2 error, 1 diverged).")
@@ -106,6 +108,7 @@ def test_the_options_of_a_request_are_quoted_for_a_shell(two_variants):
 
 @pytest.mark.parametrize("result", ["ok", "diverged", "timeout"])
 def test_one_result_anywhere_in_the_variant_is_enough(two_variants, tmp_path, result):
+    (tmp_path / "results/p/collected/s/rest").mkdir(parents=True)  # as a killed job leaves it
     assert failed_throughout(two_variants, tmp_path / "results/p") == [], "nothing is collected"
     collect(tmp_path, "as_written.h0", ["error", "error"])
     collect(tmp_path, "as_written.h1", ["error", result])
@@ -116,7 +119,7 @@ def test_a_requested_method_that_collected_results_lack_is_named(two_variants, t
     collect(tmp_path, "as_written.h0", ["ok", "diverged"])
     collect(tmp_path, "as_written.h1", ["ok"])
     collect(tmp_path, "as_coded.h0", ["ok", "ok"], method="LocalEM")
-    collect(tmp_path, "as_coded.h1", ["ok", "ok"])
+    collect(tmp_path, "as_coded.h1", ["ok", "ok", "ok"])
     assert lacking(two_variants, tmp_path / "results/p") == [
         "s, as_written.h1: FedEM has 1 of 2 replications.",
         "s, as_coded.h0: FedEM has 0 of 2 replications.",
@@ -149,8 +152,12 @@ def test_a_job_that_wrote_neither_a_block_nor_an_error_was_killed(tmp_path):
     for block in ("0-1", "2-3"):
         (tmp_path / f"logs/run_methods/study/h0/{block}.log").touch()
     (tmp_path / "results/study/h0/0-1.parquet").touch()
-    [told] = failed_jobs(tmp_path, 0.0)
+    failed = tmp_path / "logs/run_methods/study/h0/4-5.log"
+    failed.write_text(FAILURE)
+    error, told = failed_jobs(tmp_path, 0.0)
+    assert error == f"{failed}: DataError: client 3 is empty"
     assert told.startswith(f"{tmp_path}/logs/run_methods/study/h0/2-3.log: the job was killed")
+    assert "(1 job in all)" in told
     assert "memory ran out" in told
     assert "mem_mb" in told
 
@@ -160,21 +167,26 @@ def test_files_that_a_killed_job_was_writing_are_removed(tmp_path):
     folder.mkdir(parents=True)
     with suppress(KeyboardInterrupt), atomic_path(folder / "0-1.parquet") as temporary:
         raise KeyboardInterrupt
-    kept = [folder / "0-1.parquet", folder / "0-1.partial.jsonl", folder / ".hidden.parquet"]
-    for path in [temporary, *kept]:
+    names = ["0-1.parquet", "0-1.partial.jsonl", ".hidden.parquet", ".a.0123abcdef.parquet"]
+    kept = [folder / name for name in [*names, ".folder.0123abcd"]]
+    kept[-1].mkdir()
+    raw = tmp_path / "data/raw/.digits.0123abcd"
+    raw.parent.mkdir(parents=True)
+    for path in [temporary, raw, *kept]:
         path.touch()
         os.utime(path, (time.time() - 7200,) * 2)
     being_written = folder / ".2-3.0123abcd.parquet"
     being_written.touch()
     remove_temporary(tmp_path)
     assert sorted(folder.iterdir()) == sorted([*kept, being_written])
+    assert not raw.exists()
 
 
 def test_a_run_ends_with_its_files_and_verdicts(tmp_path):
     shown = tmp_path / "results/p"
     made = ["tables/t1.md", "tables/t1.csv", "figures/f.svg", "index.html", "pages/t1.html"]
-    made += ["cells.parquet", "audit/scores.csv", "audit/claims.csv"]
-    for name in ["tables/old.md", *made]:
+    made += ["cells.parquet", "audit/scores.csv", "audit/claims.csv", "audit/differences.md"]
+    for name in ["tables/old.md", "archive.zip", *made]:
         (shown / name).parent.mkdir(parents=True, exist_ok=True)
         (shown / name).touch()
     counted = dict.fromkeys(COUNTED, 0)
@@ -182,7 +194,8 @@ def test_a_run_ends_with_its_files_and_verdicts(tmp_path):
     pd.DataFrame(tables).to_csv(shown / "audit/scores.csv")
     claims = pd.DataFrame({"paper": ["one", "two", "two"], "verdict": ["holds", "mixed", "mixed"]})
     claims.to_csv(shown / "audit/claims.csv")
-    os.utime(shown / "tables/old.md", (1000.0, 1000.0))
+    for old in ("tables/old.md", "archive.zip"):
+        os.utime(shown / old, (1000.0, 1000.0))
     assert list(summary_lines(shown, 2000.0)) == [
         f"tables in {shown}/tables: t1",
         f"figures in {shown}/figures: f",
@@ -193,16 +206,21 @@ def test_a_run_ends_with_its_files_and_verdicts(tmp_path):
         f"a page for every published table: {shown}/pages",
         f"every number, for programs: {shown}/cells.parquet",
     ]
+    assert list(summary_lines(shown, time.time() + 60)) == []
 
 
 def test_a_file_from_the_future_is_named_with_what_to_do(tmp_path):
     files = [tmp_path / "a.npz", tmp_path / "b.npz"]
     for file in files:
         file.touch()
+    os.utime(files[0], (time.time() + 30,) * 2)
     require_past(files)
-    os.utime(files[1], (time.time() + 86_400,) * 2)
-    with pytest.raises(DataError, match=r"b\.npz was changed later than now .* touch"):
+    os.utime(files[1], (time.time() + 120,) * 2)
+    with pytest.raises(DataError, match=r"b\.npz was changed later than now .*\(1 file .* touch"):
         require_past(files)
+    os.utime(files[0], (time.time() + 120,) * 2)
+    with pytest.raises(DataError, match=r"a\.npz was changed .*\(2 files in all\)"):
+        require_past(reversed(files))
 
 
 SETTING = "study/h0"
