@@ -92,6 +92,7 @@ def test_what_tells_protocols_near_the_print_apart_is_no_choice():
     assert (near.yes, near.no, near.depends) == (2, 1, False)
     assert "(tested on s)" in str(near)
     assert str(near).endswith("; beyond noise it holds in 2 of 3 and does not hold in 1")
+    assert share_of(answers_with({"v": True, "w": True}, 10)).decided_by == ""
     variants = share_of(told)
     assert variants.depends
     assert "it holds in 67% of 3 variants; beyond" in str(variants)
@@ -153,6 +154,9 @@ def test_the_choice_that_decides_is_told_with_the_values_that_many_protocols_hav
         answers_with(dict(choices["noise"].eq("a")), 10), "protocols", choices[["how_scaled"]]
     )
     assert (chance.choice, chance.decided_by) == ("and no single choice decides", "")
+    few = pd.DataFrame({"start": [f"start {i // 8}" for i in range(64)]})
+    told = share_of(answers_with(dict(few["start"].lt("start 4")), 2), "protocols", few)
+    assert told.choice == "depending most on start"  # each value has eight protocols
     always = share_of(answers_with(dict.fromkeys(choices.index, True), 10), "protocols", choices)
     assert str(always) == (
         "it holds in 100% of 31 protocols (tested on s); beyond noise it holds in 31 of 31 and "
@@ -175,10 +179,10 @@ def test_open_claims_are_on_an_unreported_choice_and_about_a_table_of_the_search
 def test_choices_of_curves_are_read_as_names(tmp_path):
     (tmp_path / "curves.csv").write_text(
         "search,replications,margin,low,high,holds,nearest,scaling,share\n"
-        "s,3,0.5,-inf,inf,True,False,none,0.50\ns,3,1,0,2,False,True,,NA\n"
+        "s,3,0.5,-inf,inf,True,False,none,0.50\ns,3,1,0,2,False,True,,0.25\n"
     )
     found = read_curves(tmp_path / "curves.csv")
     assert found["scaling"].tolist() == ["none", ""]
-    assert found["share"].tolist() == ["0.50", "NA"]
+    assert found["share"].tolist() == ["0.50", "0.25"]
     assert found["nearest"].tolist() == [False, True]
     assert found["margin"].tolist() == [0.5, 1.0]

@@ -201,7 +201,7 @@ def _decisive(flags: pd.Series, choices: pd.DataFrame) -> str:
     shares = flags.groupby(choices[name]).agg(["mean", "size"])
     reported = shares[shares["size"] >= FEWEST].sort_values("mean", ascending=False)
     values = ", ".join(f"{value} in {share:.0%}" for value, share in reported["mean"].items())
-    return f"depending most on {name.replace('_', ' ')}: {values}"
+    return f"depending most on {name.replace('_', ' ')}" + (f": {values}" if values else "")
 
 
 def _told_apart(decided: pd.Series, choices: pd.DataFrame | None) -> str:
