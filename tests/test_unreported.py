@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedmix.cells import unreported
 from fedmix.cells.effects import Finding, mean_effect
 from fedmix.cells.evidence import Place
 from fedmix.cells.predicates import Check, check
@@ -16,6 +17,7 @@ from fedmix.cells.unreported import (
     choices_by_weight,
     deciding_margin,
     open_claims,
+    protocol_answers,
     read_curves,
     share_of,
 )
@@ -174,6 +176,30 @@ def test_open_claims_are_on_an_unreported_choice_and_about_a_table_of_the_search
     claims = [said, said | about, {"study": "s"}, said | {"study": "t"}]
     claims += [said | {"where": {"dataset": "c"}}, {"unreported": "without a study"}]
     assert open_claims(claims, space) == [said, said | about]
+
+
+def test_drawn_protocols_that_ran_the_most_tables_answer_else_those_near_the_print(monkeypatch):
+    monkeypatch.setattr(unreported, "answers_by_protocol", lambda claim, answered: answered)
+    tables = {name: SimpleNamespace(setting={"dataset": name}) for name in "abc"}
+    ran = [("drawn", "p0", "a"), ("drawn", "p0", "b"), ("drawn", "p1", "a")]
+    ran += [("near", "s1", table) for table in "abc"]
+    search = SimpleNamespace(
+        space=SimpleNamespace(tables=tables),
+        runs=pd.DataFrame(ran, columns=["kind", "protocol", "table"]),
+        drawn={"p0": "yes", "p1": "no"},
+        near={"s1": "yes"},
+    )
+    assert protocol_answers({}, search) == ("drawn", {"p0": "yes"})
+    assert protocol_answers({"where": {"dataset": "a"}}, search) == ("drawn", search.drawn)
+    search.drawn = {"p1": "no"}
+    assert protocol_answers({}, search) == ("near", search.near)
+
+
+def test_a_tie_does_not_lie_on_the_claimed_side(monkeypatch):
+    for margin, holds in ((0.0, False), (1e-9, True)):
+        tie = Check("p", "s", "unclear", "", margin, -1.0, 1.0, 10)
+        monkeypatch.setattr(unreported, "ask", lambda *asked, tie=tie: [tie])
+        assert unreported._held({}, None, []).holds == holds
 
 
 def test_choices_of_curves_are_read_as_names(tmp_path):
