@@ -84,6 +84,7 @@ def test_other_members_are_written_nowhere(content, tmp_path, name):
         (lambda rows: rows.assign(value="high"), "column value is of type"),
         (lambda rows: rows.assign(replication=0.5), "column replication is of type"),
         (lambda rows: rows.assign(made=pd.Timestamp(0)), "column made is of type"),
+        (lambda rows: rows.assign(metric=[["a"]] * len(rows)), "column metric is of type list"),
     ],
 )
 def test_a_file_of_another_shape_is_refused(content, tmp_path, change, says):

@@ -259,6 +259,7 @@ def read_foreign(file: Path | IO[bytes], name: str) -> pd.DataFrame:
     """
     from pyarrow import ArrowException
     from pyarrow.parquet import read_metadata
+    from pyarrow.types import is_nested
 
     try:
         found = read_metadata(file)
@@ -266,10 +267,13 @@ def read_foreign(file: Path | IO[bytes], name: str) -> pd.DataFrame:
         raise DataError(f"{name} is not a parquet file: {error}") from None
     if found.num_rows > _MOST_ROWS:
         raise DataError(f"{name} has {found.num_rows} rows; at most {_MOST_ROWS} are expected.")
-    columns = set(found.schema.to_arrow_schema().names)
-    if columns != set(COLUMNS):
-        wrong = ", ".join(sorted(columns ^ set(COLUMNS)))
+    schema = found.schema.to_arrow_schema()
+    if set(schema.names) != set(COLUMNS):
+        wrong = ", ".join(sorted(set(schema.names) ^ set(COLUMNS)))
         raise DataError(f"{name} is not evidence: missing or unknown columns: {wrong}.")
+    for column in schema:
+        if is_nested(column.type):
+            raise DataError(f"{name}: column {column.name} is of type {column.type}.")
     try:
         rows = read_table(file, remade=False)
     except DataError as error:
