@@ -7,6 +7,7 @@ import pytest
 from fedmix.configuration import Document
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.pipeline.costs import (
+    EMBEDDINGS,
     SHARED,
     Cost,
     Costs,
@@ -26,10 +27,12 @@ from fedmix.pipeline.forecast import (
     read_actual,
     read_kept,
 )
+from fedmix.pipeline.kept_embeddings import keep_embeddings
 from fedmix.pipeline.plan import plan_study
 from fedmix.pipeline.request import Request
 from fedmix.revision import processor
 from fedmix.storage import write_table
+from small_run import request_in
 
 THERE = Machine(0.1, 0.2, 0.4)
 KNOWN = Costs(
@@ -41,14 +44,14 @@ KNOWN = Costs(
 )
 
 
-def request_of_two_methods(block=10, costs=KNOWN):
+def request_of_two_methods(block=10, costs=KNOWN, methods=("FedEM", "TGMM")):
     document = {
         "experiment": "mixture_simulation",
         "replications": 40,
         "block": block,
         "settings": [{"grid": {"h": [0, 1]}}],
         "setting_id": "h{h}",
-        "methods": ["FedEM", "TGMM"],
+        "methods": list(methods),
     }
     methods = {name: {"estimator": name, "label": name} for name in ("FedEM", "TGMM")}
     place = Document(document, (lambda keys: "study.yaml",))
@@ -66,6 +69,7 @@ def run(results, seconds):
         for name, s in (("FedEM", 1.0), ("TGMM", seconds))
         for r in range(2)
     ]
+    rows[0]["memory"] /= 2  # of a job's first replication
     path = results / "p" / "collected" / "study" / "rest" / "timings.parquet"
     write_table(path, pd.DataFrame(rows).assign(**place))
 
@@ -110,6 +114,11 @@ def test_a_block_lasts_ten_minutes_at_most_where_it_can(seconds, block):
     assert costs.block("s", "d", "v", ["m"]) == block
 
 
+def test_a_block_has_time_for_what_its_methods_share():
+    known = {("s", "d", "v", name): Cost(1.0, 0.0, THERE) for name in ("m", SHARED)}
+    assert Costs(known).block("s", "d", "v", ["m"]) == 200
+
+
 def test_what_is_not_known_is_taken_from_the_nearest_relative():
     known = {
         ("s", "a", "v", "m"): 1.0,
@@ -129,6 +138,24 @@ def test_what_is_not_known_is_taken_from_the_nearest_relative():
     assert costs.seconds("s", "a", "v", "new") == 4.5  # the study's other methods
     assert costs.seconds("new", "", "", "new") == 1.0
     assert costs.seconds("new", "", "", SHARED) == 0.0
+    assert costs.seconds("s", "a", "v", "n") == 7.0  # the method elsewhere before others here
+    assert KNOWN.seconds("study", "", "", "new") == 5.0  # shared work is no method
+
+
+def test_the_cost_of_all_variants_together_stands_for_an_unknown_one():
+    known = {("s", "", "", "m"): Cost(9.0, 0.0, THERE), ("s", "", "v", "m"): Cost(1.0, 0.0, THERE)}
+    assert Costs(known).seconds("s", "", "new", "m") == 9.0
+
+
+def test_an_embedding_of_other_data_says_nothing_of_the_cost():
+    costs = Costs({(EMBEDDINGS, "mnist", "", "tsne10"): Cost(2640.0, 0.0, THERE)})
+    assert costs.seconds(EMBEDDINGS, "digits", "", "tsne10") == 0.0
+
+
+def test_costs_are_means_over_replications():
+    rows = pd.DataFrame({"seconds": [1.0, 1.0, 4.0], "memory": [1.0, 5.0, 3.0]})
+    rows = rows.assign(study="s", dataset="", variant="v", method="m")
+    assert costs_text(rows, THERE, Costs()).splitlines()[1] == "s,,v,m,2,5,0.1,0.2,0.4"
 
 
 def test_a_block_that_is_unwise_is_advised_on_at_both_ends():
@@ -137,8 +164,56 @@ def test_a_block_that_is_unwise_is_advised_on_at_both_ends():
     slow = Costs({("study", "", "", "FedEM"): Cost(900.0, 0.0, THERE)})
     [_, advice, _] = forecast_lines(forecast(request_of_two_methods(block=20, costs=slow)))
     assert "block=20 is too large: a job would last 10.0 h, and its limit is 120 minutes" in advice
-    for fair in (10, None):
+    quick = Costs({("study", "", "", "FedEM"): Cost(0.01, 0.0, THERE)})
+    for longest in (40, 500):  # there are no more replications
+        whole = forecast(request_of_two_methods(block=longest, costs=quick))
+        assert len(list(forecast_lines(whole))) == 2
+    for fair in (10, 20, None):
         assert len(list(forecast_lines(forecast(request_of_two_methods(block=fair))))) == 2
+
+
+def test_advice_is_on_the_shortest_and_the_longest_job_of_this_machine():
+    here = Machine(arithmetic=0.1, bandwidth=0.4, interpreter=1.6)  # typically twice as long
+    methods = ["FedEM", {"name": "TGMM", "replications": 10}]
+    [study] = forecast(request_of_two_methods(5, methods=methods), machine=here).studies
+    assert study.shortest == pytest.approx(2 * 5 * (2.0 + 1.0))
+    assert study.longest == pytest.approx(2 * 5 * (2.0 + 8.0 + 1.0))
+
+
+def test_jobs_of_all_studies_are_counted_and_much_space_is_told_in_gigabytes():
+    request = request_of_two_methods(costs=Costs())
+    study = request.studies["study"]
+    two = {"study": study, "other": replace(study, name="other")}
+    whole = forecast(replace(request, studies=two))
+    assert [each.jobs for each in whole.studies] == [9, 9]
+    assert [each.memory for each in whole.studies] == [400.0, 400.0]  # where it is unknown
+    large = replace(whole, studies=[replace(each, disk=600.0) for each in whole.studies], views=5)
+    first, _, together = (line for line in forecast_lines(large) if not line.startswith("  "))
+    assert first.endswith("600 MB on disk")
+    assert together.endswith("in 23 jobs, 1.2 GB on disk")
+
+
+def test_embeddings_cost_what_is_known_of_them_unless_they_are_there_or_kept(tmp_path):
+    request = request_in(tmp_path)
+    costs = Costs({(EMBEDDINGS, "digits", "", "pca10"): Cost(3600.0, 0.0, THERE)})
+    study = request.studies["fedgrem_real"]
+    settings = {name: s for name, s in study.settings.items() if s.dataset == "digits"}
+    only = {"fedgrem_real": replace(study, settings=settings, costs=costs)}
+    request = replace(request, studies=only, items={})
+    whole = forecast(request, tmp_path)
+    assert list(whole.embeddings) == ["digits, pca10", "digits, tsne10"]
+    assert whole.views == 4  # the raw data and the embedding, each
+    starts = (whole.studies[0].jobs + 4) * STARTUP / 3600
+    assert whole.hours.typical == pytest.approx(whole.studies[0].hours.typical + starts + 1.0)
+    told = [line for line in forecast_lines(whole) if line.startswith("embedding")]
+    assert told == ["embedding digits, pca10: 0.77 to 1.30 core-hours"]
+    for name in ("pca10", "tsne10"):
+        path = tmp_path / "data" / "embedded" / "digits" / f"{name}.npz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    list(keep_embeddings(tmp_path / "evidence", {("digits", "tsne10"): path}, request.datasets))
+    path.unlink()
+    assert not forecast(request, tmp_path).embeddings
 
 
 def test_a_run_gives_the_costs_that_foretell_it(tmp_path):
@@ -157,19 +232,39 @@ def test_a_run_gives_the_costs_that_foretell_it(tmp_path):
     assert together.endswith("| 1.00 |")
 
 
+def test_settings_that_are_no_longer_planned_give_no_costs(tmp_path):
+    run(tmp_path, 4.0)
+    request = request_of_two_methods()
+    study = request.studies["study"]
+    for settings, rows in (({"h1": study.settings["h1"]}, 4 + 2), ({}, 0)):
+        fewer = replace(request, studies={"study": replace(study, settings=settings)})
+        fewer.__dict__["parts"] = request.parts  # as collected before
+        if rows:
+            assert read_actual(fewer, tmp_path)["memory"].tolist() == [64.0] * rows
+        else:
+            with pytest.raises(DataError, match="holds no finished results"):
+                read_actual(fewer, tmp_path)
+
+
 def test_a_folder_without_a_run_gives_no_costs(tmp_path):
-    with pytest.raises(DataError, match="holds no finished results"):
-        read_actual(request_of_two_methods(), tmp_path)
+    path = tmp_path / "p" / "collected" / "study" / "rest" / "timings.parquet"
+    for _ in range(2):
+        with pytest.raises(DataError, match="holds no finished results"):
+            read_actual(request_of_two_methods(), tmp_path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_table(path, pd.DataFrame())  # of a study whose methods have not run
 
 
-def keep(folder, processors):
-    """Two replications of FedEM in a setting, one on each processor."""
+def keep(folder, processors, **changes):
+    """Replications of FedEM in a setting with two metrics, one on each processor."""
     values = dict.fromkeys(COLUMNS, 0) | {
         "setting": "h0", "method": "FedEM", "metric": "m", "status": "ok", "message": "",
         "converged": True, "cpu_seconds": 3.0, "shared_seconds": 1.0, "warm": True, "key": "k",
     }  # fmt: skip
     made = [json.dumps({"processor": name}) for name in processors]
+    values |= changes
     rows = pd.DataFrame([values | {"replication": r, "made": m} for r, m in enumerate(made)])
+    rows = pd.concat([rows, rows.assign(metric="n")])
     write_evidence(folder, "study", rows.assign(round=None), {})
 
 
@@ -183,8 +278,29 @@ def test_evidence_of_this_kind_of_processor_gives_costs(tmp_path):
     ]
 
 
-def test_evidence_of_other_processors_gives_no_costs(tmp_path):
-    keep(tmp_path, ["another", "a third"])
+def test_replications_that_load_compiled_code_give_costs_only_where_there_are_no_others(tmp_path):
+    keep(tmp_path, [processor()] * 3)
+    coverage = Coverage(Evidence(tmp_path), {})
+    evidence = coverage.evidence.rows("study")
+    first = evidence["replication"] == 0
+    evidence = evidence.assign(warm=~first, cpu_seconds=evidence["cpu_seconds"] + 9.0 * first)
+    write_evidence(tmp_path, "study", evidence, {})
+    rows = read_kept(replace(request_of_two_methods(), coverage=Coverage(Evidence(tmp_path), {})))
+    assert rows["seconds"].tolist() == [3.0, 3.0, 1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("processors", "changes"),
+    [
+        (["another", "a third"], {}),
+        ([processor()], {"method": "Gone"}),
+        ([processor()], {"setting": "gone"}),
+    ],
+)
+def test_evidence_of_other_processors_or_of_what_is_not_planned_gives_no_costs(
+    tmp_path, processors, changes
+):
+    keep(tmp_path, processors, **changes)
     coverage = Coverage(Evidence(tmp_path), {})
     with pytest.raises(DataError, match="holds no replications of this preset that a processor"):
         read_kept(replace(request_of_two_methods(), coverage=coverage))
@@ -198,6 +314,11 @@ def test_forecast_against_actual_is_a_table_by_study(tmp_path):
     assert lines[2] == (
         f"| study | 8 | {foretold / 3600:.3f} | {taken / 3600:.3f} | {taken / foretold:.2f} |"
     )
+    assert lines[3].startswith("| together | 8 | ")
+    free = Costs({key: replace(cost, seconds=0.0) for key, cost in KNOWN.known.items()})
+    request = request_of_two_methods(costs=free)
+    *_, together = against_lines(request, read_actual(request, tmp_path), THERE.typical)
+    assert together == f"| together | 8 | 0.000 | {taken / 3600:.3f} |  |"
 
 
 def test_a_line_of_costs_that_cannot_be_read_is_named(tmp_path):

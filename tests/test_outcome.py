@@ -2,9 +2,6 @@
 
 import json
 import os
-import signal
-import subprocess
-import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +9,6 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fedmix.__main__ import main
 from fedmix.cells.verdicts import COUNTED
 from fedmix.configuration import Document
 from fedmix.errors import DataError
@@ -28,16 +24,15 @@ from fedmix.pipeline.outcome import (
 )
 from fedmix.pipeline.plan import plan_study
 from fedmix.pipeline.request import Request
-from fedmix.pipeline.status import read_status, status_lines
+from fedmix.pipeline.status import error_in, read_status, status_lines
 from fedmix.storage import atomic_path, write_table
-from pipeline import ROOT
 
 
 def request_of(study, **document):
     """Return a request of one study with one method."""
     document |= {"experiment": "mixture_simulation", "block": 2, "setting_id": "h{h}"}
-    document |= {"methods": ["FedEM"]}
-    methods = {"FedEM": {"estimator": "FedEM", "label": "FedEM"}}
+    document = {"methods": ["FedEM"], **document}
+    methods = {name: {"estimator": name, "label": name} for name in ("FedEM", "TGMM")}
     plan = plan_study(study, "p", Document(document, (lambda keys: "study.yaml",)), methods)
     return Request({"preset": "p"}, {study: plan}, {}, {}, {})
 
@@ -144,6 +139,24 @@ def test_the_error_of_a_failed_job_is_found_in_its_log(tmp_path):
     (logs / "good.log").write_text("INFO fedmix: ok\n")
     os.utime(logs / "old.log", (1000.0, 1000.0))
     assert failed_jobs(tmp_path, 2000.0) == [f"{logs}/bad.log: ValueError: too small"]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("numpy._core._exceptions._ArrayMemoryError: no 8 GiB", "_ArrayMemoryError: no 8 GiB"),
+        ("zipfile.BadZipFile: no zip\nsecond line: of it", "BadZipFile: no zip"),
+        ("StopIteration", "StopIteration"),
+        ("SystemExit: 2", "SystemExit: 2"),
+    ],
+)
+def test_the_last_error_of_any_kind_is_found(tmp_path, line, says):
+    stack = 'Traceback (most recent call last):\n  File "run.py", line 1, in run\n    work()\n'
+    first = f"{stack}KeyError: 'a'\n\nDuring handling of the above exception, another occurred:\n\n"
+    (tmp_path / "a.log").write_text(f"ERROR fedmix: the job failed\n{first}{stack}{line}\n")
+    assert error_in(tmp_path / "a.log") == says
+    (tmp_path / "a.log").write_text(f"ERROR fedmix: replication 3 of FedEM failed\n{stack}{line}\n")
+    assert error_in(tmp_path / "a.log") == "", "the job goes on"
 
 
 def test_a_job_that_wrote_neither_a_block_nor_an_error_was_killed(tmp_path):
@@ -269,6 +282,17 @@ def test_finished_started_and_failed_blocks_are_told_apart(request_of_one_method
     assert (cell.done, cell.started, cell.failed) == (1, 1, 1)
     assert cell.message == "DataError: client 3 is empty"
     assert cell.hours_used == 1.0
+    assert cell.hours_left == pytest.approx(4 / 3600)  # of a second each, as what is unknown
+
+
+def test_a_method_of_fewer_replications_waits_for_the_blocks_that_run_it(tmp_path):
+    methods = ["FedEM", {"name": "TGMM", "replications": 2}]
+    request = request_of("study", replications=6, settings=[{"h": 0}], methods=methods)
+    start(tmp_path, "0-1")
+    start(tmp_path, "4-5", FAILURE)
+    cells = {cell.method: cell for cell in read_status(request, tmp_path)}
+    assert (cells["FedEM"].blocks, cells["FedEM"].started, cells["FedEM"].failed) == (3, 1, 1)
+    assert (cells["TGMM"].blocks, cells["TGMM"].started, cells["TGMM"].failed) == (1, 1, 0)
 
 
 def test_a_block_of_other_code_is_not_done(request_of_one_method, tmp_path):
@@ -280,6 +304,30 @@ def test_a_block_of_other_code_is_not_done(request_of_one_method, tmp_path):
     write_table(path, old)
     [cell] = read_status(request_of_one_method, tmp_path)
     assert (cell.blocks, cell.done, cell.started) == (3, 0, 0)
+
+
+def test_a_damaged_block_or_one_without_its_timings_is_not_done(request_of_one_method, tmp_path):
+    finish(tmp_path, request_of_one_method, "0-1")
+    finish(tmp_path, request_of_one_method, "2-3")
+    (tmp_path / "results" / SETTING / "0-1.timings.parquet").unlink()
+    (tmp_path / "results" / SETTING / "2-3.parquet").write_bytes(b"PAR1")
+    [cell] = read_status(request_of_one_method, tmp_path)
+    assert (cell.blocks, cell.done) == (3, 0)
+
+
+def test_methods_of_a_block_have_their_own_errors_and_are_done_together(tmp_path):
+    methods = ["FedEM", "TGMM"]
+    request = request_of("study", replications=2, settings=[{"h": 0}], methods=methods)
+    rows = pd.DataFrame({"method": methods, "status": "error", "message": methods})
+    path = tmp_path / "results" / SETTING / "0-1.parquet"
+    write_table(path.with_suffix(".timings.parquet"), rows.assign(cpu_seconds=1.0))
+    keys = request.coverage.keys(request.studies["study"], request.studies["study"].settings["h0"])
+    rows.attrs = {"keys": keys}
+    write_table(path, rows)
+    assert [cell.message for cell in read_status(request, tmp_path)] == methods
+    rows.attrs = {"keys": keys | {"TGMM": "of other code"}}
+    write_table(path, rows)
+    assert [cell.done for cell in read_status(request, tmp_path)] == [0, 0]
 
 
 def test_replications_that_failed_within_a_block_are_counted(request_of_one_method, tmp_path):
@@ -298,7 +346,13 @@ def test_the_summary_is_a_line_a_study_and_says_how_to_see_more(request_of_one_m
     [cell] = read_status(request_of_one_method, tmp_path)
     others = [replace(cell, study=name, setting=f"h{i}") for name in "ab" for i in range(9)]
     *summary, hint = status_lines(others, "--config preset=paper")
-    assert [line.partition(":")[0] for line in summary] == ["a", "b"]
+    counts = "0 of 27 blocks done, 0 core-seconds used, about 0.02 core-hours left"
+    assert summary == [f"a: {counts}", f"b: {counts}"]
+    assert list(status_lines([], "--config preset=paper")) == []
+    [nothing] = status_lines([], "--config preset=paper", "a")
+    assert nothing.startswith("a: 0 of 0 blocks done, ")
+    head, *listed = status_lines(others, "--config preset=paper", "a")
+    assert (head, listed) == (summary[0], [f"  h{i}  FedEM  0/3 done" for i in range(9)])
     assert hint.endswith("python -m fedmix status a --config preset=paper")
 
 
@@ -309,53 +363,3 @@ def test_a_block_counts_once_although_every_method_has_it(request_of_one_method,
     assert next(status_lines([cell, fewer], "--config preset=quick")).startswith(
         "study: 1 of 3 blocks done"
     )
-
-
-SMOKE = ["--workflow", str(ROOT), "--config", "preset=smoke", "replications=1"]
-
-
-@pytest.mark.slow
-def test_the_commands_print_what_there_is_to_say(tmp_path, capsys):
-    for command, says in {"status": "0 of 2 blocks done", "forecast": "MB on disk"}.items():
-        assert main([command, "--directory", str(tmp_path), *SMOKE]) == 0
-        assert says in capsys.readouterr().out
-
-
-def test_a_wrong_preset_is_told_without_a_traceback(capsys):
-    wrong = ["--workflow", str(ROOT), "--config", "preset=smok"]
-    assert main(["status", *wrong]) == 1
-    assert "Did you mean 'smoke'?" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("names", "says"),
-    [
-        (["fedgrem_reel", "x", "FedEM", "0"], "Did you mean 'fedgrem_real'"),
-        (["fedgrem_real", "x", "FedEM", "0"], "There is no setting 'x'"),
-        (
-            ["fedgrem_real", "paper_like.digits-contaminated0", "LocalEM", "0"],
-            "pca10.npz does not exist: "
-            "`snakemake --cores 1 data/embedded/digits/pca10.npz` makes it",
-        ),
-    ],
-)
-def test_a_rerun_of_what_is_not_there_is_told_without_a_traceback(tmp_path, capsys, names, says):
-    assert main(["rerun", *names, "--directory", str(tmp_path), *SMOKE]) == 1
-    assert says in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("number", ["1.5", "first", "-1"])
-def test_a_replication_that_is_no_number_is_told(capsys, number):
-    with pytest.raises(SystemExit):
-        main(["rerun", "fedgrem_real", "x", "FedEM", number, *SMOKE])
-    assert "expected a whole number from 0" in capsys.readouterr().err
-
-
-def test_a_reader_that_stops_reading_ends_a_command_without_a_traceback(tmp_path):
-    command = [sys.executable, "-m", "fedmix", "status", "--directory", str(tmp_path), *SMOKE]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        process.stdout.close()  # before a line was written, as `head` does after some
-        assert process.stderr.read() == ""
-    assert process.returncode == -signal.SIGPIPE

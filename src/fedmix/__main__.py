@@ -220,6 +220,11 @@ def _costs(options: argparse.Namespace) -> Iterable[str]:
 
 
 def _evidence(options: argparse.Namespace) -> Iterable[str]:
+    if options.files and options.action != "add":
+        raise ConfigurationError(
+            f"evidence {options.action} reads no files, got {options.files[0]}. To add it: "
+            f"python -m fedmix evidence add {options.files[0]}"
+        )
     request = _request(options)
     from fedmix.pipeline.jobs import prepare_process
 

@@ -121,12 +121,16 @@ class Coverage:
 
     def missing(self, study: Study, setting: Setting) -> list[Block]:
         """Return the blocks of a setting with a replication that the evidence does not hold."""
-        held = self.held(study, setting)
         return [
             block
             for block in study.blocks(setting)
-            if any(set(replications_of(block.name)) - held.get(m, set()) for m in block.methods)
+            if any(self.lacking(study, setting, block).values())
         ]
+
+    def lacking(self, study: Study, setting: Setting, block: Block) -> dict[str, set[int]]:
+        """Return the replications of each method of a block that the evidence does not hold."""
+        held, wanted = self.held(study, setting), set(replications_of(block.name))
+        return {method: wanted - held.get(method, frozenset()) for method in block.methods}
 
     def data_used(self, study: Study) -> dict[str, dict[str, str]]:
         """Return the embedded data of a study that are at hand: their sha256 and key by path."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from fedmix.cells.measured import steady
 from fedmix.errors import DataError
 from fedmix.pipeline.costs import EMBEDDINGS, PLACE, SHARED, Machine, Scale, core_hours
 from fedmix.pipeline.evidence import FIT
-from fedmix.pipeline.plan import RUNTIME, Study, replications_of
+from fedmix.pipeline.plan import RUNTIME, Setting, Study, replications_of
 from fedmix.pipeline.request import Request
 from fedmix.revision import processor
 from fedmix.storage import read_table, stacked
@@ -49,7 +50,8 @@ class StudyForecast:
 
     ``hours`` are those of its methods and their shared work, ``starts`` core-hours of starting its
     ``jobs``. ``memory`` is that of the largest job, ``disk`` the final size of its results, both in
-    MB. ``shortest`` and ``longest`` are seconds of the jobs that run methods.
+    MB. ``longest`` is in seconds, of the jobs that run methods; ``shortest`` too, of those that a
+    larger ``block`` would make longer, infinite without any.
     """
 
     study: str
@@ -87,7 +89,7 @@ def forecast(
     Parameters
     ----------
     request : Request
-        The request. Blocks and embeddings that the evidence holds cost nothing.
+        The request. Replications and embeddings that the evidence holds cost nothing.
     workdir : path-like, default="."
         Where Snakemake works. Embeddings that exist there cost nothing.
     machine : Machine, optional
@@ -122,13 +124,18 @@ def _forecast_study(request: Request, study: Study, scales: list[Scale | None]) 
         for setting in study.settings.values()
         for block in request.coverage.missing(study, setting)
     ]
+    lacking = [request.coverage.lacking(study, *place) for place in missing]
     by_scale = [
         [
-            sum(study.seconds(name, setting, scale) for name in (SHARED, *block.methods))
-            * len(replications_of(block.name))
-            for setting, block in missing
+            _seconds(study, setting, numbers, scale)
+            for (setting, _), numbers in zip(missing, lacking, strict=True)
         ]
         for scale in scales
+    ]
+    cut = [  # by the size of a block, not by the number of replications
+        seconds
+        for (_, block), seconds in zip(missing, by_scale[1], strict=True)
+        if len(replications_of(block.name)) == study.block < study.replications
     ]
     fits = sum(len(block.methods) * len(replications_of(block.name)) for _, block in missing)
     collected = sum(name == study.name for name, _ in request.parts)
@@ -140,10 +147,19 @@ def _forecast_study(request: Request, study: Study, scales: list[Scale | None]) 
         starts=jobs * STARTUP / 3600,
         memory=study.costs.memory(study.name) or _MEMORY,
         disk=fits * _DISK / 1e6,
-        shortest=min(by_scale[1], default=0.0),
+        shortest=min(cut, default=inf),
         longest=max(by_scale[1], default=0.0),
         block=study.block,
     )
+
+
+def _seconds(
+    study: Study, setting: Setting, lacking: Mapping[str, set[int]], scale: Scale | None
+) -> float:
+    """Return the seconds of the replications of each method that the evidence lacks."""
+    numbers = {method: len(missing) for method, missing in lacking.items()}
+    numbers[SHARED] = len(set().union(*lacking.values()))  # once for all methods
+    return sum(n * study.seconds(name, setting, scale) for name, n in numbers.items())
 
 
 def forecast_lines(whole: Forecast) -> Iterator[str]:
@@ -199,7 +215,7 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
         One row per replication of a method, with ``study, dataset, variant, method, seconds,
         memory``. The first replication of a process, which loads compiled code, counts only where
         there is no other. The shared work of a replication has its own row, with the method
-        ``"shared"``.
+        ``"shared"``. Settings that are no longer planned are left out.
 
     Raises
     ------
@@ -207,15 +223,16 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
         If no setting of the request is finished there.
     """
     folder = results / request.options["preset"] / "collected"
-    paths = [folder / study / part / "timings.parquet" for study, part in request.parts]
-    tables = [read_table(path) for path in paths if path.is_file()]
-    timings = [table for table in tables if len(table)]
-    if not timings:
+    paths = {(s, part): folder / s / part / "timings.parquet" for s, part in request.parts}
+    tables = [(request.studies[s], read_table(p)) for (s, _), p in paths.items() if p.is_file()]
+    planned = [(study, _planned(study, table)) for study, table in tables if len(table)]
+    found = [_costs_in(study, timings) for study, timings in planned if len(timings)]
+    if not found:
         raise DataError(
             f"{folder} holds no finished results (<study>/<part>/timings.parquet): expected the "
             "folder `results` of a run, and its preset by --config."
         )
-    return stacked(_costs_in(request.studies[t["study"].iloc[0]], t) for t in timings)
+    return stacked(found)
 
 
 def read_kept(request: Request) -> pd.DataFrame:
@@ -254,6 +271,13 @@ def _kept(request: Request, study: Study) -> pd.DataFrame:
         variant=[setting.variant for setting in settings],
         setting=[setting.name for setting in settings],
     )
+
+
+def _planned(study: Study, timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the timings of settings that are still planned."""
+    planned = {(setting.variant, setting.name) for setting in study.settings.values()}
+    places = zip(timings["variant"], timings["setting"], strict=True)
+    return timings[[place in planned for place in places]]
 
 
 def _costs_in(study: Study, timings: pd.DataFrame) -> pd.DataFrame:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from fedmix.pipeline.costs import core_hours
 from fedmix.pipeline.evidence import unverified
-from fedmix.pipeline.plan import Setting, Study, replications_of, timings_of
+from fedmix.pipeline.plan import Setting, Study, timings_of
 from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
 
-_FAILURE = re.compile(r"^(?:fedmix\.errors\.)?(\w*(?:Error|Exception|Timeout|Interrupt)\b.*)", re.M)
+# The line of a traceback that names the error, without its module: the first one not indented.
+_FAILURE = re.compile(r"^(?:Traceback| ).*\n(?:\w+\.)*(\w+(?:: .*)?)$", re.M)
 
 
 @dataclass(frozen=True)
@@ -80,19 +81,20 @@ def _setting_status(
     place = f"{study.name}/{setting.folder}"
     folder, logs = workdir / "results" / place, workdir / "logs" / "run_methods" / place
     blocks, held = request.coverage.missing(study, setting), request.coverage.held(study, setting)
-    files = {b.name: folder / f"{b.name}.parquet" for b in blocks}
-    ended = [n for n, file in files.items() if file.exists()]
+    lacking = {b.name: request.coverage.lacking(study, setting, b) for b in blocks}
+    files = {n: folder / f"{n}.parquet" for n in lacking}
+    ended = [n for n, file in files.items() if file.exists() and timings_of(file).exists()]
     keys = request.coverage.keys(study, setting)
     current = [n for n in ended if _has_keys(files[n], keys)]
     done = {n: read_table(timings_of(files[n])) for n in current}
     begun = [n for n in files if n not in ended and (logs / f"{n}.log").exists()]
     errors = {n: error_in(logs / f"{n}.log") for n in begun}
     for method in study.methods_of(setting):
-        mine = [b.name for b in blocks if method in b.methods]
+        mine = [n for n, missing in lacking.items() if method in missing]
         timings = {n: done[n][done[n]["method"] == method] for n in mine if n in done}
         bad = {n: int((rows["status"] != "ok").sum()) for n, rows in timings.items()}
         failed = [n for n in mine if errors.get(n)]
-        left = sum(len(replications_of(n)) for n in mine if n not in done)
+        left = sum(len(lacking[n][method]) for n in mine if n not in done)
         messages = [errors[n] for n in failed]
         messages += [_first_message(files[n], method) for n, count in bad.items() if count]
         yield CellStatus(
@@ -157,8 +159,11 @@ def status_lines(cells: list[CellStatus], asked: str, study: str | None = None) 
             continue
         width = max((len(f"{cell.setting}  {cell.method}") for cell in mine), default=0)
         for cell in mine:
-            line = f"  {f'{cell.setting}  {cell.method}':<{width}}  {cell.done}/{cell.blocks} done"
-            yield line + _counted([cell]) + (f": {cell.message}" if cell.message else "")
+            state = f"{cell.done}/{cell.blocks} done{_counted([cell])}"
+            if not cell.blocks:
+                state = f"{cell.held} replications in the evidence"
+            line = f"  {f'{cell.setting}  {cell.method}':<{width}}  {state}"
+            yield line + (f": {cell.message}" if cell.message else "")
     if study is None and studies:
         more = f"python -m fedmix status {next(iter(studies))} {asked}"
         yield f"Every setting and method of a study: {more}"
