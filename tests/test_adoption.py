@@ -6,15 +6,19 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from fedmix.pipeline.evidence import write_evidence
-from fedmix.pipeline.rerun import adopt
+from fedmix.errors import ConfigurationError
+from fedmix.pipeline.evidence import COLUMNS, write_evidence
+from fedmix.pipeline.kept_embeddings import embedding_key
+from fedmix.pipeline.rerun import adopt, prepare_rerun
 from fedmix.pipeline.status import evidence_lines
-from small_run import METHODS, ROOT, STUDY, current, kept, request_in
+from small_run import METHODS, ROOT, STUDY, current, kept, planned, request_in
 
 CONSTANT, CHANGED = "- 0.5 * row[i]", "- 0.500001 * row[i]"
 
@@ -39,6 +43,19 @@ def changed(work: Path, tmp_path: Path, method: str, factor: float) -> Path:
 def test_current_evidence_needs_no_check(work):
     [told] = adopt(request_in(work), work)
     assert told == "Nothing to check: no kept replication of the preset has another key."
+
+
+def test_a_replication_in_the_foreground_gives_what_is_kept(work):
+    request = request_in(work)
+    place = STUDY, planned(request)[1].folder, "FedEM"
+    rows = request.coverage.evidence.rows(STUDY)
+    for replication in range(2):
+        own = rows[(rows["method"] == "FedEM") & (rows["replication"] == replication)]
+        final = own[own["round"].isna()].set_index("metric")["value"].to_dict()
+        outcome = prepare_rerun(request, *place, replication, work)()
+        assert outcome.metrics == pytest.approx(final, rel=1e-12)
+    with pytest.raises(ConfigurationError, match="no replication -1: the first is 0"):
+        prepare_rerun(request, *place, -1, work)
 
 
 def test_equal_numbers_get_the_new_keys_and_a_record(work, tmp_path):
@@ -66,6 +83,52 @@ def test_a_method_with_another_number_stays_stale_and_the_others_are_adopted(wor
     assert re.search("LocalEM is adopted", lines[0])
     assert re.search("FedEM is stale: of 2 run again, one differs by 1e-06", lines[1])
     assert current(copy) == {"LocalEM": 2, "FedEM": 0}
+
+
+def test_evidence_stays_as_it_is_where_nothing_is_adopted(work, tmp_path):
+    copy = changed(work, tmp_path, "FedEM", 1.0)
+    evidence = request_in(copy).coverage.evidence
+    rows = evidence.rows(STUDY)
+    write_evidence(evidence.folder, STUDY, rows.assign(value=rows["value"] + 1.0), {})
+    before = {path: path.stat().st_mtime_ns for path in evidence.folder.iterdir()}
+    assert all(" is stale: " in line for line in adopt(request_in(copy), copy))
+    assert {path: path.stat().st_mtime_ns for path in evidence.folder.iterdir()} == before
+
+
+def test_a_replication_may_not_take_longer_than_in_a_run(work, tmp_path):
+    copy = changed(work, tmp_path, "FedEM", 1.0)
+    request = request_in(copy)
+    request = replace(request, coverage=replace(request.coverage, limit=1e-4))
+    assert all(
+        line.endswith("in its status, rounds or floats sent") for line in adopt(request, copy)
+    )
+
+
+def test_data_are_asked_for_only_where_they_can_be_checked_on(tmp_path):
+    request = request_in(tmp_path)
+    study = request.studies["fedgrem_real"]
+    setting = next(iter(study.settings.values()))
+    path = setting.embedded
+    values = dict.fromkeys(COLUMNS, 0) | {
+        **{"setting": setting.folder, "metric": "m", "status": "ok", "message": ""},
+        **{"converged": True, "warm": True, "made": "{}", "round": None},
+    }
+    embedding = setting.dataset, setting.values["embedding"]
+    known = embedding_key(*embedding, request.datasets[setting.dataset])
+
+    def told(by: str, keys: dict[str, str]) -> list[str]:
+        rows = pd.DataFrame([values | {"method": m, "key": key} for m, key in keys.items()])
+        data = {path: {"sha256": "0", "key": by}}
+        write_evidence(tmp_path / "evidence", study.name, rows, data)
+        return list(adopt(request_in(tmp_path), tmp_path))
+
+    other = {"FedEM": "of other parameters"}
+    stale = "fedgrem_real, paper_like: FedEM is stale: parameters have changed, in settings: 1"
+    asks = f"fedgrem_real: not checked on {path}, which `snakemake --cores 2 {path}` makes"
+    assert told(known, other) == [stale]
+    keys = request_in(tmp_path).coverage.keys(study, setting)
+    assert told(known, {"LocalEM": keys["LocalEM"][:12] + "other code"} | other) == [asks, stale]
+    assert told("of other data", other) == [asks]
 
 
 def test_other_rounds_are_told_in_words(work, tmp_path):

@@ -139,7 +139,7 @@ def _adopted(request: Request, workdir: Path) -> Iterator[str]:
         same, other = _changed(request, study, unverified(rows))
         missing = {
             path
-            for setting, _ in same + other
+            for setting, _ in same
             if (path := setting.embedded) and not (workdir / path).is_file()
         }
         for path in sorted(missing):
@@ -153,7 +153,11 @@ def _adopted(request: Request, workdir: Path) -> Iterator[str]:
 
 
 def run_again(
-    study: Study, workdir: Path, rows: pd.DataFrame, cells: Sequence[Cell]
+    study: Study,
+    workdir: Path,
+    rows: pd.DataFrame,
+    cells: Sequence[Cell],
+    limit: float | None = None,
 ) -> dict[Cell, float]:
     """Run replications again, and compare them with the evidence.
 
@@ -166,6 +170,8 @@ def run_again(
         The study's evidence.
     cells : sequence of (setting, method, replication)
         Methods share what they share in a run.
+    limit : float, optional
+        Seconds that a replication may take, as in a run.
 
     Returns
     -------
@@ -184,7 +190,7 @@ def run_again(
         methods = _methods(study, setting, names)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they were logged when the replication was made
-            fits = run_block(scenario, methods, [replication])
+            fits = run_block(scenario, methods, [replication], limit)
         for name in names:
             cell = (folder, name, replication)
             found[cell] = _difference(kept.get_group(cell), fits[name, replication].rows)
@@ -227,7 +233,8 @@ def _adopt_study(
 ) -> Iterator[str]:
     evidence = request.coverage.evidence
     drawn = {family: _sample(study, family, rows) for family in families}
-    differences = run_again(study, workdir, rows, [c for cells in drawn.values() for c in cells])
+    cells = [cell for own in drawn.values() for cell in own]
+    differences = run_again(study, workdir, rows, cells, request.coverage.limit)
     index = evidence.index(study.name)
     adoptions = list(index.adoptions)
     for family, cells in drawn.items():
@@ -255,8 +262,9 @@ def _adopt_study(
             }
         )
         yield f"{name} is adopted: {len(cells)} of {count} replications run again, equal"
-    data = {**index.data, **request.coverage.data_used(study)}
-    write_evidence(evidence.folder, study.name, rows, data, adoptions)
+    if len(adoptions) > len(index.adoptions):
+        data = {**index.data, **request.coverage.data_used(study)}
+        write_evidence(evidence.folder, study.name, rows, data, adoptions)
 
 
 @cache
