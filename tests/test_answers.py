@@ -15,6 +15,7 @@ from fedmix.cells.equivalence import judge
 from fedmix.cells.items import Table
 from fedmix.cells.papers import Paper
 from fedmix.cells.scorecard import score_tables
+from fedmix.cells.verdicts import RULES
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.pipeline.explain import answer_of, explain_kept
 from synthetic_cells import unjudged
@@ -314,15 +315,26 @@ def kept(tmp_path):
         },
         **{"low": 0.05, "high": 0.15, "verdict": "differs", "draws": "borrowed"},
     }
-    pd.DataFrame([cell]).to_csv(tmp_path / "cells.csv", index=False)
+    empty = dict.fromkeys(["variant", "mean", "sd", "difference", "low", "high", "draws"], "")
+    other = {**cell, **empty, "row": "0.50", "n": 0, "verdict": "not run"}
+    pd.DataFrame([cell, other]).to_csv(tmp_path / "cells.csv", index=False)
     with open(tmp_path / "scores.csv", "w", newline="") as file:
-        csv.writer(file).writerows([["item", "answer"], ["t", "The order holds."]])
+        csv.writer(file).writerows(
+            [["item", "answer", "more"], ["t", "The order holds.", "It leads."]]
+        )
     return tmp_path
 
 
 def test_a_kept_number_is_explained_without_any_run(kept):
     said = "\n".join(explain_kept(kept, "t", "0%", "fedgrem"))
-    assert said.startswith("The order holds.")
+    assert said.startswith("The order holds. It leads.\n\nas_coded\n")
+    assert "  ours: 1.5 (sd 0.1), 20 replications\n" in said
+    assert "  ours minus theirs: 0.1, 90 % [0.05, 0.15]\n" in said
+    not_run = list(explain_kept(kept, "t", "0.50", "FedGrEM"))[2:]
+    assert not_run == [
+        *("not run", "  published: 1.4 (0.1)", f"  verdict: not run ({RULES['not run']})"),
+        "",
+    ]
     for words in ("as_coded", "1.4 (0.1)", "verdict: differs", "20 replications", "borrowed"):
         assert words in said
     assert "counted as: protocol unknown: not near" in said

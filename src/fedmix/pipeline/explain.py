@@ -115,10 +115,22 @@ class Explainer:
         ----------
         cell : mapping
             A row of the frame of cells that was run.
+
+        Raises
+        ------
+        DataError
+            If the request has no such setting or method.
         """
         study = self.request.studies[cell["study"]]
         place = (cell["variant"], cell["setting"])
-        setting = next(s for s in study.settings.values() if (s.variant, s.name) == place)
+        found = (s for s in study.settings.values() if (s.variant, s.name) == place)
+        setting = next(found, None)
+        if setting is None or cell["method"] not in study.methods:
+            raise DataError(
+                f"{study.name} has no longer {cell['method']} in setting {cell['setting']} of "
+                f"variant {cell['variant']}, which was run: the configuration has changed since, "
+                "or an embedding is missing."
+            )
         method = study.method_in(cell["method"], setting)
         facts: dict[str, Iterable[str]] = {
             **_data(self.request, setting, self.workdir),
@@ -203,7 +215,7 @@ def _results(
     )
     finished = f"{number_of(cell['n'], 'replication')}, {cell['failed']} failed"
     yield f"{', '.join(numbers)}; {finished}" if numbers else finished
-    if numbers and cell["item"] and cell["scale"] != 1:
+    if numbers and cell["scale"] != 1:
         yield f"in the table's unit: mean {cell['mean'] / cell['scale']:.6g}"
     place = f"{study.name} {setting.folder} {method.name} 0"
     yield f"again: python -m fedmix rerun {place} {request.asked}"
