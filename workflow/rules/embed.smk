@@ -19,7 +19,7 @@ rule embed_features:
         spec=embedding_parameters,
         entry=lambda wildcards: None if kept_embedding(wildcards) else dataset_sources(wildcards),
         source=lambda wildcards: (  # None for a kept one, which no code makes
-            None if kept_embedding(wildcards) else embedding_hash(embedding_parameters(wildcards))
+            None if kept_embedding(wildcards) else embedding_hash()
         ),
         kept=kept_embedding,
         script=text_hash("embed_features"),

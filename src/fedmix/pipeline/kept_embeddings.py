@@ -36,19 +36,19 @@ def embedding_request(dataset: str, embedding: str, entry: Mapping[str, Any]) ->
     return key_of(raw_parameters(dataset, entry), entry["embeddings"][embedding])
 
 
-def embedding_hash(spec: Mapping[str, Any]) -> str:
-    """Return the hash of an embedding's code.
+def embedding_hash() -> str:
+    """Return the hash of the embeddings' code.
 
     It is the same for all kinds, because a module's hash includes the package that holds it: other
     code of an autoencoder makes t-SNE out of date as well, unless the evidence keeps its result.
     """
-    return source_hash("fedmix.embed.tsne" if spec["kind"] == "tsne" else "fedmix.embed")
+    return source_hash("fedmix.embed")
 
 
 def embedding_key(dataset: str, embedding: str, entry: Mapping[str, Any]) -> str:
     """Return the key of an embedded data set: its raw data, parameters and code."""
     spec = entry["embeddings"][embedding]
-    return key_of(raw_parameters(dataset, entry), spec, embedding_hash(spec))
+    return key_of(raw_parameters(dataset, entry), spec, embedding_hash())
 
 
 def kept_embedding(
