@@ -188,6 +188,28 @@ def test_a_truncated_zip_is_named(content, tmp_path):
     refused(tmp_path / "archive.zip")
 
 
+@pytest.mark.parametrize(
+    ("what", "other"),
+    [
+        (b"PK\x01\x02", b"PK\x00\x02"),  # the list of members
+        (b"PK\x03\x04", b"PK\x03\x05"),  # a member
+        (b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"),  # encrypted
+    ],
+)
+def test_a_zip_that_is_damaged_or_encrypted_is_named(content, tmp_path, what, other):
+    write_zip(tmp_path / "archive.zip", {MEMBER: content})
+    whole = (tmp_path / "archive.zip").read_bytes()
+    assert what in whole
+    (tmp_path / "archive.zip").write_bytes(whole.replace(what, other))
+    refused(tmp_path / "archive.zip")
+
+
+def test_a_study_that_the_preset_does_not_have_is_left_out_and_named(content, tmp_path):
+    [told, added] = received(tmp_path, {MEMBER: content, "evidence/other.parquet": content})
+    assert told.endswith("archive.zip: other is left out: the preset has no study of this name.")
+    assert added == f"{STUDY}: 4 replications added"
+
+
 def test_a_missing_file_is_named(tmp_path):
     refused(tmp_path / "none.zip")
 

@@ -1,22 +1,24 @@
-"""Evidence keeps finished replications and embeddings, and gives back only what is planned."""
+"""Evidence keeps finished replications, and gives back only what is planned."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 import pytest
 from pyarrow.parquet import ParquetFile
 
-from fedmix.configuration import read_yaml
 from fedmix.errors import DataError
-from fedmix.pipeline.evidence import FIT, Evidence, write_evidence
-from fedmix.pipeline.keep import add
-from fedmix.pipeline.kept_embeddings import keep_embeddings, kept_embedding, kept_path
+from fedmix.pipeline.costs import SHARED, Cost, Costs, Machine
+from fedmix.pipeline.coverage import experiment_hash
+from fedmix.pipeline.evidence import COLUMNS, FIT, Evidence, write_evidence
+from fedmix.pipeline.forecast import forecast
+from fedmix.pipeline.keep import _differing, add
+from fedmix.pipeline.kept_embeddings import embedding_key, kept_path
 from fedmix.pipeline.provenance import content_hash
-from fedmix.pipeline.status import evidence_lines
-from fedmix.storage import sha256_of, write_arrays
+from fedmix.pipeline.status import evidence_lines, read_status, status_lines
+from fedmix.storage import sha256_of
 from small_run import METHODS, ROOT, STUDY, current, finish, kept, planned, request_in
 
 
@@ -95,6 +97,37 @@ def test_blocks_that_are_held_are_not_planned_and_longer_runs_plan_the_rest(work
     assert names == ["2-2", "3-3"]
 
 
+def test_what_is_left_costs_what_the_evidence_lacks(work):
+    request = request_in(work)
+    study, setting = planned(request)
+    cells = read_status(request, work)
+    told = next(line for line in status_lines(cells, "") if line.startswith(STUDY))
+    assert re.match(rf"{STUDY}: 0 of \d+ blocks done, 4 replications in the evidence, 0 core", told)
+    left = {cell.method: cell.hours_left for cell in cells if cell.held == 2}
+    assert left == {m: 3 * study.seconds(m, setting) / 3600 for m in METHODS}
+    only = replace(study, settings={setting.folder: setting}, methods=dict(study.methods))
+    [whole] = forecast(replace(request, studies={STUDY: only}), work).studies
+    each = {method: study.seconds(method, setting) for method in study.methods_of(setting)}
+    seconds = 5 * sum(each.values()) - 2 * sum(each[method] for method in METHODS)
+    shared = study.seconds(SHARED, setting)
+    assert whole.hours.typical == pytest.approx((seconds + 5 * shared) / 3600)
+    both = replace(only, methods={method: study.methods[method] for method in METHODS})
+    [whole] = forecast(replace(request, studies={STUDY: both}), work).studies
+    assert whole.hours.typical == pytest.approx(3 * (sum(map(each.get, METHODS)) + shared) / 3600)
+
+
+def test_methods_whose_replications_are_all_held_are_told_so(work):
+    request = request_in(work)
+    study, setting = planned(request)
+    only = replace(study, methods={m: study.methods[m] for m in METHODS}, replications=2)
+    only = replace(only, settings={setting.folder: setting})
+    cells = read_status(replace(request, studies={STUDY: only}), work)
+    [whole, first, second] = status_lines(cells, "", STUDY)
+    assert whole == f"{STUDY}: all 4 replications are in the evidence"
+    assert first.endswith("LocalEM  2 replications in the evidence")
+    assert second.endswith("FedEM    2 replications in the evidence")
+
+
 def test_another_parameter_is_another_replication(work):
     request = request_in(work)
     study, setting = planned(request)
@@ -107,6 +140,17 @@ def test_another_parameter_is_another_replication(work):
     assert not fresh["FedEM"]
 
 
+def test_another_variant_and_another_experiment_have_other_keys(tmp_path):
+    request = request_in(tmp_path)
+    study, setting = planned(request)
+    two = replace(study, variants={**study.variants, "other": study.variants[setting.variant]})
+    keys = request.coverage.keys(study, setting)
+    others = request.coverage.keys(two, replace(setting, variant="other"))
+    assert keys.keys() == others.keys()
+    assert not set(keys.values()) & set(others.values())
+    assert experiment_hash(study) != experiment_hash(request.studies[REAL])
+
+
 def test_a_kept_replication_stays_if_another_run_differs(work):
     rows = rows_in(work)
     own = (rows["method"] == "FedEM") & (rows["replication"] == 1)
@@ -117,6 +161,34 @@ def test_a_kept_replication_stays_if_another_run_differs(work):
     assert "FedEM/1" in differ
     assert added == f"{STUDY}: 0 replications added"
     assert rows_in(work)["value"].equals(changed["value"])
+
+
+@pytest.mark.parametrize(
+    ("number", "value", "gap", "differs"),
+    [
+        (None, 1e3, 1e-10, False),
+        (None, 1e-3, 1e-8, True),
+        (7, 1e3, 2e-4, False),
+        (7, 1e-3, 3e-4, True),
+    ],
+)
+def test_values_differ_beyond_the_digits_that_are_kept(number, value, gap, differs):
+    rows = pd.DataFrame({"replication": [10, 9], "value": value, "status": "ok", "metric": "m"})
+    rows = rows.assign(setting="s", method="m", round=pd.array([number] * 2, dtype="Int64"))
+    found = _differing(rows, rows.assign(value=value * (1 + gap)))
+    assert found == (["s/m/9", "s/m/10"] if differs else [])
+
+
+def test_a_kept_replication_that_failed_differs_from_one_that_did_not(work):
+    rows = rows_in(work)
+    own = (rows["method"] == "FedEM") & (rows["replication"] == 1)
+    failed = {"status": "error", "message": "no", "metric": "", "value": float("nan")}
+    rows.loc[own, list(failed)] = list(failed.values())
+    rows = rows.drop_duplicates([*FIT, "metric", "round"])
+    write_evidence(work / "evidence", STUDY, rows, {})
+    differ, added = add(request_in(work), work)
+    assert "1 replications differ from the kept ones" in differ
+    assert added == f"{STUDY}: 0 replications added"
 
 
 def test_results_of_new_code_replace_those_of_old_code(work):
@@ -157,6 +229,21 @@ def test_status_counts_what_is_current_stale_and_missing(work):
     lines = {line.partition(":")[0]: line for line in evidence_lines(request_in(work))}
     assert ": 0 of " in lines[STUDY]
     assert ", 4 stale" in lines[STUDY]
+
+
+def test_status_counts_planned_replications_and_the_seconds_of_those_that_are_missing(work):
+    request = request_in(work)
+    study, setting = planned(request)
+    methods = {method: replace(study.methods[method], replications=None) for method in METHODS}
+    only = replace(study, settings={setting.folder: setting}, methods=methods)
+    costs = Costs({(STUDY, "", "", "LocalEM"): Cost(900.0, 0.0, Machine(1.0, 1.0, 1.0))})
+    for replications, says in (
+        (1, "2 of 2 replications current; about 0 core-seconds are missing"),
+        (4, "4 of 8 replications current; about 1.00 core-hours are missing"),
+    ):
+        asked = replace(only, replications=replications, costs=costs)
+        [line] = evidence_lines(replace(request, studies={STUDY: asked}))
+        assert line == f"{STUDY}: {says}"
 
 
 def under(limit, work):
@@ -222,56 +309,104 @@ def test_the_repository_holds_no_evidence_that_is_not_indexed():
         assert Evidence(path.parent).index(path.stem).fits
 
 
-DATASETS = read_yaml(ROOT / "config" / "datasets.yaml")
-ENTRY = DATASETS["mnist"]
+def test_results_of_older_code_beside_those_of_the_present_code_do_no_harm(work):
+    shutil.rmtree(work / "evidence")
+    [partial] = (work / "results").rglob("*.partial.jsonl")
+    lines = [json.loads(line) for line in partial.read_text().splitlines() if line]
+    old = "\n".join(json.dumps(["old", *line[1:]]) for line in lines)
+    partial.with_name("0-0.partial.jsonl").write_text(old)
+    partial.with_name("1-1.partial.jsonl").write_text(partial.read_text())
+    [line] = add(request_in(work), work)
+    assert line == f"{STUDY}: 4 replications added, 4 of other code, data or settings left out"
+    assert current(work) == dict.fromkeys(METHODS, 2)
 
 
-@pytest.fixture
-def evidence(tmp_path):
-    """A folder of evidence with a small file in place of the embedding of MNIST."""
-    features, labels = np.zeros((3, 10), dtype=np.float16), np.arange(3)
-    write_arrays(tmp_path / "tsne10.npz", {"features": features, "labels": labels})
-    embedded = {("mnist", "tsne10"): tmp_path / "tsne10.npz"}
-    lines = list(keep_embeddings(tmp_path / "evidence", embedded, DATASETS))
-    assert lines == ["mnist, tsne10: the embedding is added"]
-    assert list(keep_embeddings(tmp_path / "evidence", embedded, DATASETS)) == []
-    return tmp_path / "evidence"
+def test_adding_one_method_leaves_the_others_and_the_records_as_they_are(work, tmp_path):
+    rows, folder = rows_in(work), work / "evidence"
+    own = rows["method"] == "FedEM"
+    records = [{"method": "LocalEM", "run_again": 3}]
+    write_evidence(tmp_path / "file", STUDY, rows[own], {})
+    write_evidence(folder, STUDY, rows[~own], {"a.npz": {"sha256": "0", "key": "k"}}, records)
+    request, file = request_in(work), tmp_path / "file" / f"{STUDY}.parquet"
+    assert list(add(request, work, [file])) == [f"{STUDY}: 2 replications added"]
+    assert current(work) == dict.fromkeys(METHODS, 2)
+    assert Evidence(folder).index(STUDY).adoptions == records
+    assert set(Evidence(folder).index(STUDY).data) == {"a.npz"}
+    before = (folder / f"{STUDY}.parquet").stat().st_mtime_ns
+    assert list(add(request_in(work), work, [file])) == [f"{STUDY}: 0 replications added"]
+    assert (folder / f"{STUDY}.parquet").stat().st_mtime_ns == before
 
 
-def test_a_kept_embedding_is_the_file_that_was_added(evidence):
-    digest = sha256_of(evidence.parent / "tsne10.npz")
-    assert kept_embedding(evidence, "mnist", "tsne10", ENTRY) == digest
-    assert sha256_of(kept_path(evidence, "mnist", "tsne10")) == digest
+def test_what_was_stopped_early_is_not_added_and_stays_until_it_has_run_again(work, tmp_path):
+    rows, folder = rows_in(work), work / "evidence"
+    stopped = rows["replication"] == 1
+    rows.loc[stopped, ["status", "metric"]] = ["timeout", ""]
+    rows = rows.assign(value=rows["value"].mask(stopped), seconds=5.0)
+    rows = rows.drop_duplicates([*FIT, "metric", "round"])
+    write_evidence(tmp_path / "file", STUDY, rows, {})
+    shutil.rmtree(folder)
+    [told] = add(under(10, work), work, [tmp_path / "file" / f"{STUDY}.parquet"])
+    assert told == f"{STUDY}: 2 replications added"
+    write_evidence(folder, STUDY, rows, {})
+    shutil.rmtree(work / "results")
+    finish(work, range(2, 3))
+    assert list(add(under(10, work), work)) == [f"{STUDY}: 2 replications added"]
+    assert len(rows_in(work).query("status == 'timeout'")) == 2
 
 
-def test_a_kept_embedding_of_other_parameters_or_data_is_not_used(evidence):
-    other = {**ENTRY["embeddings"], "tsne10": {"kind": "tsne", "n_components": 9}}
-    assert kept_embedding(evidence, "mnist", "tsne10", {**ENTRY, "embeddings": other}) is None
-    assert kept_embedding(evidence, "mnist", "tsne10", {**ENTRY, "content_sha256": "0"}) is None
-    assert kept_embedding(evidence, "mnist", "tsne10", {**ENTRY, "title": "other"}) is not None
+REAL = "fedgrem_real"
 
 
-def test_only_embeddings_that_depend_on_the_processor_are_kept(evidence):
-    embedded = {("mnist", "pca10"): evidence.parent / "tsne10.npz"}
-    assert list(keep_embeddings(evidence, embedded, DATASETS)) == []
-    assert kept_embedding(evidence, "mnist", "pca10", ENTRY) is None
+def file_of_real_data(folder, request, setting, sha256, made_by):
+    """Write a file of evidence of one replication, as made from embedded data elsewhere."""
+    study = request.studies[REAL]
+    data = {setting.embedded: {"sha256": sha256, "key": made_by}}
+    request.coverage.accept(study, data)
+    values = dict.fromkeys(COLUMNS, 0) | {
+        **{"setting": setting.folder, "method": "FedEM", "metric": "misclustering"},
+        **{"status": "ok", "message": "", "made": "{}", "round": None, "warm": True},
+        "key": request.coverage.keys(study, setting).get("FedEM", "unknown"),
+    }
+    write_evidence(folder, REAL, pd.DataFrame([values]).astype({"value": float}), data)
+    return folder / f"{REAL}.parquet"
 
 
-def test_without_evidence_nothing_is_kept(tmp_path):
-    assert kept_embedding(None, "mnist", "tsne10", ENTRY) is None
-    assert kept_embedding(tmp_path, "mnist", "tsne10", ENTRY) is None
+def test_evidence_of_data_from_elsewhere_is_added_if_this_code_made_them(tmp_path):
+    request = request_in(tmp_path)
+    settings = request.studies[REAL].settings.values()
+    setting = next(s for s in settings if s.values["embedding"] == "tsne10")
+    data = setting.dataset, setting.values["embedding"], request.datasets[setting.dataset]
+    file = file_of_real_data(tmp_path, request, setting, "0", embedding_key(*data))
+    assert list(add(request_in(tmp_path), tmp_path, [file])) == [f"{REAL}: 1 replications added"]
+    index = Evidence(tmp_path / "evidence").index(REAL)
+    assert index.data == {setting.embedded: {"sha256": "0", "key": embedding_key(*data)}}
+    assert request_in(tmp_path).coverage.data_hash(request.studies[REAL], setting) == "0"
+    shutil.rmtree(tmp_path / "evidence")
+    own = tmp_path / setting.embedded
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"other data")
+    left_out = f"{REAL}: 0 replications added, 1 of other code, data or settings left out"
+    assert list(add(request_in(tmp_path), tmp_path, [file])) == [left_out]
+    own.unlink()
+    file = file_of_real_data(tmp_path, request_in(tmp_path), setting, "0", "of other code")
+    assert list(add(request_in(tmp_path), tmp_path, [file])) == [left_out]
 
 
-@pytest.mark.parametrize("damage", [b"", None])
-def test_a_damaged_or_missing_file_is_named(evidence, damage):
-    path = kept_path(evidence, "mnist", "tsne10")
-    path.unlink() if damage is None else path.write_bytes(damage)
-    with pytest.raises(DataError, match=r"tsne10\.npz is missing or damaged"):
-        kept_embedding(evidence, "mnist", "tsne10", ENTRY)
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"mnist/tsne10": {}}', '{"mnist/tsne10": 3}'])
-def test_a_damaged_index_is_named(evidence, text):
-    (evidence / "embedded" / "index.json").write_text(text)
-    with pytest.raises(DataError, match=r"index\.json is damaged"):
-        kept_embedding(evidence, "mnist", "tsne10", ENTRY)
+def test_an_embedding_is_kept_with_the_first_results_of_it(tmp_path):
+    settings = request_in(tmp_path).studies[REAL].settings.values()
+    setting = next(s for s in settings if s.values["embedding"] == "tsne10")
+    own = tmp_path / setting.embedded
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"an embedding")
+    file = file_of_real_data(tmp_path, request_in(tmp_path), setting, "0", "k")
+    assert list(add(request_in(tmp_path), tmp_path, [file])) == [
+        f"{setting.dataset}, tsne10: the embedding is added",
+        f"{REAL}: 1 replications added",
+    ]
+    own.unlink()
+    study = request_in(tmp_path).studies[REAL]
+    assert len(request_in(tmp_path).coverage.held(study, setting)["FedEM"]) == 1
+    for suffix in ("json", "parquet"):
+        (tmp_path / "evidence" / f"{REAL}.{suffix}").unlink()
+    kept = kept_path(tmp_path / "evidence", setting.dataset, "tsne10")
+    assert request_in(tmp_path).coverage.data_hash(study, setting) == sha256_of(kept)

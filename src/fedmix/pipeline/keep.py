@@ -65,7 +65,6 @@ def add(request: Request, workdir: Path, files: Sequence[Path] = ()) -> Iterator
     folder = coverage.evidence.folder
     if folder is None:
         raise DataError("evidence is false, so there is no folder to add to.")
-    folder.mkdir(parents=True, exist_ok=True)
     # A killed writer leaves a temporary file whose name begins with a dot.
     for name in sorted(path.stem for path in folder.glob("[!.]*.parquet")):
         try:
@@ -73,6 +72,9 @@ def add(request: Request, workdir: Path, files: Sequence[Path] = ()) -> Iterator
         except DataError:  # an earlier call was interrupted
             write_index(folder, name, coverage.evidence.rows(name))
     given = {str(path): dict(_read_file(path)) for path in files}
+    for path, tables in given.items():
+        for name in sorted(tables.keys() - request.studies.keys()):
+            yield f"{path}: {name} is left out: the preset has no study of this name."
     for study in map(request.with_optional, request.studies.values()):
         sources = {path: tables.get(study.name, empty()) for path, tables in given.items()}
         if not files:
@@ -85,8 +87,6 @@ def add(request: Request, workdir: Path, files: Sequence[Path] = ()) -> Iterator
 def _add_study(request: Request, study: Study, source: str, rows: pd.DataFrame) -> Iterator[str]:
     coverage = request.coverage
     coverage.accept(study, rows.attrs.get("data", {}))
-    rows, problems = checked(rows, declared(study.experiment)[1], source)
-    yield from problems
     planned = [
         (setting.folder, method, key)
         for setting in study.settings.values()
@@ -94,7 +94,9 @@ def _add_study(request: Request, study: Study, source: str, rows: pd.DataFrame) 
     ]
     current = rows.set_index(_MADE_BY).index.isin(planned)
     stale = rows[~current].drop_duplicates(FIT)
-    rows = rows[current & ~stopped_early(rows, coverage.limit)]
+    rows, problems = checked(rows[current], declared(study.experiment)[1], source)
+    yield from problems
+    rows = rows[~stopped_early(rows, coverage.limit)]
     old = coverage.evidence.rows(study.name)
     again = stopped_early(old, coverage.limit) & _among(old, rows, FIT)
     # Of other code than new ones of the same method and setting.
@@ -152,7 +154,11 @@ def _read_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
     if not zipfile.is_zipfile(path):
         yield path.stem, read_foreign(path, str(path))
         return
-    with zipfile.ZipFile(path) as bundle:
+    try:
+        bundle = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise DataError(f"{path} is damaged: {error}") from None
+    with bundle:
         for entry in bundle.infolist():
             folder, _, file = entry.filename.partition("/")
             if folder != "evidence" or not file.endswith(".parquet"):
@@ -175,9 +181,12 @@ def _among(rows: pd.DataFrame, others: pd.DataFrame, names: list[str]) -> NDArra
 def _differing(kept: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
     """Return the replications with other values than the kept ones."""
     place = [*FIT, "metric", "round"]
-    both = kept[[*place, "value", "status"]].merge(rows[[*place, "value", "status"]], on=place)
+    names, again = [*place, "value", "status"], _among(kept, rows, FIT)
+    rows = rows.loc[_among(rows, kept, FIT), names]
+    both = kept.loc[again, names].merge(rows, how="outer", on=place)
     gap = (both["value_x"] - both["value_y"]).abs()
     allowed = both["round"].notna().map({True: ROUNDED, False: SAME})
+    # A replication that failed has other rows than one that did not.
     wrong = (gap > allowed * both["value_x"].abs()) | (both["status_x"] != both["status_y"])
     fits = sorted(set(both.loc[wrong, FIT].itertuples(index=False, name=None)))
     return ["/".join(map(str, fit)) for fit in fits]
