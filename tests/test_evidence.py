@@ -12,13 +12,11 @@ from pyarrow.parquet import ParquetFile
 from fedmix.errors import DataError
 from fedmix.pipeline.costs import SHARED, Cost, Costs, Machine
 from fedmix.pipeline.coverage import experiment_hash
-from fedmix.pipeline.evidence import COLUMNS, FIT, Evidence, write_evidence
+from fedmix.pipeline.evidence import FIT, Evidence, write_evidence
 from fedmix.pipeline.forecast import forecast
 from fedmix.pipeline.keep import _differing, add
-from fedmix.pipeline.kept_embeddings import embedding_key, kept_path
 from fedmix.pipeline.provenance import content_hash
 from fedmix.pipeline.status import evidence_lines, read_status, status_lines
-from fedmix.storage import sha256_of
 from small_run import METHODS, ROOT, STUDY, current, finish, kept, planned, request_in
 
 
@@ -148,7 +146,7 @@ def test_another_variant_and_another_experiment_have_other_keys(tmp_path):
     others = request.coverage.keys(two, replace(setting, variant="other"))
     assert keys.keys() == others.keys()
     assert not set(keys.values()) & set(others.values())
-    assert experiment_hash(study) != experiment_hash(request.studies[REAL])
+    assert experiment_hash(study) != experiment_hash(request.studies["fedgrem_real"])
 
 
 def test_a_kept_replication_stays_if_another_run_differs(work):
@@ -352,61 +350,3 @@ def test_what_was_stopped_early_is_not_added_and_stays_until_it_has_run_again(wo
     finish(work, range(2, 3))
     assert list(add(under(10, work), work)) == [f"{STUDY}: 2 replications added"]
     assert len(rows_in(work).query("status == 'timeout'")) == 2
-
-
-REAL = "fedgrem_real"
-
-
-def file_of_real_data(folder, request, setting, sha256, made_by):
-    """Write a file of evidence of one replication, as made from embedded data elsewhere."""
-    study = request.studies[REAL]
-    data = {setting.embedded: {"sha256": sha256, "key": made_by}}
-    request.coverage.accept(study, data)
-    values = dict.fromkeys(COLUMNS, 0) | {
-        **{"setting": setting.folder, "method": "FedEM", "metric": "misclustering"},
-        **{"status": "ok", "message": "", "made": "{}", "round": None, "warm": True},
-        "key": request.coverage.keys(study, setting).get("FedEM", "unknown"),
-    }
-    write_evidence(folder, REAL, pd.DataFrame([values]).astype({"value": float}), data)
-    return folder / f"{REAL}.parquet"
-
-
-def test_evidence_of_data_from_elsewhere_is_added_if_this_code_made_them(tmp_path):
-    request = request_in(tmp_path)
-    settings = request.studies[REAL].settings.values()
-    setting = next(s for s in settings if s.values["embedding"] == "tsne10")
-    data = setting.dataset, setting.values["embedding"], request.datasets[setting.dataset]
-    file = file_of_real_data(tmp_path, request, setting, "0", embedding_key(*data))
-    assert list(add(request_in(tmp_path), tmp_path, [file])) == [f"{REAL}: 1 replications added"]
-    index = Evidence(tmp_path / "evidence").index(REAL)
-    assert index.data == {setting.embedded: {"sha256": "0", "key": embedding_key(*data)}}
-    assert request_in(tmp_path).coverage.data_hash(request.studies[REAL], setting) == "0"
-    shutil.rmtree(tmp_path / "evidence")
-    own = tmp_path / setting.embedded
-    own.parent.mkdir(parents=True)
-    own.write_bytes(b"other data")
-    left_out = f"{REAL}: 0 replications added, 1 of other code, data or settings left out"
-    assert list(add(request_in(tmp_path), tmp_path, [file])) == [left_out]
-    own.unlink()
-    file = file_of_real_data(tmp_path, request_in(tmp_path), setting, "0", "of other code")
-    assert list(add(request_in(tmp_path), tmp_path, [file])) == [left_out]
-
-
-def test_an_embedding_is_kept_with_the_first_results_of_it(tmp_path):
-    settings = request_in(tmp_path).studies[REAL].settings.values()
-    setting = next(s for s in settings if s.values["embedding"] == "tsne10")
-    own = tmp_path / setting.embedded
-    own.parent.mkdir(parents=True)
-    own.write_bytes(b"an embedding")
-    file = file_of_real_data(tmp_path, request_in(tmp_path), setting, "0", "k")
-    assert list(add(request_in(tmp_path), tmp_path, [file])) == [
-        f"{setting.dataset}, tsne10: the embedding is added",
-        f"{REAL}: 1 replications added",
-    ]
-    own.unlink()
-    study = request_in(tmp_path).studies[REAL]
-    assert len(request_in(tmp_path).coverage.held(study, setting)["FedEM"]) == 1
-    for suffix in ("json", "parquet"):
-        (tmp_path / "evidence" / f"{REAL}.{suffix}").unlink()
-    kept = kept_path(tmp_path / "evidence", setting.dataset, "tsne10")
-    assert request_in(tmp_path).coverage.data_hash(study, setting) == sha256_of(kept)

@@ -1,12 +1,16 @@
-"""The evidence keeps embeddings that another processor would not give again."""
+"""The evidence keeps embeddings, and results of embedded data from elsewhere."""
 
 import json
+import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedmix.configuration import read_yaml
 from fedmix.errors import DataError
+from fedmix.pipeline.evidence import COLUMNS, Evidence, write_evidence
+from fedmix.pipeline.keep import add
 from fedmix.pipeline.kept_embeddings import (
     embedding_key,
     keep_embeddings,
@@ -14,10 +18,11 @@ from fedmix.pipeline.kept_embeddings import (
     kept_path,
 )
 from fedmix.storage import sha256_of, write_arrays
-from small_run import ROOT
+from small_run import ROOT, request_in
 
 DATASETS = read_yaml(ROOT / "config" / "datasets.yaml")
 ENTRY = DATASETS["mnist"]
+REAL = "fedgrem_real"
 
 
 @pytest.fixture
@@ -90,3 +95,58 @@ def test_a_damaged_index_is_named(evidence, text):
     (evidence / "embedded" / "index.json").write_text(text)
     with pytest.raises(DataError, match=r"index\.json is damaged"):
         kept_embedding(evidence, "mnist", "tsne10", ENTRY)
+
+
+def file_of_real_data(folder, request, setting, sha256, made_by):
+    """Write a file of evidence of one replication, as made from embedded data elsewhere."""
+    study = request.studies[REAL]
+    data = {setting.embedded: {"sha256": sha256, "key": made_by}}
+    request.coverage.accept(study, data)
+    values = dict.fromkeys(COLUMNS, 0) | {
+        **{"setting": setting.folder, "method": "FedEM", "metric": "misclustering"},
+        **{"status": "ok", "message": "", "made": "{}", "round": None, "warm": True},
+        "key": request.coverage.keys(study, setting).get("FedEM", "unknown"),
+    }
+    write_evidence(folder, REAL, pd.DataFrame([values]).astype({"value": float}), data)
+    return folder / f"{REAL}.parquet"
+
+
+def test_evidence_of_data_from_elsewhere_is_added_if_this_code_made_them(tmp_path):
+    request = request_in(tmp_path)
+    settings = request.studies[REAL].settings.values()
+    setting = next(s for s in settings if s.values["embedding"] == "tsne10")
+    data = setting.dataset, setting.values["embedding"], request.datasets[setting.dataset]
+    file = file_of_real_data(tmp_path, request, setting, "0", embedding_key(*data))
+    assert list(add(request_in(tmp_path), tmp_path, [file])) == [f"{REAL}: 1 replications added"]
+    index = Evidence(tmp_path / "evidence").index(REAL)
+    assert index.data == {setting.embedded: {"sha256": "0", "key": embedding_key(*data)}}
+    assert request_in(tmp_path).coverage.data_hash(request.studies[REAL], setting) == "0"
+    shutil.rmtree(tmp_path / "evidence")
+    own = tmp_path / setting.embedded
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"other data")
+    left_out = f"{REAL}: 0 replications added, 1 of other code, data or settings left out"
+    assert list(add(request_in(tmp_path), tmp_path, [file])) == [left_out]
+    own.unlink()
+    file = file_of_real_data(tmp_path, request_in(tmp_path), setting, "0", "of other code")
+    assert list(add(request_in(tmp_path), tmp_path, [file])) == [left_out]
+
+
+def test_an_embedding_is_kept_with_the_first_results_of_it(tmp_path):
+    settings = request_in(tmp_path).studies[REAL].settings.values()
+    setting = next(s for s in settings if s.values["embedding"] == "tsne10")
+    own = tmp_path / setting.embedded
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"an embedding")
+    file = file_of_real_data(tmp_path, request_in(tmp_path), setting, "0", "k")
+    assert list(add(request_in(tmp_path), tmp_path, [file])) == [
+        f"{setting.dataset}, tsne10: the embedding is added",
+        f"{REAL}: 1 replications added",
+    ]
+    own.unlink()
+    study = request_in(tmp_path).studies[REAL]
+    assert len(request_in(tmp_path).coverage.held(study, setting)["FedEM"]) == 1
+    for suffix in ("json", "parquet"):
+        (tmp_path / "evidence" / f"{REAL}.{suffix}").unlink()
+    kept = kept_path(tmp_path / "evidence", setting.dataset, "tsne10")
+    assert request_in(tmp_path).coverage.data_hash(study, setting) == sha256_of(kept)
