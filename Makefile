@@ -12,6 +12,9 @@ CORES ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
 
+# Many containers set it. Each job would then compile all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: all test test-cluster lint lock papers quick kept clean
 
 all: papers quick
