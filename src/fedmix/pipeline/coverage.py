@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fedmix.cells.measured import identity_of
 from fedmix.methods import index
 from fedmix.pipeline.evidence import Evidence
 from fedmix.pipeline.kept_embeddings import embedding_key, kept_embedding
@@ -42,6 +43,14 @@ def methods_in(
         }
         for method in planned
     ]
+
+
+def identity_in(study: Study, setting: Setting, name: str) -> dict[str, Any]:
+    """Return what identifies a method in a setting, under the names of the cells' columns."""
+    method = study.method_in(name, setting)
+    place = {"variant": setting.variant, "setting": setting.name}
+    parameters = {f"method_{key}": value for key, value in method.parameters.items()}
+    return identity_of(setting.values, name, method.label) | parameters | place
 
 
 def experiment_hash(study: Study) -> str:
@@ -119,18 +128,24 @@ class Coverage:
             for method in study.methods_of(setting)
         }
 
+    def lacking(self, study: Study, setting: Setting) -> dict[Block, dict[str, set[int]]]:
+        """Return the replications of each method of a block that the evidence does not hold.
+
+        Blocks of which it holds all are left out.
+        """
+        held = self.held(study, setting)
+        found = {
+            block: {
+                method: set(replications_of(block.name)) - held.get(method, frozenset())
+                for method in block.methods
+            }
+            for block in study.blocks(setting)
+        }
+        return {block: own for block, own in found.items() if any(own.values())}
+
     def missing(self, study: Study, setting: Setting) -> list[Block]:
         """Return the blocks of a setting with a replication that the evidence does not hold."""
-        return [
-            block
-            for block in study.blocks(setting)
-            if any(self.lacking(study, setting, block).values())
-        ]
-
-    def lacking(self, study: Study, setting: Setting, block: Block) -> dict[str, set[int]]:
-        """Return the replications of each method of a block that the evidence does not hold."""
-        held, wanted = self.held(study, setting), set(replications_of(block.name))
-        return {method: wanted - held.get(method, frozenset()) for method in block.methods}
+        return list(self.lacking(study, setting))
 
     def data_used(self, study: Study) -> dict[str, dict[str, str]]:
         """Return the embedded data of a study that are at hand: their sha256 and key by path."""

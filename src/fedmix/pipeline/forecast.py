@@ -120,24 +120,19 @@ def _hours(seconds: list[float]) -> Hours:
 
 def _forecast_study(request: Request, study: Study, scales: list[Scale | None]) -> StudyForecast:
     missing = [
-        (setting, block)
+        (setting, block, own)
         for setting in study.settings.values()
-        for block in request.coverage.missing(study, setting)
+        for block, own in request.coverage.lacking(study, setting).items()
     ]
-    lacking = [request.coverage.lacking(study, *place) for place in missing]
     by_scale = [
-        [
-            _seconds(study, setting, numbers, scale)
-            for (setting, _), numbers in zip(missing, lacking, strict=True)
-        ]
-        for scale in scales
+        [_seconds(study, setting, own, scale) for setting, _, own in missing] for scale in scales
     ]
     cut = [  # by the size of a block, not by the number of replications
         seconds
-        for (_, block), seconds in zip(missing, by_scale[1], strict=True)
+        for (_, block, _), seconds in zip(missing, by_scale[1], strict=True)
         if len(replications_of(block.name)) == study.block < study.replications
     ]
-    fits = sum(len(block.methods) * len(replications_of(block.name)) for _, block in missing)
+    fits = sum(len(block.methods) * len(replications_of(block.name)) for _, block, _ in missing)
     collected = sum(name == study.name for name, _ in request.parts)
     jobs = len(missing) + collected
     return StudyForecast(
@@ -223,10 +218,10 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
         If no setting of the request is finished there.
     """
     folder = results / request.options["preset"] / "collected"
-    paths = {(s, part): folder / s / part / "timings.parquet" for s, part in request.parts}
-    tables = [(request.studies[s], read_table(p)) for (s, _), p in paths.items() if p.is_file()]
-    planned = [(study, _planned(study, table)) for study, table in tables if len(table)]
-    found = [_costs_in(study, timings) for study, timings in planned if len(timings)]
+    paths = [(study, folder / study / part / "timings.parquet") for study, part in request.parts]
+    tables = [(request.studies[study], read_table(p)) for study, p in paths if p.is_file()]
+    planned = [_planned(study, timings) for study, timings in tables if len(timings)]
+    found = [_costs_in(timings) for timings in planned if len(timings)]
     if not found:
         raise DataError(
             f"{folder} holds no finished results (<study>/<part>/timings.parquet): expected the "
@@ -246,8 +241,8 @@ def read_kept(request: Request) -> pd.DataFrame:
     DataError
         If the evidence holds none.
     """
-    kept = [(study, _kept(request, study)) for study in request.studies.values()]
-    found = [_costs_in(study, rows) for study, rows in kept if len(rows)]
+    kept = [_kept(request, study) for study in request.studies.values()]
+    found = [_costs_in(timings) for timings in kept if len(timings)]
     if not found:
         raise DataError(
             f"The evidence holds no replications of this preset that a processor {processor()!r} "
@@ -270,20 +265,19 @@ def _kept(request: Request, study: Study) -> pd.DataFrame:
         study=study.name,
         variant=[setting.variant for setting in settings],
         setting=[setting.name for setting in settings],
+        dataset=[setting.dataset for setting in settings],
     )
 
 
 def _planned(study: Study, timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the timings of settings that are still planned."""
-    planned = {(setting.variant, setting.name) for setting in study.settings.values()}
-    places = zip(timings["variant"], timings["setting"], strict=True)
-    return timings[[place in planned for place in places]]
-
-
-def _costs_in(study: Study, timings: pd.DataFrame) -> pd.DataFrame:
+    """Return the timings of settings that are still planned, with their data sets."""
     datasets = {(s.variant, s.name): s.dataset for s in study.settings.values()}
     places = zip(timings["variant"], timings["setting"], strict=True)
-    timings = timings.assign(dataset=[datasets[place] for place in places])
+    found = timings.assign(dataset=[datasets.get(place) for place in places])
+    return found.dropna(subset="dataset")
+
+
+def _costs_in(timings: pd.DataFrame) -> pd.DataFrame:
     place = ["study", "dataset", "variant", "setting"]
     fits = steady(timings)[[*place, "method", "cpu_seconds"]]
     fits = fits.rename(columns={"cpu_seconds": "seconds"})

@@ -80,8 +80,8 @@ def _setting_status(
 ) -> Iterator[CellStatus]:
     place = f"{study.name}/{setting.folder}"
     folder, logs = workdir / "results" / place, workdir / "logs" / "run_methods" / place
-    blocks, held = request.coverage.missing(study, setting), request.coverage.held(study, setting)
-    lacking = {b.name: request.coverage.lacking(study, setting, b) for b in blocks}
+    held = request.coverage.held(study, setting)
+    lacking = {block.name: own for block, own in request.coverage.lacking(study, setting).items()}
     files = {n: folder / f"{n}.parquet" for n in lacking}
     ended = [n for n, file in files.items() if file.exists() and timings_of(file).exists()]
     keys = request.coverage.keys(study, setting)

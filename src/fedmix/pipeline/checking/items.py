@@ -8,7 +8,6 @@ from string import Formatter
 from typing import Any
 
 from fedmix.cells.items import Item
-from fedmix.cells.measured import identity_of
 from fedmix.cells.papers import Paper, misnamed
 from fedmix.cells.printed import printed_names
 from fedmix.cells.verdicts import NEAREST
@@ -16,6 +15,7 @@ from fedmix.configuration import Document, read_document
 from fedmix.declarations import names_in
 from fedmix.pipeline.checking import Vocabulary, condition_errors, unknown, value_errors
 from fedmix.pipeline.checking.printed import PrintedFiles, printed_errors
+from fedmix.pipeline.coverage import identity_in
 from fedmix.pipeline.plan import Study
 
 # Options of a figure whose value is a column of the frame of cells.
@@ -120,10 +120,7 @@ def _cells(item: Item, plan: Study) -> Iterator[dict[str, Any]]:
     """Yield what identifies each number that a study will have for an item."""
     for setting in plan.settings.values():
         for name in plan.methods_of(setting) if setting.matches(item.where) else ():
-            method = plan.method_in(name, setting)
-            parameters = {f"method_{key}": value for key, value in method.parameters.items()}
-            identity = identity_of(setting.values, name, method.label) | parameters
-            identity |= {"variant": setting.variant, "setting": setting.name}
+            identity = identity_in(plan, setting, name)
             names = printed_names(item, identity)
             for metric in item.metrics_of(name) if names is not None else ():
                 yield {**identity, **names, "metric": metric}
