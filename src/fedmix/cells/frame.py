@@ -271,12 +271,13 @@ def standings(scores: Metric, direction: str) -> dict[str, str]:
 
 def _place(item: Item, known: Mapping[str, Any]) -> dict[str, Any]:
     """Return where and how an item shows a cell; empty if the cell lacks a column of the item."""
-    if any(name not in known for name in item.columns_named):
+    place = item.place_of(known)
+    if place is None:
         return {}
     return {
         "item": item.name,
-        "row": item.row.format(**known),
-        "column": item.column.format(**known),
+        "row": place[0],
+        "column": place[1],
         "unit": item.unit,
         "scale": item.scale,
         "digits": item.digits,

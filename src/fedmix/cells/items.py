@@ -27,6 +27,11 @@ class ByMethod(Declared):
 
 Metric = str | ByMethod
 Direction = Literal["highest", "lowest", "none"]
+Row = Annotated[
+    Template,
+    Field(description="The row of a number. Braces hold columns of the frame, or printed columns."),
+]
+Column = Annotated[Template, Field(description="The column of a number, like `row`.")]
 
 
 class PrintedColumn(Declared):
@@ -140,9 +145,7 @@ class FigureOptions(Declared):
         description="Means with standard deviations, shares with standard errors, or medians with "
         "quartiles.",
     )
-    x: Arithmetic = Field(
-        "", description="A column of the frame, or arithmetic of columns and metrics."
-    )
+    x: Arithmetic = Field("", description="A column, or arithmetic of columns and metrics.")
     same_data: dict[str, str] = Field(
         {},
         description="For ranks: data set -> the data set with the same points; they count once.",
@@ -150,9 +153,7 @@ class FigureOptions(Declared):
     rank: str = Field(
         "", description="For ranks: the metric that is the rank by the panel's metric."
     )
-    left_out: bool = Field(
-        False, description="For ranks: whether to name methods that did not run, with the reason."
-    )
+    left_out: bool = Field(False, description="For ranks: name methods that did not run, and why.")
     even: bool = Field(False, description="Whether to space the values of x evenly.")
     along: str = Field("", description="The column whose values name the points.")
     level: str | float = Field(
@@ -205,12 +206,8 @@ class Item(Declared):
         "those that src/fedmix/cells/measured.py derives."
     )
     methods: list[str] = Field([], description="Methods to show; all of the study by default.")
-    row: Template = Field(
-        "",
-        description="The row of a number. Braces hold columns of the frame of cells, or printed "
-        "columns.",
-    )
-    column: Template = Field("", description="The column of a number, like `row`.")
+    row: Row = ""
+    column: Column = ""
     unit: str = Field("", description="Unit of the numbers shown.")
     scale: float = Field(1.0, gt=0, description="Number shown x scale = number measured.")
     digits: int | None = Field(
@@ -267,17 +264,20 @@ class Item(Declared):
         template = self.row + self.column
         return [name for _, name, _, _ in Formatter().parse(template) if name]
 
+    def place_of(self, known: Mapping[str, Any]) -> tuple[str, str] | None:
+        """Return the row and the column of a cell; None if it lacks a column of the templates."""
+        if any(name not in known for name in self.columns_named):
+            return None
+        return self.row.format(**known), self.column.format(**known)
+
 
 class Table(Item):
     """A table: the place of its numbers, and how they are shown."""
 
     kind: SkipJsonSchema[Literal["table"]] = "table"
     builder: SkipJsonSchema[str] = ""
-    row: Template = Field(
-        description="The row of a number. Braces hold columns of the frame of cells, or printed "
-        "columns."
-    )
-    column: Template = Field(description="The column of a number, like `row`.")
+    row: Row
+    column: Column
     options: Annotated[dict[str, Any], Like(TableOptions)] = Field(
         {}, description="How it is laid out."
     )

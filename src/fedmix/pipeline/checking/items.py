@@ -99,18 +99,19 @@ def place_errors(item: Item, document: Document, plan: Study) -> Iterator[str]:
         return
     first: dict[tuple[str, ...], str] = {}
     for cell in _cells(item, plan):
-        if any(name not in cell for name in item.columns_named):
-            continue
         try:
-            row, column = item.row.format(**cell), item.column.format(**cell)
+            place = item.place_of(cell)
         except (ValueError, TypeError) as error:
             yield f"{document.place()}: {item.row!r} and {item.column!r} cannot be filled: {error}"
             return
+        if place is None:
+            continue
         own = f"{cell['setting']} {cell['method']}"
-        other = first.setdefault((cell["variant"], row, column, cell["metric"]), own)
+        other = first.setdefault((cell["variant"], *place, cell["metric"]), own)
         if other != own:
             yield (
-                f"{document.place()}: {other} and {own} both have row {row!r}, column {column!r}. "
+                f"{document.place()}: {other} and {own} both have row {place[0]!r}, "
+                f"column {place[1]!r}. "
                 "Name a column in `row` or `column` that distinguishes them."
             )
             return
