@@ -226,6 +226,16 @@ def test_status_counts_what_is_current_stale_and_missing(work):
     assert ", 4 stale" in lines[STUDY]
 
 
+def test_replications_that_a_shorter_limit_stopped_are_missing_and_not_stale(work):
+    rows = rows_in(work)
+    stopped = rows["method"] == "FedEM"
+    rows.loc[stopped, ["status", "seconds"]] = ["timeout", 10.0]
+    write_evidence(work / "evidence", STUDY, rows, {})
+    lines = {line.partition(":")[0]: line for line in evidence_lines(under(100, work))}
+    assert ": 2 of " in lines[STUDY]
+    assert "stale" not in lines[STUDY]
+
+
 def test_status_counts_planned_replications_and_the_seconds_of_those_that_are_missing(work):
     request = request_in(work)
     study, setting = planned(request)

@@ -140,9 +140,8 @@ class Explainer:
                 *_values(method.parameters),
             ],
             "Seeds": [
-                f"fedmix.streams.Streams({study.name!r}, {setting.name!r}, replication), a "
-                "generator for each purpose",
-                f"the method's purpose: 'method {method.estimator}'",
+                f"fedmix.streams.Streams({study.name!r}, {setting.name!r}, replication)",
+                f"one generator for each purpose that fedmix.experiments.{study.experiment} names",
             ],
             "Results": _results(self.request, study, setting, method, cell),
             "Published value": [*_printed(cell), *self._pending(cell["item"])],

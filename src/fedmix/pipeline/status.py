@@ -207,11 +207,13 @@ def evidence_lines(request: Request) -> Iterator[str]:
         seconds = 0.0
         for setting in study.settings.values():
             held = request.coverage.held(study, setting)
+            keys = request.coverage.keys(study, setting)
             index = request.coverage.evidence.index(study.name).fits.get(setting.folder, {})
             for method, n in study.replications_in(setting).items():
                 have = len([r for r in held.get(method, ()) if r < n])
                 wanted, current = wanted + n, current + have
-                stale += len(index[method].replications) if method in index and not have else 0
+                if method in index and index[method].key != keys.get(method):
+                    stale += len(index[method].replications)
                 unsure += have if (setting.folder, method) in others else 0
                 seconds += (n - have) * study.seconds(method, setting)
         notes = f", {stale} stale" if stale else ""
