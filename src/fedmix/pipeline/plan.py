@@ -298,8 +298,8 @@ def _check_roles(document: Document) -> None:
     for role in repeated(change.get("role", DIAGNOSTIC) for change in variants.values()):
         named = [name for name, change in variants.items() if change.get("role") == role]
         raise ConfigurationError(
-            f"{document.place('variants', named[-1], 'role')}: {' and '.join(named)} are both "
-            f"{role!r}; one variant of a study can be, and all others diagnostic."
+            f"{document.place('variants', named[-1], 'role')}: {', '.join(named)} have the role "
+            f"{role!r}. Only one variant of a study can have it; the others are diagnostic."
         )
 
 
