@@ -100,7 +100,7 @@ def test_a_replication_may_not_take_longer_than_in_a_run(work, tmp_path):
     request = request_in(copy)
     request = replace(request, coverage=replace(request.coverage, limit=1e-4))
     assert all(
-        line.endswith("in its status, rounds or floats sent") for line in adopt(request, copy)
+        line.endswith("in its values, status, rounds or floats") for line in adopt(request, copy)
     )
 
 
@@ -131,14 +131,15 @@ def test_data_are_asked_for_only_where_they_can_be_checked_on(tmp_path):
     assert told("of other data", other) == [asks]
 
 
-def test_other_rounds_are_told_in_words(work, tmp_path):
+@pytest.mark.parametrize(("column", "added"), [("floats_up", 1), ("value", np.nan)])
+def test_other_floats_and_missing_values_are_told_in_words(work, tmp_path, column, added):
     copy = changed(work, tmp_path, "FedEM", 1.0)
     evidence = request_in(copy).coverage.evidence
     rows = evidence.rows(STUDY)
-    rows.loc[rows["method"] == "FedEM", "floats_up"] += 1
+    rows.loc[rows["method"] == "FedEM", column] += added
     write_evidence(evidence.folder, STUDY, rows, evidence.index(STUDY).data)
     lines = list(adopt(request_in(copy), copy))
-    assert lines[1].endswith("one differs in its status, rounds or floats sent")
+    assert lines[1].endswith("one differs in its values, status, rounds or floats")
 
 
 @pytest.mark.slow

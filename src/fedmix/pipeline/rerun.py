@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SAMPLE = 3
 #: A setting's folder, a method and the number of a replication.
 Cell = tuple[str, str, int]
-_COUNTS = ["metric", "status", "rounds", "converged", "floats_up", "floats_down"]
+_EXACT = ["round", "metric", "status", "rounds", "converged", "floats_up", "floats_down"]
 
 
 def prepare_rerun(
@@ -177,7 +177,7 @@ def run_again(
     -------
     dict
         The largest relative difference of each replication's values; infinite if statuses, rounds
-        or floats differ.
+        or floats differ, or if one of two values is missing.
     """
     wanted: dict[tuple[str, int], list[str]] = defaultdict(list)
     for folder, method, replication in cells:
@@ -241,7 +241,7 @@ def _adopt_study(
         worst = max((differences[cell] for cell in cells), default=0.0)
         name = f"{study.name}, {family.variant}: {family.method}"
         if worst > SAME:
-            by = f"by {worst:.2g}" if isfinite(worst) else "in its status, rounds or floats sent"
+            by = f"by {worst:.2g}" if isfinite(worst) else "in its values, status, rounds or floats"
             yield f"{name} is stale: of {len(cells)} run again, one differs {by}"
             continue
         own = (rows["method"] == family.method) & rows["setting"].isin(family.settings)
@@ -292,9 +292,11 @@ def _sample(study: Study, family: _Family, rows: pd.DataFrame) -> list[Cell]:
 def _difference(own: pd.DataFrame, again: list[dict[str, Any]]) -> float:
     import pandas as pd
 
-    own, new = own.reset_index(drop=True), pd.DataFrame(again)
-    if len(own) != len(new) or not own[_COUNTS].equals(new[_COUNTS]):
-        return float("inf")
-    gap = (own["value"] - new["value"]).abs() / new["value"].abs().clip(lower=1e-300)
+    own, new = own.reset_index(drop=True), pd.DataFrame(again).astype({"round": "Int64"})
+    if len(own) != len(new) or not own[_EXACT].equals(new[_EXACT]):
+        return inf
+    kept, found = own["value"], new["value"]
+    same = (kept == found) | (kept.isna() & found.isna())
+    gap = ((kept - found).abs() / found.abs().clip(lower=1e-300)).fillna(inf)
     rounded = own["round"].notna() & (gap <= ROUNDED)
-    return float(gap.where((own["value"] != new["value"]) & ~rounded, 0.0).fillna(0.0).max())
+    return float(gap.where(~same & ~rounded, 0.0).max())
