@@ -205,7 +205,8 @@ def test_merging_keeps_what_is_not_changed_and_null_is_a_value():
 
 def test_two_variants_of_one_role_are_refused():
     same = {"a": {"role": "written"}, "b": {"role": "written"}}
-    with pytest.raises(ConfigurationError, match=r"variants\.b\.role: a, b have the role 'written'"):
+    match = r"variants\.b\.role: a, b have the role 'written'"
+    with pytest.raises(ConfigurationError, match=match):
         plan_study("s", "fedgrem", document(variants=same), METHODS)
 
 
