@@ -53,7 +53,7 @@ html_css_files = ["figures.css"]
 html_math_renderer = "mathml"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-# scikit-learn adds these to every estimator; nothing here routes metadata.
+# scikit-learn adds these to every estimator; docs/scikit_learn.md shows their use.
 autodoc_default_options = {
     "exclude-members": "set_fit_request, set_predict_request, set_predict_proba_request, "
     "set_score_request, set_transform_request"
