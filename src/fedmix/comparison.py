@@ -187,7 +187,7 @@ def compare(
     testing, and all methods get the same split and start. Methods iterate until nothing moves by
     more than 0.001, for at most 100 rounds. Parameters that need tuning are chosen without labels.
     An estimator's own values take precedence, except those that equal its class's defaults. With
-    its own number of components it has its default start. Clients with two points are not tested.
+    its own number of components it has its default start. Clients need three points to be tested.
 
     Parameters
     ----------

@@ -234,8 +234,8 @@ def fit_method(
     setting : FinalRadius
         The constant v of the final radius, or candidates for it and the number of folds. The
         candidate with the largest mean silhouette of the clients' held-out points is chosen.
-    average : str
-        Mean over clients: "mean", or "weighted" by their numbers of training points.
+    average : {"mean", "weighted"}, default="mean"
+        Mean over clients, all alike or weighted by their numbers of training points.
 
     Returns
     -------
