@@ -85,6 +85,17 @@ def test_a_method_with_another_number_stays_stale_and_the_others_are_adopted(wor
     assert current(copy) == {"LocalEM": 2, "FedEM": 0}
 
 
+def test_the_sample_is_of_the_methods_own_replications(work, tmp_path):
+    copy = changed(work, tmp_path, "FedEM", 1.0)
+    evidence = request_in(copy).coverage.evidence
+    rows = evidence.rows(STUDY)
+    rows = rows[(rows["method"] != "FedEM") | (rows["replication"] == 1)]
+    write_evidence(evidence.folder, STUDY, rows, {})
+    local, federated = adopt(request_in(copy), copy)
+    assert local.endswith("LocalEM is adopted: 2 of 2 replications run again, equal")
+    assert federated.endswith("FedEM is adopted: 1 of 1 replications run again, equal")
+
+
 def test_evidence_stays_as_it_is_where_nothing_is_adopted(work, tmp_path):
     copy = changed(work, tmp_path, "FedEM", 1.0)
     evidence = request_in(copy).coverage.evidence

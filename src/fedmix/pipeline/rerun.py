@@ -238,7 +238,7 @@ def _adopt_study(
     index = evidence.index(study.name)
     adoptions = list(index.adoptions)
     for family, cells in drawn.items():
-        worst = max((differences[cell] for cell in cells), default=0.0)
+        worst = max(differences[cell] for cell in cells)
         name = f"{study.name}, {family.variant}: {family.method}"
         if worst > SAME:
             by = f"by {worst:.2g}" if isfinite(worst) else "in its values, status, rounds or floats"
