@@ -180,22 +180,22 @@ def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iter
     ]
     yield from of_items or (
         *coverage_errors(items, documents, files),
-        *(
-            error
-            for name, item in items.items()
-            for error in place_errors(item, documents[name], configuration.published[item.study])
-        ),
+        *place_errors(items, documents, configuration.published),
     )
     for name, preset in configuration.changes.items():
         entries = item_entries(papers, preset.items) if preset.items else {}
+        documents = {key: entry.document for key, entry in entries.items()}
+        plans, valid = configuration.presets[name], {}
         for changed_item, item in items_of(entries, preset.items).items():
-            document = entries[changed_item].document
-            plans = configuration.presets[name]
+            document = documents[changed_item]
             found = [
                 *item_errors(item, document, studies, files),
                 *unmatched_errors(item, document, plans),
             ]
-            yield from found or place_errors(item, document, plans[item.study])
+            yield from found
+            if not found:
+                valid[changed_item] = item
+        yield from place_errors(valid, documents, plans)
     for paper in papers.values():
         shown = [item for item in items.values() if item.paper == paper.key]
         own = {n: studies[n] for n, s in configuration.published.items() if s.paper == paper.key}

@@ -16,8 +16,10 @@ from fedmix.declarations import names_in
 from fedmix.pipeline.checking import Vocabulary, condition_errors, unknown, value_errors
 from fedmix.pipeline.checking.printed import PrintedFiles, printed_errors
 from fedmix.pipeline.coverage import identity_in
-from fedmix.pipeline.plan import Study
+from fedmix.pipeline.plan import Setting, Study
 
+#: Each setting of a study, with what identifies each method there.
+Numbers = list[tuple[Setting, dict[str, dict[str, Any]]]]
 # Options of a figure whose value is a column of the frame of cells.
 _COLUMNS = ("series", "along", "level")
 # Builder of a figure -> the options that it needs, and those that each of its panels needs.
@@ -93,12 +95,39 @@ def unmatched_errors(item: Item, document: Document, plans: Mapping[str, Study])
         yield f"{document.place('where')}: the preset has no setting with all of these values"
 
 
-def place_errors(item: Item, document: Document, plan: Study) -> Iterator[str]:
-    """Yield an error if two numbers of a study have the same place in a table, or one has none."""
-    if item.kind != "table" or "condensed" in item.options:
-        return
+def place_errors(
+    items: Mapping[str, Item], documents: Mapping[str, Document], plans: Mapping[str, Study]
+) -> Iterator[str]:
+    """Yield an error for each table in which two numbers have the same place, or one has none.
+
+    Parameters
+    ----------
+    items : mapping of str to Item
+    documents : mapping of str to Document
+        Their parts of the configuration.
+    plans : mapping of str to Study
+        The studies that they show.
+    """
+    numbers: dict[str, Numbers] = {}  # many items show the same study
+    for name, item in items.items():
+        if item.kind == "table" and "condensed" not in item.options:
+            if item.study not in numbers:
+                numbers[item.study] = _numbers(plans[item.study])
+            yield from _clashes(item, documents[name], numbers[item.study])
+
+
+def _numbers(plan: Study) -> Numbers:
+    """Return each setting of a study with what identifies each method there."""
+    return [
+        (setting, {name: identity_in(plan, setting, name) for name in plan.methods_of(setting)})
+        for setting in plan.settings.values()
+    ]
+
+
+def _clashes(item: Item, document: Document, numbers: Numbers) -> Iterator[str]:
+    """Yield an error if two numbers have the same place in a table, or one has none."""
     first: dict[tuple[str, ...], str] = {}
-    for cell in _cells(item, plan):
+    for cell in _cells(item, numbers):
         try:
             place = item.place_of(cell)
         except (ValueError, TypeError) as error:
@@ -117,11 +146,10 @@ def place_errors(item: Item, document: Document, plan: Study) -> Iterator[str]:
             return
 
 
-def _cells(item: Item, plan: Study) -> Iterator[dict[str, Any]]:
+def _cells(item: Item, numbers: Numbers) -> Iterator[dict[str, Any]]:
     """Yield what identifies each number that a study will have for an item."""
-    for setting in plan.settings.values():
-        for name in plan.methods_of(setting) if setting.matches(item.where) else ():
-            identity = identity_in(plan, setting, name)
+    for setting, identities in numbers:
+        for name, identity in identities.items() if setting.matches(item.where) else ():
             names = printed_names(item, identity)
             for metric in item.metrics_of(name) if names is not None else ():
                 yield {**identity, **names, "metric": metric}

@@ -16,6 +16,7 @@ from fedmix.errors import ConfigurationError, did_you_mean, nearest_names
 from fedmix.pipeline.checking import Vocabulary, unknown, value_errors
 
 Rows = list[dict[str, str]]
+RowsByLine = dict[int, dict[str, str]]  # those that an item shows
 PrintedFiles = dict[str, dict[str, Rows]]  # paper -> file -> rows of text by column
 #: Columns of ours that name a method. All others but its parameters belong to the setting.
 _OF_METHODS = ("label", "method")
@@ -109,32 +110,33 @@ def printed_errors(
     for column in content.get("stand_in", {}):
         place = printed.place("stand_in", column)
         yield from unknown(place, "printed column", column, content["columns"])
-    yield from _not_numbers(printed, paper, rows)
-    yield from _named_twice(printed, paper, rows)
-    yield from _unmatched_rows(printed, paper, study, rows)
+    shown = {line: row for line, row in enumerate(rows, start=2) if _has(row, printed)}
+    yield from _not_numbers(printed, paper, shown)
+    yield from _named_twice(printed, paper, shown)
+    yield from _unmatched_rows(printed, paper, study, shown)
 
 
-def _not_numbers(printed: Document, paper: str, rows: Rows) -> Iterator[str]:
+def _not_numbers(printed: Document, paper: str, shown: RowsByLine) -> Iterator[str]:
     """Yield the published means and standard deviations that are not decimal numbers."""
     numbers = {"mean": "a decimal number such as 13.3", "sd": "a decimal number from 0, as in 1.2"}
     for key, expected in numbers.items():
         valid = _DECIMAL if key == "mean" else _POSITIVE
         column = printed.content[key]
-        for line, row in enumerate(rows, start=2):
+        for line, row in shown.items():
             text = row.get(column, "0")  # a missing column is an error of its own
-            if _has(row, printed) and not valid.fullmatch(text):
+            if not valid.fullmatch(text):
                 yield (
                     f"{printed.place(key)}: {paper}/{printed.content['file']}, line {line}: "
                     f"{column} is {text!r}, expected {expected}"
                 )
 
 
-def _named_twice(printed: Document, paper: str, rows: Rows) -> Iterator[str]:
+def _named_twice(printed: Document, paper: str, shown: RowsByLine) -> Iterator[str]:
     """Yield the published rows that have the same values in `columns` as an earlier row."""
     columns = columns_of(printed.content)
     first: dict[tuple[str, ...], int] = {}
-    for line, row in enumerate(rows, start=2):
-        if not _has(row, printed) or not columns.keys() <= row.keys():
+    for line, row in shown.items():
+        if not columns.keys() <= row.keys():
             continue
         key = tuple(plain(row[column]) for column in columns)
         if first.setdefault(key, line) != line:
@@ -165,12 +167,14 @@ def _never_ours(place: Place, column: str, value: Any, study: Vocabulary) -> Ite
         yield f"{place}: no method is labelled {value!r}. {nearest_names(value, study.labels)}"
 
 
-def _unmatched_rows(printed: Document, paper: str, study: Vocabulary, rows: Rows) -> Iterator[str]:
+def _unmatched_rows(
+    printed: Document, paper: str, study: Vocabulary, shown: RowsByLine
+) -> Iterator[str]:
     """Yield the published rows that no setting and no method of the study can match."""
     columns = columns_of(printed.content)
     if not {ours["column"] for ours in columns.values()} <= study.cell_columns:
         return  # which is an error of its own
-    if not all(column in row for row in rows for column in columns):
+    if not all(column in row for row in shown.values() for column in columns):
         return  # which is an error of its own
     of_settings = {
         column: ours
@@ -190,9 +194,7 @@ def _unmatched_rows(printed: Document, paper: str, study: Vocabulary, rows: Rows
         if ours["column"] in _OF_METHODS
     }
     wrong = []
-    for line, row in enumerate(rows, start=2):
-        if not _has(row, printed):
-            continue
+    for line, row in shown.items():
         if tuple(plain(row[column]) for column in of_settings) not in places:
             values = ", ".join(f"{column} {row[column]!r}" for column in of_settings)
             wrong.append(f"line {line}: no setting of the study has {values}")
