@@ -17,15 +17,19 @@ OF_PAPERS = {
     for paper in sorted({item.paper for item in ITEMS.values()})
 }
 
+taken = [
+    f"The paper, table or figure {name!r} has the name of another target. Rename it."
+    for name in (*OF_PAPERS, *ITEMS)
+    if name == "all" or name in TARGETS or workflow.is_rule(name)
+]
+if taken:
+    raise WorkflowError("\n".join(taken))
+
 for target, files in [
     *TARGETS.items(),
     *OF_PAPERS.items(),
     *((name, item_files([name])) for name in ITEMS),
 ]:
-    if target == "all" or workflow.is_rule(target):
-        raise WorkflowError(
-            f"The paper, table or figure {target!r} has the name of another target. Rename it."
-        )
 
     rule:
         name:
