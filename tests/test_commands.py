@@ -36,6 +36,10 @@ def test_a_wrong_preset_is_told_without_a_traceback(capsys):
         (["fedgrem_reel", "x", "FedEM", "0"], "Did you mean 'fedgrem_real'"),
         (["fedgrem_real", "x", "FedEM", "0"], "There is no setting 'x'"),
         (
+            ["fedgrem_real", "paper_like.digits-contaminated0", "FedGREM", "0"],
+            "There is no method 'FedGREM'. Did you mean 'FedGrEM'",
+        ),
+        (
             ["fedgrem_real", "paper_like.digits-contaminated0", "LocalEM", "0"],
             "pca10.npz does not exist: "
             "`snakemake --cores 1 data/embedded/digits/pca10.npz` makes it",

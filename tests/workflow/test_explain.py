@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from fedmix.__main__ import main
 from fedmix.storage import sha256_of
 from pipeline import COLLECTED
 
@@ -51,7 +52,9 @@ def test_the_printed_number_is_told_as_printed_with_its_line(finished, told):
         (("fedgrem_table6", "0 %", "FedGrEM"), "FedGrEM"),
     ],
 )
-def test_a_wrong_name_is_told_with_the_nearest(finished, arguments, says):
-    finished_command = finished.command("explain", *arguments, "--directory", finished.work)
-    assert says in finished_command.stdout + finished_command.stderr
-    assert "Traceback" not in finished_command.stderr
+def test_a_wrong_name_is_told_with_the_nearest(finished, capsys, arguments, says):
+    places = ["--workflow", str(finished.project), "--directory", str(finished.work)]
+    main(["explain", *arguments, *places, "--config", "preset=smoke", "replications=1"])
+    told = capsys.readouterr()
+    assert says in told.out + told.err
+    assert "Traceback" not in told.err

@@ -33,10 +33,3 @@ def test_a_cell_run_again_in_the_foreground_gives_the_stored_values(pipeline):
     final = stored[stored["round"].isna()]
     for metric, value in zip(final["metric"], final["value"], strict=True):
         assert float(told[metric]) == value
-
-
-def test_a_wrong_cell_is_named_without_a_traceback(pipeline):
-    output = pipeline.command("rerun", "fedgrem_real", Path(SETTING).name, "FedGREM", "0")
-    assert output.returncode != 0
-    assert "There is no method 'FedGREM'. Did you mean 'FedGrEM'" in output.stderr
-    assert "Traceback" not in output.stderr
