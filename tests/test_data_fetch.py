@@ -18,6 +18,7 @@ from fedmix.data import (
     save_dataset,
 )
 from fedmix.errors import ConfigurationError, DataError, DownloadError
+from fedmix.storage import write_arrays
 
 ROOT = Path(__file__).parents[1]
 REGISTRY = read_registry(ROOT / "config" / "datasets.yaml")
@@ -158,6 +159,13 @@ def test_a_wrong_npz_is_an_error_on_loading_and_replaced_on_fetching(tmp_path, s
         load(entry(), tmp_path / "raw")
     fetch(entry(), tmp_path / "raw", mirror=mirror)
     assert path.read_bytes() == good
+
+
+def test_an_npz_that_fedmix_did_not_write_is_an_error_that_says_what_to_do(tmp_path):
+    write_arrays(tmp_path / "tiny.npz", {"images": np.eye(3, 2), "labels": np.arange(3)})
+    says = r"the arrays \['images', 'labels'\]; expected feat.* Move"
+    with pytest.raises(DataError, match=says):
+        load(entry(), tmp_path)
 
 
 @pytest.mark.parametrize("labels", [[-1, 0, 1], [0, 1, 2]])
