@@ -248,28 +248,21 @@ def openml_entry(**changes):
 
 
 @pytest.mark.slow
-def test_table_arrives_by_arff_if_parquet_is_dead(tmp_path, server):
+def test_a_table_of_unknown_content_arrives_by_arff_if_allowed_and_parquet_is_dead(
+    tmp_path, server
+):
     server.offer_openml(7, TABLE, "class", parquet="dead")
+    with pytest.raises(DownloadError, match=r"OpenML data set 7: .*unverified.*allow_unverified"):
+        fetch(openml_entry(allow_unverified=False), tmp_path, timeout=5.0)
+    assert not server.hits
     fetch(openml_entry(), tmp_path, timeout=5.0)
     data = load(openml_entry(), tmp_path)
     np.testing.assert_array_equal(data.features, TABLE[["a", "b"]])
     np.testing.assert_array_equal(data.labels, np.arange(N) % 3)
     assert [p.name for p in tmp_path.glob("*")] == ["tiny.npz"]
     assert any("arff" in hit for hit in server.hits)
-
-
-@pytest.mark.slow
-def test_a_table_of_unknown_content_is_not_requested_unless_allowed(tmp_path, server):
-    server.offer_openml(7, TABLE, "class", parquet="dead")
-    with pytest.raises(DownloadError, match=r"OpenML data set 7: .*unverified.*allow_unverified"):
-        fetch(openml_entry(allow_unverified=False), tmp_path, timeout=5.0)
-    assert not server.hits
-    fetch(openml_entry(), tmp_path, timeout=5.0)
-    values = {
-        "allow_unverified": False,
-        "content_sha256": content_sha256(load(openml_entry(), tmp_path)),
-    }
-    fetch(openml_entry(**values), tmp_path / "again", timeout=5.0)
+    known = openml_entry(allow_unverified=False, content_sha256=content_sha256(data))
+    fetch(known, tmp_path / "again", timeout=5.0)
 
 
 @pytest.mark.slow
