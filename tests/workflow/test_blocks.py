@@ -15,9 +15,10 @@ ITS_JOBS_AND_WHAT_FOLLOWS = {
 }
 
 
-def test_more_replications_run_only_the_new_blocks(pipeline):
-    planned = pipeline.planned(COLLECTED, config={"replications": 3})
-    assert planned == {"run_methods": 4, "collect_results": 1}
+def test_more_replications_run_only_the_new_blocks_and_planning_tells_every_job(pipeline):
+    told = pipeline.run("--dry-run", COLLECTED, config={"replications": 3})
+    assert jobs_of(told) == {"run_methods": 4, "collect_results": 1}
+    assert "run_methods" in told.stdout[told.stdout.index("Job stats:") :]
 
 
 def test_a_methods_parameters_rerun_that_method_and_what_follows(pipeline):
@@ -70,7 +71,7 @@ def timings_of(pipeline):
 
 def test_another_block_size_runs_nothing_again(pipeline):
     """The replication of the smaller block is taken over, the other one is new."""
-    pipeline.run(COLLECTED, config={"replications": 2, "block": 2})
+    pipeline.run(f"{SETTING}/0-1.parquet", config={"replications": 2, "block": 2})
     log = pipeline.work / SETTING.replace("results", "logs/run_methods", 1) / "0-1.log"
     assert "replication 1: ok" in log.read_text()
     assert "replication 0: " not in log.read_text()
