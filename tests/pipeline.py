@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 from numba.core.caching import _CacheLocator
@@ -60,15 +61,35 @@ class Pipeline:
         self.work = folder / "work"
 
     @classmethod
-    def new(cls, folder: Path, python: str | Path = sys.executable) -> Pipeline:
-        """Copy the workflow as it is in the repository."""
+    def new(
+        cls,
+        folder: Path,
+        python: str | Path = sys.executable,
+        papers: Collection[str] | None = ("fedgrem",),
+    ) -> Pipeline:
+        """Copy the workflow as it is in the repository.
+
+        The copy has only these papers' folders, and of the presets only ``smoke``: each start of
+        Snakemake reads the whole configuration. With None it has everything.
+        """
         pipeline = cls(folder, python)
         for name in WORKFLOW:
             source, target = ROOT / name, pipeline.project / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copytree(source, target) if source.is_dir() else shutil.copy2(source, target)
         pipeline.work.mkdir()
+        if papers is not None:
+            pipeline._leave_out_other_papers(papers)
         return pipeline
+
+    def _leave_out_other_papers(self, papers: Collection[str]) -> None:
+        for pattern in ("config/papers/*", "config/beyond/*", "data/published/*"):
+            for folder in self.project.glob(pattern):
+                if folder.is_dir() and folder.name not in papers:
+                    shutil.rmtree(folder)
+        for preset in self.project.glob("config/**/presets/*.yaml"):
+            if preset.name != "smoke.yaml":  # others name more papers
+                preset.unlink()
 
     def copy(self, folder: Path) -> Pipeline:
         """Copy the workflow and everything that it has made."""

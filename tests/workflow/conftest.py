@@ -39,7 +39,8 @@ cat "$QUEUE/$3"
 def finished(tmp_path_factory) -> Pipeline:
     """The smoke preset with one replication; copy it, do not change it.
 
-    The folder ``loaded`` beside it has the modules of fedmix that each script has loaded.
+    The folder ``loaded`` beside it has the modules of fedmix that each script has loaded, the file
+    ``told`` what Snakemake has printed.
     """
     folder = tmp_path_factory.getbasetemp()
     shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
@@ -55,7 +56,8 @@ def _finished(folder: Path) -> Pipeline:
     loaded.mkdir()
     (loaded / "sitecustomize.py").write_text(RECORD)
     path = os.pathsep.join([str(loaded), str(pipeline.project / "src")])
-    pipeline.run(*TARGETS, environment={"PYTHONPATH": path, "LOADED": str(loaded)})
+    done = pipeline.run(*TARGETS, environment={"PYTHONPATH": path, "LOADED": str(loaded)})
+    (folder / "told").write_text(done.stdout)
     (folder / "done").touch()
     return pipeline
 

@@ -17,7 +17,7 @@ def extended(tmp_path_factory) -> Pipeline:
     page = (ROOT / "docs" / "adding_a_paper.md").read_text(encoding="utf-8")
     copied, command = re.search(r"```sh\n(cp .*)\nsnakemake --cores 2 (.*)\n```", page).groups()
     assert copied == "cp -r docs/examples/paper/* ."
-    pipeline = Pipeline.new(tmp_path_factory.mktemp("extended"))
+    pipeline = Pipeline.new(tmp_path_factory.mktemp("extended"), papers=None)
     shutil.copytree(EXAMPLE, pipeline.project, dirs_exist_ok=True)
     # A preset with nothing else in it: what is shown is that nobody else need know the paper.
     preset = pipeline.project / "config/papers/waveforms/presets"

@@ -17,7 +17,7 @@ TSNE = "kind: tsne, n_components: 10"
 def test_an_embedding_is_taken_from_the_evidence(tmp_path):
     pipeline = Pipeline.new(tmp_path)
     pipeline.edit("config/datasets.yaml", TSNE, f"{TSNE}, n_iter: 20")  # it need not be good
-    pipeline.run(EMBEDDED, config={"preset": "quick"})
+    pipeline.run(EMBEDDED)
     made = pipeline.work / EMBEDDED
     digest, evidence = sha256_of(made), pipeline.project / "data" / "evidence"
     datasets = read_yaml(pipeline.project / "config" / "datasets.yaml")
@@ -25,9 +25,9 @@ def test_an_embedding_is_taken_from_the_evidence(tmp_path):
     shutil.rmtree(pipeline.work / "data")
     pipeline.edit("src/fedmix/embed/tsne.py", "_START_JITTER = 0.01", "_START_JITTER = 0.02")
 
-    config = {"preset": "quick", "evidence": "data/evidence"}
-    assert jobs_of(pipeline.run(EMBEDDED, config=config)) == {"embed_features": 1}
+    kept = pipeline.run(EMBEDDED, config={"evidence": "data/evidence"})
+    assert jobs_of(kept) == {"embed_features": 1}
     assert sha256_of(made) == digest
 
-    pipeline.run(EMBEDDED, config={"preset": "quick", "evidence": False})
+    pipeline.run(EMBEDDED, config={"evidence": False})
     assert sha256_of(made) != digest

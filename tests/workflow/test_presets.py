@@ -5,18 +5,18 @@ import shutil
 import pandas as pd
 import pytest
 
-from pipeline import Pipeline
+from pipeline import SETTING, SMOKE, Pipeline
 
 pytestmark = pytest.mark.workflow
 
+OTHER = SMOKE.replace("smoke", "other")
 TABLE = "results/{}/tables/fedgrem_table1.{}"
 
 
 @pytest.fixture
 def two(pipeline):
     """A finished run with a second preset, equal to the first."""
-    presets = pipeline.project / "config/papers/fedgrem/presets"
-    shutil.copy(presets / "smoke.yaml", presets / "other.yaml")
+    shutil.copy(pipeline.project / SMOKE, pipeline.project / OTHER)
     return pipeline
 
 
@@ -27,15 +27,15 @@ def test_another_preset_runs_only_what_it_defines_otherwise(two):
         "make_table": 1,
         "fedgrem_table1": 1,
     }
-    preset = "config/papers/fedgrem/presets/other.yaml"
-    two.edit(preset, "PooledEM]", "{name: PooledEM, parameters: {max_rounds: 3}}]")
-    two.run("fedgrem_table1", config=other)
+    two.edit(OTHER, "PooledEM]", "{name: PooledEM, parameters: {max_rounds: 3}}]")
+    two.run(f"{SETTING}/0-0.parquet", config=other)
     assert two.fits() == ["PooledEM"]
 
 
 def test_presets_keep_their_tables_and_each_says_its_preset_replications_and_commit(two):
     first = {suffix: two.work / TABLE.format("smoke", suffix) for suffix in ("md", "csv", "tex")}
     before = {suffix: path.read_bytes() for suffix, path in first.items()}
+    two.edit(OTHER, "n_contaminated: [0, 1]", "n_contaminated: [0]")
     two.run("fedgrem_table1", config={"preset": "other", "replications": 2})
     assert {suffix: path.read_bytes() for suffix, path in first.items()} == before
     for preset, n, told in (("smoke", 1, "1 replication."), ("other", 2, "2 replications.")):
@@ -51,7 +51,7 @@ def test_presets_keep_their_tables_and_each_says_its_preset_replications_and_com
 
 
 def test_a_page_of_what_is_there_searches_for_nothing_else(tmp_path):
-    empty = Pipeline.new(tmp_path)
+    empty = Pipeline.new(tmp_path, papers=None)
     planned = empty.planned("page", "protocols", config={"preset": "quick", "partial": True})
     assert planned["build_page"] == 1
     assert not {"run_methods", "run_protocols"} & set(planned)

@@ -7,7 +7,10 @@ import sys
 
 import pytest
 
-from pipeline import COLLECTED, SMOKE, jobs_of
+from fedmix.configuration import read_yaml
+from fedmix.errors import ConfigurationError
+from fedmix.pipeline.request import read_request
+from pipeline import COLLECTED, SMOKE, Pipeline, jobs_of
 
 pytestmark = pytest.mark.workflow
 
@@ -32,15 +35,14 @@ FIGURE = """
 """
 
 
-def test_a_run_ends_with_what_it_made(pipeline):
-    pipeline.forget_runs()
-    (pipeline.work / "results/smoke/tables/fedgrem_table1.md").unlink()
-    output = pipeline.run("fedgrem_table1").stdout
+def test_a_run_ends_with_what_it_made(finished):
+    output = (finished.project.parent / "told").read_text()
     assert "\ntables in results/smoke/tables: fedgrem_table1\n" in output
     assert re.search(r"of \d+ steps \(\d+%\) done", output)
 
 
 def test_a_method_that_fails_throughout_ends_the_run_with_its_error_after_the_table(pipeline):
+    pipeline.edit(SMOKE, "n_contaminated: [0, 1]", "n_contaminated: [0]")  # one job of the method
     source = pipeline.project / "src/fedmix/methods/fedgrem.py"
     source.write_text(source.read_text() + BROKEN)
     failed = pipeline.run("fedgrem_table1", check=False)
@@ -49,12 +51,6 @@ def test_a_method_that_fails_throughout_ends_the_run_with_its_error_after_the_ta
     assert "the first with RuntimeError: broken on purpose" in failed.stdout
     table = pipeline.work / "results/smoke/tables/fedgrem_table1.md"
     assert table.stat().st_mtime > source.stat().st_mtime
-
-
-def test_planning_still_tells_every_job(pipeline):
-    pipeline.forget_runs()
-    output = pipeline.run("--dry-run", COLLECTED).stdout
-    assert "run_methods" in output[output.index("Job stats:") :]
 
 
 def test_a_finished_run_has_nothing_to_do_and_says_so(pipeline):
@@ -84,26 +80,28 @@ def test_a_target_behind_the_configuration_is_told(pipeline):
     assert "'matrix'" in failed.stderr
 
 
-@pytest.mark.parametrize(
-    ("target", "says"),
-    [
-        ("fedgrem_tabel1", "There is no target 'fedgrem_tabel1'.*Did you mean 'fedgrem_table1'"),
-        ("mixed_regression_figure1", "It belongs to --config preset=paper or preset=quick"),
-    ],
-)
-def test_a_target_of_no_or_another_preset_is_told_with_the_nearest(finished, target, says):
-    failed = finished.run(target, check=False)
+def test_a_target_of_no_preset_is_told_with_the_nearest(finished):
+    failed = finished.run("fedgrem_tabel1", check=False)
     assert failed.returncode != 0
+    says = "There is no target 'fedgrem_tabel1'.*Did you mean 'fedgrem_table1'"
     assert re.search(says, failed.stdout, re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["page", "make_table", "all"])
-def test_an_item_with_the_name_of_a_target_or_a_rule_is_told(pipeline, name):
+def test_a_target_of_another_preset_is_told_with_that_preset(tmp_path):
+    whole = Pipeline.new(tmp_path, papers=None)
+    failed = whole.run("mixed_regression_figure1", check=False)
+    assert failed.returncode != 0
+    assert "It belongs to --config preset=paper or preset=quick" in failed.stdout
+
+
+def test_items_with_the_name_of_a_target_or_a_rule_are_told(pipeline):
+    names = ("page", "make_table", "all")
     with open(pipeline.project / "config/papers/fedgrem/figures.yaml", "a") as stream:
-        stream.write(FIGURE.format(name=name))
+        stream.writelines(FIGURE.format(name=name) for name in names)
     failed = pipeline.run("fedgrem_table1", check=False)
     assert failed.returncode != 0
-    assert f"table or figure '{name}' has the name of another target" in failed.stdout
+    for name in names:
+        assert f"table or figure '{name}' has the name of another target" in failed.stdout
 
 
 def test_a_mirror_that_is_no_folder_is_told_before_any_job(finished):
@@ -136,6 +134,22 @@ def test_a_table_comes_from_an_archive_and_no_method_runs(pipeline, tmp_path):
     assert more["run_methods"] == 2
 
 
+def test_a_wrong_request_is_told_and_ends_the_run(pipeline):
+    pipeline.edit(SMOKE, "[LocalEM, FedGrEM", "[LocalEM, FedGREM")
+    failed = pipeline.run("fedgrem_table1", check=False)
+    assert failed.returncode != 0
+    assert "unknown method 'FedGREM'. Did you mean 'FedGrEM'" in failed.stdout
+
+
+def refusal(pipeline, **config) -> str:
+    """Return why a request is refused. The test above shows that Snakemake tells it and ends."""
+    chosen = {"preset": "smoke", "replications": 1, **config}
+    options = read_yaml(pipeline.project / "config/config.yaml") | chosen
+    with pytest.raises(ConfigurationError) as refused:
+        read_request(pipeline.project / "config", options, pipeline.work)
+    return str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("config", "says"),
     [
@@ -144,23 +158,14 @@ def test_a_table_comes_from_an_archive_and_no_method_runs(pipeline, tmp_path):
     ],
 )
 def test_a_wrong_option_is_told_with_the_nearest_name(finished, config, says):
-    failed = finished.run("fedgrem_table1", config=config, check=False)
-    assert failed.returncode != 0
-    assert says in failed.stdout
+    assert says in refusal(finished, **config)
 
 
 def test_contamination_of_a_majority_is_refused(pipeline):
     pipeline.edit(SMOKE, "n_contaminated: [0, 1]", "n_contaminated: [3]")
-    failed = pipeline.run("fedgrem_table1", check=False)
-    assert failed.returncode != 0
-    assert "3 of 5 clients contaminated: at most one half" in failed.stdout
+    assert "3 of 5 clients contaminated: at most one half" in refusal(pipeline)
 
 
-def test_an_unknown_method_and_data_set_are_told_with_the_nearest_names(pipeline):
-    pipeline.edit(SMOKE, "[LocalEM, FedGrEM", "[LocalEM, FedGREM")
-    failed = pipeline.run("fedgrem_table1", check=False)
-    assert "unknown method 'FedGREM'. Did you mean 'FedGrEM'" in failed.stdout
-    pipeline.edit(SMOKE, "FedGREM", "FedGrEM")
+def test_an_unknown_data_set_is_told_with_the_nearest_name(pipeline):
     pipeline.edit(SMOKE, "- dataset: digits", "- dataset: digit")
-    failed = pipeline.run("fedgrem_table1", check=False)
-    assert "unknown data set 'digit'. Did you mean 'digits'" in failed.stdout
+    assert "unknown data set 'digit'. Did you mean 'digits'" in refusal(pipeline)
