@@ -151,6 +151,8 @@ def test_each_client_has_axes_with_its_points_and_a_contaminated_one_is_marked(p
     low, high = axes[0].get_xlim()
     assert high - low < 30, "the far client does not set the section"
     assert axes[3].texts[0].get_text() == "25 points outside"
+    one = plot.clusters([xs["a"], xs["d"][:1]], [labels[0], labels[3][:1]], contaminated=[1])
+    assert one[1].texts[0].get_text() == "1 point outside"
     colors = axes[0].collections[0].get_facecolors()
     assert len(np.unique(colors[labels[0] == 0], axis=0)) == 1
     assert not np.array_equal(colors[0], colors[1])
@@ -188,6 +190,9 @@ def test_one_feature_has_one_principal_axis():
     assert names[1] == "Second principal axis (0% of variance)"
     assert centre == [2.0]
     assert directions.tolist() == [[1.0, 0.0]]
+    rng = np.random.default_rng(0)
+    lines = [rng.normal(size=(10, 1)) * rng.normal(size=3) for _ in range(9)]
+    assert {principal_axes(line)[0][1] for line in lines} == {names[1]}, "rounding has any sign"
 
 
 def test_mixing_weights_are_bars_that_fill_the_axis(problem):

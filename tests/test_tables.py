@@ -10,7 +10,7 @@ from fedmix.cells.claims import CLAIM_VERDICTS
 from fedmix.cells.condensed import Contrast, contrasts
 from fedmix.cells.verdicts import COUNTED, NOT_JUDGED, VERDICTS
 from fedmix.errors import DataError
-from fedmix.views.captions import best_explained, failures, leaderboard, origin, power
+from fedmix.views.captions import best_explained, failures, leaderboard, origin, power, stand_in
 from fedmix.views.marks import COLORS, MARKS, SIGNS, as_verb, number_of, tally
 from fedmix.views.tables.build import as_text, blocks_of, build_table, caption, notes
 from fedmix.views.tables.format import number, seconds, to_markdown, with_spread
@@ -191,6 +191,19 @@ def test_a_caption_says_which_data_stood_in(written):
         assert "STAND-IN: our numbers come from Digits (8x8)" in form.read_text()
 
 
+def test_one_two_and_three_stand_ins_are_named():
+    rows = [{"is_stand_in": True, "setting_dataset": name} for name in ("a", "b_c", "digits")]
+    titles = {"digits": "Digits (8x8)"}
+    assert stand_in(frame(rows[2:]), titles).startswith("STAND-IN: our numbers come from Digits")
+    assert "come from a, b c and Digits (8x8), not" in stand_in(frame(rows), titles)
+    compared = {"printed_mean": 1.0}
+    one, two = (stand_in(frame([compared, *rows[:n]]), titles) for n in (1, 2))
+    assert one == "Our version of a stands in for the paper's: its values are not compared."
+    assert (
+        two == "Our versions of a and b c stand in for the paper's: their values are not compared."
+    )
+
+
 def test_no_results_is_a_clear_error():
     with pytest.raises(DataError, match="Table 1: no results yet"):
         build_table(item(), frame([{"item": "another"}]), [])
@@ -280,6 +293,7 @@ def test_a_missing_mean_is_a_dash_and_a_missing_sd_is_left_out():
 
 def test_numbers_without_given_decimals_have_three_digits_and_stay_readable():
     assert [number(x) for x in (0.04387, 53224.0, 5533904.0)] == ["0.0439", "53,224", "5.53M"]
+    assert [number(x) for x in (999.4, 999.7, 5.5e9, -0.0)] == ["999", "1,000", "5,500M", "0"]
 
 
 def test_seconds_are_told_in_a_unit_that_fits():

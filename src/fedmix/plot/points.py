@@ -88,7 +88,7 @@ def clusters(
             axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
             outside = np.count_nonzero(((positions < low) | (positions > high)).any(axis=1))
             if outside:
-                text = f"{outside} points outside"
+                text = f"{outside} point{'' if outside == 1 else 's'} outside"
                 axis.text(0.03, 0.03, text, transform=axis.transAxes, fontsize="small")
             _name(axis, name, name in marked)
     return drawn
@@ -115,7 +115,7 @@ def principal_axes(points: FloatArray) -> tuple[list[str], FloatArray, FloatArra
     directions[:, :n_axes] = vectors[:, ::-1][:, :n_axes]
     shares = [*shares[:n_axes], *[0.0] * (2 - n_axes)]
     names = [
-        f"{which} principal axis ({share:.0%} of variance)"
+        f"{which} principal axis ({share:z.0%} of variance)"
         for which, share in zip(("First", "Second"), shares, strict=True)
     ]
     return names, centre, directions

@@ -54,6 +54,12 @@ def sentences(*parts: str) -> str:
     return " ".join(part for part in parts if part)
 
 
+def joined(names: Sequence[str]) -> str:
+    """Return ``"a, b and c"``."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def stand_in(cells: pd.DataFrame, datasets: Mapping[str, str]) -> str:
     """Return a sentence that names the stand-ins for the paper's data; empty without one.
 
@@ -67,9 +73,11 @@ def stand_in(cells: pd.DataFrame, datasets: Mapping[str, str]) -> str:
     if not cells["is_stand_in"].any():
         return ""
     names = cells.loc[cells["is_stand_in"], "setting_dataset"].unique()
-    titles = " and ".join(datasets.get(name, in_words(name)) for name in names)
+    titles = joined([datasets.get(name, in_words(name)) for name in names])
     if (cells["printed_mean"].notna() & ~cells["is_stand_in"]).any():
-        return f"Our version of {titles} stands in for the paper's: its values are not compared."
+        one = "Our version of {} stands in for the paper's: its values are not compared."
+        several = "Our versions of {} stand in for the paper's: their values are not compared."
+        return (one if len(names) == 1 else several).format(titles)
     return f"STAND-IN: our numbers come from {titles}, not from the paper's data."
 
 
@@ -137,8 +145,8 @@ def origin(cells: pd.DataFrame) -> str:
 
 def _several(texts: Sequence[str]) -> str:
     """Return some texts, and how many more there are."""
-    more = f" and {len(texts) - 2} more" if len(texts) > 2 else ""
-    return " and ".join(texts[:2]) if not more else ", ".join(texts[:2]) + more
+    more = [f"{len(texts) - 2} more"] if len(texts) > 2 else []
+    return joined([*texts[:2], *more])
 
 
 def left_out(names: Mapping[str, Sequence[str]]) -> str:

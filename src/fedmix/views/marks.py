@@ -67,4 +67,4 @@ def tally(counts: Mapping[str, int]) -> str:
 
 def number_of(n: int, noun: str) -> str:
     """Return a number and its noun, such as ``1 replication`` or ``20 replications``."""
-    return f"{n} {noun}{'s' * (n != 1)}"
+    return f"{n} {noun}{'' if n == 1 else 's'}"

@@ -16,10 +16,11 @@ from fedmix.cells.protocols.kept import SHOWN
 from fedmix.cells.protocols.score import JUDGED, read_part, read_trials
 from fedmix.cells.protocols.space import DRAWN, Space
 from fedmix.plot.style import COLORS, MANY, house_style
-from fedmix.views.captions import in_words, written_by
+from fedmix.views.captions import in_words, joined, written_by
 from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_with_caption
 from fedmix.views.figures.specification import choices_below, sorted_effects
+from fedmix.views.marks import number_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +83,8 @@ def draw_search(
 
 def _replications(scores: pd.DataFrame) -> str:
     n = scores.groupby("kind")["replications"].max()
-    return f"n = {n[DRAWN]} replications per drawn protocol, {n[JUDGED]} per judged one."
+    drawn = number_of(n[DRAWN], "replication")
+    return f"n = {drawn} per drawn protocol, {n[JUDGED]} per judged one."
 
 
 def _label(item: Item, space: Space) -> str:
@@ -112,7 +114,7 @@ def _curve(space: Space, item: Item, drawn: pd.DataFrame, shares: pd.DataFrame) 
         own = in_categories(space, own)
         choices_below(below, own[[choice.name for choice in space.choices_of(table)]], near, rows)
         below.set_xlabel("protocols, by the lead")
-    against = " and ".join(space.claim.than) or "the best other"
+    against = joined(space.claim.than or ["the best other"])
     axes[0][0].set_ylabel(f"{space.claim.method} less\n{against}\n{_label(item, space)}")
     axes[1][0].set_yticks(range(len(rows)), [f"{in_words(a)}: {b}" for a, b in rows], fontsize=6)
     axes[1][0].invert_yaxis()

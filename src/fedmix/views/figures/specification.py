@@ -16,6 +16,7 @@ from fedmix.plot.style import COLORS, MANY, house_style
 from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_with_caption
+from fedmix.views.marks import number_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +60,7 @@ def draw_claims(
 
 def _replications(curves: pd.DataFrame) -> str:
     parts = [
-        f"{own['replications'].max()} replications of protocols that were "
+        f"{number_of(own['replications'].max(), 'replication')} of protocols that were "
         + ("drawn" if kind == DRAWN else "near the published values")
         for kind, own in curves.groupby("kind")
     ]
@@ -104,8 +105,8 @@ def _claim(top: Axes, strip: Axes, space: Space, own: pd.DataFrame) -> None:
     sorted_effects(top, effects, near, "range of single replications", linear=0.6)
     top.set_title(fill(own["claim"].iloc[0], LINE), fontsize=6.5)
     top.tick_params(labelbottom=False)
-    of = "protocols" if drawn else "near the published values"
-    share = f"holds in {own['holds'].mean():.0%} of {len(own)} {of}"
+    of = number_of(len(own), "protocol") if drawn else f"{len(own)} near the published values"
+    share = f"holds in {own['holds'].mean():.0%} of {of}"
     pale = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
     top.text(0.98, 0.05, share, transform=top.transAxes, ha="right", fontsize=6.5, bbox=pale)
     weights = choices_by_weight(own["holds"], own[list(space.choices)])

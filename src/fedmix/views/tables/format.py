@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")  # what begins raw HTML in Markdown
-_THOUSAND, _MILLION = 1e3, 1e6
+_MILLION = 1e6
+_FOUR_DIGITS = 999.5  # from here on, three digits would be written with an exponent
 # Smaller numbers of seconds are given in milliseconds.
 _MILLISECONDS_BELOW = 0.1
 
@@ -28,9 +29,8 @@ def number(value: float, digits: int | None = None) -> str:
         return "–"
     if digits is not None:
         return f"{value:z.{digits}f}"
-    if abs(value) >= _MILLION:
-        return f"{value / _MILLION:.3g}M"
-    return f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:.3g}"
+    shown, unit = (value / _MILLION, "M") if abs(value) >= _MILLION else (value, "")
+    return (f"{shown:,.0f}" if abs(shown) >= _FOUR_DIGITS else f"{shown:z.3g}") + unit
 
 
 def with_spread(parts: Sequence[str]) -> str:
