@@ -109,6 +109,42 @@ def test_a_method_with_another_metric_keeps_its_number():
     assert shown == ["per client", "clusters"]
 
 
+def test_a_metric_that_no_other_place_has_is_not_lost():
+    places = [("whole", "silhouette"), ("whole", "ari"), ("other", "error")]
+    cells = frame([{"row": row, "metric": metric} for row, metric in places])
+    assert text(cells).loc["other"].item() == "1.00 (0.10)"
+
+
+def test_variants_of_a_condensed_table_have_the_same_columns():
+    rows = [
+        {"variant": variant, "method": name, "label": name, "setting": f"n{n}", "setting_n": n}
+        | {"mean": n**slope, "se": 0.0}
+        for variant, slopes in (("one", {"A": 1, "B": 2}), ("two", {"B": 3, "C": 4}))
+        for name, slope in slopes.items()
+        for n in (1.0, 2.0, 4.0)
+    ]
+    slopes = {"kind": "slopes", "metric": "error"}
+    table = text(
+        frame(rows), condensed={**slopes, "rows": [{"row": "r", "along": "n", "exponent": 1}]}
+    )
+    assert list(table.columns) == ["predicted", "A", "B", "C"]
+    assert [place[:4] for place in table.loc["one, r"]] == ["+1", "1.00", "2.00", "–"]
+    assert [place[:4] for place in table.loc["two, r"]] == ["+1", "–", "3.00", "4.00"]
+
+
+def test_a_leaderboard_is_in_the_order_of_ranks_under_the_names_that_are_shown():
+    rows = [
+        {"method": name, "label": name, "row": name, "column": data, "setting": data, "n": 5}
+        | {"setting_dataset": data, "values": (mean,) * 5, "replications": tuple(range(5))}
+        for name, mean in (("worst", 3.0), ("best", 1.0), ("middle", 2.0))
+        for data in "abcdefghij"
+    ]
+    told = item(direction="lowest", options={"leaderboard": "error", "names": {"best": "B*"}})
+    cells = frame(rows)
+    assert as_text(blocks_of(told, cells), cells).index.tolist() == ["B*", "middle", "worst"]
+    assert "10 independent data sets: B* 1.0, middle 2.0, worst 3.0." in notes(told, cells)[0]
+
+
 def test_a_cell_whose_replications_all_failed_is_empty_but_there():
     cells = frame(
         [{"row": "ok"}, {"row": "none", "n": 0, "mean": float("nan"), "sd": float("nan")}]

@@ -13,7 +13,7 @@ from fedmix.storage import write_text
 from fedmix.views import captions
 from fedmix.views.tables.format import to_markdown
 from fedmix.views.tables.latex import PACKAGES, to_latex
-from fedmix.views.tables.layout import LISTS, Block, Entry, Part, lay_out, lay_out_condensed
+from fedmix.views.tables.layout import LISTS, Block, Entry, Part, lay_out, lay_out_condensed, named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +65,9 @@ def blocks_of(item: Mapping[str, Any], cells: pd.DataFrame) -> list[Block]:
 def _ranked(item: Mapping[str, Any], cells: pd.DataFrame, variant: str) -> pd.DataFrame:
     """Return the mean ranks of a leaderboard's methods in one variant, the best first."""
     options, own = item["options"], cells[cells["variant"] == variant]
-    return mean_ranks(own, options["leaderboard"], options.get("same_data"), item["direction"])
+    ranked = mean_ranks(own, options["leaderboard"], options.get("same_data"), item["direction"])
+    names = captions.names_of(item)
+    return ranked.assign(label=[named(label, names) for label in ranked["label"]])
 
 
 def _leaderboard(item: Mapping[str, Any], cells: pd.DataFrame) -> str:

@@ -111,8 +111,9 @@ class Block:
         )
 
     def ordered(self, rows: list[str]) -> Block:
-        """Return the block with these rows first, in this order."""
-        return replace(self, rows=[*rows, *(row for row in self.rows if row not in rows)])
+        """Return the block with its rows in this order; those that are not named come last."""
+        place = {row: i for i, row in enumerate(rows)}
+        return replace(self, rows=sorted(self.rows, key=lambda row: place.get(row, len(place))))
 
     def cells(self) -> list[Mapping[str, Any]]:
         """Return the rows of the frame that the block shows."""
@@ -149,7 +150,7 @@ def lay_out(
     """
     shown = cells.loc[:, ~cells.columns.str.startswith(_PARAMETERS)]
     placed = [
-        {**cell, **{name: _named(cell[name], names or {}) for name in ("row", "column")}}
+        {**cell, **{name: named(cell[name], names or {}) for name in ("row", "column")}}
         for cell in shown.to_dict("records")
     ]
     placed.sort(key=lambda cell: _RANK.get(cell["role"], len(_RANK)))
@@ -194,20 +195,21 @@ def lay_out_condensed(cells: pd.DataFrame, condensed: Mapping[str, Any]) -> list
     condensed : mapping
         The table's option ``condensed``, see :mod:`fedmix.cells.condensed`.
     """
-    blocks = []
+    blocks = {}
     for variant, own in cells.groupby("variant", sort=False):
         usual = int(own["n"].mode().max())  # a summary covers many cells
-        entries = {
+        blocks[str(variant)] = {
             (row, column): [Entry(text, "", "", {**cell, "row": row, "column": column, "n": usual})]
             for row, column, text, cell in condense(own, condensed)
         }
-        rows = list(dict.fromkeys(row for row, _ in entries))
-        columns = list(dict.fromkeys(column for _, column in entries))
-        blocks.append(Block(str(variant), rows, columns, entries))
-    return blocks
+    columns = list(dict.fromkeys(column for entries in blocks.values() for _, column in entries))
+    return [
+        Block(variant, list(dict.fromkeys(row for row, _ in entries)), columns, entries)
+        for variant, entries in blocks.items()
+    ]
 
 
-def _named(text: str, names: Mapping[str, str]) -> str:
+def named(text: str, names: Mapping[str, str]) -> str:
     """Return the name of a row or column with each of its parts replaced by its name."""
     if text in names:
         return names[text]
@@ -226,7 +228,7 @@ def _in_order(cells: Iterable[Mapping[str, Any]], name: str) -> list[str]:
 def _aligned(entries: Mapping[tuple[str, str], list[Entry]]) -> dict[tuple[str, str], list[Entry]]:
     """Give each place all metrics of the fullest one, so that a missing metric shifts nothing.
 
-    A place with as many keeps its own: the methods of a table may have different metrics.
+    A place with another metric keeps its own: the methods of a table may have different metrics.
     """
     metrics = [entry.cell["metric"] for entry in max(entries.values(), key=len)]
     if len(metrics) == 1:
@@ -236,7 +238,7 @@ def _aligned(entries: Mapping[tuple[str, str], list[Entry]]) -> dict[tuple[str, 
     for place, own in entries.items():
         by_metric = {entry.cell["metric"]: entry for entry in own}
         full = [by_metric.get(metric, missing) for metric in metrics]
-        aligned[place] = own if len(own) == len(metrics) else full
+        aligned[place] = full if by_metric.keys() <= set(metrics) else own
     return aligned
 
 
