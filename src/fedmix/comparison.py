@@ -161,10 +161,7 @@ class Comparison:
             "variants": {},
             "datasets": {},
             "direction": "highest",
-            "left_out": {
-                f"{row.status} in replication {row.replication} ({row.message})": [row.method]
-                for row in self.failures.itertuples()
-            },
+            "left_out": {},
         }
         return html_part(item, self._shown())
 
@@ -378,13 +375,15 @@ def _named_number(chosen: list[Method]) -> int:
 
 def _numbered(labels: Any, data: Clients) -> tuple[NDArray[np.int64], int]:
     """Return the labels as numbers, client after client, and how many different ones there are."""
+    import pandas as pd
+
     if labels is None:
         return np.zeros(data.n_points, dtype=np.int64), 0
     if isinstance(labels, Mapping):
         labels = [labels[name] for name in data.names if name in labels]
     each = [np.shape(own) for own in labels] if isinstance(labels, list | tuple) else []
     if each == [(n,) for n in data.sizes]:
-        flat = np.concatenate([np.asarray(own) for own in labels])
+        flat = np.concatenate([np.asarray(own, dtype=object) for own in labels])
     else:
         shape = each if any(each) else np.shape(labels)
         if shape != (data.n_points,):
@@ -392,9 +391,9 @@ def _numbered(labels: Any, data: Clients) -> tuple[NDArray[np.int64], int]:
                 f"labels: expected one per point of {data!r}, as a list of {len(data)} arrays or "
                 f"one array of shape ({data.n_points},); got {shape}."
             )
-        flat = np.asarray(labels)
+        flat = np.asarray(labels, dtype=object)
         flat = flat if data.rows is None else flat[np.argsort(np.argsort(data.rows))]
-    if any(one is None or one != one for one in flat.tolist()):  # NaN differs from itself
+    numbers, classes = pd.factorize(flat, sort=True)
+    if -1 in numbers:
         raise DataError("labels: some are None or NaN. Remove these points, or give no labels.")
-    classes, numbers = np.unique(flat, return_inverse=True)
     return numbers.astype(np.int64), len(classes)
