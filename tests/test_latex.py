@@ -1,5 +1,6 @@
 """Tables for a paper: LaTeX that compiles, numbers aligned, the best in bold."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +14,7 @@ from fedmix.views.tables.latex import escape_latex
 from synthetic_cells import frame, item
 
 KEPT = Path(__file__).parents[1] / "docs" / "reproduction" / "tables"
-AWKWARD = r"50 % & 2|3 of 'a_b' <c> {d} \e ~ ^ # $ " + '"q" – ± × ≤ ν ● ◐ ◎ ◒ ∅ ○ ⊙ ⊚ ⊗ ◇ ü'
+AWKWARD = r"[*] 50 % & 2|3 of 'a_b' <c> {d} \e ~ ^ # $ " + '"q" – ± × ≤ ν θ ≈ ● ◐ ◎ ◒ ∅ ○ ⊙ ⊚ ⊗ ◇ ü'
 DOCUMENT = r"""\documentclass{article}
 \usepackage{booktabs,siunitx}
 \begin{document}
@@ -106,6 +107,13 @@ def test_every_special_sign_is_made_safe():
     assert escape_latex("a|b<c>") == r"a\textbar{}b\textless{}c\textgreater{}"
     assert escape_latex("a_b^c\\") == r"a\_b\textasciicircum{}c\textbackslash{}"
     assert escape_latex("± ν") == r"$\pm$ $\nu$"
+    assert escape_latex("θΩ ≈ ∞") == r"$\theta$$\Omega$ $\approx$ $\infty$"
+
+
+def test_no_name_is_an_argument_of_the_line_above(tmp_path):
+    rows = [{"row": row, "column": "log-likelihood [nats]"} for row in ("a", "[b]", "*c")]
+    text = latex(tmp_path, rows, options={"rows": "[method]"})
+    assert not re.search(r"(\\\\|rule)\s*[\[*]", text)
 
 
 def test_every_verdict_on_a_value_has_a_sign_of_its_own_that_latex_knows():

@@ -34,6 +34,11 @@ _SYMBOLS = {
     "≥": r"$\ge$",
     "→": r"$\to$",
     "²": r"$^2$",
+    "³": r"$^3$",
+    "≈": r"$\approx$",
+    "≠": r"$\ne$",
+    "∞": r"$\infty$",
+    "√": r"$\surd$",
 }
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -51,9 +56,15 @@ _SPECIAL = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     '"': "''",
+    # At the start of a line they would belong to the command that ends the line above.
+    "[": "{[}",
+    "*": "{*}",
 }
-_LETTERS = "αβγδεκλμνπρστχ"
-_NAMES = "alpha beta gamma delta varepsilon kappa lambda mu nu pi rho sigma tau chi"
+_LETTERS = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ"
+_NAMES = (
+    "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
+    "upsilon varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
+)
 _GREEK = {sign: rf"$\{name}$" for sign, name in zip(_LETTERS, _NAMES.split(), strict=True)}
 _ESCAPED = str.maketrans(_SYMBOLS | _SPECIAL | _GREEK)
 _NUMBER = re.compile(r"-?(\d+)(?:\.(\d+))?")
