@@ -171,6 +171,11 @@ def test_a_cell_has_an_anchor_and_links_to_its_explanation(pages, tags):
     assert {anchor(cell) for cell in judged.to_dict("records")} <= everywhere
 
 
+def test_cells_that_differ_in_a_sign_alone_have_anchors_of_their_own():
+    settings = ("shift 1", "shift -1", "init k-means", "init k-means++", "é", "ü")
+    assert len({anchor({**first_cell(), "setting": name}) for name in settings}) == len(settings)
+
+
 def test_verdicts_are_told_by_sign_and_word_beside_colour(pages):
     html = "".join(pages.values())
     cell = re.search(r'<td class="v-differs"[^>]*title="differs[^"]*"[^>]*>(.*?)</td>', html)
@@ -255,6 +260,8 @@ def test_references_to_tables_and_figures_are_understood():
     assert items_named("B.2, Tables 6-8") == {"Table 6", "Table 7", "Table 8"}
     assert items_named("C.1, C.3, Figures 1 and 3 right") == {"Figure 1", "Figure 3"}
     assert items_named("6.2, Figure 1a") == {"Figure 1"}
+    assert items_named("Tables 6–7") == {"Table 6", "Table 7"}
+    assert items_named("Figures 1, 2, and 3") == {"Figure 1", "Figure 2", "Figure 3"}
     assert items_named("Abstract") == set()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from math import ceil
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from fedmix.cells.calibration import SCORED
 from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
@@ -222,8 +223,9 @@ def _counted(score: Mapping[str, Any]) -> dict[str, int]:
 
 
 def anchor(cell: Mapping[str, Any]) -> str:
-    """Return the anchor of one cell of a table on the page."""
-    return slug("-".join(str(cell[name]) for name in ANCHOR))
+    """Return the anchor of a cell on its page; cells that differ only in signs have others."""
+    text = "-".join(str(cell[name]) for name in ANCHOR)
+    return f"{slug(text)}-{crc32(text.encode()):x}"
 
 
 def _variant_view(
