@@ -218,6 +218,8 @@ def test_trajectories_are_medians_of_replications():
     drawn = {line.get_label(): line.get_ydata().tolist() for line in axis.lines}
     assert drawn == {"A": [5.0, 2.5], "B": [1.0, 0.5]}
     assert axis.get_yscale() == "log"
+    gaps = plot.trajectories({"A": [[np.nan, 2.0, np.nan, np.nan], [np.nan, 4.0, 1.0, np.nan]]})
+    assert gaps.lines[0].get_xydata().tolist() == [[1.0, 3.0], [2.0, 1.0]]
 
 
 def test_errors_against_contamination_have_one_row_a_share():

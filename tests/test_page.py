@@ -223,7 +223,7 @@ def test_every_page_allows_no_script_but_its_own_file(pages):
 
 def test_pages_in_markdown_show_tags_as_text(tmp_path):
     script = "<script>alert(1)</script>"
-    given = replace(context(tmp_path), provenance={"Processor": script})
+    given = replace(context(tmp_path), provenance={"Processor": f"a|b {script}"})
     (tmp_path / "figure.md").write_text(f"Of {script}.")
     pages = pages_of(given)
     page = next(page for page in pages if page.tables and page.figures)
@@ -234,6 +234,7 @@ def test_pages_in_markdown_show_tags_as_text(tmp_path):
     for text in (front_page(pages, given, timings), table_page(page, page.tables[0], given, "")):
         assert "&lt;script>" in text
         assert "<script" not in text
+    assert r"| Processor | a\|b &lt;script>" in front_page(pages, given, timings)
 
 
 def test_equal_results_give_equal_bytes_also_read_back_from_files(pages, tmp_path):

@@ -217,11 +217,14 @@ def test_curves_are_read_as_they_were_written_and_drawn_a_panel_a_claim(tmp_path
     assert "3 replications of protocols that were near" in (tmp_path / "claims.md").read_text()
     figure = claims_figure(space, found)
     panels = [axis for axis in figure.axes if axis.get_title().endswith(".")]
-    alone = found[found["kind"] == "drawn"].head(1).assign(replications=1)
-    assert "of 1 protocol" in [
-        text.get_text()[-13:] for text in claims_figure(space, alone).axes[0].texts
-    ]
     assert len(panels) == curves["id"].nunique()
+    alone = found[found["kind"] == "drawn"].head(1).assign(replications=1)
+    draw_claims(space, alone, [tmp_path / "claims.md"], "quick")
+    assert " 1 replication of protocols" in (tmp_path / "claims.md").read_text()
+    [text] = claims_figure(space, alone).axes[0].texts
+    assert text.get_text().endswith("% of 1 protocol")
+    with pytest.raises(DataError, match="no protocol has been run that a claim can be tested in"):
+        claims_figure(space, found[:0])
 
 
 def test_without_a_search_there_are_no_curves():

@@ -41,8 +41,9 @@ def trajectories(
     with drawing_on(axis) as axis:
         looks = looks_of(paths, {})
         for name, values in paths.items():
-            low, middle, high = np.nanquantile(np.atleast_2d(values), [0.25, 0.5, 0.75], axis=0)
-            rounds = np.arange(len(middle))
+            scores = np.atleast_2d(np.asarray(values, dtype=float))
+            rounds = np.flatnonzero(~np.isnan(scores).all(axis=0))
+            low, middle, high = np.nanquantile(scores[:, rounds], [0.25, 0.5, 0.75], axis=0)
             line_by_round(axis, rounds, middle, (low, high), name, looks[name])
         axis.set(yscale="log", xlabel="round", ylabel=ylabel)
         axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True))

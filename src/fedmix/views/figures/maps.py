@@ -73,7 +73,7 @@ def _draw_map(axis: Axes, own: pd.DataFrame, x: str, y: str, most: float) -> Any
     decided = np.sign(np.where(np.abs(values) > 2 * errors, values, 0.0))
     if min(values.shape) > 1 and {-1.0, 1.0} <= set(decided.ravel()):
         axis.contour(values, levels=[0.0], colors="black", linewidths=1.5)
-    for i, j in zip(*np.nonzero(decided == 0), strict=True):
+    for i, j in zip(*np.nonzero((decided == 0) & ~np.isnan(values)), strict=True):
         axis.plot(j, i, marker="x", color="0.35", markersize=5)
     axis.set_xticks(range(len(means.columns)), [f"{value:g}" for value in means.columns])
     axis.set_yticks(range(len(means.index)), [f"{value:g}" for value in means.index])

@@ -76,7 +76,8 @@ def _draw_scores(
     lowest_is_best: bool,
 ) -> None:
     """Draw a heat map with each mean written in its square; brighter is better."""
-    wide = scores.pivot(index="method", columns="column", values="mean")
+    shown = scores.assign(shown=scores["mean"] / scores["scale"])
+    wide = shown.pivot(index="method", columns="column", values="shown")
     wide = wide.reindex(index=methods, columns=list(dict.fromkeys(scores["column"])))
     image = axis.imshow(wide, aspect="auto", cmap="cividis_r" if lowest_is_best else "cividis")
     low, high = image.get_clim()

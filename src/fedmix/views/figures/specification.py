@@ -12,6 +12,7 @@ import numpy as np
 from fedmix.cells.protocols.space import DRAWN, Space
 from fedmix.cells.unreported import choices_by_weight
 from fedmix.cells.verdicts import CHOICE_LEVEL
+from fedmix.errors import DataError
 from fedmix.plot.style import COLORS, MANY, house_style
 from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
@@ -79,10 +80,17 @@ def claims_figure(space: Space, curves: pd.DataFrame) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
+
+    Raises
+    ------
+    DataError
+        If there are no curves.
     """
     from matplotlib.figure import Figure
 
     claims = list(curves.groupby("id", sort=False))
+    if not claims:
+        raise DataError(f"{space.name}: no protocol has been run that a claim can be tested in.")
     width = min(len(claims), WIDE)
     height = -(-len(claims) // width)
     figure = Figure(figsize=(0.4 + 3.6 * width, 0.6 + 3.0 * height))

@@ -208,9 +208,9 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
             title = without_html(page.title)
             ending = "" if "Figure" in title else ", figures"
             lines.append(f"- [{title}{ending}](figures/{page.name}.md)")
-    lines += ["", "## How it was run", "", "| | |", "|---|---|"]
-    lines += [f"| {k} | {without_html(v)} |" for k, v in context.provenance.items()]
-    lines += ["", "## Costs", "", to_markdown(_costs(timings))]
+    run = pd.Series(dict(context.provenance), name="", dtype=object).to_frame()
+    lines += ["", "## How it was run", "", to_markdown(run), "## Costs", ""]
+    lines.append(to_markdown(_costs(timings)))
     return "\n".join(lines)
 
 
