@@ -15,6 +15,7 @@ from synthetic_cells import frame, item
 
 KEPT = Path(__file__).parents[1] / "docs" / "reproduction" / "tables"
 AWKWARD = r"[*] 50 % & 2|3 of 'a_b' <c> {d} \e ~ ^ # $ " + '"q" – ± × ≤ ν θ ≈ ● ◐ ◎ ◒ ∅ ○ ⊙ ⊚ ⊗ ◇ ü'
+PLAIN = {"row": "plain", "column": "13 characters"}
 DOCUMENT = r"""\documentclass{article}
 \usepackage{booktabs,siunitx}
 \begin{document}
@@ -92,9 +93,58 @@ def test_columns_that_do_not_fit_beside_each_other_stand_below(tmp_path):
 
 
 def test_long_heads_are_broken_and_negative_numbers_have_room_for_their_sign(tmp_path):
-    text = latex(tmp_path, [{"column": "Pen digits, 0 of 44 contaminated", "mean": -0.5}])
+    text = latex(tmp_path, [{"column": "Pen digits, 0 of 44 contaminated", "mean": -0.5}, PLAIN])
     assert r"\shortstack{Pen digits\\0 of 44\\contaminated}" in text
     assert "S[table-format=-1.2]" in text
+    assert r"{c}{13 characters}" in text
+
+
+def columns_of(text):
+    return [part.count("multicolumn") for part in text.split(r"\begin{tabular}")[1:]]
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "columns", "size"),
+    [
+        ("four", 6, [6], "footnotesize"),  # 4 + 6 * (10 + 3) = 82 characters
+        ("five5", 6, [5, 1], "footnotesize"),
+        ("ten letter", 6, [5, 1], "footnotesize"),
+        ("row", 12, [6, 6], "footnotesize"),
+        ("row", 13, [7, 6], "scriptsize"),
+        ("x" * 99, 2, [1, 1], "footnotesize"),
+    ],
+)
+def test_a_line_has_as_many_columns_as_fit(tmp_path, name, n, columns, size):
+    text = latex(tmp_path, [{"row": name, "column": f"c{i}"} for i in range(n)])
+    assert columns_of(text) == columns
+    assert rf"\centering\{size}" in text
+    assert text.count(r"\cmidrule(lr){2-3}") == len(columns)
+    assert text.count(r"\cmidrule(lr){4-5}") == sum(number > 1 for number in columns)
+
+
+def test_numbers_are_aligned_beside_missing_ones_and_say_another_number_of_replications(tmp_path):
+    plain = {"digits": 0, "mean": 12.0, "sd": 1.0}
+    rows = [
+        {**plain, "row": "a", "column": "x"},
+        {**plain, "row": "b", "column": "y", "n": 5},
+        {**plain, "row": "c", "column": "y", "n": 3},
+        {**plain, "row": "d", "column": "y"},
+        {"row": "a", "column": "many", "digits": None, "mean": 53224.0},
+    ]
+    text = latex(tmp_path, rows)
+    assert text.count("S[table-format=2.0]") == 2
+    assert "S[table-format=5.0]" in text
+    assert "53224 & (0.1)" in text
+    assert "{--}" in text
+    assert "12 & (1) n = 5" in text
+    assert "12 & (1) n = 3" in text
+    assert text.count("n = ") == 3, "and once in the caption"
+
+
+def test_metrics_without_names_have_tables_of_their_own_too(tmp_path):
+    text = latex(tmp_path, [{"metric": "error"}, {"metric": "true_rate"}])
+    assert r"\caption{Paper, Table 1, true rate. Errors." in text
+    assert r"\label{tab:item:error}" in text
 
 
 def test_text_beside_numbers_is_not_aligned_by_a_point(tmp_path):

@@ -330,6 +330,8 @@ def test_a_missing_mean_is_a_dash_and_a_missing_sd_is_left_out():
 def test_numbers_without_given_decimals_have_three_digits_and_stay_readable():
     assert [number(x) for x in (0.04387, 53224.0, 5533904.0)] == ["0.0439", "53,224", "5.53M"]
     assert [number(x) for x in (999.4, 999.7, 5.5e9, -0.0)] == ["999", "1,000", "5,500M", "0"]
+    assert [number(x) for x in (1e6, -53224.0)] == ["1M", "-53,224"]
+    assert number(-0.001, 2) == "0.00"
 
 
 def test_seconds_are_told_in_a_unit_that_fits():
@@ -342,6 +344,8 @@ def test_seconds_are_told_in_a_unit_that_fits():
 def test_markdown_keeps_its_columns_when_a_cell_holds_a_bar():
     lines = to_markdown(TABLE, "Table 1").splitlines()
     assert lines[0] == "Table 1"
+    assert lines[2] == "|  | Local-EM | FedGrEM |"
+    assert lines[4].endswith("| – |")
     assert r"\|" in lines[4]
     assert lines[2].count("|") == lines[3].count("|") == 4
 
@@ -384,3 +388,4 @@ def test_values_of_unknown_protocols_are_counted_together():
     counts = {"agrees": 1, "protocol unknown: near": 5, "protocol unknown: not near": 2}
     assert tally(counts) == "1 agrees; protocol unknown: 5 near, 2 not near"
     assert tally({"protocol unknown: near": 5}) == "protocol unknown: 5 near"
+    assert tally({"protocol unknown: near": 0}) == "–"

@@ -14,6 +14,7 @@ from fedmix.cells.condensed import condense
 from fedmix.cells.measured import SECONDS
 from fedmix.cells.verdicts import SOURCES
 from fedmix.errors import DataError
+from fedmix.views.captions import usual_n
 from fedmix.views.marks import SIGNS
 from fedmix.views.tables.format import is_missing, number, seconds, with_spread
 
@@ -197,7 +198,7 @@ def lay_out_condensed(cells: pd.DataFrame, condensed: Mapping[str, Any]) -> list
     """
     blocks = {}
     for variant, own in cells.groupby("variant", sort=False):
-        usual = int(own["n"].mode().max())  # a summary covers many cells
+        usual = usual_n(own)  # a summary covers many cells
         blocks[str(variant)] = {
             (row, column): [Entry(text, "", "", {**cell, "row": row, "column": column, "n": usual})]
             for row, column, text, cell in condense(own, condensed)
@@ -231,8 +232,6 @@ def _aligned(entries: Mapping[tuple[str, str], list[Entry]]) -> dict[tuple[str, 
     A place with another metric keeps its own: the methods of a table may have different metrics.
     """
     metrics = [entry.cell["metric"] for entry in max(entries.values(), key=len)]
-    if len(metrics) == 1:
-        return dict(entries)
     missing = Entry("–", "", "", {})
     aligned = {}
     for place, own in entries.items():
