@@ -43,6 +43,13 @@ def test_the_line_of_zero_is_drawn_where_both_signs_are_beyond_the_noise():
         assert len(axis.collections) == lines
 
 
+def test_a_single_row_has_no_line_and_scores_of_zero_have_a_scale():
+    [axis, _] = draw_maps(squares(lambda x, y: x - 2.5 if y == 1 else None), {}, OPTIONS).axes
+    assert len(axis.collections) == 0
+    [axis, _] = draw_maps(squares(lambda x, y: 0.0), {}, OPTIONS).axes
+    assert axis.images[0].get_clim() == (-1, 1)
+
+
 def test_five_methods_take_two_rows_and_spare_axes_are_off():
     figure = draw_maps(squares(lambda x, y: 0.0, methods="ABCDE"), {}, OPTIONS)
     maps, colors = figure.axes[:8], figure.axes[8]
@@ -53,22 +60,29 @@ def test_five_methods_take_two_rows_and_spare_axes_are_off():
     assert maps[4].get_ylabel() == "setting_y"
 
 
-def heat_map(means, rank="rank: score"):
-    """Return the right half of a figure of ranks with a score of each method."""
+def ranks(means, rank="rank: score", data=("data",), n=4, **options):
+    """Return the axes of a figure of ranks with a score of each method."""
     rows = [
-        {"method": name, "label": name, "setting_dataset": "data", "column": "data", "scale": 0.01}
-        | {"metric": metric, "mean": mean, "values": (float(i),) * 4}
+        {"method": name, "label": name, "setting": own, "setting_dataset": own, "column": own}
+        | {"metric": metric, "mean": mean, "values": (float(i),) * 4, "scale": 0.01, "n": n}
+        for own in data
         for i, (name, mean) in enumerate(means.items())
         for metric in (rank, "score")
     ]
     row = {"metric": "score", "rank": rank, "title": "scores"}
-    return draw_ranks(frame(rows), {}, {"rows": [row], "names": {"data": "The data"}}).axes[1]
+    return draw_ranks(
+        frame(rows), {}, {"rows": [row], "names": {"data": "The data"}, **options}
+    ).axes
+
+
+def heat_map(means, rank="rank: score"):
+    return ranks(means, rank)[1]
 
 
 def test_scores_stand_in_the_unit_shown_in_ink_that_can_be_read():
-    for rank, inks in (("rank: score", "wb"), ("rank from lowest: score", "bw")):
-        axis = heat_map({"A": 0.1, "B": 0.3}, rank)
-        assert [text.get_text() for text in axis.texts] == ["10.00", "30.00"]
+    for rank, inks in (("rank: score", "wwb"), ("rank from lowest: score", "bww")):
+        axis = heat_map({"A": 0.1, "B": 0.2, "C": 0.3}, rank)
+        assert [text.get_text() for text in axis.texts] == ["10.00", "20.00", "30.00"]
         black = {"w": "white", "b": COLORS["black"]}
         assert [text.get_color() for text in axis.texts] == [black[ink] for ink in inks]
     assert [text.get_text() for text in axis.get_xticklabels()] == ["The data"]
@@ -78,3 +92,15 @@ def test_equal_scores_and_a_missing_one_are_written_too():
     axis = heat_map({"A": 0.1, "B": float("nan"), "C": 0.1})
     assert [text.get_text() for text in axis.texts] == ["10.00", "–", "10.00"]
     assert axis.texts[0].get_color() == "white"
+
+
+def test_the_critical_difference_needs_two_methods_and_five_replications():
+    two = {"A": 0.1, "B": 0.2}
+    for means, n, drawn in ((two, 5, True), (two, 4, False), ({"A": 0.1}, 5, False)):
+        assert bool(ranks(means, n=n)[0].texts) == drawn
+
+
+def test_the_data_sets_that_count_are_counted():
+    for same, said in (({}, "2 independent data sets"), ({"b": "a"}, "1 data set")):
+        axis = ranks({"A": 0.1, "B": 0.2}, data=("a", "b"), same_data=same)[0]
+        assert axis.get_xlabel() == f"mean rank over {said} (1 is best)"

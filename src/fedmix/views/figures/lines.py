@@ -104,7 +104,7 @@ def _with_x(own: pd.DataFrame, cells: pd.DataFrame, expression: str) -> pd.DataF
     """Add the column x; a metric in the expression is its mean over the same runs."""
     runs = ["study", "variant", "setting", "method"]
     for metric in set(cells["metric"]) - set(own):
-        if metric.isidentifier() and metric in expression:
+        if metric in expression:
             means = cells[cells["metric"] == metric].drop_duplicates(runs)
             means = means[[*runs, "mean"]].rename(columns={"mean": metric})
             own = own.merge(means, how="left", on=runs)
