@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from fedmix.views.captions import best_explained, leaderboard, origin, replications, stand_in
+from fedmix.views.captions import best_explained, leaderboard, origin, power, replications, stand_in
 from fedmix.views.tables.build import as_text, blocks_of, build_table, caption, notes
 from fedmix.views.tables.format import to_markdown
 from fedmix.views.tables.layout import lay_out, lay_out_condensed
@@ -52,6 +52,13 @@ def test_methods_with_metrics_of_their_own_are_compared_within_a_metric(places, 
     rows = [{"method": name, "metric": metric, "best": "best"} for name, metric in places]
     [said] = best_explained(frame(rows), "lowest")
     assert ("the best of those scored by the same metric," in said) == mixed
+
+
+@pytest.mark.parametrize(
+    ("sd", "said"), [(0.1, "0.21 "), (46.0, "98 "), (46.9, "99.8 "), (4e3, "8,512 ")]
+)
+def test_what_can_be_detected_has_no_exponent(sd, said):
+    assert f"differences from zero of {said}" in power(frame([{"sd": sd}]), "none", "error")
 
 
 def test_no_method_and_one_method_have_no_groups():

@@ -13,7 +13,7 @@ from fedmix.errors import DataError
 from fedmix.views.captions import best_explained, failures, leaderboard, origin, power, stand_in
 from fedmix.views.marks import COLORS, MARKS, SIGNS, as_verb, number_of, tally
 from fedmix.views.tables.build import as_text, blocks_of, build_table, caption, notes
-from fedmix.views.tables.format import number, seconds, to_markdown, with_spread
+from fedmix.views.tables.format import number, seconds, signed, to_markdown, with_spread
 from fedmix.views.tables.layout import lay_out
 from synthetic_cells import frame, item
 
@@ -332,6 +332,7 @@ def test_numbers_without_given_decimals_have_three_digits_and_stay_readable():
     assert [number(x) for x in (999.4, 999.7, 5.5e9, -0.0)] == ["999", "1,000", "5,500M", "0"]
     assert [number(x) for x in (1e6, -53224.0)] == ["1M", "-53,224"]
     assert number(-0.001, 2) == "0.00"
+    assert [signed(x) for x in (-2051.0, 0.0, 0.5)] == ["-2,051", "+0", "+0.5"]
 
 
 def test_seconds_are_told_in_a_unit_that_fits():

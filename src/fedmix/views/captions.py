@@ -13,9 +13,12 @@ from fedmix.errors import DataError
 from fedmix.plot.rankings import groups
 from fedmix.revision import commit
 from fedmix.views.marks import SIGNS, number_of
+from fedmix.views.tables.format import number
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_THREE_DIGITS = 99.5  # from here on, two digits would be written with an exponent
 
 
 def cells_of(item: Mapping[str, Any], cells: pd.DataFrame) -> pd.DataFrame:
@@ -239,16 +242,17 @@ def power(cells: pd.DataFrame, direction: str, difference: str) -> str:
     found = differences(cells, difference) if difference else contrasts(cells, direction)
     if not found:
         return ""
-    visible = median(contrast.visible for contrast in found)
+    least = median(contrast.visible for contrast in found)
+    visible = f"{least:.2g}" if least < _THREE_DIGITS else number(least)
     test = f"{TEST_POWER:.0%} power, level {TEST_LEVEL:.0%}, paired, median of {len(found)}"
     if difference:
-        return f"These replications detect differences from zero of {visible:.2g} or more ({test})."
+        return f"These replications detect differences from zero of {visible} or more ({test})."
     needed = sorted(contrast.needed for contrast in found)
-    middle, least, most = map(_number_needed, (median(needed), needed[0], needed[-1]))
+    middle, fewest, most = map(_number_needed, (median(needed), needed[0], needed[-1]))
     return (
-        f"These replications detect differences of {visible:.2g} or more between the best printed "
+        f"These replications detect differences of {visible} or more between the best printed "
         f"method and the next{_of_one_metric(cells)} ({test}). The printed differences would need "
-        f"{middle} replications (median; from {least} to {most})."
+        f"{middle} replications (median; from {fewest} to {most})."
     )
 
 

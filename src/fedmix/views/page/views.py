@@ -16,7 +16,7 @@ from fedmix.views.captions import best_explained, failed_fits, in_words
 from fedmix.views.marks import number_of, tally
 from fedmix.views.page.contents import Page, PageContext, items_named
 from fedmix.views.tables.build import blocks_of, described, notes
-from fedmix.views.tables.format import is_missing
+from fedmix.views.tables.format import is_missing, signed
 from fedmix.views.tables.layout import Block, Entry
 
 if TYPE_CHECKING:
@@ -277,8 +277,8 @@ def _note(entry: Entry) -> str:
     if cell["failed"]:
         parts.append(f"{cell['failed']} failed ({cell['failures']})")
     if not is_missing(cell["low"]):
-        interval = f"{cell['low']:+.3g} to {cell['high']:+.3g}"
-        parts.append(f"difference {cell['difference']:+.3g}, 90 % interval {interval}")
+        interval = f"{signed(cell['low'])} to {signed(cell['high'])}"
+        parts.append(f"difference {signed(cell['difference'])}, 90 % interval {interval}")
     if not is_missing(cell["sd_ratio"]):
         parts.append(f"sd {cell['sd_ratio']:.2g} times the published one")
     if entry.verdict == UNDECIDED and not is_missing(cell["needed"]):

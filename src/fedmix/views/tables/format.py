@@ -33,6 +33,11 @@ def number(value: float, digits: int | None = None) -> str:
     return (f"{shown:,.0f}" if abs(shown) >= _FOUR_DIGITS else f"{shown:z.3g}") + unit
 
 
+def signed(value: float) -> str:
+    """Return a number with three significant digits and its sign."""
+    return number(value) if value < 0 else f"+{number(value)}"
+
+
 def with_spread(parts: Sequence[str]) -> str:
     """Return ``"0.262 (0.016)"``, the papers' format; a missing spread is left out.
 
