@@ -81,7 +81,7 @@ def contamination(
         share.
     """
     percent = 100 * np.asarray(shares, dtype=float)
-    if percent.size and not 0 <= percent.min() <= percent.max() <= 100:
+    if not ((percent >= 0) & (percent <= 100)).all():
         raise DataError("contamination: expected shares of the clients from 0 to 1, not percent.")
     rows = {name: np.asarray(own, dtype=float) for name, own in errors.items()}
     for name, own in rows.items():
@@ -93,7 +93,7 @@ def contamination(
     looks = looks_of(errors, {})
     with drawing_on(axis) as axis:
         for name, own in rows.items():
-            own = own.reshape(len(percent), -1)
+            own = np.atleast_2d(own.T).T
             middle = own.mean(axis=1)
             spread = own.std(axis=1, ddof=1) if own.shape[1] > 1 else np.zeros(len(own))
             band = middle - spread, middle + spread

@@ -80,7 +80,8 @@ def groups(mean_ranks: list[float], critical_difference: float) -> Iterator[tupl
     """
     reached = 0
     for first, rank in enumerate(mean_ranks):
-        last = max(i for i, other in enumerate(mean_ranks) if other - rank < critical_difference)
+        near = [i for i, other in enumerate(mean_ranks) if other - rank < critical_difference]
+        last = max(near, default=first)  # a method without a rank is in no group
         if last > max(first, reached):
             yield first, last
             reached = last

@@ -1,0 +1,143 @@
+"""Pictures of clients, models and comparisons: edges, places and names."""
+
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedmix import plot
+from fedmix.errors import DataError
+from fedmix.plot.points import colors_of
+from fedmix.plot.rankings import groups
+from fedmix.plot.style import COLORS, looks_of
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def edges(axis):
+    """Return the ends of the first band at its first place."""
+    places = axis.collections[0].get_paths()[0].vertices
+    here = places[places[:, 0] == places[0, 0], 1]
+    return here.min(), here.max()
+
+
+def test_a_line_has_about_eight_markers_and_a_long_band_is_pixels():
+    axis = plot.trajectories({"A": np.ones(40), "B": np.ones(5)})
+    assert [line.get_markevery() for line in axis.lines] == [5, 1]
+    axis = plot.trajectories({"A": np.ones(101), "B": np.ones(100)})
+    assert [bool(band.get_rasterized()) for band in axis.collections] == [True, False]
+
+
+def test_bands_are_quartiles_by_round_and_standard_deviations_by_share():
+    assert edges(plot.trajectories({"A": [[1.0], [2.0], [3.0], [4.0], [5.0]]})) == (2, 4)
+    axis = plot.contamination([0.0, 1.0], {"A": [[1.0, 3.0], [1.0, 1.0]]})
+    np.testing.assert_allclose(edges(axis), [2 - 2**0.5, 2 + 2**0.5])
+
+
+def test_shares_are_from_0_to_1_and_may_be_none():
+    for wrong in (-0.1, 1.1, np.nan):
+        with pytest.raises(DataError, match="from 0 to 1"):
+            plot.contamination([0.5, wrong], {"A": [1.0, 2.0]})
+    assert plot.contamination([], {"A": []}).lines[0].get_xydata().tolist() == []
+
+
+def test_bars_of_weights_follow_each_other_from_the_first_client_on_top():
+    model = SimpleNamespace(weights_=np.array([[0.25, 0.75], [1.0, 0.0]]), client_names_=["a", "b"])
+    axis = plot.weights(model)
+    assert [[bar.get_x() for bar in bars] for bars in axis.containers] == [[0, 0], [0.25, 1]]
+    assert axis.get_ylim()[0] > axis.get_ylim()[1]
+    assert axis.get_xlim() == (0, 1)
+    assert axis.get_legend().get_title().get_text() == "component"
+    model.client_names_ = ["a", "b", "c"]
+    with pytest.raises(DataError, match="SimpleNamespace has no mixing weights of each client"):
+        plot.weights(model)
+
+
+def test_weights_of_components_of_one_cluster_are_added_up():
+    shares, clusters = [np.array([0.25, 0.75])], [np.array([1, 1])]
+    model = SimpleNamespace(weights_=shares, client_names_=["a"], superclusters_=clusters)
+    axis = plot.weights(model)
+    assert [bars[0].get_width() for bars in axis.containers] == [0, 1]
+    assert axis.get_legend().get_title().get_text() == "cluster"
+
+
+def test_the_section_is_that_of_the_good_points_with_a_margin_of_a_tenth():
+    line = np.array([[0.0], [10.0]])
+    far = np.array([[-99.0], [5.0], [99.0]])
+    axes = plot.clusters([line, far], [[0, 1], [0, 1, 1]], contaminated=[1])
+    low, high = axes[0].get_xlim()
+    assert high - low == pytest.approx(12)
+    assert axes[0].get_ylim() == pytest.approx((-0.1, 0.1))
+    assert axes[1].texts[0].get_text() == "2 points outside"
+    assert [axis.get_title(loc="left") for axis in axes] == ["client 0", "client 1, contaminated"]
+
+
+def test_clients_without_points_do_not_set_the_section():
+    with pytest.raises(DataError, match="one client with points that is not marked"):
+        plot.clusters([np.eye(2), np.empty((0, 2))], [[0, 1], []], contaminated=[0])
+
+
+def test_five_clients_take_two_rows_of_four_with_numbers_below_each_column():
+    axes = plot.clusters([np.eye(2)] * 5, [[0, 1]] * 5)
+    assert len(axes[0].figure.axes) == 5
+    assert axes[0].get_subplotspec().get_gridspec().ncols == 4
+    below = [axis.xaxis.get_tick_params()["labelbottom"] for axis in axes]
+    assert below == [False, True, True, True, True]
+
+
+def test_classes_have_colours_of_their_own():
+    for n in (10, 11, 20, 21):
+        assert len(np.unique(colors_of(n), axis=0)) == n
+
+
+@pytest.mark.parametrize(
+    ("ranks", "found"),
+    [
+        ([1.0, 1.2, 1.4, 5.0], [(0, 2)]),
+        ([1.0, 2.0], []),
+        ([1.0, 1.5, float("nan")], [(0, 1)]),
+        ([], []),
+    ],
+)
+def test_a_group_is_as_large_as_it_can_be(ranks, found):
+    assert list(groups(ranks, 1.0)) == found
+
+
+def ranked(*labels):
+    n = len(labels)
+    frame = pd.DataFrame({"method": labels, "label": labels, "mean_rank": np.arange(1.0, n + 1)})
+    return frame.assign(low=frame["mean_rank"] - 0.1, high=frame["mean_rank"] + 0.1)
+
+
+@pytest.mark.parametrize(
+    ("width", "end", "marker", "more"),
+    [(1.5, 2.5, "|", ""), (2.0, 3.0, "|", ""), (2.5, 3.0, ">", ", more than the 2 between first")],
+)
+def test_a_critical_difference_is_a_bar_from_the_first_rank(width, end, marker, more):
+    axis = plot.ranks(ranked("A", "B", "C"), width)
+    bar = next(line for line in axis.lines if line.get_xdata().tolist() == [1, end])
+    assert bar.get_ydata().tolist() == [-0.9, -0.9]
+    last = [line for line in axis.lines if len(line.get_xdata()) == 1][-1]
+    assert last.get_marker() == marker
+    assert axis.texts[0].get_text().startswith(f"critical difference {width:.1f}{more}")
+    assert axis.get_ylim()[1] < -1
+
+
+def test_known_methods_are_black_and_others_keep_their_colour_and_a_bold_name():
+    axis = plot.ranks(ranked("A", "B"), known={"A": {}})
+    known, other = axis.get_yticklabels()
+    own = looks_of(["B"], {})["B"].color
+    assert (other.get_color(), other.get_fontweight()) == (own, "bold")
+    assert known.get_fontweight() != "bold"
+    assert [line.get_color() for line in axis.lines[::2]] == [COLORS["black"], own]
+
+
+def test_a_picture_is_wider_for_labels_of_more_than_twenty_characters():
+    widths = [plot.ranks(ranked("x" * n)).figure.get_figwidth() for n in (20, 30)]
+    assert widths == pytest.approx([5.4, 6.3])
