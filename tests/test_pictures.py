@@ -6,10 +6,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import colormaps
 
 from fedmix import plot
 from fedmix.errors import DataError
-from fedmix.plot.points import colors_of
+from fedmix.plot.points import colors_of, principal_axes
 from fedmix.plot.rankings import groups
 from fedmix.plot.style import COLORS, looks_of
 
@@ -41,7 +42,7 @@ def test_bands_are_quartiles_by_round_and_standard_deviations_by_share():
 
 
 def test_shares_are_from_0_to_1_and_may_be_none():
-    for wrong in (-0.1, 1.1, np.nan):
+    for wrong in (-0.01, 1.01, np.nan):
         with pytest.raises(DataError, match="from 0 to 1"):
             plot.contamination([0.5, wrong], {"A": [1.0, 2.0]})
     assert plot.contamination([], {"A": []}).lines[0].get_xydata().tolist() == []
@@ -94,6 +95,18 @@ def test_five_clients_take_two_rows_of_four_with_numbers_below_each_column():
 def test_classes_have_colours_of_their_own():
     for n in (10, 11, 20, 21):
         assert len(np.unique(colors_of(n), axis=0)) == n
+    assert colors_of(20)[:, :3].tolist() == [list(color) for color in colormaps["tab20"].colors]
+
+
+def test_the_first_axis_has_the_larger_share_of_the_variance():
+    names, _, directions = principal_axes(
+        np.array([[0.0, 0.0], [0.0, 7.0], [1.0, 0.0], [1.0, 7.0]])
+    )
+    assert names == [
+        "First principal axis (98% of variance)",
+        "Second principal axis (2% of variance)",
+    ]
+    np.testing.assert_allclose(np.abs(directions), [[0, 1], [1, 0]], atol=1e-12)
 
 
 @pytest.mark.parametrize(
