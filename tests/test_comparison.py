@@ -136,6 +136,43 @@ def test_a_choice_of_the_comparison_is_not_warned_of_in_each_replication(problem
     assert not [one for one in recwarn if "number of clusters depends" in str(one.message)]
 
 
+@pytest.mark.parametrize(
+    ("method", "n", "started"),
+    [
+        (methods.FedEM(), 3, False),
+        (methods.FedEM(3), 3, False),
+        (methods.FedEM(3), 2, True),
+        (methods.FedGEM(3), 3, True),
+        (methods.KFED(3), 2, False),
+    ],
+)
+def test_only_an_own_number_of_components_needs_the_default_start(method, n, started):
+    given = comparison._with_start(comparison._method_of(method), n)
+    assert ("init" in given.parameters) == started
+
+
+def test_only_values_that_differ_from_the_defaults_are_an_estimator_s_own():
+    assert comparison._method_of(methods.FedEM()).parameters == {}
+    assert comparison._method_of(methods.FedEM(random_state=False)).parameters
+    assert comparison._method_of(methods.FedEM(init=np.zeros(2))).parameters
+
+
+def test_all_adds_the_methods_that_are_not_named():
+    names = [method.name for method in comparison._chosen(["all", "KFED"])]
+    assert names[0] == "KFED"
+    assert sorted(names) == sorted(methods.capabilities.able_methods())
+
+
+def test_the_number_that_is_given_comes_before_that_of_the_labels(problem):
+    found = compare(["KFED", "FedEM"], *problem, n_components=2, replications=1, progress=False)
+    assert found.table()["clusters"].tolist() == ["2.0", "2.0"]
+    assert all(rounds.isdigit() for rounds in found.table()["rounds"])
+    assert found.plot().texts[0].get_text().startswith("critical difference")
+    assert compare("KFED", *problem, replications=1, progress=False).plot().texts[:] == []
+    few = compare("KFED", [problem[0][0][:3]], n_components=3, replications=1, progress=False)
+    assert list(few.table().index) == ["KFED"], "as many points as clusters are enough"
+
+
 def test_a_failure_stands_in_the_table_with_its_reason(problem, origin):
     class_ = origin
     class_._fit = lambda self, clients: 1 / 0
@@ -198,6 +235,8 @@ def test_a_name_of_a_method_in_a_file_is_taken():
 
     with pytest.raises(ConfigurationError, match=r"a method KFED already.*Rename"):
         register(KFED)
+    with pytest.raises(ConfigurationError, match="KFED is not registered"):
+        compare(KFED(), [np.eye(3)], n_components=1, progress=False)
 
 
 def test_the_example_gives_what_it_shows():

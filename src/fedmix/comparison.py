@@ -150,7 +150,7 @@ class Comparison:
         return score
 
     def _shown(self) -> pd.DataFrame:
-        return self.frame[self.frame["metric"].isin(_SCORES) & (self.frame["item"] != "")]
+        return self.frame[self.frame["metric"].isin(_SCORES)]
 
     def _repr_html_(self) -> str:
         item = {
@@ -348,7 +348,7 @@ def _named_in_full(method: Method) -> Method:
 
 
 def _same(value: Any, default: Any) -> bool:
-    return type(value) is type(default) and np.ndim(value) == 0 and bool(value == default)
+    return type(value) is type(default) and np.array_equal(value, default)
 
 
 def _with_start(method: Method, n_clusters: int) -> Method:
