@@ -30,7 +30,8 @@ def timings(*dates):
 
 def test_a_run_of_one_day_and_of_several_tells_its_dates_once():
     options = {"preset": "paper", "only": "fedgrem", "partial": False, "limit": None}
-    told = describe_run(options, timings("2026-01-03", "2026-01-02", "2026-01-04"))
+    runs = timings("2026-01-03", "2026-01-02", "2026-01-04")
+    told = describe_run(options, pd.concat([runs, runs.assign(cpu_seconds=0.0)]))
     assert told["Made"] == "2026-01-02 to 2026-01-04"
     assert told["Preset"] == "paper only=fedgrem"
     assert told["Replications, at most"] == "s 3"
@@ -52,4 +53,6 @@ def test_identifiers_are_replaced_by_names_unless_they_are_ordinary_words():
     translate = translator(names)
     assert translate("digits, frog_a and a_b by FedEM") == "digits, Frogs and a b by Fed-EM"
     assert translate("not-FedEM, FedEMs") == "not-FedEM, FedEMs"
+    nested = translator({"k": "K", "k-means": "Lloyd's", "k-means++": "seeded"})
+    assert nested("k, k-means and k-means++") == "K, Lloyd's and seeded"
     assert translator({})("no_name at all") == "no name at all"

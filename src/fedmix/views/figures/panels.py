@@ -192,7 +192,7 @@ def _side(
     wanted = options.get(side, [{}])
     if not isinstance(wanted, str):
         return wanted
-    values = cells[wanted].dropna().unique()
+    values = cells[wanted].unique()
     return [{"where": {wanted: value}, "title": named(value, options)} for value in values]
 
 
