@@ -11,12 +11,13 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.frame import read_cells
+from fedmix.cells.verdicts import judge_numbers
 from fedmix.errors import DataError
 from fedmix.storage import read_table, write_table
 from fedmix.views.page import Figure, PageContext, Search, build_pages
 from fedmix.views.page.contents import items_named, light_image, pages_of
 from fedmix.views.page.reproduction import front_page, table_page
-from fedmix.views.page.views import anchor
+from fedmix.views.page.views import about, anchor, claim_views, table_views
 from made_up_page import frames, judged, of_page
 from synthetic_results import cells, cells_of, results_and_timings, shipped_items
 
@@ -158,6 +159,27 @@ def test_a_table_s_count_stands_on_top_with_its_variant(pages):
     assert "<b>paper like</b> (inferred)" in top
     near = "protocol unknown: near"
     assert f"</span> {score[near]} {near}" in top
+
+
+def test_the_variant_that_counts_is_shown_first():
+    given = of_page(**frames())
+    shown = [table for page in pages_of(given) for table in page.tables]
+    views = table_views(shown, given, judge_numbers(given.cells))
+    counted = [
+        (view["variants"][0]["name"], view["score"]["variant"]) for view in views if view["score"]
+    ]
+    assert counted
+    assert all(first == variant for first, variant in counted if variant)
+
+
+def test_a_claim_about_several_tables_stands_with_each_and_unclear_answers_count():
+    given = of_page(**frames())
+    page = next(page for page in pages_of(given) if page.name == "fedgrem_table1")
+    claim = given.claims[given.claims["paper"] == "fedgrem"].head(1).assign(section="Tables 1-3")
+    assert len(about(page, claim, "section")) == 1
+    assert about(page, claim.assign(paper="fedgem"), "section").empty
+    unclear = claim.assign(written_yes=0, written_no=0, written_unclear=2)
+    assert "written" in [source["name"] for source in claim_views(unclear)[0]["sources"]]
 
 
 def test_a_cell_has_an_anchor_and_links_to_its_explanation(pages, tags):
