@@ -27,6 +27,12 @@ def exact(values) -> list[Effect]:
     return [Effect(float(value), 0.0, 10) for value in values]
 
 
+def test_an_effect_is_written_with_three_digits_and_without_an_exponent():
+    assert str(Effect(-0.01234, float("inf"), 1)) == "-0.0123 (n=1)"
+    assert str(Effect(999.4, 0.0, 5)) == "+999 ± 0 (n=5)"
+    assert str(Effect(-1_482_113.2, 30_000.0, 20)) == "-1,482,113 ± 85,828 (n=20)"
+
+
 def cell(**changes) -> dict:
     plain = {"row": "r", "label": "A", "variant": "v", "setting": "s", "metric": "error"}
     plain |= {"n": 4, "scale": 1.0, "replications": [0, 1, 2, 3], "printed_mean": np.nan}

@@ -109,9 +109,15 @@ class Effect:
         return f"{self.mean:z.2f} [{self.mean - half:z.2f}, {self.mean + half:z.2f}]"
 
     def __str__(self) -> str:
-        spread = "" if self.se == inf else f" ± {self.half_width:.2g}"
+        spread = "" if self.se == inf else f" ± {_rounded(self.half_width, 2)}"
         mean = round(self.mean, 12) + 0.0  # sums of equal numbers differ in their last digits
-        return f"{mean:+.3g}{spread} (n={self.n})"
+        return f"{_rounded(mean, 3, '+')}{spread} (n={self.n})"
+
+
+def _rounded(value: float, digits: int, sign: str = "-") -> str:
+    """Return a number with some significant digits, or whole where it needs no more of them."""
+    whole = abs(value) >= 10**digits - 0.5
+    return f"{value:{sign},.0f}" if whole else f"{value:{sign}.{digits}g}"
 
 
 @dataclass(frozen=True)
