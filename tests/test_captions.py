@@ -74,7 +74,8 @@ def test_three_origins_are_two_and_one_more():
 
 
 def test_printed_values_of_stand_ins_alone_are_compared_with_nothing():
-    cells = frame([{"is_stand_in": True, "printed_mean": 1.0}])
+    not_run = {"printed_mean": 1.0, "n": 0}
+    cells = frame([{"is_stand_in": True, "printed_mean": 1.0}, not_run])
     assert stand_in(cells, {}).startswith("STAND-IN: our numbers come from digits, not")
 
 

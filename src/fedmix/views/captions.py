@@ -77,7 +77,7 @@ def stand_in(cells: pd.DataFrame, datasets: Mapping[str, str]) -> str:
         return ""
     names = cells.loc[cells["is_stand_in"], "setting_dataset"].unique()
     titles = joined([datasets.get(name, in_words(name)) for name in names])
-    if (cells["printed_mean"].notna() & ~cells["is_stand_in"]).any():
+    if (cells["printed_mean"].notna() & ~cells["is_stand_in"] & (cells["n"] > 0)).any():
         one = "Our version of {} stands in for the paper's: its values are not compared."
         several = "Our versions of {} stand in for the paper's: their values are not compared."
         return (one if len(names) == 1 else several).format(titles)
