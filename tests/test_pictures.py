@@ -48,6 +48,14 @@ def test_shares_are_from_0_to_1_and_may_be_none():
     assert plot.contamination([], {"A": []}).lines[0].get_xydata().tolist() == []
 
 
+def test_a_share_has_the_replications_that_did_not_fail():
+    axis = plot.contamination(
+        [0.0, 0.5, 1.0], {"A": [[1, 3, np.nan], [2, np.nan, np.nan], [np.nan] * 3]}
+    )
+    np.testing.assert_array_equal(axis.lines[0].get_ydata(), [2.0, 2.0, np.nan])
+    np.testing.assert_allclose(edges(axis), [2 - 2**0.5, 2 + 2**0.5])
+
+
 def test_bars_of_weights_follow_each_other_from_the_first_client_on_top():
     model = SimpleNamespace(weights_=np.array([[0.25, 0.75], [1.0, 0.0]]), client_names_=["a", "b"])
     axis = plot.weights(model)

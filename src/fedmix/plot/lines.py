@@ -64,7 +64,8 @@ def contamination(
     shares : array of shape (S,)
         Shares of the clients that are contaminated, from 0 to 1.
     errors : mapping of str to array of shape (S,) or (S, n)
-        Method -> its error at each share, in one or n replications.
+        Method -> its error at each share, in one or n replications. A replication with NaN is left
+        out.
     axis : Axes, optional
         Where to draw; by default in a new figure.
     ylabel : str, default="error"
@@ -80,6 +81,8 @@ def contamination(
         If a share is not from 0 to 1, or if a method does not have one error, or row of errors, per
         share.
     """
+    import pandas as pd
+
     percent = 100 * np.asarray(shares, dtype=float)
     if not ((percent >= 0) & (percent <= 100)).all():
         raise DataError("contamination: expected shares of the clients from 0 to 1, not percent.")
@@ -93,9 +96,8 @@ def contamination(
     looks = looks_of(errors, {})
     with drawing_on(axis) as axis:
         for name, own in rows.items():
-            own = np.atleast_2d(own.T).T
-            middle = own.mean(axis=1)
-            spread = own.std(axis=1, ddof=1) if own.shape[1] > 1 else np.zeros(len(own))
+            by_share = pd.DataFrame(np.atleast_2d(own.T).T)
+            middle, spread = by_share.mean(axis=1), by_share.std(axis=1).fillna(0.0)
             band = middle - spread, middle + spread
             line_with_band(axis, percent, middle, band, name, looks[name])
         axis.set(xlabel="contaminated clients (%)", ylabel=ylabel)
