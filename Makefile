@@ -48,8 +48,11 @@ kept: $(READY)
 	$(BIN)/python docs/audit_changes.py
 
 # A file's tests run in one process, so that they share what they make once, in their order.
+# Coverage would make the slow tests much slower.
+PYTEST = PATH="$(CURDIR)/$(BIN):$$PATH" pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
 test: $(READY)
-	PATH="$(CURDIR)/$(BIN):$$PATH" pytest -n $(CORES) --dist loadfile --no-loadscope-reorder --cov
+	$(PYTEST) -m "not slow" --cov
+	$(PYTEST) -m slow
 
 # Each that is installed, at least one: docs/cluster.md names the packages.
 test-cluster: $(READY)

@@ -17,12 +17,10 @@ _ROOT = Path(__file__).parents[1]
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items):
-    """Tests that run Snakemake are slow; slow tests run without coverage, which slows them down."""
+    """Tests that run Snakemake are slow."""
     for item in items:
         if item.get_closest_marker("workflow"):
             item.add_marker("slow")
-        if item.get_closest_marker("slow"):
-            item.add_marker("no_cover")
 
 
 @pytest.fixture(autouse=True, scope="session")
