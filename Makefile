@@ -30,7 +30,8 @@ $(READY): requirements.lock pyproject.toml
 
 papers: $(READY)
 	@echo "The three papers, from the results kept in data/evidence:"
-	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) page --config preset=paper partial=true
+	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) page --config preset=paper partial=true \
+	    "papers=[$$(ls config/papers | paste -sd, -)]"
 
 quick: $(READY)
 	@echo "The quick preset, run here on small stand-in data:"

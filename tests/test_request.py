@@ -41,6 +41,19 @@ def test_what_a_preset_runs_on_request_is_a_target_but_not_in_all(folder):
         read_request(folder, options(preset="quick"))
 
 
+def test_the_option_papers_decides_what_is_in_all(folder):
+    chosen = read_request(folder, options(preset="quick", papers=["beyond", "fedgem"]))
+    whole = chosen.in_all()
+    assert list(whole.papers) == ["fedgem", "beyond"]
+    assert {study.paper for study in whole.studies.values()} == {"fedgem", "beyond"}
+    assert "fedgrem_table1" in chosen.items  # still a target
+
+    with pytest.raises(ConfigurationError, match=r"papers: unknown paper 'fedgen'.*'fedgem'"):
+        read_request(folder, options(papers=["fedgen"]))
+    with pytest.raises(ConfigurationError, match="papers: expected a list to have at least 1"):
+        read_request(folder, options(papers=[]))
+
+
 def test_a_figure_of_variants_waits_for_two_of_them():
     name = "fedgem_radius_variants"
     assert name not in read_request(ROOT / "config", options(preset="quick")).items

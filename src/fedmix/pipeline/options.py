@@ -39,6 +39,11 @@ class Options(Declared):
         description="A folder with your own methods, relative to where Snakemake works or to the "
         "repository. FEDMIX_PLUGINS does the same."
     )
+    papers: Names | None = Field(
+        min_length=1,
+        description="Papers that `all`, its audit and its pages show, by their folders in "
+        "config/papers and config/beyond; without it, all but those on request.",
+    )
     replications: Count | None = Field(
         description="Replications of every study, instead of the preset's numbers or rule."
     )
@@ -165,6 +170,22 @@ def with_metrics(
     kept = {name: _narrowed(item, chosen) for name, item in own.items()}
     whole = {**items, **kept}
     return {name: item for name, item in whole.items() if name not in own or item.metric}
+
+
+def not_chosen(papers: Iterable[str], chosen: Iterable[str]) -> set[str]:
+    """Return the papers that an option leaves out of the target ``all``.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no such paper, with the nearest names.
+    """
+    known = list(papers)
+    unknown = [name for name in chosen if name not in known]
+    raise_all(
+        f"--config papers: unknown paper {name!r}. {nearest_names(name, known)}" for name in unknown
+    )
+    return {*known} - {*chosen}
 
 
 def left_out(study: Study) -> dict[str, list[str]]:

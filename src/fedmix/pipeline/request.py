@@ -18,7 +18,7 @@ from fedmix.pipeline.checking.plugins import folder_of_plugins, plugin_errors
 from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import Evidence
-from fedmix.pipeline.options import read_options, with_methods, with_metrics
+from fedmix.pipeline.options import not_chosen, read_options, with_methods, with_metrics
 from fedmix.pipeline.plan import Setting, Study, block_paths
 from fedmix.pipeline.precision import Precision
 
@@ -49,7 +49,8 @@ class Request:
     left_out : mapping of str to tuple of Setting
         Study -> its optional settings whose embedding is missing.
     on_request : frozenset of str
-        Papers that the preset runs only if a target names them.
+        Papers that run only if a target names them: the preset's, or those that the options do not
+        choose.
     coverage : Coverage
         The finished replications that the evidence holds.
     precision : Precision or None
@@ -228,6 +229,9 @@ def read_request(
         present = {name: replace(study, enough=precision) for name, study in present.items()}
     planned = {name: item for name, item in items.items() if item.study in studies}
     planned = with_metrics(planned, compared, options["metrics"])
+    on_request = changes.on_request
+    if options["papers"]:
+        on_request = not_chosen(configuration.papers, options["papers"])
     request = Request(
         options=options,
         studies=present,
@@ -235,7 +239,7 @@ def read_request(
         datasets=configuration.datasets,
         papers=configuration.papers,
         left_out=left_out,
-        on_request=frozenset(changes.on_request),
+        on_request=frozenset(on_request),
         coverage=coverage,
         precision=precision,
     )
