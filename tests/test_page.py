@@ -161,6 +161,12 @@ def test_a_table_s_count_stands_on_top_with_its_variant(pages):
     assert f"</span> {score[near]} {near}" in top
 
 
+def test_a_table_that_is_not_judged_has_no_line_of_counts(pages):
+    top = pages["pages/fedgrem_table6.html"].partition("<main>")[0]
+    assert "Run times are noted and not judged." in top
+    assert "Published values" not in top
+
+
 def test_the_variant_that_counts_is_shown_first():
     given = of_page(**frames())
     shown = [table for page in pages_of(given) for table in page.tables]

@@ -105,6 +105,13 @@ def test_a_table_s_page_in_markdown_has_what_belongs_to_it(folder):
     assert "[csv](fedgrem_table5.csv), [tex](fedgrem_table5.tex)" in page
 
 
+def test_a_table_that_is_not_judged_has_no_line_of_counts(folder):
+    page = (folder / "tables" / "fedgrem_table6.md").read_text(encoding="utf-8")
+    assert page.startswith(
+        "# FedGrEM, Table 6\n\n**Run times are noted and not judged.**\n\nThe table as a file: "
+    )
+
+
 def test_a_table_s_page_has_the_values_of_the_protocol_that_the_search_chose(run, tmp_path):
     context, tables, timings = run
     [path] = [path for path in tables if path.stem == "fedgrem_table1"]

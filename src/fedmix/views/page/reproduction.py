@@ -153,7 +153,8 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
     """
     lines = [f"# {without_html(table['title'])}", ""]
     for row in _scores_of(table["name"], context):
-        lines += [f"**{row['answer']}** {row['more']}\n", f"{score_in_words(row)}\n"]
+        told = f"**{row['answer']}** {row['more']}".rstrip(), score_in_words(row)
+        lines += [f"{sentence}\n" for sentence in told if sentence]
     if page.is_published:
         files = ", ".join(f"[{suffix}]({table['name']}.{suffix})" for suffix in ("csv", "tex"))
         lines += [f"The table as a file: {files}", ""]

@@ -195,7 +195,9 @@ def _bar(numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def score_in_words(score: Mapping[str, Any]) -> str:
-    """Return the score of a published table, in the variant that is counted, as text."""
+    """Return the score of a published table as text; empty where no value is judged."""
+    if not _counted(score):
+        return ""
     counted = tally(_counted(score))
     told = f"{in_words(score['variant']) or 'no variant'}, {counted}. {score['direction']}".rstrip()
     expected = _expected(score)
