@@ -221,6 +221,9 @@ def test_curves_are_read_as_they_were_written_and_drawn_a_panel_a_claim(tmp_path
     alone = found[found["kind"] == "drawn"].head(1).assign(replications=1)
     draw_claims(space, alone, [tmp_path / "claims.md"], "quick")
     assert " 1 replication of protocols" in (tmp_path / "claims.md").read_text()
+    drawn = found[found["kind"] == "drawn"].head(2).assign(replications=[3, 10])
+    draw_claims(space, drawn, [tmp_path / "claims.md"], "quick")
+    assert " 3 to 10 replications of protocols" in (tmp_path / "claims.md").read_text()
     [text] = claims_figure(space, alone).axes[0].texts
     assert text.get_text().endswith("% of 1 protocol")
     with pytest.raises(DataError, match="no protocol has been run that a claim can be tested in"):

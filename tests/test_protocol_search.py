@@ -22,7 +22,7 @@ from fedmix.cells.protocols.space import Claim, read_searches
 from fedmix.data import Dataset
 from fedmix.errors import DataError
 from fedmix.simulate.waveform import waveform
-from fedmix.views.figures.protocols import CAPTIONS, _nearest, _path, draw_search
+from fedmix.views.figures.protocols import CAPTIONS, _nearest, _path, _replications, draw_search
 from synthetic_search import CLAIM, PRINTED, ROOT, printed_of, runs_of, search_of, space
 
 ITEM = Item(
@@ -294,6 +294,14 @@ def test_an_outcome_that_does_not_vary_has_no_shares():
     own = space()
     design = draw_protocols(own).assign(distance=1.0, lowest=True)
     assert (variance_shares(own, "one", design)["share"] == 0).all()
+
+
+def test_a_caption_has_the_fewest_and_the_most_replications_of_drawn_protocols():
+    scores = pd.DataFrame({"kind": ["drawn", "drawn", "judged"], "replications": [3, 10, 20]})
+    said = "n = 3 to 10 replications per drawn protocol, 20 per judged one."
+    assert _replications(scores) == said
+    said = "n = 3 replications per drawn protocol, 20 per judged one."
+    assert _replications(scores.drop(index=1)) == said
 
 
 def test_a_path_is_the_least_objective_so_far():

@@ -19,8 +19,7 @@ from fedmix.plot.style import COLORS, MANY, house_style
 from fedmix.views.captions import in_words, joined, written_by
 from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_with_caption
-from fedmix.views.figures.specification import choices_below, sorted_effects
-from fedmix.views.marks import number_of
+from fedmix.views.figures.specification import choices_below, replications_told, sorted_effects
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,9 +81,8 @@ def draw_search(
 
 
 def _replications(scores: pd.DataFrame) -> str:
-    n = scores.groupby("kind")["replications"].max()
-    drawn = number_of(n[DRAWN], "replication")
-    return f"n = {drawn} per drawn protocol, {n[JUDGED]} per judged one."
+    drawn, judged = (scores.loc[scores["kind"] == kind, "replications"] for kind in (DRAWN, JUDGED))
+    return f"n = {replications_told(drawn)} per drawn protocol, {judged.max()} per judged one."
 
 
 def _label(item: Item, space: Space) -> str:

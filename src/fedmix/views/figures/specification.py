@@ -59,9 +59,15 @@ def draw_claims(
     save_with_caption(figure, outputs, below)
 
 
+def replications_told(numbers: pd.Series) -> str:
+    """Return the numbers of replications of protocols, such as ``"3 to 10 replications"``."""
+    least, most = numbers.min(), numbers.max()
+    return number_of(most, "replication") if least == most else f"{least} to {most} replications"
+
+
 def _replications(curves: pd.DataFrame) -> str:
     parts = [
-        f"{number_of(own['replications'].max(), 'replication')} of protocols that were "
+        f"{replications_told(own['replications'])} of protocols that were "
         + ("drawn" if kind == DRAWN else "near the published values")
         for kind, own in curves.groupby("kind")
     ]
