@@ -53,6 +53,7 @@ def test_identifiers_are_replaced_by_names_unless_they_are_ordinary_words():
     translate = translator(names)
     assert translate("digits, frog_a and a_b by FedEM") == "digits, Frogs and a b by Fed-EM"
     assert translate("not-FedEM, FedEMs") == "not-FedEM, FedEMs"
+    assert translator({"emnist": "EMNIST Balanced"})("on emnist") == "on EMNIST Balanced"
     nested = translator({"k": "K", "k-means": "Lloyd's", "k-means++": "seeded"})
     assert nested("k, k-means and k-means++") == "K, Lloyd's and seeded"
     assert translator({})("no_name at all") == "no name at all"

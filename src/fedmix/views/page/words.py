@@ -37,8 +37,8 @@ def translator(names: Mapping[str, str]) -> Callable[[str], str]:
     Parameters
     ----------
     names : mapping of str to str
-        From :func:`names_of`. A name with which its title begins (``digits``, "Digits (8x8)") is
-        an ordinary word, and stays.
+        From :func:`names_of`. A name that is the first word of its title (``digits``, "Digits
+        (8x8)") is an ordinary word, and stays; ``emnist``, "EMNIST Balanced", is none.
 
     Examples
     --------
@@ -46,7 +46,11 @@ def translator(names: Mapping[str, str]) -> Callable[[str], str]:
     >>> translate("yes in 1 of 1: frog_a-contaminated0, means_error of LocalEM")
     'yes in 1 of 1: Frog A-contaminated0, means error of Local-EM'
     """
-    known = {key: name for key, name in names.items() if not name.lower().startswith(f"{key} ")}
+    known = {
+        key: name
+        for key, name in names.items()
+        if not name.startswith((f"{key} ", f"{key.capitalize()} "))
+    }
     longest_first = sorted(map(re.escape, known), key=len, reverse=True)
     pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(longest_first)})(?!\w)|\w+_\w+")
 
