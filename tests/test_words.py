@@ -37,7 +37,10 @@ def test_a_run_of_one_day_and_of_several_tells_its_dates_once():
     assert told["Replications, at most"] == "s 3"
     assert told["Core-hours of the methods"] == "3.00"
     assert told["fedmix"] == f"{__version__}, commit abc1234"
+    assert (told["Python"], told["Processor"]) == ("3.11", "one")
     assert describe_run(options, timings("2026-01-02", "2026-01-02"))["Made"] == "2026-01-02"
+    others = runs.assign(made=runs["made"].str.replace('"one"', '"other"'))
+    assert describe_run(options, pd.concat([others, runs]))["Processor"] == "one; other"
 
 
 def test_before_anything_was_run_there_is_a_description_too(tmp_path):

@@ -86,6 +86,9 @@ def describe_run(options: Mapping[str, Any], timings: pd.DataFrame) -> dict[str,
         found = {", ".join(f"{name} {origin[name]}".strip() for name in names) for origin in made}
         return "; ".join(sorted(found))
 
+    def alone(name: str) -> str:
+        return "; ".join(sorted({origin[name] for origin in made} - {""}))
+
     return {
         "Preset": " ".join([str(options["preset"]), *overrides]),
         "Replications, at most": ", ".join(f"{study} {n}" for study, n in replications.items()),
@@ -94,8 +97,8 @@ def describe_run(options: Mapping[str, Any], timings: pd.DataFrame) -> dict[str,
         "Made": " to ".join(dict.fromkeys(dates[:1] + dates[-1:])),
         "fedmix": ", ".join(filter(None, [__version__, listed("commit")])),
         "Libraries": listed(*LIBRARIES),
-        "Python": listed("python"),
-        "Processor": listed("processor"),
+        "Python": alone("python"),
+        "Processor": alone("processor"),
     }
 
 
