@@ -151,6 +151,24 @@ def test_claims_have_their_counts_for_every_source(folder):
     assert not claims["where"].fillna("").str.contains("...", regex=False).any()
 
 
+def test_claims_are_told_in_sentences_and_with_the_names_that_readers_know(run, tmp_path):
+    context, tables, timings = run
+    [path] = [path for path in tables if path.stem == "fedgrem_table1"]
+    known = {"pendigits": "Pen digits"}
+    context = replace(
+        context,
+        claims=context.claims.assign(
+            where="no: pendigits", remarks=[["A sentence.", "a | b"]] * len(context.claims)
+        ),
+        tables=[{**table, "datasets": known} for table in context.tables],
+    )
+    reproduction.export_reproduction(tmp_path, context, [path], timings, STAMP)
+    listed = (tmp_path / "claims.md").read_text(encoding="utf-8")
+    assert r"| no: Pen digits | – | A sentence. a \| b. |" in listed
+    page = (tmp_path / "tables" / path.name).read_text(encoding="utf-8")
+    assert "**: no: Pen digits. A sentence. a | b.\n" in page
+
+
 def test_the_kept_pages_are_made_from_what_the_repository_holds():
     stamp = stamp_of(ROOT)
     kept = ROOT / "docs" / "reproduction"

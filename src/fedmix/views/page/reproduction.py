@@ -70,7 +70,11 @@ def export_reproduction(
         (folder / name).mkdir(parents=True)
     kept = _with_figures_in(folder / "figures", context)
     listed = claims_table(context.claims)
-    told = listed.assign(chance=listed["chance"].map(share_told))
+    told = listed.assign(
+        where=listed["where"].map(context.in_names),
+        chance=listed["chance"].map(share_told),
+        remarks=[context.in_names(_in_sentences(own)) for own in context.claims["remarks"]],
+    )
     summary = told[["paper", "section", "claim", "verdict", "where", "chance", "remarks"]]
     write_text(
         folder / "cells.csv", cells_table(context.cells).to_csv(index=False, float_format="%.6g")
@@ -269,9 +273,13 @@ def _claims(page: Page, context: PageContext) -> Iterator[str]:
     for claim in claims.to_dict("records"):
         quote = f" “{claim['quote']}”" if claim["quote"] else ""
         found = f": {context.in_names(claim['where'])}" if claim["where"] else ""
-        told = f"{claim['claim']}{quote} ({claim['section']}) **{claim['verdict']}**{found}"
-        remarks = context.in_names("; ".join(claim["remarks"]))
-        yield f"- {without_html(f'{told}. {remarks}' if remarks else told)}"
+        told = f"{claim['claim']}{quote} ({claim['section']}) **{claim['verdict']}**{found}."
+        remarks = context.in_names(_in_sentences(claim["remarks"]))
+        yield f"- {without_html(f'{told} {remarks}'.rstrip())}"
+
+
+def _in_sentences(remarks: Iterable[str]) -> str:
+    return " ".join(f"{remark.rstrip('.')}." for remark in remarks)
 
 
 def _discrepancies(page: Page, context: PageContext) -> Iterator[str]:
