@@ -38,7 +38,7 @@ def first_cell() -> dict:
 def context(folder, preset="quick") -> PageContext:
     (folder / "figure.svg").write_bytes(PIXEL)
     (folder / "figure.md").write_text("STAND-IN: of other data. Bands.")
-    (folder / "words.md").write_text("- The nearest is p01.\n- Its choices: <none>.\n")
+    (folder / "words.md").write_text("- The nearest is p01.\n- LocalEM: <none>, first_client.\n")
     curve = Figure("fedgrem", "Which protocol?", folder / "figure.svg")
     claims = Figure("fedgrem", "Claims over all protocols", folder / "figure.svg")
     return replace(
@@ -131,7 +131,7 @@ def test_every_printed_table_has_a_page_with_all_that_belongs_to_it(pages, tags)
         'id="claim-fedgrem-pendigits-lowest"',
         "“FedGrEM performs the best in most settings”",
         "The nearest is p01.",
-        "Its choices: &lt;none&gt;.",
+        "Local-EM: &lt;none&gt;, first client.",
     ):
         assert text in page, text
 

@@ -178,7 +178,12 @@ def _chosen(item: str, context: PageContext) -> Iterator[str]:
 
 
 def _below(page: Page, context: PageContext) -> list[str]:
-    parts = _figures(page), _claims(page, context), _discrepancies(page, context), _searches(page)
+    parts = (
+        _figures(page),
+        _claims(page, context),
+        _discrepancies(page, context),
+        _searches(page, context),
+    )
     return [line for part in parts for line in part]
 
 
@@ -258,10 +263,11 @@ def _figures(page: Page | Search) -> Iterator[str]:
         yield f"{without_html(figure.read_caption().strip())}\n"
 
 
-def _searches(page: Page) -> Iterator[str]:
+def _searches(page: Page, context: PageContext) -> Iterator[str]:
     for search in page.searches:
         yield "## Which protocol gives these values?\n"
-        yield from (f"- {without_html(sentence)}" for sentence in search.read_words())
+        told = map(context.in_names, search.read_words())
+        yield from (f"- {without_html(sentence)}" for sentence in told)
         yield ""
         yield from _figures(search)
 
