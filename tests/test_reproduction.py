@@ -58,14 +58,15 @@ def folder(run, tmp_path_factory):
     figure.with_suffix(".md").write_text("Curves.")
     context, *files = run
     search = replace(context.searches[0], figures=[Figure("fedgrem", "Kept", figure)])
-    context = replace(context, searches=[*context.searches, search])
+    common = replace(search, target="common")
+    context = replace(context, searches=[*context.searches, search, common])
     reproduction.export_reproduction(folder, context, *files, STAMP)
     return folder
 
 
 def test_every_link_leads_to_a_file_and_figures_are_there_once(folder):
     assert (folder / "protocols" / "fedgrem" / "kept.svg").is_file()
-    assert sorted(p.name for p in (folder / "figures").iterdir()) == [
+    assert sorted(p.name for p in (folder / "figures").glob("*.svg")) == [
         "a.svg",
         "fedgrem_protocols_b.svg",
     ]
@@ -87,6 +88,14 @@ def test_a_table_s_page_has_the_findings_of_its_search(folder):
     found = page.split("## Which protocol gives these values?")[-1]
     assert "\n- p01 is the nearest.\n- Local-EM: one order.\n" in found
     assert "](../figures/../protocols/fedgrem/kept.svg)\n\nCurves.\n" in found
+
+
+def test_a_search_over_all_tables_has_a_page_of_its_own(folder):
+    page = (folder / "figures" / "fedgrem.md").read_text(encoding="utf-8")
+    assert page.startswith("# FedGrEM (")
+    assert "\n- p01 is the nearest.\n" in page.split("## Which protocol gives these values?")[1]
+    listed = (folder / "README.md").read_text(encoding="utf-8")
+    assert ", search for the protocol](figures/fedgrem.md)\n" in listed
 
 
 def test_tables_are_kept_for_other_programs_too(folder):

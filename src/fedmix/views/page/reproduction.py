@@ -94,7 +94,7 @@ def export_reproduction(
             rows = pd.read_csv(path.with_suffix(".csv"), dtype=str, keep_default_na=False)
             own = [name for name in rows if name not in _KNOWN and not name.startswith(_PARAMETERS)]
             write_text(folder / "tables" / f"{path.stem}.csv", rows[own].to_csv(index=False))
-    for page in filter(_has_only_figures, pages):
+    for page in filter(_has_no_table_s_page, pages):
         text = "\n".join([f"# {without_html(page.title)}", "", *_below(page, kept)])
         _write_page(folder / "figures" / f"{page.name}.md", text, stamp)
     _write_page(folder / "README.md", front_page(pages, kept, timings), stamp)
@@ -214,9 +214,10 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
             score = "".join(_answer(row) for row in _scores_of(table["name"], context))
             title = without_html(table["title"])
             lines.append(f"- [{title}](tables/{table['name']}.md){score}")
-        if _has_only_figures(page):
+        if _has_no_table_s_page(page):
             title = without_html(page.title)
-            ending = "" if "Figure" in title else ", figures"
+            rest = ", figures" if page.figures else ", search for the protocol"
+            ending = "" if "Figure" in title else rest
             lines.append(f"- [{title}{ending}](figures/{page.name}.md)")
     run = pd.Series(dict(context.provenance), name="", dtype=object).to_frame()
     lines += ["", "## How it was run", "", to_markdown(run), "## Costs", ""]
@@ -224,9 +225,9 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     return "\n".join(lines)
 
 
-def _has_only_figures(page: Page) -> bool:
-    """Return whether no table's page shows the figures of a page."""
-    return bool(page.figures) and not (page.tables and page.is_published)
+def _has_no_table_s_page(page: Page) -> bool:
+    """Return whether no table's page shows the figures and searches of a page."""
+    return bool(page.figures or page.searches) and not (page.tables and page.is_published)
 
 
 def _part_of(counts: pd.DataFrame, kind: str) -> pd.DataFrame:
