@@ -227,6 +227,15 @@ def test_what_comes_from_outside_is_escaped(pages):
     assert "<2 cores>" not in pages["index.html"]
 
 
+def test_figures_are_found_in_a_folder_of_any_name(tmp_path):
+    elsewhere = tmp_path / "50% of #1? é"
+    elsewhere.mkdir()
+    (tmp_path / "site").mkdir()
+    build_pages(context(elsewhere), tmp_path / "site" / "index.html")
+    html = read(tmp_path / "site")["pages/figure.html"]
+    assert '<img src="../../50%25%20of%20%231%3F%20%C3%A9/figure.svg"' in html
+
+
 def test_pages_without_any_result_are_still_pages(tmp_path):
     results, timings = results_and_timings()
     nothing = results.iloc[:0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from fedmix.cells.claims import CLAIM_RULES
 from fedmix.cells.verdicts import COUNTED, COUNTING_RULES, RULES, VERDICTS, judge_numbers
@@ -119,7 +120,7 @@ def _shown(page: Page, context: PageContext, numbers: pd.DataFrame, folder: Path
 
 
 def _figure(figure: Figure, folder: Path) -> dict[str, str]:
-    address = Path(os.path.relpath(light_image(figure.path), folder)).as_posix()
+    address = quote(Path(os.path.relpath(light_image(figure.path), folder)).as_posix())
     return {"title": figure.title, "caption": figure.read_caption(), "source": address}
 
 
