@@ -12,13 +12,12 @@ import pytest
 
 from fedmix.cells.frame import read_cells
 from fedmix.cells.verdicts import judge_numbers
-from fedmix.errors import DataError
 from fedmix.storage import read_table, write_table
 from fedmix.views.page import Figure, PageContext, Search, build_pages
-from fedmix.views.page.contents import items_named, light_image, pages_of
+from fedmix.views.page.contents import pages_of
 from fedmix.views.page.reproduction import front_page, table_page
 from fedmix.views.page.views import about, anchor, claim_views, table_views
-from made_up_page import frames, judged, of_page
+from made_up_page import PAPERS, frames, judged, of_page
 from synthetic_results import cells, cells_of, results_and_timings, shipped_items
 
 pytestmark = pytest.mark.slow
@@ -246,6 +245,22 @@ def test_pages_without_any_result_are_still_pages(tmp_path):
     assert "not measured yet" in html["pages/discrepancies.html"]
 
 
+def test_papers_without_claims_or_discrepancies_say_so(tmp_path):
+    shown = of_page(**frames())
+    none = {name: getattr(shown, name).iloc[:0] for name in ("claims", "discrepancies")}
+    build_pages(replace(shown, **none), tmp_path / "index.html")
+    html = read(tmp_path)
+    assert "No claims are registered." in html["pages/claims.html"]
+    assert "<table" not in html["pages/claims.html"]
+    assert "No discrepancies are registered." in html["pages/discrepancies.html"]
+
+
+def test_discrepancies_stand_in_the_order_of_the_papers(pages):
+    headings = re.findall("<h2>(.*?)</h2>", pages["pages/discrepancies.html"])
+    assert headings == [paper.title for paper in PAPERS.values() if paper.title in headings]
+    assert len(headings) == 3
+
+
 def test_every_page_allows_no_script_but_its_own_file(pages):
     for name, html in pages.items():
         if name.endswith(".html"):
@@ -283,24 +298,6 @@ def test_equal_results_give_equal_bytes_also_read_back_from_files(pages, tmp_pat
     again = replace(context(tmp_path), **read_back)
     build_pages(again, tmp_path / "index.html")
     assert read(tmp_path) == pages
-
-
-def test_a_heavy_vector_figure_gives_way_to_its_picture(tmp_path):
-    (tmp_path / "a-h0.5.svg").write_bytes(PIXEL)
-    (tmp_path / "a-h0.5.png").write_bytes(b"\x89PNG")
-    assert light_image(tmp_path / "a-h0.5.svg").suffix == ".svg"
-    assert light_image(tmp_path / "a-h0.5.svg", limit=10).suffix == ".png"
-    with pytest.raises(DataError, match="no such figure"):
-        light_image(tmp_path / "b.svg")
-
-
-def test_references_to_tables_and_figures_are_understood():
-    assert items_named("B.2, Tables 6-8") == {"Table 6", "Table 7", "Table 8"}
-    assert items_named("C.1, C.3, Figures 1 and 3 right") == {"Figure 1", "Figure 3"}
-    assert items_named("6.2, Figure 1a") == {"Figure 1"}
-    assert items_named("Tables 6–7") == {"Table 6", "Table 7"}
-    assert items_named("Figures 1, 2, and 3") == {"Figure 1", "Figure 2", "Figure 3"}
-    assert items_named("Abstract") == set()
 
 
 TABLE_PROBE = """
