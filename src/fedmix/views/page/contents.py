@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # A vector figure of many thousand points is larger than its PNG file.
 SIZE_LIMIT = 1_000_000
 _SUFFIXES = (".svg", ".png")
-_ITEMS = re.compile(r"(Table|Figure)s? (\d+(?:(?:[-–]|,? and |, )\d+)*)")
+_ITEMS = re.compile(r"(Table|Figure)s? (\d+[a-z]?(?:(?:[-–]|,? and |, )\d+[a-z]?)*)")
 
 
 @dataclass(frozen=True)
@@ -221,8 +221,8 @@ def items_named(section: str) -> set[str]:
     found = set()
     for kind, numbers in _ITEMS.findall(section):
         for part in re.split(r",? and |, ", numbers):
-            first, _, last = part.replace("–", "-").partition("-")
-            found |= {f"{kind} {n}" for n in range(int(first), int(last or first) + 1)}
+            ends = [int(number) for number in re.findall(r"\d+", part)]
+            found |= {f"{kind} {n}" for n in range(ends[0], ends[-1] + 1)}
     return found
 
 
