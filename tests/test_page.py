@@ -1,6 +1,7 @@
 """The pages say what the frames say, hang together without a server, and work in a real browser."""
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -185,6 +186,17 @@ def test_a_claim_about_several_tables_stands_with_each_and_unclear_answers_count
     assert about(page, claim.assign(paper="fedgem"), "section").empty
     unclear = claim.assign(written_yes=0, written_no=0, written_unclear=2)
     assert "written" in [source["name"] for source in claim_views(unclear)[0]["sources"]]
+
+
+def test_margins_have_no_exponents_and_an_interval_where_there_is_one():
+    large = {"written_median": 52413.0, "written_smallest": -0.5, "written_yes": 1}
+    claim = frames()["claims"].head(1).assign(**large, written_low=-0.75, written_high=1.0)
+    for given, told in (
+        (claim, "+52,413; -0.5 (-0.75 to +1)"),
+        (claim.assign(written_low=-math.inf, written_high=math.inf), "+52,413; -0.5"),
+    ):
+        sources = {source["name"]: source for source in claim_views(given)[0]["sources"]}
+        assert sources["written"]["margins"] == told
 
 
 def test_a_cell_has_an_anchor_and_links_to_its_explanation(pages, tags):

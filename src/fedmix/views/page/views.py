@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from math import ceil
+from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -146,7 +146,17 @@ def _sources(claim: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the counts and margins of each source that answers a claim."""
     names = ("yes", "no", "unclear", "median", "smallest", "low", "high")
     found = [{n: claim[f"{source}_{n}"] for n in names} | {"name": source} for source in SOURCES]
-    return [row for row in found if row["yes"] + row["no"] + row["unclear"]]
+    return [
+        row | {"margins": _margins(row)} for row in found if row["yes"] + row["no"] + row["unclear"]
+    ]
+
+
+def _margins(source: Mapping[str, Any]) -> str:
+    """Return the median and the least margin, the latter with its interval if it has one."""
+    least = signed(source["smallest"])
+    if isfinite(source["high"] - source["low"]):
+        least += f" ({signed(source['low'])} to {signed(source['high'])})"
+    return f"{signed(source['median'])}; {least}"
 
 
 def page_lines(
