@@ -4,6 +4,7 @@ import re
 from itertools import combinations
 from pathlib import Path
 from typing import get_args
+from xml.etree import ElementTree
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -11,13 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
+from PIL import Image
 
 from fedmix import methods, plot
 from fedmix.cells.papers import Color, read_papers
 from fedmix.errors import DataError
 from fedmix.plot.points import principal_axes
 from fedmix.plot.style import COLORS, house_style, looks_of
-from fedmix.views.figures.save import save_figure
+from fedmix.views.figures.save import save_figure, save_with_caption
 
 ROOT = Path(__file__).parents[1]
 # Beyond the papers a figure shows some of many methods; the shipped figures are tested one by one.
@@ -85,6 +87,21 @@ def test_equal_figures_have_equal_bytes(tmp_path):
     for one, other in zip(first, second, strict=True):
         assert one.stat().st_size > 500
         assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_caption_stands_beside_a_figure_and_in_each_of_its_files(tmp_path):
+    said = "Errors < 0.1 & ± 2 sd, by “h”."
+    save_with_caption(_draw(), [tmp_path / f"a-h0.5.{s}" for s in ("svg", "png")], said)
+    files = {path.suffix: path for path in tmp_path.iterdir()}
+    assert {path.stem for path in files.values()} == {"a-h0.5"}
+    assert files.keys() == {".svg", ".png", ".md"}
+    assert files[".md"].read_text(encoding="utf-8") == f"{said}\n"
+    described = ElementTree.parse(files[".svg"]).iter(
+        "{http://purl.org/dc/elements/1.1/}description"
+    )
+    assert [element.text for element in described] == [said]
+    with Image.open(files[".png"]) as picture:
+        assert picture.info["Description"] == said
 
 
 def test_a_vector_figure_is_lighter_than_matplotlib_s_and_keeps_every_word(tmp_path):
