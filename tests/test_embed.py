@@ -186,8 +186,21 @@ def test_the_figure_shows_two_axes_and_all_classes(features, q, n_classes):
     assert len(axes.collections[0].get_offsets()) == 60
 
 
-def test_the_figure_rejects_labels_that_do_not_match(features):
+def test_the_figure_draws_the_same_part_of_many_points_and_names_all_classes():
+    from fedmix.views.figures.embedding import embedding_figure
+
+    points = np.random.default_rng(0).normal(size=(4_100, 2))
+    labels = np.r_[0, np.ones(4_099, dtype=int)]  # the first class can be left out
+    first, again = (embedding_figure(points, labels).axes[0] for _ in range(2))
+    shown = first.collections[0].get_offsets()
+    assert len(shown) == 4_000
+    np.testing.assert_array_equal(shown, again.collections[0].get_offsets())
+    assert [text.get_text() for text in first.get_legend().get_texts()] == ["0", "1"]
+
+
+@pytest.mark.parametrize(("shape", "n_labels"), [((60, 5), 59), ((60,), 60)])
+def test_the_figure_rejects_labels_that_do_not_match(shape, n_labels):
     from fedmix.views.figures.embedding import embedding_figure
 
     with pytest.raises(DataError, match="expected"):
-        embedding_figure(features, np.zeros(59))
+        embedding_figure(np.zeros(shape), np.zeros(n_labels))
