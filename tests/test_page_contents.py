@@ -1,18 +1,97 @@
 """What belongs on which page, and which file of a figure a page shows."""
 
+import json
+
+import pandas as pd
 import pytest
 
 from fedmix.errors import DataError
-from fedmix.views.page.contents import items_named, light_image
+from fedmix.storage import write_records, write_table
+from fedmix.views.page import Figure, PageContext, Search, read_context
+from fedmix.views.page.contents import items_named, light_image, pages_of
+from fedmix.views.page.words import write_description
+from synthetic_cells import frame
+
+JUDGED = ("scores", "ranks", "claims", "discrepancies")
+PAPERS = {"later": "Later (2024)", "early": "Early (2022)"}  # in the order to be shown
+
+
+def table(name: str, title: str, paper: str = "early") -> dict:
+    return {"name": name, "title": title, "paper": paper}
+
+
+def context(**parts) -> PageContext:
+    """Return a context without results, with cells of the tables a, b and c."""
+    nothing = dict.fromkeys(JUDGED, pd.DataFrame())
+    cells = frame({"item": name} for name in "abc")
+    return PageContext(**({"cells": cells, "papers": PAPERS} | nothing | parts))
+
+
+def test_what_names_the_same_table_shares_a_page_and_the_rest_follows():
+    tables = [
+        table("a", "Early, what was left over"),
+        table("b", "Early, Table 1"),
+        table("c", "Early, Table 1 with one metric"),
+        table("not_in_the_cells", "Early, Table 2"),
+        table("b", "Other, Table 3", "a paper that is not shown"),
+    ]
+    figures = [
+        Figure("early", "Early, Table 1 by variant", "figures/early_variants.svg"),
+        Figure("later", "Later, Figure 3", "figures/later_figure3.svg"),
+    ]
+    searches = [Search("early", "c", "c.md"), Search("early", "common", "common.md")]
+    pages = pages_of(context(tables=tables, figures=figures, searches=searches))
+    assert [(page.name, page.title, page.is_published) for page in pages] == [
+        ("later_figure3", "Later, Figure 3", True),
+        ("b", "Early, Table 1", True),
+        ("early", "Early (2022)", False),
+    ]
+    assert [[own["name"] for own in page.tables] for page in pages] == [[], ["b", "c"], ["a"]]
+    assert [page.figures for page in pages] == [figures[1:], figures[:1], []]
+    assert [page.searches for page in pages] == [[], searches[:1], searches[1:]]
+
+
+def test_a_context_is_read_from_the_files_of_a_run(tmp_path):
+    write_table(tmp_path / "cells.parquet", frame([{"item": "a"}]))
+    write_records(tmp_path / "audit.json", dict.fromkeys(JUDGED, pd.DataFrame({"paper": ["x"]})))
+    write_description(tmp_path / "run.csv", {"Preset": "quick"})
+    (tmp_path / "explained.json").write_text(json.dumps({"a": "from a file"}))
+    (tmp_path / "curve.md").write_text("A curve.", encoding="utf-8")
+    (tmp_path / "words.md").write_text("- One - two.\n\n- Three.\n", encoding="utf-8")
+    files = [tmp_path / name for name in ("cells.parquet", "audit.json", "run.csv")]
+    curve = {"paper": "x", "title": "Curve", "path": tmp_path / "curve.svg"}
+    search = {"paper": "x", "target": "a", "words": tmp_path / "words.md", "figures": [curve]}
+    found = read_context(
+        *files,
+        tmp_path / "explained.json",
+        unavailable={"study": {"EMNIST": "data/emnist.npz", "CIFAR-10": "data/cifar.npz"}},
+        figures=[{**curve, "caption": "Its own."}],
+        searches=[search],
+        papers={"x": "X"},
+    )
+    assert found.cells["item"].tolist() == ["a"]
+    assert found.explanations == {"a": "from a file"}
+    assert found.figures[0].read_caption() == "Its own."
+    assert found.searches[0].figures[0].read_caption() == "A curve."
+    assert found.searches[0].read_words() == ["One - two.", "Three."]
+    assert found.provenance["Data not available"] == (
+        "study: EMNIST (`snakemake --cores 1 data/emnist.npz` makes it); "
+        "study: CIFAR-10 (`snakemake --cores 1 data/cifar.npz` makes it)"
+    )
+    plain = read_context(*files, papers={"x": "X"})
+    assert (plain.provenance, plain.explanations) == ({"Preset": "quick"}, {})
 
 
 def test_a_heavy_vector_figure_gives_way_to_its_picture(tmp_path):
     (tmp_path / "a-h0.5.svg").write_bytes(b"<svg/>")
+    assert light_image(tmp_path / "a-h0.5.svg", limit=5).suffix == ".svg"
     (tmp_path / "a-h0.5.png").write_bytes(b"\x89PNG")
     assert light_image(tmp_path / "a-h0.5.svg").suffix == ".svg"
     assert light_image(tmp_path / "a-h0.5.svg", limit=5).suffix == ".png"
     with pytest.raises(DataError, match="no such figure"):
         light_image(tmp_path / "b.svg")
+    with pytest.raises(DataError, match=r"takes figures as \.svg or \.png files"):
+        light_image(tmp_path / "b.pdf")
 
 
 def test_references_to_tables_and_figures_are_understood():
