@@ -1,7 +1,6 @@
 """The pages say what the frames say, hang together without a server, and work in a real browser."""
 
 import json
-import math
 import re
 import shutil
 import subprocess
@@ -49,7 +48,7 @@ def context(folder, preset="quick") -> PageContext:
         ],
         searches=[Search("fedgrem", "fedgrem_table1", folder / "words.md", [curve])],
         claim_figures=[claims],
-        provenance={"commit": "abc1234", "machine": "<2 cores>"},
+        provenance={"commit": "abc1234", "machine": "<2 cores>", "do": "`make <it>`"},
         preset=preset,
         explanations={anchor(first_cell()): "raw file <a>, then the method"},
     )
@@ -188,17 +187,6 @@ def test_a_claim_about_several_tables_stands_with_each_and_unclear_answers_count
     assert "written" in [source["name"] for source in claim_views(unclear)[0]["sources"]]
 
 
-def test_margins_have_no_exponents_and_an_interval_where_there_is_one():
-    large = {"written_median": 52413.0, "written_smallest": -0.5, "written_yes": 1}
-    claim = frames()["claims"].head(1).assign(**large, written_low=-0.75, written_high=1.0)
-    for given, told in (
-        (claim, "+52,413; -0.5 (-0.75 to +1)"),
-        (claim.assign(written_low=-math.inf, written_high=math.inf), "+52,413; -0.5"),
-    ):
-        sources = {source["name"]: source for source in claim_views(given)[0]["sources"]}
-        assert sources["written"]["margins"] == told
-
-
 def test_a_cell_has_an_anchor_and_links_to_its_explanation(pages, tags):
     name, page = anchor(first_cell()), tags["pages/fedgrem_table1.html"]
     assert {name, f"explain-{name}"} <= set(page.ids)
@@ -231,6 +219,11 @@ def test_a_quick_run_is_announced_on_every_page_and_a_full_one_is_not(pages, tmp
 
 def test_the_legends_have_no_marks_of_markdown(pages):
     assert "as holds, but part of what the claim is about" in pages["pages/claims.html"]
+
+
+def test_commands_are_shown_as_code(pages):
+    assert "<code>make &lt;it&gt;</code>" in pages["index.html"]
+    assert "(<code>snakemake protocols</code>)" in pages["pages/discrepancies.html"]
 
 
 def test_what_comes_from_outside_is_escaped(pages):

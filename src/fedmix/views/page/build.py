@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -29,6 +30,7 @@ from fedmix.views.tables.build import build_table
 if TYPE_CHECKING:
     import pandas as pd
     from jinja2 import Environment
+    from markupsafe import Markup
 
 #: The folder of all pages except the first, next to it.
 FOLDER = "pages"
@@ -124,6 +126,13 @@ def _figure(figure: Figure, folder: Path) -> dict[str, str]:
     return {"title": figure.title, "caption": figure.read_caption(), "source": address}
 
 
+def _with_code(text: str) -> Markup:
+    """Return a text for HTML in which what stands between backticks is code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
 def _environment(context: PageContext) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -136,6 +145,7 @@ def _environment(context: PageContext) -> Environment:
     )
     environment.filters["slug"] = slug
     environment.filters["people"] = context.in_names
+    environment.filters["code"] = _with_code
     environment.globals.update(
         context=context,
         paper_names=context.papers,
