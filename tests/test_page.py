@@ -198,11 +198,6 @@ def test_a_cell_has_an_anchor_and_links_to_its_explanation(pages, tags):
     assert {anchor(cell) for cell in judged.to_dict("records")} <= everywhere
 
 
-def test_cells_that_differ_in_a_sign_alone_have_anchors_of_their_own():
-    settings = ("shift 1", "shift -1", "init k-means", "init k-means++", "é", "ü")
-    assert len({anchor({**first_cell(), "setting": name}) for name in settings}) == len(settings)
-
-
 def test_verdicts_are_told_by_sign_and_word_beside_colour(pages):
     html = "".join(pages.values())
     cell = re.search(r'<td class="v-differs"[^>]*title="differs[^"]*"[^>]*>(.*?)</td>', html)

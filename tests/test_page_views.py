@@ -3,9 +3,23 @@
 from math import inf, nan
 
 import pandas as pd
+import pytest
 
+from fedmix.cells.calibration import SCORED
 from fedmix.cells.claims import SOURCES
-from fedmix.views.page.views import claim_views
+from fedmix.cells.verdicts import COUNTED
+from fedmix.views.page.contents import Page, PageContext
+from fedmix.views.page.views import (
+    about,
+    anchor,
+    claim_views,
+    downloads,
+    failure_rows,
+    score_in_words,
+    table_views,
+    variant_counts,
+)
+from synthetic_cells import frame, item
 
 
 def claim(**changes) -> pd.DataFrame:
@@ -25,3 +39,93 @@ def test_margins_have_no_exponents_and_an_interval_where_there_is_one():
         [view] = claim_views(claim(**large, written_low=low, written_high=high))
         [source] = view["sources"]
         assert (source["name"], source["margins"]) == ("written", told)
+
+
+def notes_of(**cell) -> str:
+    """Return what the page says of a cell at which a reader points."""
+    cells = frame([{"verdict": "agrees", "printed_text": "1.0", "n": 12} | cell])
+    names = ["item", "variant", "note"]
+    nothing = pd.DataFrame(columns=names)
+    given = PageContext(cells, nothing, nothing, nothing, nothing, papers={})
+    [view] = table_views([item(papers={})], given, nothing)
+    [[[shown]]] = [row["cells"] for row in view["variants"][0]["rows"]]
+    return shown["note"]
+
+
+def test_a_note_has_the_numbers_behind_a_verdict():
+    interval = {"difference": -0.1, "low": -0.3, "high": 0.1}
+    told = "agrees, n = 12, difference -0.1, 90 % interval -0.3 to +0.1"
+    assert notes_of(**interval) == told
+    assert notes_of(sd_ratio=0.713) == "agrees, n = 12, sd 0.71 times the published one"
+    failed = notes_of(failed=2, failures="timeout", verdict="", printed_text="")
+    assert failed == "n = 12, 2 failed (timeout)"
+    assert notes_of(draws="borrowed") == (
+        "agrees, n = 12, variance between partition draws borrowed from another variant or setting"
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "needed", "told"),
+    [
+        ("undecided", 30.2, "undecided, n = 12, about 31 replications would decide"),
+        ("undecided", nan, "undecided, n = 12"),
+        ("agrees", 30.2, "agrees, n = 12"),
+        ("cannot be decided", inf, "no number of our replications would decide"),
+    ],
+)
+def test_a_note_says_how_many_replications_would_decide(verdict, needed, told):
+    assert notes_of(verdict=verdict, needed=needed).endswith(told)
+
+
+def test_scores_are_told_in_words_unless_nothing_is_judged():
+    score = dict.fromkeys(COUNTED, 0) | {f"expected: {name}": 0.0 for name in SCORED}
+    score |= {"variant": "as_coded", "direction": ""}
+    assert score_in_words(score) == ""
+    score |= {"agrees": 3, "differs": 1}
+    assert score_in_words(score) == "as coded, 3 agree, 1 differs."
+    score |= {"expected: agrees": 3.6, "expected: differs": 0.4, "direction": "All 4 lie below."}
+    assert score_in_words(score) == (
+        "as coded, 3 agree, 1 differs. All 4 lie below. "
+        "An exact replication would be expected to get: 4 agree."
+    )
+    not_run = score | {"variant": "", "agrees": 0, "differs": 0, "not run": 4}
+    assert score_in_words(not_run).startswith("no variant, 4 not run. ")
+
+
+def test_values_are_counted_by_variant_and_failures_by_kind():
+    printed = {"verdict": "agrees", "printed_text": "1.0", "printed_file": "a", "printed_line": 1}
+    cells = frame(
+        [
+            printed,
+            printed | {"printed_line": 2, "verdict": "differs"},
+            printed | {"printed_line": 3, "variant": "", "verdict": "not run"},
+            {"failed": 2, "failures": "timeout"},
+            {"failed": 2, "failures": "timeout", "metric": "seconds"},  # the same replications
+            {"failed": 1, "failures": "timeout", "setting": "other"},
+        ]
+    )
+    [counted] = variant_counts(cells)
+    assert {name: n for name, n in counted["counts"].items() if n} == {"agrees": 1, "differs": 1}
+    [failed] = failure_rows(cells)
+    assert (failed["failures"], failed["failed"]) == ("timeout", 3)
+
+
+def test_tables_in_which_nothing_was_tried_have_no_files():
+    table = {"name": "t"}
+    assert downloads(table, frame([{"n": 0}])) == {}
+    assert downloads(table, frame([{"n": 0, "failed": 1}])) == {"CSV": "t.csv", "LaTeX": "t.tex"}
+
+
+def test_claims_stand_on_the_pages_of_their_paper_and_its_tables():
+    page = Page("table1", "early", "Early, Table 1")
+    places = [("early", "4, Tables 1-3"), ("early", "4, Table 2"), ("late", "4, Table 1")]
+    claims = pd.DataFrame(places, columns=["paper", "section"])
+    assert list(about(page, claims, "section").index) == [0]
+    assert about(page, claims[:0], "section").empty
+    assert about(Page("early", "early", "Early (2022)"), claims, "section").empty
+
+
+def test_cells_that_differ_in_a_sign_alone_have_anchors_of_their_own():
+    cell = frame([{}]).iloc[0].to_dict()
+    settings = ("shift 1", "shift -1", "init k-means", "init k-means++", "é", "ü")
+    assert len({anchor({**cell, "setting": name}) for name in settings}) == len(settings)
