@@ -15,6 +15,7 @@ from fedmix.views.page.views import (
     claim_views,
     downloads,
     failure_rows,
+    page_lines,
     score_in_words,
     table_views,
     variant_counts,
@@ -39,6 +40,34 @@ def test_margins_have_no_exponents_and_an_interval_where_there_is_one():
         [view] = claim_views(claim(**large, written_low=low, written_high=high))
         [source] = view["sources"]
         assert (source["name"], source["margins"]) == ("written", told)
+
+
+def test_every_source_that_answers_a_claim_is_shown():
+    [view] = claim_views(claim(written_no=1, authors_unclear=1))
+    assert {source["name"] for source in view["sources"]} == {"written", "authors"}
+    assert view["chance_told"] == ""
+    assert claim_views(claim(chance=0.05))[0]["chance_told"] == "5%"
+
+
+def test_the_front_page_has_a_line_for_each_page_of_a_paper():
+    tables = [{"name": "table1", "caption": "Errors."}]
+    pages = [
+        Page("table1", "early", "Early, Table 1", tables),
+        Page("figure2", "early", "Early, Figure 2"),
+        Page("early", "early", "Early (2022)", tables),
+    ]
+    scores = pd.DataFrame({"item": []})
+    claims = pd.DataFrame(
+        {"paper": "early", "section": ["Table 1", "Tables 1 and 2"], "verdict": ["holds", "mixed"]}
+    )
+    told = [(line["title"], line["about"]) for line in page_lines(pages, scores, claims)["early"]]
+    assert told == [
+        ("Early, Table 1", "Errors."),
+        ("Early, Figure 2", ""),
+        ("Further tables and figures", ""),
+    ]
+    [first, *_] = page_lines(pages, scores, claims)["early"]
+    assert first["claims"] == {"holds": 1, "mixed": 1}
 
 
 def notes_of(**cell) -> str:
