@@ -1,21 +1,18 @@
-"""An archive is safe to read, holds the evidence, and is a Workflow Run RO-Crate."""
+"""An archive is safe to read, and holds the evidence."""
 
 import io
-import json
 import os
 import shutil
 import zipfile
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import pandas as pd
 import pytest
-import requests
 
 from fedmix.errors import DataError
 from fedmix.pipeline import evidence as store
-from fedmix.pipeline.archive import DOCUMENTS, METADATA, describe_crate, evidence_files, write_zip
+from fedmix.pipeline.archive import evidence_files, write_zip
 from fedmix.pipeline.evidence import TIMINGS, Evidence, write_evidence
 from fedmix.pipeline.keep import add
 from fedmix.storage import write_table
@@ -287,99 +284,19 @@ def test_an_archive_of_nothing_is_refused(content, tmp_path):
         evidence_files(request_in(tmp_path), tmp_path)
 
 
-ROOT = Path(__file__).parents[1]
-RESULT = "evidence/study.parquet"
-# The part of RO-Crate 1.1's context that is used; the whole lies on a server.
-SCHEMA_ORG = [
-    "about", "citation", "CreateAction", "CreativeWork", "ComputerLanguage", "Dataset",
-    "datePublished", "description", "encodingFormat", "endTime", "hasPart", "identifier",
-    "instrument", "isBasedOn", "license", "mainEntity", "mentions", "name", "object",
-    "programmingLanguage", "result", "SoftwareSourceCode", "url", "version",
-]  # fmt: skip
-CONTEXT = {
-    "@context": {
-        **{term: f"http://schema.org/{term}" for term in SCHEMA_ORG},
-        "File": "http://schema.org/MediaObject",
-        "conformsTo": "http://purl.org/dc/terms/conformsTo",
-        "ComputationalWorkflow": "https://bioschemas.org/ComputationalWorkflow",
-    }
-}
+def test_results_that_were_not_collected_are_named(content, tmp_path):
+    collect(tmp_path, pd.read_parquet(io.BytesIO(content)))
+    [lost, *_] = sorted(tmp_path.rglob("timings.parquet"))
+    lost.unlink()
+    with pytest.raises(DataError, match=r"timings\.parquet does not exist, so it cannot be"):
+        evidence_files(request_in(tmp_path), tmp_path)
 
 
-def described(**changes):
-    values = {
-        "results": [RESULT],
-        "items": {"table1": {"title": "Table 1", "files": [RESULT]}},
-        "datasets": {
-            "digits": {
-                "title": "Digits",
-                "licence": "CC BY 4.0",
-                "citation": "Somebody (1998)",
-                "homepage": "https://example.org/digits",
-            }
-        },
-        "run": {"Preset": "paper", "Runs": "2"},
-        "ended": "2026-01-02T03:04:05+00:00",
-    }
-    return describe_crate(**(values | changes))
-
-
-@pytest.fixture
-def made(tmp_path):
-    files = {name: (ROOT / path).read_bytes() for name, path in DOCUMENTS.items()}
-    files |= {METADATA: json.dumps(described()).encode(), RESULT: b"numbers"}
-    write_zip(tmp_path / "archive.zip", files)
-    return tmp_path / "archive.zip"
-
-
-def served(url):
-    """What a server would answer."""
-    answer = requests.Response()
-    answer.status_code = 200 if url == "https://w3id.org/ro/crate/1.1/context" else 404
-    answer.headers["Content-Type"] = "application/ld+json"
-    answer._content = json.dumps(CONTEXT).encode()
-    return answer
-
-
-def validate(folder, monkeypatch):
-    services = pytest.importorskip("rocrate_validator.services")
-    from rocrate_validator.models import Severity
-    from rocrate_validator.utils.http import HttpRequester
-
-    monkeypatch.setattr(HttpRequester, "get", lambda self, url, **_: served(url), raising=False)
-    outcome = services.validate(
-        services.ValidationSettings(
-            rocrate_uri=str(folder),
-            profile_identifier="workflow-run-crate-0.5",
-            requirement_severity=Severity.REQUIRED,
-        )
-    )
-    return [issue.message for issue in outcome.get_issues()]
-
-
-@pytest.mark.slow
-def test_the_validator_finds_nothing_wrong_and_would_find_what_is(made, tmp_path, monkeypatch):
-    with zipfile.ZipFile(made) as bundle:
-        bundle.extractall(tmp_path / "crate")
-    assert validate(tmp_path / "crate", monkeypatch) == []
-    path = tmp_path / "crate" / METADATA
-    metadata = json.loads(path.read_text())
-    for entity in metadata["@graph"]:
-        entity.pop("license", None)
-        entity.pop("instrument", None)
-    path.write_text(json.dumps(metadata))
-    assert validate(tmp_path / "crate", monkeypatch)
-
-
-@pytest.mark.slow
-def test_tables_name_their_results_and_data_their_licence():
-    entities = {entity["@id"]: entity for entity in described()["@graph"]}
-    assert entities["#table1"]["isBasedOn"] == [{"@id": RESULT}]
-    assert entities["#data-digits"]["license"] == "CC BY 4.0"
-    assert entities["#run"]["object"] == [{"@id": "#data-digits"}]
-    assert entities["#run"]["result"] == [{"@id": RESULT}]
-
-
-@pytest.mark.slow
-def test_metadata_say_the_same_each_time():
-    assert described() == described()
+def test_equal_files_give_equal_archives_that_everybody_can_read(tmp_path):
+    files = {"a/b.txt": b"numbers", "c.txt": b""}
+    for name in ("one.zip", "other.zip"):
+        write_zip(tmp_path / name, files)
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "other.zip").read_bytes()
+    with zipfile.ZipFile(tmp_path / "one.zip") as bundle:
+        assert {entry.filename: bundle.read(entry) for entry in bundle.infolist()} == files
+        assert {entry.external_attr >> 16 for entry in bundle.infolist()} == {0o100644}

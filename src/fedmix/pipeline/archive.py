@@ -90,13 +90,13 @@ def collected_rows(request: Request, study: Study, workdir: Path) -> pd.DataFram
         for (name, _), part in request.parts.items()
         if name == study.name
     ]
-    try:
-        results, timings = (
-            concatenate(folder / f"{kind}.parquet" for folder in folders)
-            for kind in ("results", "timings")
-        )
-    except FileNotFoundError as error:
-        raise DataError(f"{error.filename} does not exist, so it cannot be archived.") from None
+    results_in, timings_in = (
+        [folder / f"{kind}.parquet" for folder in folders] for kind in ("results", "timings")
+    )
+    for path in (*results_in, *timings_in):
+        if not path.is_file():
+            raise DataError(f"{path} does not exist, so it cannot be archived.")
+    results, timings = concatenate(results_in), concatenate(timings_in)
     if results.empty:
         return empty()
     settings = {(s.variant, s.name): s for s in study.settings.values()}
