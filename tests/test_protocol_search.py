@@ -22,7 +22,14 @@ from fedmix.cells.protocols.space import Claim, read_searches
 from fedmix.data import Dataset
 from fedmix.errors import DataError
 from fedmix.simulate.waveform import waveform
-from fedmix.views.figures.protocols import CAPTIONS, _nearest, _path, _replications, draw_search
+from fedmix.views.figures.protocols import (
+    CAPTIONS,
+    _curve,
+    _nearest,
+    _path,
+    _replications,
+    draw_search,
+)
 from synthetic_search import CLAIM, PRINTED, ROOT, printed_of, runs_of, search_of, space
 
 ITEM = Item(
@@ -309,6 +316,24 @@ def test_a_path_is_the_least_objective_so_far():
     trials = pd.DataFrame({"trial": range(4), "objective": objectives})
     [line] = _path(trials.assign(seed=1, start=0, complete=True)).axes[0].get_lines()
     assert (list(line.get_xdata()), list(line.get_ydata())) == ([0, 2, 3], [3.0, 2.0, 2.0])
+
+
+def test_panels_that_share_an_axis_show_all_protocols_of_each_table():
+    own = space(("one", "two"))
+    design = draw_protocols(own).assign(distance=1.0)
+    drawn = pd.concat(
+        [
+            design.assign(table=table, effect=scale * np.linspace(-1.0, 1.0, len(design)))
+            for table, scale in (("one", 5.0), ("two", 0.1))  # the last has the least range
+        ]
+    )
+    drawn = drawn.assign(effect_low=drawn["effect"] - 0.1, effect_high=drawn["effect"] + 0.1)
+    shares = pd.DataFrame({"outcome": "lowest", "choice": list(own.choices), "share": 0.5})
+    first, second = _curve(own, ITEM, drawn, shares).axes[:2]
+    assert first.get_ylim() == second.get_ylim()
+    least, most = first.get_ylim()
+    assert least < drawn["effect_low"].min() / ITEM.scale
+    assert most > drawn["effect_high"].max() / ITEM.scale
 
 
 def test_the_best_protocol_stands_beside_the_published_values_in_the_unit_shown():

@@ -19,13 +19,19 @@ from fedmix.plot.style import COLORS, MANY, house_style
 from fedmix.views.captions import in_words, joined, written_by
 from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_with_caption
-from fedmix.views.figures.specification import choices_below, replications_told, sorted_effects
+from fedmix.views.figures.specification import (
+    choices_below,
+    replications_told,
+    scale_effects,
+    sorted_effects,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 CHOICES_SHOWN = 6
+ENDS = ["effect", "effect_low", "effect_high"]
 CAPTIONS = {
     "curve": (
         "The method's lead in every drawn protocol, sorted, with 95 % of a bootstrap over "
@@ -106,15 +112,17 @@ def _curve(space: Space, item: Item, drawn: pd.DataFrame, shares: pd.DataFrame) 
     for (top, below), table in zip(axes.T, tables, strict=True):
         own = drawn[drawn["table"] == table].sort_values(["effect", "protocol"], ignore_index=True)
         near = (own["distance"].rank(method="first") <= SHOWN).to_numpy()
-        ends = own[["effect", "effect_low", "effect_high"]] / item.scale
-        sorted_effects(top, ends, near, "95 % of a bootstrap", linear=0.9)
+        sorted_effects(top, own[ENDS] / item.scale, near, "95 % of a bootstrap")
         top.set_title(space.tables[table].title)
         own = in_categories(space, own)
         choices_below(below, own[[choice.name for choice in space.choices_of(table)]], near, rows)
         below.set_xlabel("protocols, by the lead")
+    scale_effects(axes[0][0], drawn[ENDS] / item.scale, linear=0.9)
     against = joined(space.claim.than or ["the best other"])
     axes[0][0].set_ylabel(f"{space.claim.method} less\n{against}\n{_label(item, space)}")
-    axes[1][0].set_yticks(range(len(rows)), [f"{in_words(a)}: {b}" for a, b in rows], fontsize=6)
+    axes[1][0].set_yticks(
+        range(len(rows)), [f"{in_words(a)}: {in_words(b)}" for a, b in rows], fontsize=6
+    )
     axes[1][0].invert_yaxis()
     legend_below(figure)
     return figure

@@ -116,7 +116,8 @@ def _claim(top: Axes, strip: Axes, space: Space, own: pd.DataFrame) -> None:
     near = own["nearest"].to_numpy()
     drawn = (own["kind"] == DRAWN).all()
     effects = own[["margin", "low", "high"]]
-    sorted_effects(top, effects, near, "range of single replications", linear=0.6)
+    sorted_effects(top, effects, near, "range of single replications")
+    scale_effects(top, effects, linear=0.6)
     top.set_title(fill(own["claim"].iloc[0], LINE), fontsize=6.5)
     top.tick_params(labelbottom=False)
     of = number_of(len(own), "protocol") if drawn else f"{len(own)} near the published values"
@@ -138,9 +139,7 @@ def _claim(top: Axes, strip: Axes, space: Space, own: pd.DataFrame) -> None:
     strip.invert_yaxis()
 
 
-def sorted_effects(
-    axis: Axes, effects: pd.DataFrame, near: np.ndarray, interval: str, linear: float
-) -> None:
+def sorted_effects(axis: Axes, effects: pd.DataFrame, near: np.ndarray, interval: str) -> None:
     """Draw sorted effects with their intervals around zero.
 
     Parameters
@@ -152,12 +151,7 @@ def sorted_effects(
         Which protocols are nearest to the published values; they are marked.
     interval : str
         The legend's entry for the interval.
-    linear : float
-        The share of protocols with the smallest effects that are shown on a linear scale. A few
-        effects can be very large; then the ends of the axis are labelled.
     """
-    from matplotlib.ticker import MaxNLocator, NullLocator
-
     x = np.arange(len(effects))
     effect, low, high = effects.to_numpy(dtype=float).T
     axis.vlines(x, low, high, color=PALE, linewidth=0.6, label=interval, **MANY)
@@ -171,6 +165,23 @@ def sorted_effects(
         label="among the nearest to the published values",
     )
     axis.axhline(0, color=COLORS["black"], linewidth=0.8)
+
+
+def scale_effects(axis: Axes, effects: pd.DataFrame, linear: float) -> None:
+    """Scale the axis of effects, linearly around zero and by the logarithm at the ends.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+    effects : DataFrame
+        Of all panels that share the axis; see :func:`sorted_effects`.
+    linear : float
+        The share of protocols with the smallest effects that are shown on a linear scale. A few
+        effects can be very large; then the ends of the axis are labelled.
+    """
+    from matplotlib.ticker import MaxNLocator, NullLocator
+
+    effect, low, high = effects.to_numpy(dtype=float).T
     bend = float(np.quantile(np.abs(effect), linear)) or 1.0
     axis.set_yscale("symlog", linthresh=bend, linscale=3)
     axis.set_ylim(1.2 * min(low.min(), -bend / 5), 1.2 * max(high.max(), bend / 5))
