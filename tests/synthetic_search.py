@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedmix.cells.items import Item
 from fedmix.cells.papers import read_papers
 from fedmix.cells.protocols.choices import Choice
 from fedmix.cells.protocols.score import printed_cells
@@ -14,6 +15,16 @@ from fedmix.pipeline.request import read_request
 ROOT = Path(__file__).parents[1]
 METHODS = ("LocalEM", "FedEM", "FedGrEM")
 CLAIM = Claim(method="FedGrEM")
+ITEM = Item(
+    name="one",
+    kind="table",
+    paper="fedgrem",
+    title="One",
+    caption="",
+    study="fedgrem_real",
+    metric="misclustering",
+    scale=0.01,
+)
 SETTING = {
     "dataset": "d",
     "embedding": "raw",

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedmix.cells.items import Item
 from fedmix.cells.papers import read_papers
 from fedmix.cells.protocols.controls import (
     held_out,
@@ -24,24 +23,9 @@ from fedmix.errors import DataError
 from fedmix.simulate.waveform import waveform
 from fedmix.views.figures.protocols import (
     CAPTIONS,
-    _curve,
-    _nearest,
-    _path,
-    _replications,
     draw_search,
 )
-from synthetic_search import CLAIM, PRINTED, ROOT, printed_of, runs_of, search_of, space
-
-ITEM = Item(
-    name="one",
-    kind="table",
-    paper="fedgrem",
-    title="One",
-    caption="",
-    study="fedgrem_real",
-    metric="misclustering",
-    scale=0.01,
-)
+from synthetic_search import CLAIM, ITEM, PRINTED, ROOT, printed_of, runs_of, search_of, space
 
 
 def test_distance_is_in_printed_standard_deviations():
@@ -301,51 +285,6 @@ def test_an_outcome_that_does_not_vary_has_no_shares():
     own = space()
     design = draw_protocols(own).assign(distance=1.0, lowest=True)
     assert (variance_shares(own, "one", design)["share"] == 0).all()
-
-
-def test_a_caption_has_the_fewest_and_the_most_replications_of_drawn_protocols():
-    scores = pd.DataFrame({"kind": ["drawn", "drawn", "judged"], "replications": [3, 10, 20]})
-    said = "n = 3 to 10 replications per drawn protocol, 20 per judged one."
-    assert _replications(scores) == said
-    said = "n = 3 replications per drawn protocol, 20 per judged one."
-    assert _replications(scores.drop(index=1)) == said
-
-
-def test_a_path_is_the_least_objective_so_far():
-    objectives = [3.0, np.inf, 2.0, 5.0]  # the second did not come to an end
-    trials = pd.DataFrame({"trial": range(4), "objective": objectives})
-    [line] = _path(trials.assign(seed=1, start=0, complete=True)).axes[0].get_lines()
-    assert (list(line.get_xdata()), list(line.get_ydata())) == ([0, 2, 3], [3.0, 2.0, 2.0])
-
-
-def test_panels_that_share_an_axis_show_all_protocols_of_each_table():
-    own = space(("one", "two"))
-    design = draw_protocols(own).assign(distance=1.0)
-    drawn = pd.concat(
-        [
-            design.assign(table=table, effect=scale * np.linspace(-1.0, 1.0, len(design)))
-            for table, scale in (("one", 5.0), ("two", 0.1))  # the last has the least range
-        ]
-    )
-    drawn = drawn.assign(effect_low=drawn["effect"] - 0.1, effect_high=drawn["effect"] + 0.1)
-    shares = pd.DataFrame({"outcome": "lowest", "choice": list(own.choices), "share": 0.5})
-    first, second = _curve(own, ITEM, drawn, shares).axes[:2]
-    assert first.get_ylim() == second.get_ylim()
-    least, most = first.get_ylim()
-    assert least < drawn["effect_low"].min() / ITEM.scale
-    assert most > drawn["effect_high"].max() / ITEM.scale
-
-
-def test_the_best_protocol_stands_beside_the_published_values_in_the_unit_shown():
-    printed = PRINTED.rename(columns={"mean": "printed_mean", "sd": "printed_sd"})
-    runs = runs_of({"s1.0": 1.0}).merge(printed, on=["n_contaminated", "method"])
-    figure = _nearest(space(), ITEM, runs.assign(rank=1))
-    titles = [axis.get_title() for axis in figure.axes]
-    assert titles == ["table one\nn contaminated 0", "table one\nn contaminated 2 (held out)"]
-    for axis in figure.axes:
-        np.testing.assert_allclose(axis.containers[0].lines[0].get_ydata(), [30, 20, 10])
-        [mean] = [line for line in axis.get_lines() if line.get_label() == "their mean"]
-        np.testing.assert_allclose(mean.get_ydata(), [31, 21, 11])
 
 
 @pytest.mark.slow

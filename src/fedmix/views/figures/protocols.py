@@ -118,8 +118,9 @@ def _curve(space: Space, item: Item, drawn: pd.DataFrame, shares: pd.DataFrame) 
         choices_below(below, own[[choice.name for choice in space.choices_of(table)]], near, rows)
         below.set_xlabel("protocols, by the lead")
     scale_effects(axes[0][0], drawn[ENDS] / item.scale, linear=0.9)
-    against = joined(space.claim.than or ["the best other"])
-    axes[0][0].set_ylabel(f"{space.claim.method} less\n{against}\n{_label(item, space)}")
+    method = space.methods[space.claim.method].label
+    against = joined([space.methods[m].label for m in space.claim.than] or ["the best other"])
+    axes[0][0].set_ylabel(f"{method} less\n{against}\n{_label(item, space)}")
     axes[1][0].set_yticks(
         range(len(rows)), [f"{in_words(a)}: {in_words(b)}" for a, b in rows], fontsize=6
     )
@@ -158,10 +159,10 @@ def _nearest(space: Space, item: Item, cells: pd.DataFrame) -> Figure:
     height = -(-len(panels) // width)
     figure = Figure(figsize=(0.6 + 2.3 * width, 0.8 + 2.4 * height))
     axes = figure.subplots(height, width, squeeze=False)
-    methods = list(space.methods)
+    labels = {name: column.label for name, column in space.methods.items()}
     for axis, (table, value) in zip(axes.flat, panels, strict=False):
         own = cells[(cells["table"] == table) & (cells[space.row] == value)]
-        _beside(axis, own, methods, item.scale)
+        _beside(axis, own, labels, item.scale)
         title = f"{space.tables[table].title}\n{in_words(space.row)} {value:g}"
         if value not in space.searched_rows(table):
             title += " (held out)"
@@ -174,7 +175,9 @@ def _nearest(space: Space, item: Item, cells: pd.DataFrame) -> Figure:
     return figure
 
 
-def _beside(axis: Axes, own: pd.DataFrame, methods: list[str], scale: float) -> None:
+def _beside(axis: Axes, own: pd.DataFrame, labels: Mapping[str, str], scale: float) -> None:
+    """Draw ours and the published values of each method, by name -> label."""
+    methods = list(labels)
     near = own.groupby(["protocol", "method"])["value"].mean() / scale
     axis.plot(
         np.arange(len(methods)),
@@ -206,5 +209,6 @@ def _beside(axis: Axes, own: pd.DataFrame, methods: list[str], scale: float) -> 
             **MANY,
         )
     axis.plot(x + 0.18, means, "_", color=COLORS["vermillion"], markersize=10, label="their mean")
-    axis.set_xticks(x, methods, rotation=60, ha="right")
-    axis.set_ylim(bottom=0)
+    axis.set_xticks(x, list(labels.values()), rotation=60, ha="right")
+    if own["value"].min() >= 0:  # an index can be negative
+        axis.set_ylim(bottom=0)
