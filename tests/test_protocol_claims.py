@@ -226,6 +226,9 @@ def test_curves_are_read_as_they_were_written_and_drawn_a_panel_a_claim(tmp_path
     assert " 3 to 10 replications of protocols" in (tmp_path / "claims.md").read_text()
     [text] = claims_figure(space, alone).axes[0].texts
     assert text.get_text().endswith("% of 1 protocol")
+    near = found[found["kind"] == "near"].head(1)
+    [text] = claims_figure(space, near).axes[0].texts
+    assert text.get_text().endswith("% of 1 protocol near the published values")
     with pytest.raises(DataError, match="no protocol has been run that a claim can be tested in"):
         claims_figure(space, found[:0])
 

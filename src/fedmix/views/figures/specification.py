@@ -120,7 +120,7 @@ def _claim(top: Axes, strip: Axes, space: Space, own: pd.DataFrame) -> None:
     scale_effects(top, effects, linear=0.6)
     top.set_title(fill(own["claim"].iloc[0], LINE), fontsize=6.5)
     top.tick_params(labelbottom=False)
-    of = number_of(len(own), "protocol") if drawn else f"{len(own)} near the published values"
+    of = number_of(len(own), "protocol") + ("" if drawn else " near the published values")
     share = f"holds in {own['holds'].mean():.0%} of {of}"
     pale = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
     top.text(0.98, 0.05, share, transform=top.transAxes, ha="right", fontsize=6.5, bbox=pale)
