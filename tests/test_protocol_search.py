@@ -253,19 +253,50 @@ def test_leads_are_told_where_the_other_columns_are_near():
     runs = runs_of({"near": 0.5, "far": 2.0})
     scores = score_protocols(runs, PRINTED, CLAIM).assign(table="one")
     row = leads_where_others_are_near(scores).iloc[0]
-    assert (row["n"], row["least"]) == (1, pytest.approx(-0.1))
-    effects = {0.1: -4.0, 0.2: -3.0, 0.3: -2.0, 1.0: 0.0, 1.2: -9.0}  # the last is not near
-    scores = pd.DataFrame({"others": list(effects), "effect": list(effects.values())})
-    found = leads_where_others_are_near(scores.assign(table="one", printed_effect=-2.0)).iloc[0]
+    assert (row["n"], row["least"]) == (1, pytest.approx(1.0))
+    leads = {0.1: 2.0, 0.2: 1.5, 0.3: 1.0, 1.0: 0.0, 1.2: 4.5}  # the last is not near
+    scores = pd.DataFrame({"others": list(leads), "lead": list(leads.values())})
+    scores = scores.assign(table="one", protocol=scores.index)
+    found = leads_where_others_are_near(scores).iloc[0]
     ends = found[["n", "least", "quarter", "three_quarters", "most"]]
-    assert ends.tolist() == [4, -4.0, -3.25, -1.5, 0.0]
+    assert ends.tolist() == [4, 0.0, 0.75, 1.625, 2.0]
+
+
+def test_a_lead_is_a_share_of_the_published_one_in_the_rows_that_ran():
+    """As published, FedGrEM leads by .1 in the first row and by .3 in the second."""
+    last = PRINTED["n_contaminated"].eq(2) & PRINTED["method"].eq("FedGrEM")
+    wide = PRINTED.assign(mean=PRINTED["mean"] - 0.2 * last)
+    runs = runs_of({"a": 0.0, "s1.0": 0.0})
+    runs.loc[runs["n_contaminated"].eq(2) & runs["method"].eq("FedGrEM"), "value"] -= 0.2
+    both = score_protocols(runs[runs["protocol"] == "a"], wide, CLAIM)
+    first = score_protocols(
+        runs[(runs["protocol"] == "s1.0") & (runs["n_contaminated"] == 0)], wide, CLAIM
+    )
+    scores = pd.concat([both, first]).assign(table="one")
+    row = leads_where_others_are_near(scores).iloc[0]
+    assert row[["n", "least", "most"]].tolist() == pytest.approx([2, 1.0, 1.0])
+    # It lies behind in the only row that this one ran: no share can be told.
+    behind = PRINTED.assign(mean=0.3 - PRINTED["mean"])
+    none = score_protocols(runs[runs["n_contaminated"] == 0], behind, CLAIM).assign(table="one")
+    assert leads_where_others_are_near(none.assign(others=0.0)).empty
+
+
+def test_a_protocol_that_ran_again_counts_once_by_its_fresh_replications():
+    scores = pd.DataFrame({"protocol": ["s1.0", "s1.1", "s1.0"], "lead": [3.0, 0.5, 0.7]})
+    scores = scores.assign(table="one", others=[0.1, 0.1, 0.2])
+    row = leads_where_others_are_near(scores).iloc[0]
+    assert row[["n", "least", "most"]].tolist() == [2, 0.5, 0.7]
+    scores["others"] = [0.1, 0.1, 2.0]
+    assert leads_where_others_are_near(scores)["n"].tolist() == [1]
 
 
 def test_leads_and_small_shares_are_told_in_order():
-    row = {"table": "one", "n": 4, "printed": -2.0}
-    row |= {"least": -4.0, "quarter": -3.0, "three_quarters": -1.0, "most": 0.5}
-    [said] = _leads(space(), pd.DataFrame([row]))
-    assert "between -0.25 and 2.00 of the published one (the middle half: 0.50 to 1.50)" in said
+    row = {"table": "one", "n": 4}
+    row |= {"least": -0.25, "quarter": 0.5, "three_quarters": 1.5, "most": 2.0}
+    [said, one] = _leads(space(), pd.DataFrame([row, row | {"n": 1}]))
+    assert "4 protocols), the lead of FedGrEM lies between -0.25 and 2.00 of the published" in said
+    assert said.endswith("in the same rows (the middle half: 0.50 to 1.50).")
+    assert "1 protocol), the lead" in one
     assert [_percent(share) for share in (0.0, 0.004, 0.0149)] == ["0 %", "0.4 %", "1 %"]
 
 

@@ -172,24 +172,29 @@ def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:
 def leads_where_others_are_near(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the range of leads of protocols whose other columns are near those published.
 
+    A trial of the optimiser ran only some rows, whose published leads may differ from those of the
+    others. So each lead is a share of the published one in the same rows.
+
     Parameters
     ----------
     scores : DataFrame
-        The scores of all protocols that ran, drawn or tried by the optimiser.
+        The scores of all protocols that ran, drawn or tried by the optimiser. Those that ran again
+        on fresh replications count by these alone.
 
     Returns
     -------
     DataFrame
         One row per table: ``table``; ``n`` protocols whose distance over the columns of the other
-        methods is at most :data:`NEAR_ENOUGH`; the ``least`` and the ``most`` of their ``effect``,
-        and the middle half of them, ``quarter`` to ``three_quarters``; and ``printed``.
+        methods is at most :data:`NEAR_ENOUGH`, and that ran a row in which the method leads as
+        published; the ``least`` and the ``most`` of their ``lead``, and the middle half of them,
+        ``quarter`` to ``three_quarters``.
     """
-    near = scores[scores["others"] <= NEAR_ENOUGH]
+    once = scores.drop_duplicates(["table", "protocol"], keep="last")  # fresh ones come last
+    near = once[(once["others"] <= NEAR_ENOUGH) & once["lead"].notna()]
     return near.groupby("table", sort=False, as_index=False).agg(
-        n=("effect", "size"),
-        least=("effect", "min"),
-        quarter=("effect", lambda effect: effect.quantile(0.25)),
-        three_quarters=("effect", lambda effect: effect.quantile(0.75)),
-        most=("effect", "max"),
-        printed=("printed_effect", "first"),
+        n=("lead", "size"),
+        least=("lead", "min"),
+        quarter=("lead", lambda lead: lead.quantile(0.25)),
+        three_quarters=("lead", lambda lead: lead.quantile(0.75)),
+        most=("lead", "max"),
     )

@@ -174,14 +174,14 @@ def _judged(space: Space, scores: pd.DataFrame) -> Iterator[str]:
 
 
 def _leads(space: Space, leads: pd.DataFrame) -> Iterator[str]:
-    for row in leads[leads["printed"] != 0].to_dict("records"):
-        ends = [row[n] / row["printed"] for n in ("least", "quarter", "three_quarters", "most")]
-        low, *inner, high = sorted(ends)
+    for row in leads.to_dict("records"):
+        protocols = "protocol" if row["n"] == 1 else "protocols"
         yield (
             f"Where the other columns of {space.tables[row['table']].title} are near the published "
-            f"values (at most {NEAR_ENOUGH:.1f} standard deviations, {row['n']} protocols), the "
-            f"lead of {space.claim.method} lies between {low:.2f} and {high:.2f} of the published "
-            f"one (the middle half: {inner[0]:.2f} to {inner[1]:.2f})."
+            f"values (at most {NEAR_ENOUGH:.1f} standard deviations, {row['n']} {protocols}), the "
+            f"lead of {space.claim.method} lies between {row['least']:.2f} and {row['most']:.2f} "
+            "of the published one in the same rows (the middle half: "
+            f"{row['quarter']:.2f} to {row['three_quarters']:.2f})."
         )
 
 

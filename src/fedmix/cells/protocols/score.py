@@ -126,8 +126,9 @@ def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> 
         - ``effect``: the method's value minus that of the best method that it is compared with, the
           mean over rows; see :func:`leads`;
         - ``printed_effect``: the same for the published values;
-        - ``least_lead`` and ``most_lead``: the least and the largest share of the published lead,
-          over the rows in which the method leads as published; missing if there are none;
+        - ``lead``: the mean lead as a share of the published one, over the rows in which the method
+          leads as published; missing if there are none;
+        - ``least_lead`` and ``most_lead``: the least and the largest such share of a single row;
         - ``rows_lowest``: the number of rows in which the method is below all the others (above
           them, if the claim says so);
         - ``lowest``: whether that is so in all rows.
@@ -182,7 +183,8 @@ def _score(errors: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> dict[st
     effects = leads(means.reshape(layout), methods, claim)
     printed_effects = leads(centre.reshape(layout), methods, claim)
     leading = claim.sign * printed_effects < 0
-    shares = effects[leading] / printed_effects[leading] if leading.any() else np.array([np.nan])
+    ours, theirs = effects[leading], printed_effects[leading]
+    shares = ours / theirs if leading.any() else np.array([np.nan])
     other = np.tile([method != claim.method for method in methods], layout[0])
     low, high = np.quantile(distances(resampled, centre, sd), INTERVAL, method="nearest")
     effect = leads(resampled.reshape(-1, *layout), methods, claim).mean(axis=-1)
@@ -199,6 +201,7 @@ def _score(errors: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> dict[st
         "effect_low": float(effect_low),
         "effect_high": float(effect_high),
         "printed_effect": float(printed_effects.mean()),
+        "lead": float(ours.mean() / theirs.mean()) if leading.any() else float("nan"),
         "least_lead": float(shares.min()),
         "most_lead": float(shares.max()),
         "rows_lowest": int((claim.sign * effects < 0).sum()),
