@@ -342,6 +342,19 @@ def test_a_kept_number_is_explained_without_any_run(kept):
         list(explain_kept(kept, "t", "1%", "FedGrEM"))
 
 
+def test_what_a_kept_number_lacks_is_left_out(kept):
+    cells = pd.read_csv(kept / "cells.csv", keep_default_na=False)
+    stand_in = {"row": "2 %", "difference": "", "low": "", "high": "", "verdict": "stand-in"}
+    once = {"row": "1 %", "n": 1, "sd": "", "low": "", "high": "", "verdict": "undecided"}
+    rows = [{**cells.iloc[0], **change} for change in ({}, stand_in, once)]
+    pd.DataFrame(rows).to_csv(kept / "cells.csv", index=False)
+    _, *told = list(explain_kept(kept, "t", "2 %", "FedGrEM"))[3:]
+    assert told[0] == "  ours: 1.5 (sd 0.1), 20 replications"
+    assert told[1].startswith("  verdict: stand-in (")
+    _, *told = list(explain_kept(kept, "t", "1 %", "FedGrEM"))[3:]
+    assert told[:2] == ["  ours: 1.5, 1 replication", "  ours minus theirs: 0.1"]
+
+
 def test_without_kept_cells_one_learns_how_to_make_them(tmp_path):
     assert answer_of(tmp_path, "t") == ""
     with pytest.raises(DataError, match="make kept"):

@@ -332,9 +332,13 @@ def explain_kept(folder: Path, item: str, row: str, column: str) -> Iterator[str
     for cell in cells:
         yield cell["variant"] or "not run"
         yield f"  published: {cell['printed_text']}"
-        if cell["n"]:
-            yield f"  ours: {cell['mean']} (sd {cell['sd']}), {cell['n']} replications"
-            yield f"  ours minus theirs: {cell['difference']}, 90 % [{cell['low']}, {cell['high']}]"
+        if cell["n"]:  # a single replication has no spread, and a stand-in is not compared
+            spread, low = (f"{cell[name]}" for name in ("sd", "low"))
+            ours = f"  ours: {cell['mean']}" + f" (sd {spread})" * bool(spread)
+            yield f"{ours}, {number_of(cell['n'], 'replication')}"
+            if f"{cell['difference']}":
+                interval = f", 90 % [{low}, {cell['high']}]" * bool(low)
+                yield f"  ours minus theirs: {cell['difference']}{interval}"
         yield from (f"  {line}" for line in _verdict(cell))
         if cell["draws"]:
             yield f"  variance between partition draws: {cell['draws']}"
