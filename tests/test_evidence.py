@@ -121,6 +121,14 @@ def test_methods_whose_replications_are_all_held_are_told_so(work):
     assert whole == f"{STUDY}: all 4 replications are in the evidence"
     assert first.endswith("LocalEM  2 replications in the evidence")
     assert second.endswith("FedEM    2 replications in the evidence")
+    # The evidence has more than a shorter run asks for.
+    shorter = replace(only, replications=1)
+    cells = read_status(replace(request, studies={STUDY: shorter}), work)
+    [whole, first, _] = status_lines(cells, "", STUDY)
+    assert whole == f"{STUDY}: all 2 replications are in the evidence"
+    assert first.endswith("LocalEM  1 replication in the evidence")
+    [whole, *_] = status_lines(cells[:1], "")
+    assert whole == f"{STUDY}: its only replication is in the evidence"
 
 
 def test_another_parameter_is_another_replication(work):
@@ -152,7 +160,7 @@ def test_a_kept_replication_stays_if_another_run_differs(work):
     changed = rows.assign(value=rows["value"].where(~own, rows["value"] * 1.001))
     write_evidence(work / "evidence", STUDY, changed, {})
     [differ, added] = add(request_in(work), work)
-    assert "1 replications differ from the kept ones, which stay: first" in differ
+    assert "1 replication with other values than those kept, which stay: first" in differ
     assert "FedEM/1" in differ
     assert added == f"{STUDY}: 0 replications added"
     assert rows_in(work)["value"].equals(changed["value"])
@@ -182,7 +190,7 @@ def test_a_kept_replication_that_failed_differs_from_one_that_did_not(work):
     rows = rows.drop_duplicates([*FIT, "metric", "round"])
     write_evidence(work / "evidence", STUDY, rows, {})
     differ, added = add(request_in(work), work)
-    assert "1 replications differ from the kept ones" in differ
+    assert "1 replication with other values" in differ
     assert added == f"{STUDY}: 0 replications added"
 
 
@@ -270,7 +278,7 @@ def test_a_replication_stopped_before_the_limit_is_not_held(work, limit, held):
     assert request.coverage.held(*planned(request))["FedEM"] == set(range(held))
     assert len(request.coverage.held(*planned(request))["LocalEM"]) == 2
     added = 2 - held  # the work folder has a finished one, which replaces what was stopped early
-    assert list(add(request, work))[-1] == f"{STUDY}: {added} replications added"
+    assert list(add(request, work))[-1].startswith(f"{STUDY}: {added} replication")
     assert ("timeout" in set(rows_in(work)["status"])) == (not added)
 
 

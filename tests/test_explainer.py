@@ -161,6 +161,11 @@ def test_kept_replications_are_told_where_no_block_is_planned(tmp_path):
     work = kept(tmp_path)
     lines = told(Explainer(request_in(work), work), SIMULATED | {"method": METHODS[0]})["Results"]
     assert lines[0] == f"data/evidence/{STUDY}.parquet: 2 replications"
+    request = request_in(work)
+    study = replace(request.studies[STUDY], replications=1)
+    fewer = replace(request, studies={**request.studies, STUDY: study})
+    lines = told(Explainer(fewer, work), SIMULATED | {"method": METHODS[0]})["Results"]
+    assert lines[0] == f"data/evidence/{STUDY}.parquet: 1 replication"
 
 
 @pytest.mark.parametrize("change", [{"setting": "gone"}, {"variant": "gone"}, {"method": "Gone"}])

@@ -117,7 +117,7 @@ def test_evidence_of_data_from_elsewhere_is_added_if_this_code_made_them(tmp_pat
     setting = next(s for s in settings if s.values["embedding"] == "tsne10")
     data = setting.dataset, setting.values["embedding"], request.datasets[setting.dataset]
     file = file_of_real_data(tmp_path, request, setting, "0", embedding_key(*data))
-    assert list(add(request_in(tmp_path), tmp_path, [file])) == [f"{REAL}: 1 replications added"]
+    assert list(add(request_in(tmp_path), tmp_path, [file])) == [f"{REAL}: 1 replication added"]
     index = Evidence(tmp_path / "evidence").index(REAL)
     assert index.data == {setting.embedded: {"sha256": "0", "key": embedding_key(*data)}}
     assert request_in(tmp_path).coverage.data_hash(request.studies[REAL], setting) == "0"
@@ -141,7 +141,7 @@ def test_an_embedding_is_kept_with_the_first_results_of_it(tmp_path):
     file = file_of_real_data(tmp_path, request_in(tmp_path), setting, "0", "k")
     assert list(add(request_in(tmp_path), tmp_path, [file])) == [
         f"{setting.dataset}, tsne10: the embedding is added",
-        f"{REAL}: 1 replications added",
+        f"{REAL}: 1 replication added",
     ]
     own.unlink()
     study = request_in(tmp_path).studies[REAL]

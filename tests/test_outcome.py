@@ -335,11 +335,11 @@ def test_replications_that_failed_within_a_block_are_counted(request_of_one_meth
     [cell] = read_status(request_of_one_method, tmp_path)
     assert (cell.done, cell.replications_failed) == (1, 1)
     lines = list(status_lines([cell], "--config preset=quick"))
-    assert lines[0].startswith("study: 1 of 3 blocks done, 1 replications failed, ")
+    assert lines[0].startswith("study: 1 of 3 blocks done, 1 replication failed, ")
     assert lines[1] == "  first error: h0  FedEM: DivergenceError: round 3"
     detailed = list(status_lines([cell], "--config preset=quick", "study"))
     assert detailed[0] == lines[0]
-    assert detailed[1] == "  h0  FedEM  1/3 done, 1 replications failed: DivergenceError: round 3"
+    assert detailed[1] == "  h0  FedEM  1/3 done, 1 replication failed: DivergenceError: round 3"
 
 
 def test_the_summary_is_a_line_a_study_and_says_how_to_see_more(request_of_one_method, tmp_path):

@@ -29,6 +29,7 @@ from fedmix.pipeline.kept_embeddings import keep_embeddings
 from fedmix.pipeline.plan import Study
 from fedmix.pipeline.request import Request
 from fedmix.storage import stacked
+from fedmix.views.marks import number_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,8 +108,8 @@ def _add_study(request: Request, study: Study, source: str, rows: pd.DataFrame) 
     differing = _differing(kept, rows)
     if differing:
         yield (
-            f"{source}: {len(differing)} replications differ from the kept ones, which stay: first "
-            f"{differing[0]}."
+            f"{source}: {number_of(len(differing), 'replication')} with other values than those "
+            f"kept, which stay: first {differing[0]}."
         )
     if count:
         data = {**coverage.evidence.index(study.name).data, **coverage.data_used(study)}
@@ -117,7 +118,7 @@ def _add_study(request: Request, study: Study, source: str, rows: pd.DataFrame) 
         write_evidence(folder, study.name, stacked([kept, new]), data, adoptions)
         yield from keep_embeddings(folder, _embedded(coverage, study, new), request.datasets)
     others = f", {len(stale)} of other code, data or settings left out" if len(stale) else ""
-    yield f"{study.name}: {count} replications added{others}"
+    yield f"{study.name}: {number_of(count, 'replication')} added{others}"
 
 
 def _embedded(coverage: Coverage, study: Study, rows: pd.DataFrame) -> dict[tuple[str, str], Path]:

@@ -12,6 +12,7 @@ from fedmix.pipeline.evidence import unverified
 from fedmix.pipeline.plan import Setting, Study, timings_of
 from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
+from fedmix.views.marks import number_of
 
 # The line of a traceback that names the error, without its module: the first one not indented.
 _FAILURE = re.compile(r"^(?:Traceback| ).*\n(?:\w+\.)*(\w+(?:: .*)?)$", re.M)
@@ -29,7 +30,7 @@ class CellStatus:
         The number of blocks to run, and how many of them are finished by the present code, have
         started but not ended (they run, or were killed), and failed with an error.
     held : int
-        Replications in the evidence, whose blocks need not be run.
+        Replications of the request in the evidence, whose blocks need not be run.
     replications_failed : int
         Replications in finished blocks that diverged, timed out or raised an error.
     message : str
@@ -89,7 +90,7 @@ def _setting_status(
     done = {n: read_table(timings_of(files[n])) for n in current}
     begun = [n for n in files if n not in ended and (logs / f"{n}.log").exists()]
     errors = {n: error_in(logs / f"{n}.log") for n in begun}
-    for method in study.methods_of(setting):
+    for method, wanted in study.replications_in(setting).items():
         mine = [n for n, missing in lacking.items() if method in missing]
         timings = {n: done[n][done[n]["method"] == method] for n in mine if n in done}
         bad = {n: int((rows["status"] != "ok").sum()) for n, rows in timings.items()}
@@ -103,7 +104,7 @@ def _setting_status(
             method=method,
             blocks=len(mine),
             done=len(timings),
-            held=len(held.get(method, ())),
+            held=sum(r < wanted for r in held.get(method, ())),
             started=sum(n in errors for n in mine) - len(failed),
             failed=len(failed),
             replications_failed=sum(bad.values()),
@@ -161,7 +162,7 @@ def status_lines(cells: list[CellStatus], asked: str, study: str | None = None) 
         for cell in mine:
             state = f"{cell.done}/{cell.blocks} done{_counted([cell])}"
             if not cell.blocks:
-                state = f"{cell.held} replications in the evidence"
+                state = f"{number_of(cell.held, 'replication')} in the evidence"
             line = f"  {f'{cell.setting}  {cell.method}':<{width}}  {state}"
             yield line + (f": {cell.message}" if cell.message else "")
     if study is None and studies:
@@ -173,8 +174,9 @@ def _study_line(study: str, cells: list[CellStatus]) -> str:
     used, left = sum(c.hours_used for c in cells), sum(c.hours_left for c in cells)
     held = sum(cell.held for cell in cells)
     if held and not _blocks(cells, "blocks"):
-        return f"{study}: all {held} replications are in the evidence"
-    kept = f", {held} replications in the evidence" if held else ""
+        every = f"all {held} replications are" if held > 1 else "its only replication is"
+        return f"{study}: {every} in the evidence"
+    kept = f", {number_of(held, 'replication')} in the evidence" if held else ""
     return (
         f"{study}: {_blocks(cells, 'done')} of {_blocks(cells, 'blocks')} blocks done"
         f"{_counted(cells)}{kept}, {core_hours(used)} used, about {core_hours(left)} left"
@@ -191,12 +193,11 @@ def _blocks(cells: list[CellStatus], kind: str) -> int:
 
 
 def _counted(cells: list[CellStatus]) -> str:
-    counts = {
-        "started": _blocks(cells, "started"),
-        "failed": _blocks(cells, "failed"),
-        "replications failed": sum(c.replications_failed for c in cells),
-    }
-    return "".join(f", {count} {word}" for word, count in counts.items() if count)
+    counts = {kind: _blocks(cells, kind) for kind in ("started", "failed")}
+    told = [f", {count} {kind}" for kind, count in counts.items() if count]
+    if failed := sum(cell.replications_failed for cell in cells):
+        told.append(f", {number_of(failed, 'replication')} failed")
+    return "".join(told)
 
 
 def evidence_lines(request: Request) -> Iterator[str]:
