@@ -13,7 +13,13 @@ from fedmix.cells.protocols.drawing import draw_protocols
 from fedmix.cells.protocols.kept import Search, keep, read_search, write_search
 from fedmix.cells.protocols.score import judged_cells, printed_cells, score_protocols, score_search
 from fedmix.cells.protocols.space import Claim, Draw, Space, read_searches
-from fedmix.cells.unreported import open_claims, protocol_answers, read_curves, specification_curves
+from fedmix.cells.unreported import (
+    answers_by_protocol,
+    open_claims,
+    protocol_answers,
+    read_curves,
+    specification_curves,
+)
 from fedmix.errors import DataError
 from fedmix.views.figures.specification import claims_figure, draw_claims
 from synthetic_results import PUBLISHED, cells, results_and_timings, shipped_items
@@ -306,6 +312,25 @@ def test_what_is_kept_is_read_as_it_was_written(tmp_path, space, kept, search):
     found = read_search(tmp_path, space, shipped_items(), PUBLISHED)
     pd.testing.assert_frame_equal(found.nearest_cells(), search.nearest_cells())
     pd.testing.assert_frame_equal(found.choices_of("drawn"), search.choices_of("drawn"))
+
+
+def test_protocols_that_the_optimiser_found_for_two_tables_are_two(tmp_path, whole, kept):
+    """It numbers them anew for each table, so that two can have one name."""
+    other = "fedgrem_table2"
+    found = kept["protocols"]["protocol"] == "s1.7"
+    second = kept["protocols"].assign(table=other)
+    second.loc[found, "scaling"] = "global"
+    write_search(tmp_path / TABLE, kept)
+    runs = kept["runs"].assign(table=other)
+    write_search(tmp_path / other, {"protocols": second, "runs": runs})
+    search = read_search(tmp_path, whole, shipped_items(), PUBLISHED)
+    scalings = search.choices_of("near")["scaling"]
+    assert scalings[f"{TABLE} s1.7"] in LEADS
+    assert scalings[f"{other} s1.7"] == "global"
+    claims = {claim["id"]: claim for claim in read_claims(read_papers(ROOT / "config"))}
+    answered = answers_by_protocol(claims["fedgrem-robust-to-contamination"], search.near)
+    asked = {name: {check.place for check in a.checks} for name, a in answered.items()}
+    assert asked[f"{TABLE} s1.7"].isdisjoint(asked[f"{other} s1.7"])
 
 
 def test_a_search_without_kept_tables_is_none(tmp_path, space):

@@ -198,7 +198,8 @@ def read_search(
 ) -> Search | None:
     """Read the kept results of a search from the folders of its tables; None if there are none.
 
-    For the parameters see :class:`Search`.
+    The optimiser numbers its protocols anew for each table, so their names get the table's. For the
+    parameters see :class:`Search`.
 
     Raises
     ------
@@ -227,7 +228,14 @@ def read_search(
                 f"({choice}). The space was changed after one of them was searched, so all must be "
                 "searched again."
             )
+    protocols, runs = (_named_by_table(part, drawn["protocol"]) for part in (protocols, runs))
     return Search(space, protocols, runs, items, published)
+
+
+def _named_by_table(part: pd.DataFrame, drawn: pd.Series) -> pd.DataFrame:
+    """Return kept rows whose protocols that were not drawn are named by their table too."""
+    names = part["table"] + " " + part["protocol"]
+    return part.assign(protocol=part["protocol"].where(part["protocol"].isin(drawn), names))
 
 
 def _read_protocols(path: Path, space: Space) -> pd.DataFrame:
