@@ -43,7 +43,8 @@ def permuted(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFram
         One row per table: ``table``, ``tried`` (number of protocols), ``permutations`` (their
         number); ``distance`` of the nearest protocol from the published table;
         ``permuted_median``, the median of that over permuted tables; and the ``share`` of permuted
-        tables with a protocol at most as far as ``distance``.
+        tables with a protocol at most as far as ``distance``. These two are missing if no kind has
+        two columns.
     """
     import pandas as pd
 
@@ -57,8 +58,8 @@ def permuted(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFram
             float(distances(means, centre[order], sd[order]).min())
             for order in ((places[:, columns]).ravel() for columns in _orders(kinds))
         ]
-        share = np.mean(np.array(others) <= true)
-        rows.append((table, len(means), len(others), true, np.median(others), share))
+        found = (np.median(others), np.mean(np.array(others) <= true)) if others else (None, None)
+        rows.append((table, len(means), len(others), true, *found))
     names = ["table", "tried", "permutations", "distance", "permuted_median", "share"]
     return pd.DataFrame(rows, columns=names)
 

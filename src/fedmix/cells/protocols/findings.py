@@ -67,7 +67,7 @@ def variance_shares(space: Space, table: str, scores: pd.DataFrame) -> pd.DataFr
             {"table": table, "outcome": outcome, "choice": name, "share": share}
             for name, share in found.items()
         ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["table", "outcome", "choice", "share"])
 
 
 def in_categories(space: Space, protocols: pd.DataFrame) -> pd.DataFrame:
@@ -222,11 +222,16 @@ def _drawn(
 
 def _permuted(space: Space, permuted: pd.DataFrame) -> Iterator[str]:
     for row in permuted.to_dict("records"):
+        exchanged = (
+            "from the table with columns exchanged among methods of one kind it is "
+            f"{row['permuted_median']:.2f} (median of {row['permutations']}), and as near as that "
+            f"in {_percent(row['share'])} of them"
+            if row["permutations"]
+            else "no two methods are of one kind, so that no columns can be exchanged"
+        )
         yield (
             f"The nearest of {row['tried']} drawn protocols is {row['distance']:.2f} from "
-            f"{space.tables[row['table']].title}; from the table with columns exchanged among "
-            f"methods of one kind it is {row['permuted_median']:.2f} (median of "
-            f"{row['permutations']}), and as near as that in {_percent(row['share'])} of them."
+            f"{space.tables[row['table']].title}; {exchanged}."
         )
 
 
@@ -247,4 +252,7 @@ def _held_out(space: Space, held_out: pd.DataFrame) -> Iterator[str]:
 
 
 def _percent(share: float) -> str:
-    return f"{share * 100:.1f} %" if 0 < share < 0.01 else f"{share * 100:.0f} %"
+    """Return a share in percent, in which 0 % is none and 100 % is all."""
+    if 0 < share < 0.01 or 0.99 < share < 1:
+        return f"{min(max(share * 100, 0.1), 99.9):.1f} %"
+    return f"{share * 100:.0f} %"
