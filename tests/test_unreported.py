@@ -99,6 +99,9 @@ def test_what_tells_protocols_near_the_print_apart_is_no_choice():
     assert variants.depends
     assert "it holds in 67% of 3 variants; beyond" in str(variants)
     assert str(variants).endswith("decided by the variant: it holds in p0, p1, not in s1.7")
+    assert str(share_of(answers_with({"v": True}, 2))) == "it holds in 100% of 1 variant"
+    one = share_of(answers_with({"s1.7": False}, 2), "protocols near the published values")
+    assert str(one) == "it holds in 0% of 1 protocol near the published values (tested on s)"
 
 
 def some_checks(said, replications=10):
@@ -146,6 +149,7 @@ def test_the_choice_that_decides_is_told_with_the_values_that_many_protocols_hav
     holds = choices["how_scaled"].eq("none") | choices.index.isin([30])
     weight = choices_by_weight(holds, choices)
     assert list(weight.index) == ["how_scaled", "noise"]  # of a single start nothing can be told
+    assert choices_by_weight(holds | True, choices).empty  # nothing is told apart
     alone = choices_by_weight(holds, choices[["how_scaled"]])
     assert weight["how_scaled"] == pytest.approx(2 * alone["how_scaled"])
     found = share_of(answers_with(dict(holds), 2), "protocols", choices)

@@ -108,7 +108,9 @@ class Share:
         return bool(self.decided_by) and 0 < self.yes >= least and 0 < self.no >= least
 
     def __str__(self) -> str:
-        text = f"it holds in {self.holds:.0%} of {self.tried} {self.of}"
+        noun, _, more = self.of.partition("s")  # "variants", or "protocols near ..."
+        ways = f"{noun}{more}" if self.tried == 1 else self.of
+        text = f"it holds in {self.holds:.0%} of {self.tried} {ways}"
         text += f" (tested on {self.where})" if self.where else ""
         text += f", {self.choice}" if self.choice else ""
         if decided := self.yes + self.no:
