@@ -171,6 +171,19 @@ def test_an_option_that_a_figure_needs_is_told(paper, capsys, old, new, says):
     assert says in told(capsys)
 
 
+def test_a_figure_with_published_values_of_its_own_says_their_digits(paper, capsys):
+    """They bound the rounding error, on which the verdicts depend."""
+    values = Path(CONFIG, "tables.yaml").read_text()
+    own = FIGURE + values[values.index("  printed:") :]
+    Path(CONFIG, "figures.yaml").write_text(f"{FIGURE}  printed: mine_table1\n")
+    assert main(["check"]) == 0  # a table's values have its digits
+    Path(CONFIG, "tables.yaml").write_text("{}")
+    Path(CONFIG, "figures.yaml").write_text(own)
+    assert "mine_figure1: lacks digits, which printed numbers need" in told(capsys)
+    Path(CONFIG, "figures.yaml").write_text(own.replace("  printed:", "  digits: 3\n  printed:"))
+    assert main(["check"]) == 0
+
+
 def test_an_option_in_all_panels_is_enough(paper):
     panels = "{rows: [{x: setting_n_clients}, {x: 2 * setting_n_clients}]}"
     spoil(f"{CONFIG}/figures.yaml", "{x: setting_n_clients}", panels)

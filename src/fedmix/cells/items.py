@@ -232,6 +232,13 @@ class Item(Declared):
     builder: str = ""
     options: dict[str, Any] = Field({}, description="How it is laid out.")
 
+    @model_validator(mode="after")
+    def _with_digits(self) -> Self:
+        shown = self.judged or self.kind == "table"  # other figures show those of a table
+        if self.printed and shown and self.digits is None:
+            raise ValueError("lacks digits, which printed numbers need")
+        return self
+
     @property
     def partition_draws(self) -> str:
         """The study that repeats the item with other partition draws; empty if there is none."""
@@ -282,18 +289,11 @@ class Table(Item):
         {}, description="How it is laid out."
     )
 
-    @model_validator(mode="after")
-    def _with_digits(self) -> Self:
-        if self.printed and self.digits is None:
-            raise ValueError("lacks digits, which printed numbers need")
-        return self
-
 
 class Figure(Item):
     """A figure: what it draws from the frame of cells, and how."""
 
     kind: SkipJsonSchema[Literal["figure"]] = "figure"
-    digits: SkipJsonSchema[None] = None
     best: SkipJsonSchema[Literal["none"]] = "none"
     builder: Literal["lines", "points", "maps", "trajectories", "exchange", "ranks"] = Field(
         description="What draws it, see fedmix.views.figures.build."
