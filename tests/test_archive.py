@@ -46,6 +46,11 @@ def test_what_comes_out_is_what_went_in(content, tmp_path):
     assert current(tmp_path) == dict.fromkeys(METHODS, 2)
 
 
+def test_an_archive_without_replications_is_told(tmp_path):
+    [told] = received(tmp_path, {"README.md": b"another archive"})
+    assert told == f"{tmp_path / 'archive.zip'}: there are no replications in it."
+
+
 def test_a_file_of_evidence_is_added_like_an_archive(content, tmp_path):
     (tmp_path / f"{STUDY}.parquet").write_bytes(content)
     request = request_in(tmp_path)

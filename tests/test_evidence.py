@@ -74,6 +74,13 @@ def test_adding_twice_adds_nothing(work):
     assert list(add(request_in(work), work)) == [f"{STUDY}: 0 replications added"]
 
 
+def test_that_nothing_is_finished_is_told(tmp_path):
+    [told] = add(request_in(tmp_path), tmp_path)
+    assert told == (
+        f"{tmp_path / 'results'}: nothing is finished of the studies of the preset quick."
+    )
+
+
 def test_later_replications_join_the_earlier_ones(work):
     finish(work, range(2, 3))
     assert list(add(request_in(work), work)) == [f"{STUDY}: 2 replications added"]

@@ -74,15 +74,22 @@ def add(request: Request, workdir: Path, files: Sequence[Path] = ()) -> Iterator
             write_index(folder, name, coverage.evidence.rows(name))
     given = {str(path): dict(_read_file(path)) for path in files}
     for path, tables in given.items():
+        if not any(map(len, tables.values())):
+            yield f"{path}: there are no replications in it."
         for name in sorted(tables.keys() - request.studies.keys()):
             yield f"{path}: {name} is left out: the preset has no study of this name."
+    anything = bool(files)
     for study in map(request.with_optional, request.studies.values()):
         sources = {path: tables.get(study.name, empty()) for path, tables in given.items()}
         if not files:
             sources = {f"results/{study.name}": _from_results(study, workdir)}
         for source, rows in sources.items():
             if len(rows):
+                anything = True
                 yield from _add_study(request, study, source, rows)
+    if not anything:
+        preset = request.options["preset"]
+        yield f"{workdir / 'results'}: nothing is finished of the studies of the preset {preset}."
 
 
 def _add_study(request: Request, study: Study, source: str, rows: pd.DataFrame) -> Iterator[str]:
