@@ -136,7 +136,7 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
     return (
         f"Tried on {names}: {drawn['protocol'].nunique()} protocols drawn by how natural each "
         f"choice is ({times} replications, all rows); and an optimiser from "
-        f"{search.seeds} {'seed' if search.seeds == 1 else 'seeds'}, with {search.trials} "
+        f"{_count(search.seeds, 'seed')}, with {search.trials} "
         f"protocols for each (replications: {search.replications}, and {search.confirmed} more for "
         f"the best few; rows: {rows}). The best of each seed is judged on {search.judged} fresh "
         "replications of all rows."
@@ -164,7 +164,7 @@ def _judged(space: Space, scores: pd.DataFrame) -> Iterator[str]:
             f"deviations from {space.tables[score['table']].title} (root mean square over "
             f"{score['cells']} cells; 95 % interval {score['distance_low']:.2f} to "
             f"{score['distance_high']:.2f}): {held_out}. {space.claim.method} is "
-            f"{_lead_of(space)} in {score['rows_lowest']} of {score['rows']} rows{share}."
+            f"{_lead_of(space)} in {score['rows_lowest']} of {_count(score['rows'], 'row')}{share}."
         )
     first = judged.iloc[0]
     choices = ", ".join(
@@ -175,12 +175,12 @@ def _judged(space: Space, scores: pd.DataFrame) -> Iterator[str]:
 
 def _leads(space: Space, leads: pd.DataFrame) -> Iterator[str]:
     for row in leads.to_dict("records"):
-        protocols = "protocol" if row["n"] == 1 else "protocols"
         yield (
             f"Where the other columns of {space.tables[row['table']].title} are near the published "
-            f"values (at most {NEAR_ENOUGH:.1f} standard deviations, {row['n']} {protocols}), the "
-            f"lead of {space.claim.method} lies between {row['least']:.2f} and {row['most']:.2f} "
-            "of the published one in the same rows (the middle half: "
+            f"values (at most {NEAR_ENOUGH:.1f} standard deviations, "
+            f"{_count(row['n'], 'protocol')}), the lead of {space.claim.method} lies between "
+            f"{row['least']:.2f} and {row['most']:.2f} of the published one in the same rows "
+            "(the middle half: "
             f"{row['quarter']:.2f} to {row['three_quarters']:.2f})."
         )
 
@@ -193,7 +193,7 @@ def _drawn(
         by_prior = priors[priors["table"] == table].set_index("prior")
         others = ", ".join(
             f"{_percent(by_prior.loc[prior, 'share'])} {words} (as good as "
-            f"{by_prior.loc[prior, 'n']:.0f} protocols)"
+            f"{_count(by_prior.loc[prior, 'n'], 'protocol')})"
             for prior, words in (
                 ("uniform", "if all values of a choice count alike"),
                 ("natural", "among natural values alone"),
@@ -249,6 +249,11 @@ def _held_out(space: Space, held_out: pd.DataFrame) -> Iterator[str]:
             f"{row['median']:.2f}"
             + (f" (medians of {row['splits']} ways to split)." if row["splits"] > 1 else ".")
         )
+
+
+def _count(n: float, noun: str) -> str:
+    """Return a number and its noun, such as "1 protocol" or "12 protocols"."""
+    return f"{n:.0f} {noun}{'' if round(n) == 1 else 's'}"
 
 
 def _percent(share: float) -> str:
