@@ -122,6 +122,13 @@ def test_a_range_is_drawn_evenly_on_its_scale_beside_single_values():
     assert choice.draw(0.999999) == "100 spreads"
 
 
+def test_a_range_without_log_is_drawn_evenly():
+    choice = range_of(between=[2, 10], log=False)
+    shares = (0.25, 0.4375, 0.625, 0.999999)
+    assert [choice.draw(share) for share in shares] == [f"{n} spreads" for n in (2, 4, 6, 10)]
+    assert choice.categories[1:3] == ["2 to 4 spreads", "4 to 6 spreads"]
+
+
 @pytest.mark.parametrize("text", ["1", "0.01 spreads", "3.02 spreads", "100 spreads"])
 def test_what_a_protocol_says_is_read_as_the_value(text):
     value = range_of().meant(text)
@@ -146,6 +153,8 @@ def test_numbers_of_a_range_fall_into_parts():
     ("wrong", "message"),
     [
         ({"between": [2, 1]}, "ends above its start"),
+        ({"between": [2, 2]}, "ends above its start"),
+        ({"between": None}, "log needs a range"),
         ({"value": 3.0}, "a range has no value"),
         ({"between": [0, 1]}, "positive"),
     ],
@@ -153,6 +162,12 @@ def test_numbers_of_a_range_fall_into_parts():
 def test_wrong_ranges_are_told(wrong, message):
     with pytest.raises(ValidationError, match=message):
         range_of(**wrong)
+
+
+@pytest.mark.parametrize("filled", [{}, {"setting": "h", "methods": {"FedEM": "init"}}])
+def test_a_choice_fills_a_value_of_the_setting_or_parameters(filled):
+    with pytest.raises(ValidationError, match="expected either setting or methods"):
+        Choice(name="first", silent="", values={"a": {"weight": 1.0}}, **filled)
 
 
 def test_design_follows_the_weights_and_is_the_same_each_time():
