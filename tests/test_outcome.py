@@ -83,6 +83,13 @@ def test_a_method_that_only_raised_errors_in_a_variant_is_named_with_the_first(
     )
 
 
+def test_the_command_that_shows_an_error_quotes_a_name_for_a_shell(tmp_path):
+    request = request_of("s", replications=1, settings=[{"h": 0}], methods=["FedEM"])
+    collect(tmp_path, "h0", ["error"], method="FedEM (mine)")
+    [told] = failed_throughout(request, tmp_path / "results/p")
+    assert "python -m fedmix rerun s h0 'FedEM (mine)' 0 --config" in told
+
+
 def test_failed_replications_are_counted_by_how_they_failed(two_variants, tmp_path):
     shown = tmp_path / "results/p"
     assert list(failure_lines(two_variants, shown)) == []

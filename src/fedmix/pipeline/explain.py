@@ -6,6 +6,7 @@ the same text for every cell. Where nothing has been run, the kept pages explain
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from math import isnan
@@ -217,7 +218,7 @@ def _results(
     yield f"{', '.join(numbers)}; {finished}" if numbers else finished
     if numbers and cell["scale"] != 1:
         yield f"in the table's unit: mean {cell['mean'] / cell['scale']:.6g}"
-    place = f"{study.name} {setting.folder} {method.name} 0"
+    place = shlex.join([study.name, setting.folder, method.name, "0"])
     yield f"again: python -m fedmix rerun {place} {request.asked}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -52,8 +53,8 @@ def failed_throughout(request: Request, shown: str | os.PathLike) -> list[str]:
     failed = {key: first[key] for key, count in counts.items() if set(count) == {"error"}}
     return [
         f"{study}, variant {variant}: every replication of {method} failed, the first with "
-        f"{error.rstrip('.')}. To see the whole error: python -m fedmix rerun {study} {setting} "
-        f"{method} 0 {request.asked}"
+        f"{error.rstrip('.')}. To see the whole error: python -m fedmix rerun "
+        f"{shlex.join([study, setting, method, '0'])} {request.asked}"
         for (study, variant, method), (setting, error) in failed.items()
     ]
 
