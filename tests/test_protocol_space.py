@@ -203,7 +203,23 @@ def test_the_search_sees_every_other_row_and_fresh_replications_judge():
     own = space()
     assert own.drawn_cells("one") == [(n, r) for n in (0, 2) for r in range(3)]
     assert own.searched_cells(["one"])["one"] == [(0, r) for r in range(4)]
+    assert own.confirmed_cells(["one"])["one"] == [(0, 4), (0, 5)]  # not seen before
     assert own.judged_cells(["one"])["one"] == [(n, r) for n in (0, 2) for r in range(1000, 1003)]
+
+
+def test_jobs_run_every_drawn_protocol_once():
+    draw = space().draw
+    for n, blocks in {9: ["0-3", "4-7", "8-8"], 8: ["0-3", "4-7"], 3: ["0-2"]}.items():
+        assert draw.model_copy(update={"protocols": n, "block": 4}).blocks() == blocks
+
+
+def test_only_several_tables_have_a_common_protocol_which_can_be_searched_in_its_own_way():
+    assert space().targets == {"one": ["one"]}
+    own = space(("one", "two"))
+    assert own.targets == {"one": ["one"], "two": ["two"], "common": ["one", "two"]}
+    own = own.model_copy(update={"common": own.search.model_copy(update={"trials": 500})})
+    assert own.search_of(own.targets["common"]).trials == 500
+    assert own.search_of(["one"]).trials == 120
 
 
 def test_a_table_can_be_searched_and_drawn_with_less():
