@@ -153,6 +153,10 @@ def test_the_error_of_a_failed_job_is_found_in_its_log(tmp_path):
     [
         ("numpy._core._exceptions._ArrayMemoryError: no 8 GiB", "_ArrayMemoryError: no 8 GiB"),
         ("zipfile.BadZipFile: no zip\nsecond line: of it", "BadZipFile: no zip"),
+        (
+            "pydantic.ValidationError: 2 errors\na\n  Field required\nb\n  Field required",
+            "ValidationError: 2 errors",
+        ),
         ("StopIteration", "StopIteration"),
         ("SystemExit: 2", "SystemExit: 2"),
     ],
@@ -164,6 +168,14 @@ def test_the_last_error_of_any_kind_is_found(tmp_path, line, says):
     assert error_in(tmp_path / "a.log") == says
     (tmp_path / "a.log").write_text(f"ERROR fedmix: replication 3 of FedEM failed\n{stack}{line}\n")
     assert error_in(tmp_path / "a.log") == "", "the job goes on"
+
+
+def test_a_group_of_errors_is_an_error_of_the_job(tmp_path):
+    stack = '  + Exception Group Traceback (most recent call last):\n  |   File "run.py"\n'
+    group = f"{stack}  | ExceptionGroup: several (2 sub-exceptions)\n"
+    earlier = "replication 3 of FedEM failed\nTraceback:\n  work()\nKeyError: 'a'\n"
+    (tmp_path / "a.log").write_text(f"{earlier}ERROR fedmix: the job failed\n{group}")
+    assert error_in(tmp_path / "a.log") == "an error that its log shows"
 
 
 def test_a_job_that_wrote_neither_a_block_nor_an_error_was_killed(tmp_path):

@@ -14,8 +14,9 @@ from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
 from fedmix.views.marks import number_of
 
-# The line of a traceback that names the error, without its module: the first one not indented.
-_FAILURE = re.compile(r"^(?:Traceback| ).*\n(?:\w+\.)*(\w+(?:: .*)?)$", re.M)
+# The line of a traceback that names the error, without its module: the first one not indented. The
+# error's message may go on after it, with lines of any kind.
+_FAILURE = re.compile(r"^Traceback.*\n(?: .*\n)*(?:\w+\.)*(\w+(?:: .*)?)$", re.M)
 
 
 @dataclass(frozen=True)
@@ -132,8 +133,10 @@ def _first_message(block: Path, method: str) -> str:
 def error_in(log: Path) -> str:
     """Return the last error in a job's log, or an empty string if the job did not write one."""
     text = log.read_text(encoding="utf-8", errors="replace")
-    found = _FAILURE.findall(text) if "the job failed" in text else []
-    return found[-1] if found else ""
+    _, failed, told = text.rpartition("the job failed\n")
+    if not failed:
+        return ""
+    return next(reversed(_FAILURE.findall(told)), "an error that its log shows")
 
 
 def status_lines(cells: list[CellStatus], asked: str, study: str | None = None) -> Iterator[str]:
