@@ -42,6 +42,16 @@ def test_without_two_columns_of_a_kind_none_can_be_exchanged():
     )
 
 
+def test_a_protocol_with_a_fit_that_diverged_is_never_the_nearest():
+    runs = runs_of({"diverged": 0.0, "near": 0.5})
+    first = runs["protocol"].eq("diverged") & runs["replication"].eq(0)
+    runs.loc[first & runs["method"].eq("FedEM"), "value"] = np.nan
+    own = space()
+    assert permuted(own, runs, {"one": PRINTED})["distance"].tolist() == [pytest.approx(0.5)]
+    control = held_out(own, runs, {"one": PRINTED}).iloc[0]
+    assert (control["seen"], control["held_out"]) == (pytest.approx(0.0), np.inf)
+
+
 def test_columns_that_did_not_choose_judge_the_protocol():
     own = space()
     runs = runs_of({"near": 0.5, "other": 1.0, "far": 4.0})
