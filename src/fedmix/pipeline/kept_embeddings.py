@@ -116,7 +116,6 @@ def keep_embeddings(
         if kind not in KEPT or kept_embedding(evidence, dataset, embedding, entry):
             continue
         target = kept_path(evidence, dataset, embedding)
-        target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_path(target) as temporary:
             shutil.copyfile(path, temporary)
         held = {
