@@ -190,12 +190,20 @@ def test_a_published_value_that_nothing_can_match_is_an_error(copy, capsys):
     [
         *(("new-method", name) for name in ("my-means", "True")),
         ("new-dataset", "My Data"),
+        *((command, name) for command in ("new-dataset", "new-paper") for name in ("no", "null")),
         ("new-paper", "../out"),
     ],
 )
 def test_a_name_that_cannot_be_is_refused(copy, capsys, command, name):
     assert main([command, name]) == 1
     assert f"{command}: expected" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_made_is_told(copy, capsys):
+    Path("methods.py").touch()
+    assert main(["new-method", "Own", "--folder", "methods.py"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"{Path('methods.py', 'own.py')} cannot be written (")
 
 
 def test_a_method_is_not_added_twice(copy, capsys):

@@ -8,6 +8,8 @@ from keyword import iskeyword
 from pathlib import Path
 from string import Template
 
+import yaml
+
 from fedmix.errors import ConfigurationError
 from fedmix.methods import index
 from fedmix.storage import write_text
@@ -103,6 +105,11 @@ def _check_key(command: str, key: str) -> None:
         raise ConfigurationError(
             f"{command}: expected lower-case letters, digits and underscores, got {key!r}."
         )
+    if yaml.safe_load(key) != key:
+        raise ConfigurationError(
+            f"{command}: expected a name that YAML, the configuration's format, reads as text, "
+            f"got {key!r}."
+        )
 
 
 def _write(files: dict[Path, str]) -> None:
@@ -110,5 +117,9 @@ def _write(files: dict[Path, str]) -> None:
     if there := [path for path in files if path.exists()]:
         raise ConfigurationError(f"{there[0]} exists already. Choose another name, or remove it.")
     for path, text in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, text)
+        try:
+            write_text(path, text)
+        except OSError as error:
+            raise ConfigurationError(
+                f"{path} cannot be written ({error.strerror}). Choose another folder."
+            ) from None
