@@ -152,6 +152,22 @@ def test_what_uses_a_number_is_told_by_its_study_setting_method_and_metric(expla
     own.claims += [claim | {"id": "none", "where": {}, "parameters": {"than": "FedEM"}}]
     assert told(own, SIMULATED)["Used by"][:-2] == ["claim all: It is low."]
     assert "discrepancy" not in "".join(own.lines(SIMULATED | {"metric": "other"}))
+    of_metrics = {
+        "its own": {"metric": "means_error"},
+        "of two": {"metric": "weights_error", "than_metric": "means_error"},
+        "another": {"metric": "weights_error"},
+        "a sum": {"metric": "floats"},
+    }
+    own.claims = [
+        claim | {"id": name, "where": {}, "parameters": {"method": "FedGrEM"} | named}
+        for name, named in of_metrics.items()
+    ]
+    assert told(own, SIMULATED)["Used by"][:-2] == [
+        "claim its own: It is low.",
+        "claim of two: It is low.",
+    ]
+    [used] = told(own, SIMULATED | {"metric": "floats_up"})["Used by"]
+    assert used == "claim a sum: It is low."
     own.claims = [claim | {"study": "another", "where": {}}]
     own.discrepancies = [{"id": "d", "what": "A switch.", "effects": [effect | {"study": "other"}]}]
     assert "Used by" not in told(own, SIMULATED)

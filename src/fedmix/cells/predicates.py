@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, create_model
 
+from fedmix.cells.evidence import FLOATS
 from fedmix.cells.scores import Replications
 from fedmix.errors import ConfigurationError, nearest_names
 
@@ -33,6 +34,8 @@ BY_ROUND = frozenset({"falls_by_round", "slows_after"})
 ALONE = frozenset({"between", "fails"})
 # Parameters that name methods.
 _COMPARED = ("method", "than", "to", "first", "middle", "last", "relative_to")
+# Parameters that name metrics.
+_SCORED = ("metric", "than_metric", "condition")
 _SOME = 2  # "several" data sets are at least this many
 
 
@@ -216,6 +219,13 @@ def methods_named(claim: Mapping[str, Any]) -> set[str]:
     """Return the methods that a claim's predicate compares; "all" stands for every method."""
     given = (claim.get("parameters", {}).get(name) for name in _COMPARED)
     return {one for each in given for one in (each if isinstance(each, list) else [each])}
+
+
+def metrics_named(claim: Mapping[str, Any]) -> set[str]:
+    """Return the metrics that a claim's predicate looks at, and the parts of a sum of metrics."""
+    given = claim.get("parameters", {})
+    named = {given[name] for name in _SCORED if name in given}
+    return named | {f"{FLOATS}_up", f"{FLOATS}_down"} if FLOATS in named else named
 
 
 def ask(claim: Mapping[str, Any], evidence: Evidence, places: list[Place]) -> list[Check]:

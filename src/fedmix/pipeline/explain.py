@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fedmix import methods
 from fedmix.cells import verdicts
 from fedmix.cells.papers import read_claims, read_discrepancies
-from fedmix.cells.predicates import methods_named
+from fedmix.cells.predicates import methods_named, metrics_named
 from fedmix.cells.printed import rows_of
 from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError, DataError, nearest_names
@@ -261,7 +261,9 @@ def _dependents(
 ) -> Iterator[str]:
     for claim in claims:
         here = claim.get("study") == cell["study"] and setting.matches(claim.get("where", {}))
-        if here and {cell["method"], "all"} & methods_named(claim):
+        metrics = metrics_named(claim)
+        scored = not metrics or cell["metric"] in metrics
+        if here and scored and {cell["method"], "all"} & methods_named(claim):
             yield f"claim {claim['id']}: {claim['claim']}"
     for entry in discrepancies:
         if any(_reads(effect, cell, setting) for effect in entry.get("effects", [])):
