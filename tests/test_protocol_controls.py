@@ -98,6 +98,11 @@ def test_shares_are_weighed_again_under_other_priors():
     assert found.loc["natural", "share"] == 0.0
     assert found.loc["natural", "n"] == (~holds).sum()
     assert "reported" not in found.index  # nothing is reported
+    both = own.choices["scaling"].by_name
+    both["global"] = both["global"].model_copy(update={"natural": False})
+    found = under_priors(own, scores).set_index("prior")
+    assert np.isnan(found.loc["natural", "share"])  # none is natural, so that no share is told
+    assert found.loc["natural", "n"] == 0
     none = none.model_copy(update={"reported": True})
     own.choices["scaling"].by_name["none"] = none
     found = under_priors(own, scores).set_index("prior")
