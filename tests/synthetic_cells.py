@@ -68,7 +68,7 @@ def unjudged(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Return a frame of cells that wait for their verdicts."""
     cells = frame(rows).drop(columns=list(JUDGEMENT))
     return cells.assign(
-        judged=True, partition_draws=cells.get("partition_draws", pd.Series(dtype=str)).fillna("")
+        judged=True, other_draws=cells.get("other_draws", pd.Series(dtype=str)).fillna("")
     )
 
 

@@ -39,8 +39,8 @@ def around(mean):
 
 
 def frame(between, draws="draws"):
-    """Return a cell that is 2 beyond its print, and partition draws that are this far apart."""
-    printed = PRINT | {"printed_file": "f", "printed_line": 2, "partition_draws": draws}
+    """Return a cell that is 2 beyond its print, and draws that are this far apart."""
+    printed = PRINT | {"printed_file": "f", "printed_line": 2, "other_draws": draws}
     own = cell("table", "run", "s", around(12.0), **printed)
     others = [cell("", "draws", f"s{i}", around(10.0 + between * i)) for i in range(10)]
     return unjudged([own, *others])
@@ -142,7 +142,7 @@ def run(request: Request, work: Path, draws: bool = True) -> list[Path]:
         if not (shown or draws):
             continue
         partner = {"printed_file": "fedgrem/misclustering.csv", "printed_text": "10.00 (2.00)"}
-        partner |= PRINT | {"printed_line": 1000, "partition_draws": item.partition_draws}
+        partner |= PRINT | {"printed_line": 1000, "other_draws": item.other_draws}
         rows = []
         for setting in part.settings:
             named = {f"setting_{key}": value for key, value in setting.values.items()}
@@ -196,4 +196,4 @@ def test_every_surface_tells_the_same_verdict(work, capsys):
 def test_a_verdict_that_waits_for_other_draws_says_so(work, capsys):
     files = run(request_in(work), work, draws=False)
     said = explained(work, judged_cells(files)["row"][0], capsys)
-    assert "not final: it waits for the partition draws of fedgrem_assignment" in said
+    assert "not final: it waits for the draws of fedgrem_embedding" in said

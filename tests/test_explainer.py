@@ -67,7 +67,7 @@ def test_a_published_number_is_told_with_the_distance_and_what_it_counts_as(expl
     assert lines[1] == "ours minus theirs: +0.38, that is +0.37 published sd"
     assert lines[2].startswith("verdict: differs (")
     assert lines[3].startswith("counted as: protocol unknown: not near (")
-    assert lines[4] == "variance between partition draws: borrowed"
+    assert lines[4] == "variance between draws: borrowed"
     far = {"difference_in_sd": nan, "verdict": "", "draws": ""}  # of another metric
     assert told(explainer, cell | far)["Published value"] == [
         lines[0],
@@ -94,15 +94,15 @@ def test_only_a_number_of_real_data_has_the_rules_that_fetch_and_embed_them(expl
     assert not set(rules) & set(told(explainer, SIMULATED)["Files"])
 
 
-def test_a_verdict_is_not_final_before_its_partition_draws(explainer, cell):
+def test_a_verdict_is_not_final_before_its_other_draws(explainer, cell):
     request = explainer.request
-    item = SimpleNamespace(partition_draws=STUDY)
+    item = SimpleNamespace(other_draws=STUDY)
     some = SimpleNamespace(items={"t": item}, parts=request.parts, folder_of=request.folder_of)
     waiting = Explainer(request, explainer.workdir)
     waiting.request = some
     [note] = waiting._pending("t")
-    assert note == f"The verdict is not final: it waits for the partition draws of {STUDY}."
-    item.partition_draws = ""
+    assert note == f"The verdict is not final: it waits for the draws of {STUDY}."
+    item.other_draws = ""
     assert not list(waiting._pending("t"))
 
 
@@ -197,7 +197,7 @@ def test_what_has_no_finished_cells_is_told(explainer):
         explainer.cells_of("fedgrem_table1")
 
 
-def test_the_finished_cells_of_an_item_are_its_own_and_those_of_its_partition_draws(
+def test_the_finished_cells_of_an_item_are_its_own_and_those_of_its_other_draws(
     explainer, tmp_path
 ):
     own = Explainer(explainer.request, tmp_path)
@@ -210,7 +210,7 @@ def test_the_finished_cells_of_an_item_are_its_own_and_those_of_its_partition_dr
     items = own.request.items
 
     def with_draws(name, study):
-        item = items[name].model_copy(update={"printed": {"partition_draws": study}})
+        item = items[name].model_copy(update={"printed": {"other_draws": study}})
         return replace(own.request, items={**items, name: item})
 
     own.request = with_draws("fedgrem_table2", "fedgrem_real")

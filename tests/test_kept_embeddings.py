@@ -37,6 +37,12 @@ def evidence(tmp_path):
     return tmp_path / "evidence"
 
 
+def test_an_embedding_of_a_given_seed_is_not_kept(evidence, tmp_path):
+    other = {("mnist", "tsne10_seed1"): tmp_path / "tsne10.npz"}
+    assert list(keep_embeddings(evidence, other, DATASETS)) == []
+    assert kept_embedding(evidence, "mnist", "tsne10_seed1", ENTRY) is None
+
+
 def test_a_kept_embedding_is_the_file_that_was_added(evidence):
     digest = sha256_of(evidence.parent / "tsne10.npz")
     assert kept_embedding(evidence, "mnist", "tsne10", ENTRY) == digest

@@ -89,7 +89,7 @@ def test_a_note_has_the_numbers_behind_a_verdict():
     failed = notes_of(failed=2, failures="timeout", verdict="", printed_text="")
     assert failed == "n = 12, 2 failed (timeout)"
     assert notes_of(draws="borrowed") == (
-        "agrees, n = 12, variance between partition draws borrowed from another variant or setting"
+        "agrees, n = 12, variance between draws borrowed from another variant or setting"
     )
 
 

@@ -94,7 +94,7 @@ def plan(tmp_path):
             "sd": "sd",
             "replications": 200,
             "best": "lowest",
-            "partition_draws": draws,
+            "other_draws": draws,
         }
         item = Table(
             name="t", paper="p", title="t", caption="c", study="s", metric="error",
@@ -262,7 +262,7 @@ DRAWS = study(
 
 
 def add_draws(kept, apart):
-    """Add four partition draws, whose values lie so far apart."""
+    """Add four draws, whose values lie so far apart."""
     for draw in range(4):
         for method in ("FedEM", "TGMM"):
             kept.add(f"v.a-{draw}", method, 10, 0.1, study="d")
@@ -275,7 +275,7 @@ def add_draws(kept, apart):
 @pytest.mark.parametrize(
     ("apart", "state"), [(0.0, PRECISE), (2.0, GOES_ON), (None, GOES_ON)], ids=str
 )
-def test_the_variance_between_partition_draws_counts(plan, apart, state):
+def test_the_variance_between_other_draws_counts(plan, apart, state):
     kept = both(20, 0.1)
     if apart is not None:  # else nothing is known of the draws
         add_draws(kept, apart)

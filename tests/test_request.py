@@ -224,7 +224,7 @@ def test_a_target_has_the_settings_of_its_items_and_the_draws_behind_their_verdi
     paper = read_request(folder, options(preset="paper"))
     table = paper.of_target("fedgrem_table2")
     assert set(table.items) == {"fedgrem_table2"}
-    assert set(table.studies) == {"fedgrem_real", "fedgrem_assignment"}
+    assert set(table.studies) == {"fedgrem_real", "fedgrem_embedding"}
     settings = table.studies["fedgrem_real"].settings.values()
     assert {setting.dataset for setting in settings} == {"mnist"}
     assert {item.paper for item in paper.of_target("fedgem").items.values()} == {"fedgem"}

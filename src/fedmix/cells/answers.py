@@ -242,10 +242,10 @@ def _name(cells: pd.DataFrame) -> str:
 
 
 def _assigned_once(cells: pd.DataFrame) -> str:
-    """Say whether most published spreads are those within one partition draw, or over many.
+    """Say whether most published spreads are those within one draw, or over many.
 
-    That a paper draws its partition once is an inference. If it drew one in each replication, its
-    standard deviations would include the variance between draws. Those of a search's protocol do.
+    That a paper draws something once is an inference. If it drew it in each replication, its
+    standard deviations would include the variance between draws. A search draws partitions anew.
     """
     import numpy as np
 
@@ -258,7 +258,7 @@ def _assigned_once(cells: pd.DataFrame) -> str:
     nearer = np.log(own["printed_sd"] / once).abs() < np.log(own["printed_sd"] / anew).abs()
     n = int(nearer.sum())
     return (
-        f"The published standard deviation is nearer to ours within one partition draw in {n} of "
+        f"The published standard deviation is nearer to ours within one draw in {n} of "
         f"{len(own)} values, and nearer to ours over many draws in {len(own) - n}."
     )
 

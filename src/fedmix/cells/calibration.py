@@ -1,6 +1,6 @@
 """What the rule says of known truths: exact replications, and made-up papers with known errors.
 
-A published value has errors of its own: its replications, its rounding, the partition draws behind
+A published value has errors of its own: its replications, its rounding, the draws behind
 it. Somebody who runs exactly the published experiment again does not agree with all of it. The
 counts of such a replication are simulated, and stand beside the counts of every table.
 
@@ -69,7 +69,7 @@ def simulate(
     sd : float
         The true standard deviation, of both sides.
     n, printed_replications, digits, draws
-        As in :func:`fedmix.cells.equivalence.compare`. Both sides make one partition draw each.
+        As in :func:`fedmix.cells.equivalence.compare`. Both sides make one draw each.
     times : int, default=500
         Number of simulated pairs of a print and a replication.
 

@@ -3,8 +3,7 @@
 Agreement means equivalence: it is not enough that no difference was shown. The 90 % interval of the
 difference of the means decides whether our mean agrees closely, agrees, differs or is undecided
 (:data:`fedmix.cells.verdicts.RULES`). It is Welch's interval. It counts the replications of both
-sides, the rounding of the published value, and the partition draws that each side made only once.
-The replications of a search's protocol draw anew, so there it counts for the published side alone.
+sides, the rounding of the published value, and what each side drew only once, such as a t-SNE.
 The margin is half of the published standard deviation, or one unit of the last published digit if
 that is larger. Close agreement needs half of the margin. The standard deviations must not be known
 to differ by more than a factor of two.
@@ -25,7 +24,6 @@ from fedmix.cells.verdicts import (
     CANNOT_DECIDE,
     DIFFERS,
     NARROW,
-    NEAREST,
     NOT_JUDGED,
     NOT_RUN,
     PRINT_CONFIDENCE,
@@ -39,13 +37,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-#: No variance between partition draws, with the smallest number of draws that has a variance.
+#: No variance between draws, with the smallest number of draws that has a variance.
 NO_DRAWS = (0.0, 2)
-# What a cell shares with its repetitions under other partition draws; and what it also shares with
+# What a cell shares with its repetitions under other draws; and what it also shares with
 # them if their variance is its own, and not borrowed from another variant or setting.
 _DRAWN = ["setting_dataset", "method", "metric"]
 _OWN = ["variant", "setting_n_contaminated"]
-#: Where the variance between partition draws comes from.
+#: Where the variance between draws comes from.
 MEASURED, BORROWED = "measured", "borrowed"
 
 
@@ -68,10 +66,10 @@ class Comparison:
     verdict : str
         One of :data:`fedmix.cells.verdicts.RULES`.
     draws : {"", "measured", "borrowed"}
-        Whether the variance between partition draws was measured for this variant and setting, or
+        Whether the variance between draws was measured for this variant and setting, or
         borrowed from others of the same data, method and metric; empty if none is counted.
     draws_sd, n_draws : float
-        The standard deviation between partition draws that the interval counts, and the number of
+        The standard deviation between draws that the interval counts, and the number of
         draws behind it.
     """
 
@@ -113,7 +111,7 @@ def compare(
     digits : int
         Published decimals: rounding adds a uniform error of variance ``10**(-2 digits) / 12``.
     draws : tuple of float and int, default=NO_DRAWS
-        Variance between partition draws, where each side made one draw for all its replications,
+        Variance between draws, where each side made one draw for all its replications,
         and the number of draws behind this variance.
 
     Returns
@@ -232,18 +230,18 @@ def judge(cells: pd.DataFrame) -> pd.DataFrame:
     ----------
     cells : DataFrame
         Cells beside their published values, see :func:`fedmix.cells.frame.make_cells`. ``judged``
-        is false where an item shows a published value of another metric. ``partition_draws`` names
-        the study that repeats an item with other partition draws, one setting per draw. Where that
+        is false where an item shows a published value of another metric. ``other_draws`` names
+        the study that repeats an item with other draws, one setting per draw. Where that
         study has no cells, the verdict does not count the variance between draws.
 
     Returns
     -------
     DataFrame
-        The cells with the columns :data:`JUDGEMENT` in place of ``judged`` and ``partition_draws``.
+        The cells with the columns :data:`JUDGEMENT` in place of ``judged`` and ``other_draws``.
     """
     import pandas as pd
 
-    repeating = set(cells["partition_draws"]) & set(cells["study"])
+    repeating = set(cells["other_draws"]) & set(cells["study"])
     variances = {study: between_draws(cells[cells["study"] == study]) for study in repeating}
     printed = cells[cells["printed_file"] != ""].astype({"digits": float})
     found = [_judged(cell, variances) for cell in printed.to_dict("records")]
@@ -251,7 +249,7 @@ def judge(cells: pd.DataFrame) -> pd.DataFrame:
     words = ["verdict", "draws"]
     numbers = decided.drop(columns=words).astype(float)
     texts = decided[words].astype(object).fillna("").astype(str)
-    return cells.drop(columns=["judged", "partition_draws"]).assign(**numbers, **texts)
+    return cells.drop(columns=["judged", "other_draws"]).assign(**numbers, **texts)
 
 
 def _judged(
@@ -260,12 +258,10 @@ def _judged(
     """Return how far a cell is from its published value, and the verdict."""
     noted = cell["metric"] == SECONDS
     excused = NOT_JUDGED if noted else STAND_IN if cell["is_stand_in"] else ""
-    drawn = {} if excused else variances.get(cell["partition_draws"], {})
+    drawn = {} if excused else variances.get(cell["other_draws"], {})
     shared, own = (tuple(cell.get(name) for name in names) for names in (_DRAWN, _OWN))
     source = MEASURED if (shared, own) in drawn else BORROWED if (shared, ()) in drawn else ""
     variance, n_draws = drawn.get((shared, own), drawn.get((shared, ()), NO_DRAWS))
-    if cell["role"] == NEAREST:
-        variance /= 2  # a search draws anew in each replication: only the published side has a draw
     scale, digits = cell["scale"], cell["digits"]
     found = compare(
         [value / scale for value in cell["values"]],
@@ -284,7 +280,7 @@ def _judged(
 
 
 def between_draws(cells: pd.DataFrame) -> dict[tuple, tuple[float, int]]:
-    """Return the variance between partition draws, and their number.
+    """Return the variance between draws, and their number.
 
     The keys are what a cell shares with the draws: data, method and metric, with the variant and
     the contamination. The key with neither of these two is for cells that have to borrow.

@@ -29,7 +29,7 @@ one setting, as one item shows it. A metric that no item shows has a row with an
     stand-in there is the verdict alone.
 ``sd_ratio, sd_ratio_low, sd_ratio_high, needed, draws``
     Our standard deviation divided by the published one, with its interval, the number of
-    replications that would decide the verdict, and whether the variance between partition draws was
+    replications that would decide the verdict, and whether the variance between draws was
     measured or borrowed, with ``draws_sd, n_draws``.
 
 The cells of single settings (:func:`make_cells`) have no verdicts yet: a verdict may depend on
@@ -76,9 +76,9 @@ _NUMBERS = [
     *("printed_sd", "printed_text", "printed_replications", "printed_file", "printed_line"),
 ]
 _JUDGED = [*JUDGEMENT, "is_stand_in", "role", "best"]
-_UNJUDGED = ["is_stand_in", "judged", "partition_draws", "role", "best"]
+_UNJUDGED = ["is_stand_in", "judged", "other_draws", "role", "best"]
 _TEXTS = [*_FIRST, "method", "label", "metric", "unit", "printed_text", "printed_file"]
-_TEXTS += ["failures", "made", "checked", "role", "best", "verdict", "draws", "partition_draws"]
+_TEXTS += ["failures", "made", "checked", "role", "best", "verdict", "draws", "other_draws"]
 _FLAGS = ["is_stand_in", "judged"]
 _COUNTS = {
     **dict.fromkeys(("n", "failed"), "int64"),
@@ -98,7 +98,7 @@ def make_cells(
     """Return the cells of one study's settings, without verdicts.
 
     The cells do not have the columns of a verdict yet. They have the columns ``judged`` and
-    ``partition_draws``, from which :func:`fedmix.cells.equivalence.judge` decides the verdict.
+    ``other_draws``, from which :func:`fedmix.cells.equivalence.judge` decides the verdict.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def read_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
 def judged_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
     """Read the cells of some settings and judge them, for a table, a figure or ``explain``.
 
-    The verdicts equal those of :func:`complete` if the cells of other partition draws are included.
+    The verdicts equal those of :func:`complete` if the cells of other draws are included.
     """
     return _ordered(judge(read_cells(paths)), _JUDGED)
 
@@ -308,7 +308,7 @@ def _partner(item: Item, number: PrintedNumber | None, is_stand_in: bool = False
     return {f"printed_{name}": getattr(number, name) for name in names} | {
         "is_stand_in": is_stand_in,
         "judged": item.judged,
-        "partition_draws": item.partition_draws,
+        "other_draws": item.other_draws,
     }
 
 

@@ -54,11 +54,11 @@ class Printed(Declared):
     sd: str = Field(description="The printed column of standard deviations.")
     replications: int = Field(ge=2, description="Replications per published mean, as reported.")
     best: Direction
-    partition_draws: str = Field(
+    other_draws: str = Field(
         "",
-        description="The study that repeats the item with other partition draws. It is for an item "
-        "whose paper and study both used one partition draw for all replications: the variance "
-        "between draws then counts for both sides.",
+        description="The study that repeats the item with other draws, such as other t-SNEs. It is "
+        "for an item whose paper and study both used one draw for all replications: the variance "
+        "between draws then counts on both sides.",
     )
     stand_in: dict[str, dict[Any, Any]] = Field(
         {},
@@ -240,9 +240,9 @@ class Item(Declared):
         return self
 
     @property
-    def partition_draws(self) -> str:
-        """The study that repeats the item with other partition draws; empty if there is none."""
-        return self.printed.get("partition_draws", "") if self.judged else ""
+    def other_draws(self) -> str:
+        """The study that repeats the item with other draws; empty if there is none."""
+        return self.printed.get("other_draws", "") if self.judged else ""
 
     @property
     def metrics(self) -> list[str]:

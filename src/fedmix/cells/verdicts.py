@@ -58,7 +58,7 @@ RULES = {
     UNDECIDED: "the interval crosses an edge of the margin: we have too few replications",
     CANNOT_DECIDE: (
         "the interval crosses an edge of the margin, and no number of our replications would "
-        "change that: the published value's own error, or that of partition draws, is too large"
+        "change that: the published value's own error, or that of its draw, is too large"
     ),
     DIFFERS: "the interval lies outside of the margin",
     STAND_IN: "other data, or another training of an autoencoder, replace the paper's, so that "

@@ -155,11 +155,11 @@ class Explainer:
         ]
 
     def _pending(self, item: str) -> Iterator[str]:
-        """Yield a note that the verdict is not final while partition draws are missing."""
-        study = self.request.items[item].partition_draws
+        """Yield a note that the verdict is not final while draws are missing."""
+        study = self.request.items[item].other_draws
         draws = [part for part in self.request.parts.values() if part.study.name == study]
         if not all(path.is_file() for path in self._cells(draws)):
-            yield f"The verdict is not final: it waits for the partition draws of {study}."
+            yield f"The verdict is not final: it waits for the draws of {study}."
 
 
 def _data(request: Request, setting: Setting, workdir: Path) -> dict[str, list[str]]:
@@ -237,7 +237,7 @@ def _printed(cell: Cell) -> Iterator[str]:
     if cell["verdict"]:  # none beside a published value of another metric
         yield from _verdict(cell)
     if cell["draws"]:
-        yield f"variance between partition draws: {cell['draws']}"
+        yield f"variance between draws: {cell['draws']}"
 
 
 def _verdict(cell: Cell) -> Iterator[str]:
@@ -345,5 +345,5 @@ def explain_kept(folder: Path, item: str, row: str, column: str) -> Iterator[str
                 yield f"  ours minus theirs: {cell['difference']}{interval}"
         yield from (f"  {line}" for line in _verdict(cell))
         if cell["draws"]:
-            yield f"  variance between partition draws: {cell['draws']}"
+            yield f"  variance between draws: {cell['draws']}"
         yield ""

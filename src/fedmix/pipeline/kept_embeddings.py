@@ -2,7 +2,8 @@
 
 t-SNE of an image set takes an hour of a core. Another processor gives another embedding, because
 the descent magnifies rounding errors. All results on the images depend on this one file, so the
-evidence keeps it, in half precision: a file takes about 1.4 MB.
+evidence keeps it, in half precision: a file takes about 1.4 MB. It keeps none whose seed is given:
+they show what other draws change, which the draws of another machine show as well.
 """
 
 from __future__ import annotations
@@ -112,8 +113,9 @@ def keep_embeddings(
     """
     for (dataset, embedding), path in embedded.items():
         entry = datasets[dataset]
-        kind = entry["embeddings"][embedding]["kind"]
-        if kind not in KEPT or kept_embedding(evidence, dataset, embedding, entry):
+        spec = entry["embeddings"][embedding]
+        is_kept = spec["kind"] in KEPT and "random_state" not in spec
+        if not is_kept or kept_embedding(evidence, dataset, embedding, entry):
             continue
         target = kept_path(evidence, dataset, embedding)
         with atomic_path(target) as temporary:

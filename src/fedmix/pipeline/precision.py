@@ -41,7 +41,7 @@ class Target:
     method: str
     metric: str
     sd: float
-    partition_draws: str
+    other_draws: str
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Precision:
                 number = None if is_stand_in else table.number(names or {})
                 for metric in item.metrics_of(name) if number else ():
                     if metric != SECONDS:
-                        yield Target(name, metric, number.sd * item.scale, item.partition_draws)
+                        yield Target(name, metric, number.sd * item.scale, item.other_draws)
 
     def _half_width(self, study: Study, setting: Setting, target: Target, n: int) -> float:
         """Return the half-width of the interval of our mean, in published standard deviations."""
@@ -142,7 +142,7 @@ class Precision:
         values = [value for replication, value in finished.items() if replication < n]
         if not values:
             return nan
-        draws = self._between(target, setting.dataset) if target.partition_draws else NO_DRAWS
+        draws = self._between(target, setting.dataset) if target.other_draws else NO_DRAWS
         if draws[0] == inf:
             return inf
         # The difference from an exact number has the interval of our mean alone. `compare` counts
@@ -167,10 +167,10 @@ class Precision:
         return dict(numbers[places.get((setting.folder, method, metric, key), [])].tolist())
 
     def _between(self, target: Target, dataset: str) -> tuple[float, int]:
-        """Return the variance between partition draws and their number; infinite if not known."""
-        place = target.partition_draws, target.metric
+        """Return the variance between draws and their number; infinite if not known."""
+        place = target.other_draws, target.metric
         if place not in self._draws:
-            study = self.studies.get(target.partition_draws)
+            study = self.studies.get(target.other_draws)
             self._draws[place] = self._all_draws(study, target.metric) if study else {}
         shared = dataset, target.method, target.metric
         return self._draws[place].get((shared, ()), (inf, 2))

@@ -145,9 +145,9 @@ class Request:
     def parts_behind(self, item: Item) -> list[Part]:
         """Return the parts behind an item and its verdicts.
 
-        They are its own, and those of the study with other partition draws if that is run.
+        They are its own, and those of the study with other draws if that is run.
         """
-        other = [p for (study, _), p in self.parts.items() if study == item.partition_draws]
+        other = [p for (study, _), p in self.parts.items() if study == item.other_draws]
         return [*self.parts_of(item), *other]
 
     def with_optional(self, study: Study) -> Study:

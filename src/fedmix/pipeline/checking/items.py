@@ -66,9 +66,9 @@ def item_errors(
     yield from _shown_errors(document, study)
     if item.printed and item.judged:
         yield from printed_errors(document.part("printed"), item.paper, study, files)
-        if item.partition_draws:
+        if item.other_draws:
             yield from unknown(
-                document.place("printed", "partition_draws"), "study", item.partition_draws, studies
+                document.place("printed", "other_draws"), "study", item.other_draws, studies
             )
     known = {*study.cell_columns, *item.printed.get("columns", ())}
     for key, template in (("row", item.row), ("column", item.column)):

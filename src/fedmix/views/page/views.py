@@ -298,5 +298,5 @@ def _note(entry: Entry) -> str:
     if entry.verdict == CANNOT_DECIDE:
         parts.append("no number of our replications would decide")
     if cell["draws"] == BORROWED:
-        parts.append("variance between partition draws borrowed from another variant or setting")
+        parts.append("variance between draws borrowed from another variant or setting")
     return ", ".join(part for part in parts if part)
