@@ -87,7 +87,7 @@ def test_two_numbers_in_one_place_of_a_table_are_refused(copy, capsys):
 def test_one_paper_is_shown_alone(copy, capsys):
     spoil(copy / "config/papers/fedgrem/claims.yaml", "predicate:", "predicat:")
     assert main(["check", "--paper", "fedgem"]) == 0
-    assert "No problem in fedgem. Elsewhere there are" in capsys.readouterr().out
+    assert "No problem in fedgem, but 1 problem elsewhere" in capsys.readouterr().out
     assert main(["check", "--paper", "fedgrem"]) == 1
     assert "predicat" in capsys.readouterr().err
 

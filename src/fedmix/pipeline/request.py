@@ -21,6 +21,7 @@ from fedmix.pipeline.evidence import Evidence
 from fedmix.pipeline.options import not_chosen, read_options, with_methods, with_metrics
 from fedmix.pipeline.plan import Setting, Study, block_paths
 from fedmix.pipeline.precision import Precision
+from fedmix.views.marks import number_of
 
 
 @dataclass(frozen=True)
@@ -308,8 +309,8 @@ def check(read: Callable[[], Request], paper: str | None = None) -> Iterator[str
         if not paper:
             raise
         raise_all(problem for problem in error.problems if f"/{paper}/" in problem)
-        elsewhere = len(error.problems)
-        yield f"No problem in {paper}. Elsewhere there are {elsewhere}: leave out --paper."
+        elsewhere = number_of(len(error.problems), "problem")
+        yield f"No problem in {paper}, but {elsewhere} elsewhere: leave out --paper."
         return
     if paper and paper not in request.papers:
         raise ConfigurationError(
