@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -145,7 +145,7 @@ def with_methods(
         return dict(studies)
     own = [studies[name] for name in compared if name in studies]
     known = dict.fromkeys(name for study in own for name in study.methods)
-    raise_all(_not_compared("method", chosen, known))
+    raise_all(_unknown("method", chosen, known))
     kept = {
         study.name: replace(
             study, methods={m: study.methods[m] for m in chosen if m in study.methods}
@@ -166,13 +166,13 @@ def with_metrics(
         return dict(items)
     own = {name: item for name, item in items.items() if item.study in set(compared)}
     known = dict.fromkeys(measured(m) for item in own.values() for m in item.metrics)
-    raise_all(_not_compared("metric", chosen, known))
+    raise_all(_unknown("metric", chosen, known))
     kept = {name: _narrowed(item, chosen) for name, item in own.items()}
     whole = {**items, **kept}
     return {name: item for name, item in whole.items() if name not in own or item.metric}
 
 
-def not_chosen(papers: Iterable[str], chosen: Iterable[str]) -> set[str]:
+def not_chosen(papers: Collection[str], chosen: Sequence[str]) -> set[str]:
     """Return the papers that an option leaves out of the target ``all``.
 
     Raises
@@ -180,12 +180,8 @@ def not_chosen(papers: Iterable[str], chosen: Iterable[str]) -> set[str]:
     ConfigurationError
         If there is no such paper, with the nearest names.
     """
-    known = list(papers)
-    unknown = [name for name in chosen if name not in known]
-    raise_all(
-        f"--config papers: unknown paper {name!r}. {nearest_names(name, known)}" for name in unknown
-    )
-    return {*known} - {*chosen}
+    raise_all(_unknown("paper", chosen, papers))
+    return {*papers} - {*chosen}
 
 
 def left_out(study: Study) -> dict[str, list[str]]:
@@ -218,7 +214,7 @@ def _narrowed(item: Item, chosen: Sequence[str]) -> Item:
     return item.model_copy(update={"metric": metrics, "options": options})
 
 
-def _not_compared(kind: str, names: Sequence[str], known: Iterable[str]) -> Iterator[str]:
+def _unknown(kind: str, names: Sequence[str], known: Iterable[str]) -> Iterator[str]:
     known = list(known)
     for name in names:
         if name not in known:
