@@ -128,6 +128,14 @@ class Coverage:
             for method in study.methods_of(setting)
         }
 
+    def counts(self, study: Study, setting: Setting) -> dict[str, int]:
+        """Return how many of the planned replications of each method the evidence holds."""
+        held = self.held(study, setting)
+        return {
+            method: sum(replication < planned for replication in held.get(method, ()))
+            for method, planned in study.replications_in(setting).items()
+        }
+
     def lacking(self, study: Study, setting: Setting) -> dict[Block, dict[str, set[int]]]:
         """Return the replications of each method of a block that the evidence does not hold.
 

@@ -199,8 +199,7 @@ def _results(
     request: Request, study: Study, setting: Setting, method: PlannedMethod, cell: Cell
 ) -> Iterator[str]:
     folder = f"results/{study.name}/{setting.folder}"
-    wanted = study.replications_of(method.name, setting)
-    held = sum(r < wanted for r in request.coverage.held(study, setting).get(method.name, ()))
+    held = request.coverage.counts(study, setting).get(method.name)
     if held:
         yield f"data/evidence/{study.name}.parquet: {number_of(held, 'replication')}"
     for block in request.coverage.missing(study, setting):

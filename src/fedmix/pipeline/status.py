@@ -82,7 +82,7 @@ def _setting_status(
 ) -> Iterator[CellStatus]:
     place = f"{study.name}/{setting.folder}"
     folder, logs = workdir / "results" / place, workdir / "logs" / "run_methods" / place
-    held = request.coverage.held(study, setting)
+    held = request.coverage.counts(study, setting)
     lacking = {block.name: own for block, own in request.coverage.lacking(study, setting).items()}
     files = {n: folder / f"{n}.parquet" for n in lacking}
     ended = [n for n, file in files.items() if file.exists() and timings_of(file).exists()]
@@ -91,7 +91,7 @@ def _setting_status(
     done = {n: read_table(timings_of(files[n])) for n in current}
     begun = [n for n in files if n not in ended and (logs / f"{n}.log").exists()]
     errors = {n: error_in(logs / f"{n}.log") for n in begun}
-    for method, wanted in study.replications_in(setting).items():
+    for method in study.methods_of(setting):
         mine = [n for n, missing in lacking.items() if method in missing]
         timings = {n: done[n][done[n]["method"] == method] for n in mine if n in done}
         bad = {n: int((rows["status"] != "ok").sum()) for n, rows in timings.items()}
@@ -105,7 +105,7 @@ def _setting_status(
             method=method,
             blocks=len(mine),
             done=len(timings),
-            held=sum(r < wanted for r in held.get(method, ())),
+            held=held[method],
             started=sum(n in errors for n in mine) - len(failed),
             failed=len(failed),
             replications_failed=sum(bad.values()),
@@ -210,11 +210,11 @@ def evidence_lines(request: Request) -> Iterator[str]:
         others = unverified(request.coverage.evidence.rows(study.name))
         seconds = 0.0
         for setting in study.settings.values():
-            held = request.coverage.held(study, setting)
+            held = request.coverage.counts(study, setting)
             keys = request.coverage.keys(study, setting)
             index = request.coverage.evidence.index(study.name).fits.get(setting.folder, {})
             for method, n in study.replications_in(setting).items():
-                have = len([r for r in held.get(method, ()) if r < n])
+                have = held[method]
                 wanted, current = wanted + n, current + have
                 if method in index and index[method].key != keys.get(method):
                     stale += len(index[method].replications)
