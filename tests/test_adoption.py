@@ -18,9 +18,16 @@ from fedmix.pipeline.evidence import COLUMNS, write_evidence
 from fedmix.pipeline.kept_embeddings import embedding_key
 from fedmix.pipeline.rerun import adopt, prepare_rerun
 from fedmix.pipeline.status import evidence_lines
+from fedmix.revision import origin
+from fedmix.storage import sha256_of, write_text
 from small_run import METHODS, ROOT, STUDY, current, kept, planned, request_in
 
 CONSTANT, CHANGED = "- 0.5 * row[i]", "- 0.500001 * row[i]"
+
+VALUES = dict.fromkeys(COLUMNS, 0) | {
+    **{"metric": "m", "status": "ok", "message": ""},
+    **{"converged": True, "warm": True, "made": "{}", "round": None},
+}
 
 
 @pytest.fixture(scope="module")
@@ -120,10 +127,7 @@ def test_data_are_asked_for_only_where_they_can_be_checked_on(tmp_path):
     study = request.studies["fedgrem_real"]
     setting = next(iter(study.settings.values()))
     path = setting.embedded
-    values = dict.fromkeys(COLUMNS, 0) | {
-        **{"setting": setting.folder, "metric": "m", "status": "ok", "message": ""},
-        **{"converged": True, "warm": True, "made": "{}", "round": None},
-    }
+    values = VALUES | {"setting": setting.folder}
     embedding = setting.dataset, setting.values["embedding"]
     known = embedding_key(*embedding, request.datasets[setting.dataset])
 
@@ -139,7 +143,27 @@ def test_data_are_asked_for_only_where_they_can_be_checked_on(tmp_path):
     assert told(known, other) == [stale]
     keys = request_in(tmp_path).coverage.keys(study, setting)
     assert told(known, {"LocalEM": keys["LocalEM"][:12] + "other code"} | other) == [asks, stale]
-    assert told("of other data", other) == [asks]
+    assert told("of other code", other) == [asks]
+
+
+def test_data_that_other_code_makes_equal_are_recorded(tmp_path):
+    request = request_in(tmp_path)
+    study = request.studies["fedgrem_real"]
+    setting = next(iter(study.settings.values()))
+    path = tmp_path / setting.embedded
+    write_text(path, "the same")
+    [key] = {made["key"] for made in request.coverage.data_used(study).values()}
+    keys = request.coverage.keys(study, setting)
+    values = VALUES | {"setting": setting.folder, "method": "FedEM", "key": keys["FedEM"]}
+    values["made"] = origin()
+    data = {setting.embedded: {"sha256": sha256_of(path), "key": "of other code"}}
+    write_evidence(tmp_path / "evidence", study.name, pd.DataFrame([values]), data)
+    lines = list(adopt(request_in(tmp_path), tmp_path))
+    assert lines == [f"fedgrem_real: embedded data are equal: {setting.embedded}"]
+    path.unlink()
+    coverage = request_in(tmp_path).coverage
+    assert coverage.evidence.index(study.name).data[setting.embedded]["key"] == key
+    assert coverage.keys(study, setting) == keys
 
 
 @pytest.mark.parametrize(("column", "added"), [("floats_up", 1), ("value", np.nan)])

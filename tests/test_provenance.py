@@ -100,6 +100,13 @@ def test_a_result_depends_on_how_its_data_are_read():
     assert "data/dataset.py" in provenance._closure("fedmix.experiments.runner")
 
 
+def test_no_result_depends_on_the_code_that_reads_the_configuration():
+    files = provenance.source_files(
+        "fedmix.experiments.real_clustering", "fedmix.experiments.runner"
+    )
+    assert {"data/registry.py", "configuration.py"}.isdisjoint(files)
+
+
 def test_a_package_counts_with_its_subpackages():
     assert "cells/protocols/score.py" in provenance.source_files("fedmix.cells")
 

@@ -136,6 +136,13 @@ def test_a_start_is_used_as_given(few):
     np.testing.assert_array_equal(from_it, quick(few, init=start.tolist()))
 
 
+def test_a_random_start_is_a_small_normal_one(few):
+    start = 1e-4 * np.random.default_rng(7).standard_normal((90, 3))
+    found = quick(few, init="random", random_state=7)
+    np.testing.assert_array_equal(found, quick(few, init=start))
+    assert (found != quick(few, init="random", random_state=8)).any()
+
+
 def test_progress_tells_iteration_divergence_and_time_left(few):
     seen: list[Progress] = []
     details = quick(few, n_iter=120, callback=seen.append, return_details=True)
@@ -190,7 +197,7 @@ def test_a_perplexity_too_large_says_so(few):
         ({"repulsion": "exakt"}, "Did you mean 'exact'"),
         ({"degrees_of_freedom": 0}, "degrees_of_freedom"),
         ({"degrees_of_freedom": "student"}, "degrees_of_freedom"),
-        ({"init": "random"}, "init"),
+        ({"init": "randon"}, "Did you mean 'random'"),
         ({"init": np.zeros((90, 2))}, r"shape \(90, 3\)"),
         ({"init": np.full((90, 3), np.nan)}, "finite"),
         ({"init": "abc"}, "init"),

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedmix.data.registry import DatasetEntry
 from fedmix.errors import DataError
 from fedmix.storage import read_arrays, write_arrays
+
+if TYPE_CHECKING:  # the code of the registry changes no result, so no key depends on it
+    from fedmix.data.registry import DatasetEntry
 
 
 @dataclass(frozen=True)

@@ -186,6 +186,7 @@ class TsneEmbedding(Declared):
     repulsion: Literal["exact", "sampled"] = "exact"
     n_samples: Annotated[int, Field(ge=2)] | None = None
     degrees_of_freedom: Literal["sklearn"] | Positive = 1.0
+    init: Literal["pca", "random"] = "pca"
     pca_components: Count | None = 50
     random_state: Seed = 0
 

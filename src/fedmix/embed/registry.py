@@ -15,7 +15,7 @@ from fedmix.embed.tsne import tsne
 from fedmix.embed.vae import vae
 from fedmix.errors import ConfigurationError, nearest_names
 
-_HIDDEN = ("threads", "callback", "init", "return_details")  # no parameters of a specification
+_HIDDEN = ("threads", "callback", "return_details")  # no parameters of a specification
 
 
 @wraps(tsne)

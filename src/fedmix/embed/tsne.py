@@ -65,13 +65,14 @@ def tsne(
     degrees_of_freedom : float or "sklearn", default=1
         Of the Student kernel. ``"sklearn"`` is n_components - 1 (at least 1), scikit-learn's
         convention. Values that are not whole are about ten times slower.
-    init : "pca" or array-like of shape (n, n_components), default="pca"
-        Start: the first principal components scaled to a spread of 1e-4, slightly jittered, or
-        the array as given.
+    init : {"pca", "random"} or array-like of shape (n, n_components), default="pca"
+        Start: the first principal components scaled to a spread of 1e-4, slightly jittered;
+        normal numbers with a standard deviation of 1e-4, as in van der Maaten's program; or the
+        array as given.
     pca_components : int or None, default=50
         Principal components in which neighbours are sought; None takes ``X`` as it is.
     random_state : int, default=0
-        Seed of the jitter and of the samples.
+        Seed of the start and of the samples.
     callback : callable, optional
         Called with a :class:`Progress` every 50 iterations and at the end.
     threads : int, default=1
@@ -145,8 +146,10 @@ def tsne(
         data = _centred(features)
         if pca_components is not None:
             data, _ = principal_components(data, pca_components)
-        if start is None:
+        if start is None and init == "pca":
             start = _principal_start(data, n_components, generator)
+        elif start is None:
+            start = _START_SPREAD * generator.standard_normal((n, n_components))
         n_neighbors = min(n - 1, int(np.ceil(_NEIGHBORS_PER_PERPLEXITY * perplexity)))
         neighbors, distances = nearest_neighbors(data, n_neighbors, threads)
         del data
@@ -188,15 +191,16 @@ def _principal_start(
 
 
 def _check_start(init: str | np.ndarray, n: int, n_components: int) -> np.ndarray | None:
-    """Return the start given, or None for principal components."""
+    """Return the start given, or None for one that is made."""
     if isinstance(init, str):
-        if init != "pca":
-            raise ConfigurationError(f"t-SNE: init is 'pca' or an array, got {init!r}.")
+        check_choice("t-SNE", "init", init, ("pca", "random"))
         return None
     try:
         start = np.array(init, dtype=float)
     except (TypeError, ValueError) as error:
-        raise ConfigurationError("t-SNE: init is 'pca' or an array of numbers.") from error
+        raise ConfigurationError(
+            "t-SNE: init is 'pca', 'random' or an array of numbers."
+        ) from error
     if start.shape != (n, n_components) or not np.isfinite(start).all():
         raise ConfigurationError(
             f"t-SNE: init needs finite values of shape ({n}, {n_components}), "

@@ -125,8 +125,8 @@ def adopt(request: Request, workdir: Path) -> Iterator[str]:
     Yields
     ------
     str
-        For every method of every variant with changed keys: adopted, or stale and why. One line
-        says so if no key has changed.
+        For every method of every variant with changed keys: adopted, or stale and why. For every
+        study: the embedded data that other code made equal. One line says so if no key has changed.
     """
     lines = _adopted(request, workdir)
     first = next(lines, "Nothing to check: no kept replication of the preset has another key.")
@@ -136,6 +136,7 @@ def adopt(request: Request, workdir: Path) -> Iterator[str]:
 def _adopted(request: Request, workdir: Path) -> Iterator[str]:
     for study in request.studies.values():
         rows = request.coverage.evidence.rows(study.name)
+        yield from _check_data(request, study, rows)
         same, other = _changed(request, study, unverified(rows))
         missing = {
             path
@@ -150,6 +151,21 @@ def _adopted(request: Request, workdir: Path) -> Iterator[str]:
         families = list(_families(same, missing))
         if families:
             yield from _adopt_study(request, study, workdir, rows, families)
+
+
+def _check_data(request: Request, study: Study, rows: pd.DataFrame) -> Iterator[str]:
+    """Record that other code made the same embedded data, so that no file of them is needed."""
+    evidence = request.coverage.evidence
+    index = evidence.index(study.name)
+    again = {
+        path: made
+        for path, made in request.coverage.data_used(study).items()
+        if (held := index.data.get(path)) and held["sha256"] == made["sha256"] and held != made
+    }
+    if again:
+        data = {**index.data, **again}
+        write_evidence(evidence.folder, study.name, rows, data, index.adoptions)
+        yield f"{study.name}: embedded data are equal: {', '.join(sorted(again))}"
 
 
 def run_again(
