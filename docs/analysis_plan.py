@@ -136,7 +136,8 @@ def _change(reason: str) -> str:
         for kind, name in touched()
     ]
     said = reason.removesuffix(".")
-    return f"- {date.today()}: {said}. It touches {len(names)}: {', '.join(names)}."
+    touches = f"{len(names)}: {', '.join(names)}" if names else "no rule and no claim"
+    return f"- {date.today()}: {said}. It touches {touches}."
 
 
 def main(arguments: list[str]) -> int:

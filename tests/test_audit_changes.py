@@ -114,5 +114,5 @@ def test_a_change_is_listed_with_its_reason_and_the_verdicts_that_it_touches(pla
     assert f"It touches 1: {name} (reversed)." in told
     plan.freeze("Nothing else.")
     again = plan.PAGE.read_text(encoding="utf-8").partition(plan.CHANGES)[2]
-    assert "It touches 0" in again
+    assert "It touches no rule and no claim." in again
     assert "quoted wrongly" in again  # earlier changes stay
