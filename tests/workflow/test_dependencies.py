@@ -12,7 +12,7 @@ pytestmark = pytest.mark.workflow
 
 SCRIPTS = ROOT / "workflow" / "scripts"
 # What decides which replications a job runs, and describes them. It changes none of them.
-PLANNING = ("pipeline/", "cells/", "conditions.py", "revision.py")
+PLANNING = ("pipeline/", "cells/", "conditions.py", "configuration.py", "revision.py")
 # Loaded by names in the configuration: the rules name them (workflow/rules/*.smk).
 BY_NAME = {
     "judge_results": ["fedmix.cells"],
