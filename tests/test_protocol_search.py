@@ -168,7 +168,7 @@ def test_a_table_of_one_row_holds_nothing_out_and_says_so():
     assert scores["held_out"].isna().all()
     said = told(own, scores, one, printed)
     assert "nothing is held out, because the table has one row" in said
-    assert "FedGrEM is the lowest of 3 methods in 1 of 1 row, with" in said
+    assert "FedGrEM is the lowest of 3 methods in 1 of 1 row. Its lead is" in said
 
 
 def told(own, scores, runs, printed):
@@ -203,6 +203,21 @@ def test_the_words_say_where_the_claim_holds_and_what_the_search_chose():
     assert "Values of at least 10 protocols: none in 100 %, global in 0 %." in said
     first = scores[scores["rank"] == 1].iloc[0]
     assert f"search chose, s1.0: scaling {first['scaling']}, penalty {first['penalty']}," in said
+
+
+def test_a_judged_protocol_that_diverged_or_does_not_lead_is_told_plainly():
+    own = space()
+    design, trials, runs, _ = search(own)
+    judged = runs["judged"]
+    diverged = (judged["protocol"] == "s1.0") & (judged["method"] == "LocalEM")
+    behind = (judged["protocol"] == "s2.0") & (judged["method"] == "FedGrEM")
+    value = judged["value"].mask(diverged).where(~behind, 0.5)
+    runs = runs | {"judged": judged.assign(value=value)}
+    scores = score_search(own, design, trials, runs, {"one": PRINTED})
+    said = told(own, scores, runs, {"one": PRINTED})
+    assert "s1.0 has no distance from table one, because a method diverged. FedGrEM is" in said
+    assert "in which it leads in the paper (below zero another method is ahead)." in said
+    assert "inf" not in said
 
 
 def test_variance_belongs_to_the_choices_that_make_it():

@@ -7,8 +7,9 @@ Leyton-Brown 2014).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from math import inf
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -146,31 +147,44 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
 def _judged(space: Space, scores: pd.DataFrame) -> Iterator[str]:
     judged = scores[scores["kind"] == JUDGED].sort_values(["rank", "table"])
     for score in judged.to_dict("records"):
-        held_out = (
-            f"{score['saw']:.2f} on the rows that the search saw and {score['held_out']:.2f} on "
-            "those held out"
-            if score["held_out"] == score["held_out"]
-            else "nothing is held out, because the table has one row"
-        )
-        low, high = (f"{score[name]:.2f}" for name in ("least_lead", "most_lead"))
-        share = (
-            f", with {low if low == high else f'{low} to {high}'} of the published lead where it "
-            "leads as published"
-            if score["least_lead"] == score["least_lead"]
-            else ""
-        )
         yield (
-            f"Protocol {score['protocol']} is {score['distance']:.2f} published standard "
-            f"deviations from {space.tables[score['table']].title} (root mean square over "
-            f"{score['cells']} cells; 95 % interval {score['distance_low']:.2f} to "
-            f"{score['distance_high']:.2f}): {held_out}. {space.claim.method} is "
-            f"{_lead_of(space)} in {score['rows_lowest']} of {_count(score['rows'], 'row')}{share}."
+            f"Protocol {score['protocol']} {_distance(space, score)} {space.claim.method} is "
+            f"{_lead_of(space)} in {score['rows_lowest']} of {_count(score['rows'], 'row')}."
+            f"{_lead_in_rows(score)}"
         )
     first = judged.iloc[0]
     choices = ", ".join(
         f"{name.replace('_', ' ')} {first[name]}" for name in space.choices if first[name]
     )
     yield f"The choices of the protocol that the search chose, {first['protocol']}: {choices}."
+
+
+def _distance(space: Space, score: Mapping[str, Any]) -> str:
+    title = space.tables[score["table"]].title
+    if score["distance"] == inf:
+        return f"has no distance from {title}, because a method diverged."
+    held_out = (
+        f"{score['saw']:.2f} on the rows that the search saw and {score['held_out']:.2f} on "
+        "those held out"
+        if score["held_out"] == score["held_out"]
+        else "nothing is held out, because the table has one row"
+    )
+    return (
+        f"is {score['distance']:.2f} published standard deviations from {title} (root mean square "
+        f"over {score['cells']} cells; 95 % interval {score['distance_low']:.2f} to "
+        f"{score['distance_high']:.2f}): {held_out}."
+    )
+
+
+def _lead_in_rows(score: Mapping[str, Any]) -> str:
+    if score["least_lead"] != score["least_lead"]:
+        return ""
+    low, high = (f"{score[name]:.2f}" for name in ("least_lead", "most_lead"))
+    return (
+        f" Its lead is {low if low == high else f'{low} to {high}'} of the published one, in the "
+        "rows in which it leads in the paper"
+        f"{' (below zero another method is ahead)' if score['least_lead'] < 0 else ''}."
+    )
 
 
 def _leads(space: Space, leads: pd.DataFrame) -> Iterator[str]:
