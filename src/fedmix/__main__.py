@@ -38,20 +38,21 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument(
+    run, repository = (argparse.ArgumentParser(add_help=False) for _ in range(2))
+    run.add_argument(
         "--config", nargs="+", default=[], metavar="KEY=VALUE", help="as for Snakemake"
     )
-    shared.add_argument(
+    run.add_argument(
         "--directory", type=Path, default=Path("."), help="where Snakemake works (default: here)"
     )
-    shared.add_argument(
+    repository.add_argument(
         "--workflow", type=Path, default=Path("."), help="where the Snakefile is (default: here)"
     )
+    shared = [run, repository]
     parser = argparse.ArgumentParser(prog="python -m fedmix", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     status = commands.add_parser(
-        "status", parents=[shared], help="what is done, running and failed: one line per study"
+        "status", parents=shared, help="what is done, running and failed: one line per study"
     )
     status.add_argument(
         "name",
@@ -60,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     status.set_defaults(report=_status)
     forecast = commands.add_parser(
-        "forecast", parents=[shared], help="core-hours, memory and disk space of a target"
+        "forecast", parents=shared, help="core-hours, memory and disk space of a target"
     )
     forecast.add_argument("target", nargs="?", help="a paper, table or figure (default: all)")
     forecast.add_argument(
@@ -68,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     forecast.set_defaults(report=_costs)
     costs = commands.add_parser(
-        "costs", parents=[shared], help="print config/costs.csv with measured costs"
+        "costs", parents=shared, help="print config/costs.csv with measured costs"
     )
     costs.add_argument(
         "results",
@@ -79,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     costs.set_defaults(report=_costs)
     evidence = commands.add_parser(
-        "evidence", parents=[shared], help="the kept replications: what they hold, add new ones"
+        "evidence", parents=shared, help="the kept replications: what they hold, add new ones"
     )
     evidence.add_argument(
         "action",
@@ -92,15 +93,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     evidence.set_defaults(report=_evidence)
     again = commands.add_parser(
-        "rerun", parents=[shared], help="run one method on one replication, and show its errors"
+        "rerun", parents=shared, help="run one method on one replication, and show its errors"
     )
     again.add_argument("study")
     again.add_argument("setting", help="the folder's name under results/STUDY, e.g. gaussian-h0.5")
     again.add_argument("method")
     again.add_argument("replication", type=_replication, help="its number, from 0")
-    _add_commands_before_a_run(commands, shared)
+    _add_commands_before_a_run(commands, shared, repository)
     explain = commands.add_parser(
-        "explain", parents=[shared], help="where a table's number comes from, in every variant"
+        "explain", parents=shared, help="where a table's number comes from, in every variant"
     )
     explain.add_argument("item", help="a table, e.g. fedgrem_table1")
     explain.add_argument("row", help="as in the table, e.g. '0 %%'")
@@ -112,9 +113,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_commands_before_a_run(commands: Any, shared: argparse.ArgumentParser) -> None:
+def _add_commands_before_a_run(
+    commands: Any, shared: list[argparse.ArgumentParser], repository: argparse.ArgumentParser
+) -> None:
     check = commands.add_parser(
-        "check", parents=[shared], help="everything that is wrong with the configuration, at once"
+        "check", parents=shared, help="everything that is wrong with the configuration, at once"
     )
     check.add_argument("--plugins", metavar="FOLDER", help="import the methods of this folder too")
     check.add_argument("--paper", metavar="KEY", help="show only what is wrong with this paper")
@@ -124,20 +127,14 @@ def _add_commands_before_a_run(commands: Any, shared: argparse.ArgumentParser) -
     method.add_argument(
         "--folder", type=Path, default=Path("my_methods"), help="of plug-ins (default: my_methods)"
     )
-    method.set_defaults(report=_new)
-    for command, what in (
-        ("new-dataset", "a data set's entry"),
-        ("new-paper", "a paper's folders"),
+    method.set_defaults(report=lambda given: new_method(given.name, given.folder))
+    for command, what, write in (
+        ("new-dataset", "a data set's entry", new_dataset),
+        ("new-paper", "a paper's folders", new_paper),
     ):
-        new = commands.add_parser(command, help=f"write {what} to start from")
+        new = commands.add_parser(command, parents=[repository], help=f"write {what} to start from")
         new.add_argument("name", help="lower-case letters, digits and underscores")
-        new.add_argument(
-            "--workflow",
-            type=Path,
-            default=Path("."),
-            help="where the Snakefile is (default: here)",
-        )
-        new.set_defaults(report=_new)
+        new.set_defaults(report=lambda given, write=write: write(given.name, given.workflow))
 
 
 def _check(options: argparse.Namespace) -> Iterable[str]:
@@ -154,13 +151,6 @@ def _check(options: argparse.Namespace) -> Iterable[str]:
         return request
 
     return check(read, options.paper)
-
-
-def _new(options: argparse.Namespace) -> Iterable[str]:
-    if options.command == "new-method":
-        return new_method(options.name, options.folder)
-    write = new_dataset if options.command == "new-dataset" else new_paper
-    return write(options.name, options.workflow)
 
 
 def _replication(text: str) -> int:
