@@ -16,7 +16,7 @@ from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, identity_of
 from fedmix.experiments.settings import declared
 from fedmix.pipeline.blocks import COLUMNS, IDENTITY, KEYS
-from fedmix.pipeline.evidence import Evidence, checked
+from fedmix.pipeline.evidence import Evidence, among, checked
 from fedmix.pipeline.plan import replications_of, timings_of
 from fedmix.pipeline.provenance import keys_of
 from fedmix.storage import read_table, sha256_of, stacked
@@ -121,9 +121,7 @@ def _joined(
 ) -> pd.DataFrame:
     """Return rows of blocks, and those of the evidence that no block has, in order."""
     if len(blocks) and len(kept):
-        fits = ["method", "replication"]
-        has = kept.set_index(fits).index.isin(blocks.set_index(fits).index)
-        kept = kept[~has]
+        kept = kept[~among(kept, blocks, ["method", "replication"])]
     rows = stacked([blocks, kept])
     if rows.empty:
         return rows

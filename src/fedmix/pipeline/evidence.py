@@ -21,7 +21,9 @@ from fedmix.revision import other_versions
 from fedmix.storage import read_table, sha256_of, write_table, write_text
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 FIT = ["setting", "method", "replication"]
 # Columns of results and of timings, and the kinds of NumPy type that they may have.
@@ -327,8 +329,12 @@ def checked(
             bad |= mask
     if not bad.any():
         return rows, []
-    keys = rows.set_index(FIT).index
-    return rows[~keys.isin(keys[bad])], messages
+    return rows[~among(rows, rows[bad], FIT)], messages
+
+
+def among(rows: pd.DataFrame, others: pd.DataFrame, names: list[str]) -> NDArray[np.bool_]:
+    """Return which rows have the same values in some columns as one of the others."""
+    return rows.set_index(names).index.isin(others.set_index(names).index)
 
 
 def _finite(numbers: pd.DataFrame | pd.Series) -> Any:
@@ -339,8 +345,8 @@ def _disagreeing(rows: pd.DataFrame) -> pd.Series:
     """Return the rows of replications that differ in what a whole replication shares."""
     shared = [name for name in COLUMNS if name not in {*FIT, "round", "metric", "value"}]
     whole = rows.drop_duplicates([*FIT, *shared])
-    twice = whole[whole.duplicated(FIT, keep=False)].set_index(FIT).index
-    return rows.set_index(FIT).index.isin(twice) & rows["status"].notna()
+    twice = whole[whole.duplicated(FIT, keep=False)]
+    return among(rows, twice, FIT) & rows["status"].notna()
 
 
 def _read_index(folder: Path, study: str) -> Index:

@@ -18,6 +18,7 @@ from fedmix.pipeline.evidence import (
     FIT,
     ROUNDED,
     SAME,
+    among,
     checked,
     empty,
     read_foreign,
@@ -32,9 +33,7 @@ from fedmix.storage import stacked
 from fedmix.views.marks import number_of
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
 _MADE_BY = ["setting", "method", "key"]
 _LARGEST = 1 << 28  # bytes of a study in an archive
@@ -106,11 +105,11 @@ def _add_study(request: Request, study: Study, source: str, rows: pd.DataFrame) 
     yield from problems
     rows = rows[~stopped_early(rows, coverage.limit)]
     old = coverage.evidence.rows(study.name)
-    again = stopped_early(old, coverage.limit) & _among(old, rows, FIT)
+    again = stopped_early(old, coverage.limit) & among(old, rows, FIT)
     # Of other code than new ones of the same method and setting.
-    replaced = _among(old, rows, _MADE_BY[:2]) & ~_among(old, rows, _MADE_BY)
+    replaced = among(old, rows, _MADE_BY[:2]) & ~among(old, rows, _MADE_BY)
     kept = old[~(replaced | again)]
-    new = rows[~_among(rows, kept, FIT)]
+    new = rows[~among(rows, kept, FIT)]
     count = len(new.drop_duplicates(FIT))
     differing = _differing(kept, rows)
     if differing:
@@ -181,16 +180,11 @@ def _read_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
             yield file.removesuffix(".parquet"), read_foreign(io.BytesIO(content), name)
 
 
-def _among(rows: pd.DataFrame, others: pd.DataFrame, names: list[str]) -> NDArray[np.bool_]:
-    """Return which rows have the same values in some columns as one of the others."""
-    return rows.set_index(names).index.isin(others.set_index(names).index)
-
-
 def _differing(kept: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
     """Return the replications with other values than the kept ones."""
     place = [*FIT, "metric", "round"]
-    names, again = [*place, "value", "status"], _among(kept, rows, FIT)
-    rows = rows.loc[_among(rows, kept, FIT), names]
+    names, again = [*place, "value", "status"], among(kept, rows, FIT)
+    rows = rows.loc[among(rows, kept, FIT), names]
     both = kept.loc[again, names].merge(rows, how="outer", on=place)
     gap = (both["value_x"] - both["value_y"]).abs()
     allowed = both["round"].notna().map({True: ROUNDED, False: SAME})
