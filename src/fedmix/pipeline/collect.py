@@ -17,7 +17,7 @@ from fedmix.experiments.runner import Scenario, identity_of
 from fedmix.experiments.settings import declared
 from fedmix.pipeline.blocks import COLUMNS, IDENTITY, KEYS
 from fedmix.pipeline.evidence import Evidence, among, checked
-from fedmix.pipeline.plan import replications_of, timings_of
+from fedmix.pipeline.plan import Setting, replications_of, timings_of
 from fedmix.pipeline.provenance import keys_of
 from fedmix.storage import read_table, sha256_of, stacked
 
@@ -265,9 +265,9 @@ def _problems(
     for name, kinds in COLUMNS[kind].items():
         if rows[name].dtype.kind not in kinds:
             yield f"column {name} is of type {rows[name].dtype}"
-    prefix = rows["variant"].where(rows["variant"] != "default", "")
-    places = rows["study"] + "/" + (prefix + "." + rows["setting"]).str.removeprefix(".")
-    strange = sorted(set(places) - {"/".join(place)})
+    found = rows[["study", "variant", "setting"]].drop_duplicates().itertuples(index=False)
+    places = {f"{study}/{Setting(variant, name, {}).folder}" for study, variant, name in found}
+    strange = sorted(places - {"/".join(place)})
     if strange:
         yield f"it holds rows of {strange[0]}"
     held = {name: set(numbers) for name, numbers in rows.groupby("method")["replication"]}

@@ -123,9 +123,7 @@ class Explainer:
             If the request has no such setting or method.
         """
         study = self.request.studies[cell["study"]]
-        place = (cell["variant"], cell["setting"])
-        found = (s for s in study.settings.values() if (s.variant, s.name) == place)
-        setting = next(found, None)
+        setting = study.settings.get(Setting(cell["variant"], cell["setting"], {}).folder)
         if setting is None or cell["method"] not in study.methods:
             raise DataError(
                 f"{study.name} has no longer {cell['method']} in setting {cell['setting']} of "
