@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-IDENTITY = {"study": "O", "variant": "O", "setting": "O", "method": "O", "replication": "i"}
 # The columns of each file, and the kinds of NumPy type that they may have.
-COLUMNS = {"results": {**IDENTITY, **RESULTS}, "timings": {**IDENTITY, "status": "O", **TIMINGS}}
-_FIT, _TIMING = ([n for n in COLUMNS[kind] if n not in IDENTITY] for kind in COLUMNS)
+IDENTITY = {"study": "O", "variant": "O", "setting": "O", "method": "O", "replication": "i"}
+TIMED = {"status": "O", **TIMINGS}
+COLUMNS = {"results": {**IDENTITY, **RESULTS}, "timings": {**IDENTITY, **TIMED}}
 KEYS = "keys"  # in a block's metadata: method -> key
 
 _Finished = tuple[str, str, int, Fit]  # key, method, replication and result
@@ -187,19 +187,19 @@ def _fits_in(
 ) -> Iterator[_Finished]:
     """Yield the fits in results, with the key of each row of timings; without a key, none."""
     rows = defaultdict(list)
-    for cell, row in _records(results, _FIT):
+    for cell, row in _records(results, RESULTS):
         rows[cell].append(row)
-    for key, (cell, timing) in zip(keys, _records(timings, _TIMING), strict=True):
+    for key, (cell, timing) in zip(keys, _records(timings, TIMED), strict=True):
         if key is not None:
             yield key, *cell, Fit(rows[cell], timing)
 
 
 def _records(
-    table: pd.DataFrame, names: list[str]
+    table: pd.DataFrame, names: Iterable[str]
 ) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:
     """Yield each row's method and replication, and its values as in a fit."""
     import pandas as pd
 
     cells = zip(table["method"], map(int, table["replication"]), strict=True)
-    for cell, row in zip(cells, table[names].to_dict("records"), strict=True):
+    for cell, row in zip(cells, table[list(names)].to_dict("records"), strict=True):
         yield cell, {name: None if value is pd.NA else value for name, value in row.items()}

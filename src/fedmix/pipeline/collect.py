@@ -15,8 +15,8 @@ from fedmix.errors import DataError
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, identity_of
 from fedmix.experiments.settings import declared
-from fedmix.pipeline.blocks import COLUMNS, IDENTITY, KEYS
-from fedmix.pipeline.evidence import Evidence, among, checked
+from fedmix.pipeline.blocks import COLUMNS, KEYS, TIMED
+from fedmix.pipeline.evidence import RESULTS, Evidence, among, checked
 from fedmix.pipeline.plan import Setting, replications_of, timings_of
 from fedmix.pipeline.provenance import keys_of
 from fedmix.storage import read_table, sha256_of, stacked
@@ -109,11 +109,9 @@ def _from_evidence(
     numbers = np.repeat(range(len(held)), [len(own) for own in held.values()])
     repeated = identity.iloc[numbers].reset_index(drop=True)
     all_columns = pd.concat([repeated, rows.drop(columns=["setting", "method", "key"])], axis=1)
-    results, timings = (
-        [*identity, "replication", *(name for name in COLUMNS[kind] if name not in IDENTITY)]
-        for kind in ("results", "timings")
-    )
-    return all_columns[results], all_columns.drop_duplicates(["method", "replication"])[timings]
+    fits = all_columns.drop_duplicates(["method", "replication"])
+    place = [*identity, "replication"]
+    return all_columns[[*place, *RESULTS]], fits[[*place, *TIMED]]
 
 
 def _joined(
