@@ -11,7 +11,7 @@ levels for claims, for advice and for the power of a table, so that all levels s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
@@ -118,15 +118,6 @@ def headline(roles: Iterable[str]) -> str:
     """
     present = set(roles)
     return next((role for role in (AUTHORS, INFERRED, WRITTEN) if role in present), "")
-
-
-def repeated(roles: Iterable[str]) -> Iterator[str]:
-    """Yield every role but :data:`DIAGNOSTIC` that occurs again."""
-    seen = set()
-    for role in roles:
-        if role in seen and role != DIAGNOSTIC:
-            yield role
-        seen.add(role)
 
 
 def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from fedmix.cells.verdicts import DIAGNOSTIC, WRITTEN, repeated
+from fedmix.cells.verdicts import DIAGNOSTIC, SOURCES, WRITTEN
 from fedmix.conditions import Where, has_values
 from fedmix.configuration import Document, merged
 from fedmix.declarations import Keys
@@ -295,12 +295,13 @@ def plan_study(
 def _check_roles(document: Document) -> None:
     """Check that a study has at most one variant of each role, except diagnostic ones."""
     variants = document.content.get("variants", {})
-    for role in repeated(change.get("role", DIAGNOSTIC) for change in variants.values()):
-        named = [name for name, change in variants.items() if change.get("role") == role]
-        raise ConfigurationError(
-            f"{document.place('variants', named[-1], 'role')}: {', '.join(named)} have the role "
-            f"{role!r}. Only one variant of a study can have it; the others are diagnostic."
-        )
+    for role in SOURCES:
+        own = [name for name, change in variants.items() if change.get("role") == role]
+        if len(own) > 1:
+            raise ConfigurationError(
+                f"{document.place('variants', own[-1], 'role')}: {', '.join(own)} have the role "
+                f"{role!r}. Only one variant of a study can have it; the others are diagnostic."
+            )
 
 
 def combinations(document: Mapping[str, Any]) -> Iterator[tuple[str, Keys, dict[str, Any]]]:
@@ -358,16 +359,15 @@ def _planned_methods(wanted: Document, known: Mapping[str, Any]) -> Iterator[Pla
     entries: list[dict[str, Any]] = [
         {"name": e} if isinstance(e, str) else e for e in wanted.content
     ]
+    names = [entry["name"] for entry in entries]
     listed = {e["name"]: e.get("parameters", {}) for e in entries}
-    seen: set[str] = set()
     for i, entry in enumerate(entries):
         source = entry.get("method", entry["name"])
         if source not in known and source not in index():
             hint = f"{nearest_names(source, {*known, *index()})} {OWN_METHOD}"
             raise ConfigurationError(f"{wanted.place(i)}: unknown method {source!r}. {hint}")
-        if entry["name"] in seen:
+        if entry["name"] in names[:i]:
             raise ConfigurationError(f"{wanted.place(i)}: {entry['name']!r} is listed twice.")
-        seen.add(entry["name"])
         base = known.get(source) or _plain(source)
         inherited = {**base.get("parameters", {}), **listed.get(source, {})}
         yield _plan_method(entry, source, {**base, "parameters": inherited})
