@@ -245,9 +245,8 @@ def _study_files(papers: Mapping[str, Paper]) -> dict[str, tuple[Paper, Path]]:
 
 def preset_files(folder: Path, papers: Mapping[str, Paper]) -> dict[str, list[Path]]:
     """Return the files of each preset by its name: its main file and the parts of papers."""
-    folders = [folder, *(paper.folder for paper in papers.values())]
-    found: dict[str, list[Path]] = {path.stem: [] for path in folder.glob("presets/*.yaml")}
-    for part in folders:
+    found: dict[str, list[Path]] = {}
+    for part in (folder, *(paper.folder for paper in papers.values())):
         for path in sorted(part.glob("presets/*.yaml")):
             found.setdefault(path.stem, []).append(path)
     return found
