@@ -209,11 +209,9 @@ class Evidence:
     def _read(self, run: pd.DataFrame) -> None:
         import numpy as np
 
-        once = run.drop_duplicates(_CELL)
-        columns = zip(once["replications"], once["values"], once["failed"], strict=True)
-        for key, (replications, values, failed) in zip(
-            map(tuple, once[_CELL].to_numpy()), columns, strict=True
-        ):
+        once = run.drop_duplicates(_CELL)[[*_CELL, "replications", "values", "failed"]]
+        for *cell, replications, values, failed in once.itertuples(index=False, name=None):
+            key = tuple(cell)
             if len(values):
                 scores = np.asarray(values, dtype=float)
                 self._scores[key] = Replications(np.asarray(replications), scores)
