@@ -274,7 +274,7 @@ def light_image(path: str | os.PathLike, limit: int = SIZE_LIMIT) -> Path:
         raise DataError(f"{path}: the page takes figures as {' or '.join(_SUFFIXES)} files.")
     if not path.is_file():
         raise DataError(f"{path}: no such figure. Draw the figures before the page.")
-    picture = path.with_name(f"{path.name.removesuffix('.svg')}.png")
+    picture = path.with_suffix(".png")
     if path.suffix == ".svg" and path.stat().st_size > limit and picture.is_file():
         return picture
     return path
