@@ -8,7 +8,8 @@ compared replication by replication (paired).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 from math import inf, log, sqrt
 from typing import TYPE_CHECKING
 
@@ -49,16 +50,16 @@ class Effect:
         if isinstance(other, Effect):
             se = sqrt(self.se**2 + other.se**2)
             return Effect(self.mean + other.mean, se, min(self.n, other.n))
-        return replace(self, mean=self.mean + other)
+        return Effect(self.mean + other, self.se, self.n)
 
     def __neg__(self) -> Effect:
-        return replace(self, mean=-self.mean)
+        return Effect(-self.mean, self.se, self.n)
 
     def __sub__(self, other: Effect | float) -> Effect:
         return self + -other
 
     def __abs__(self) -> Effect:
-        return replace(self, mean=abs(self.mean))
+        return Effect(abs(self.mean), self.se, self.n)
 
     @property
     def half_width(self) -> float:
@@ -67,11 +68,7 @@ class Effect:
 
     def half_width_at(self, confidence: float) -> float:
         """Return half the width of the interval of a given confidence, such as 0.95."""
-        from scipy.special import stdtrit
-
-        if self.se in (0.0, inf):
-            return self.se
-        return float(stdtrit(self.n - 1, (1 + confidence) / 2)) * self.se
+        return self.se if self.se in (0.0, inf) else _student(self.n, confidence) * self.se
 
     def log(self) -> Effect | None:
         """Return the log, with its error by the delta method; None if the mean is not positive."""
@@ -112,6 +109,14 @@ class Effect:
         spread = "" if self.se == inf else f" ± {_rounded(self.half_width, 2)}"
         mean = round(self.mean, 12) + 0.0  # sums of equal numbers differ in their last digits
         return f"{_rounded(mean, 3, '+')}{spread} (n={self.n})"
+
+
+@cache
+def _student(n: int, confidence: float) -> float:
+    """Return how many standard errors of ``n`` replications lie in half an interval."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n - 1, (1 + confidence) / 2))
 
 
 def _rounded(value: float, digits: int, sign: str = "-") -> str:

@@ -88,6 +88,7 @@ class Evidence:
     def __init__(self, cells: pd.DataFrame, results: pd.DataFrame | None = None) -> None:
         run = cells[cells["method"] != ""]
         self._places = _places(run)
+        self._found: dict[str, list[Place]] = {}  # shuffles and single replications share it
         self._scores: dict[tuple, Score] = {}
         self._runs: dict[tuple, tuple[int, int]] = {}
         self._methods: dict[tuple, list[str]] = {}
@@ -169,7 +170,11 @@ class Evidence:
 
     def places(self, study: str, where: Mapping[str, Any] | None = None) -> list[Place]:
         """Return the places of a study that have the given values."""
-        return [p for p in self._places if p.study == study and p.has(where or {})]
+        asked = f"{study} {where}"
+        if asked not in self._found:
+            own = (place for place in self._places if place.study == study)
+            self._found[asked] = [place for place in own if place.has(where or {})]
+        return self._found[asked]
 
     def methods(self, place: Place) -> list[str]:
         """Return the methods that were run at a place, failed or not."""

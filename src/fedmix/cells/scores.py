@@ -57,7 +57,7 @@ class Replications:
 
     def times(self, factor: float) -> Replications:
         """Return the score times a factor."""
-        return replace(self, scores=factor * self.scores)
+        return self if factor == 1.0 else replace(self, scores=factor * self.scores)
 
     def distance_to(self, target: float) -> Replications:
         """Return the absolute distance to a number."""
