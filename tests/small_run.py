@@ -15,10 +15,10 @@ ROOT = Path(__file__).parents[1]
 STUDY, METHODS = "fedgrem_simulation", ["LocalEM", "FedEM"]
 
 
-def request_in(work: Path) -> Request:
-    """Return the request of the quick preset, with its evidence in ``work/evidence``."""
+def request_in(work: Path, preset: str = "quick") -> Request:
+    """Return the request of a preset, with its evidence in ``work/evidence``."""
     config = read_yaml(ROOT / "config" / "config.yaml")
-    changes = {"preset": "quick", "evidence": str(work / "evidence")}
+    changes = {"preset": preset, "evidence": str(work / "evidence")}
     return read_request(ROOT / "config", config | changes, work)
 
 

@@ -10,7 +10,7 @@ import pytest
 from fedmix.configuration import read_yaml
 from fedmix.errors import DataError
 from fedmix.pipeline.evidence import COLUMNS, Evidence, write_evidence
-from fedmix.pipeline.keep import add
+from fedmix.pipeline.keep import add, searched_data
 from fedmix.pipeline.kept_embeddings import (
     embedding_key,
     keep_embeddings,
@@ -37,9 +37,13 @@ def evidence(tmp_path):
     return tmp_path / "evidence"
 
 
-def test_an_embedding_of_a_given_seed_is_not_kept(evidence, tmp_path):
-    other = {("mnist", "tsne10_seed1"): tmp_path / "tsne10.npz"}
-    assert list(keep_embeddings(evidence, other, DATASETS)) == []
+def test_an_embedding_of_a_given_seed_is_kept_only_if_a_search_runs_on_it(evidence, tmp_path):
+    searched = searched_data(request_in(tmp_path, preset="paper"))
+    assert ("fashion_mnist", "tsne10_random1") in searched
+    names = [("mnist", "tsne10_seed1"), ("fashion_mnist", "tsne10_random1")]
+    others = dict.fromkeys(names, tmp_path / "tsne10.npz")
+    added = list(keep_embeddings(evidence, others, DATASETS, searched))
+    assert added == ["fashion_mnist, tsne10_random1: the embedding is added"]
     assert kept_embedding(evidence, "mnist", "tsne10_seed1", ENTRY) is None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fedmix.cells.protocols.space import read_searches
 from fedmix.errors import DataError
 from fedmix.experiments.settings import declared
 from fedmix.pipeline.blocks import finished
@@ -122,9 +123,16 @@ def _add_study(request: Request, study: Study, source: str, rows: pd.DataFrame) 
         adoptions = coverage.evidence.index(study.name).adoptions
         folder = coverage.evidence.folder
         write_evidence(folder, study.name, stacked([kept, new]), data, adoptions)
-        yield from keep_embeddings(folder, _embedded(coverage, study, new), request.datasets)
+        embedded = _embedded(coverage, study, new)
+        yield from keep_embeddings(folder, embedded, request.datasets, searched_data(request))
     others = f", {len(stale)} of other code, data or settings left out" if len(stale) else ""
     yield f"{study.name}: {number_of(count, 'replication')} added{others}"
+
+
+def searched_data(request: Request) -> set[tuple[str, str]]:
+    """Return the data sets, each with its embedding, that the searches of the papers run on."""
+    spaces = read_searches(request.papers, request.options["preset"]).values()
+    return {pair for space in spaces for table in space.tables for pair in space.data(table)}
 
 
 def _embedded(coverage: Coverage, study: Study, rows: pd.DataFrame) -> dict[tuple[str, str], Path]:

@@ -2,15 +2,16 @@
 
 t-SNE of an image set takes an hour of a core. Another processor gives another embedding, because
 the descent magnifies rounding errors. All results on the images depend on this one file, so the
-evidence keeps it, in half precision: a file takes about 1.4 MB. It keeps none whose seed is given:
-they show what other draws change, which the draws of another machine show as well.
+evidence keeps it, in half precision: a file takes about 1.4 MB. Of those whose seed is given, it
+keeps only what a search runs on. The others show what other draws change, and another machine's
+draws show this as well.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,10 @@ def kept_path(evidence: Path, dataset: str, embedding: str) -> Path:
 
 
 def keep_embeddings(
-    evidence: Path, embedded: Mapping[tuple[str, str], Path], datasets: Mapping[str, Any]
+    evidence: Path,
+    embedded: Mapping[tuple[str, str], Path],
+    datasets: Mapping[str, Any],
+    searched: Collection[tuple[str, str]] = (),
 ) -> Iterator[str]:
     """Add embeddings to the evidence, which its results were computed from.
 
@@ -105,6 +109,8 @@ def keep_embeddings(
         The embedded data of each data set and embedding.
     datasets : mapping
         The registry of data sets.
+    searched : collection of (str, str)
+        The data sets and embeddings that a search runs on.
 
     Yields
     ------
@@ -114,7 +120,8 @@ def keep_embeddings(
     for (dataset, embedding), path in embedded.items():
         entry = datasets[dataset]
         spec = entry["embeddings"][embedding]
-        is_kept = spec["kind"] in KEPT and "random_state" not in spec
+        of_no_seed = "random_state" not in spec
+        is_kept = spec["kind"] in KEPT and (of_no_seed or (dataset, embedding) in searched)
         if not is_kept or kept_embedding(evidence, dataset, embedding, entry):
             continue
         target = kept_path(evidence, dataset, embedding)
