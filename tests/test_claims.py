@@ -99,6 +99,8 @@ def test_every_setting_is_listed_by_its_answer_however_many_there_are():
     [
         (("n20-h0.5-K10", "n20-h1.0-K10"), "yes in 1 of 2: h0.5; no in 1 of 2: h1.0"),
         (("n20-h0.5", "n50"), "yes in 1 of 2: n20-h0.5; no in 1 of 2: n50"),
+        (("F-M, n 0", "F-M, n 8"), "yes in 1 of 2: n 0; no in 1 of 2: n 8"),
+        (("F-M, n 0", "M, n 0"), "yes in 1 of 2: F-M; no in 1 of 2: M"),
     ],
 )
 def test_settings_are_named_by_what_tells_them_apart(ids, told):

@@ -334,12 +334,19 @@ def _where(claim: Mapping[str, Any], verdict: str, checks: list[Check]) -> str:
 
 
 def _told_apart(places: list[str]) -> dict[str, str]:
-    """Return the places' names without the parts, between hyphens, that all have."""
-    parts = [place.split("-") for place in places]
+    """Return the places' names without the parts that all have.
+
+    Hyphens separate the parts of a setting's id, commas those of a row of a published table.
+    """
+    between = ", " if any(", " in place for place in places) else "-"
+    parts = [place.split(between) for place in places]
     if len(set(map(len, parts))) > 1:
         return dict(zip(places, places, strict=True))
     differ = [i for i, own in enumerate(zip(*parts, strict=True)) if len(set(own)) > 1]
-    return {p: "-".join(own[i] for i in differ) or p for p, own in zip(places, parts, strict=True)}
+    return {
+        place: between.join(own[i] for i in differ) or place
+        for place, own in zip(places, parts, strict=True)
+    }
 
 
 def _cannot_refute(claim: Mapping[str, Any], source: str) -> str:

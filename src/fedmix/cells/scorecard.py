@@ -54,9 +54,10 @@ def score_tables(
         on, the counts that an exact replication would be expected to get; ``same, other, compared``
         (values that are the same and that are not, in substance, of all that have a margin);
         ``margin`` (the largest margin of substance, in the unit that is shown);
-        ``power`` (the mean over the table's values), ``below``, ``above``, ``median_in_se`` and
-        ``direction``. The direction is a sentence, or empty if fewer than two values can be
-        compared. ``answer`` and ``more`` are those of :func:`fedmix.cells.answers.answer`.
+        ``power`` (the mean over the table's values that have one), ``power_of`` (their number),
+        ``below``, ``above``, ``median_in_se`` and ``direction``. The direction is a sentence, or
+        empty if fewer than two values can be compared. ``answer`` and ``more`` are those of
+        :func:`fedmix.cells.answers.answer`.
     """
     numbers = judge_numbers(cells)
     judged = printed_cells(cells)
@@ -70,7 +71,7 @@ def score_tables(
         row = {"paper": paper, "item": item, "variant": own["variant"].max(), "role": role}
         row |= {name: int((own["counted"] == name).sum()) for name in COUNTED}
         row |= expected.get(item, nothing) | _in_substance(here, papers.get(paper))
-        row |= {"power": own["power"].mean()}
+        row |= {"power": own["power"].mean(), "power_of": int(own["power"].notna().sum())}
         row |= _direction(here["difference"], here["difference_in_se"])
         shown = judged[judged["item"] == item]
         rows.append(row | answer(shown, items.get(item), row))
