@@ -225,10 +225,10 @@ def test_the_text_s_own_variant_that_says_no_is_told():
     results = pd.concat([places(GOOD, GOOD), places(BAD, BAD, variant="w")])
     found = answer(results, "ordered", **LOWEST)
     assert found.verdict == "holds"
-    assert "The variant closest to the text says no: no in all 2" in found.remarks
+    assert "Does not hold in the variant closest to the text: no in both" in found.remarks
     results = pd.concat([places(GOOD, GOOD), places(GOOD, BAD, variant="w")])
     [remark] = answer(results, "ordered", **LOWEST)["remarks"]
-    assert remark.startswith("The variant closest to the text says no: yes in 1 of 2")
+    assert remark.startswith("Does not hold in the variant closest to the text: yes in 1 of 2")
 
 
 def test_a_setting_counts_as_run_if_the_variant_that_answers_ran_it():
@@ -288,7 +288,7 @@ def test_a_setting_in_which_a_method_always_failed_is_not_passed_over(dead):
     failed = (results["setting"] == "s2") & (results["method"] == dead)
     results.loc[failed, ["status", "metric"]] = ["diverged", ""]
     found = answer(results, "ordered", **LOWEST)
-    assert (found.verdict, found["where"]) == ("partly untested", "yes in all 2")
+    assert (found.verdict, found["where"]) == ("partly untested", "yes in both")
     assert found.remarks == [f"No answer where every replication failed: {dead} in v, s2"]
     text = results.assign(variant="w")
     results.loc[results["method"] == dead, ["status", "metric"]] = ["diverged", ""]

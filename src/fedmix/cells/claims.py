@@ -155,7 +155,8 @@ def _evaluate(
         "Says little": says_little
         and f"it holds in {chance:.0%} of {SHUFFLES} shuffles of the {_control(claim)}",
         "A no does not refute the claim": cannot_refute,
-        "The variant closest to the text says no": text_says_no and _where(claim, "", text),
+        "Does not hold in the variant closest to the text": text_says_no
+        and _where(claim, "", text),
         "Not reported": share and f"{claim['unreported']}; {share}",
         "No nearest protocol": "unreported" in claim
         and not near
@@ -325,7 +326,8 @@ def _where(claim: Mapping[str, Any], verdict: str, checks: list[Check]) -> str:
     for answer in (YES, NO, UNCLEAR):
         places = [names[check.place] for check in checks if check.answer == answer]
         if len(places) == len(checks):
-            return f"{answer} in all {len(checks)}" if len(checks) > 1 else answer
+            throughout = {1: "", 2: " in both"}.get(len(checks), f" in all {len(checks)}")
+            return answer + throughout
         if places:
             parts.append(f"{answer} in {len(places)} of {len(checks)}: {listed(places)}")
     least = needed(claim, len(checks))
