@@ -117,6 +117,8 @@ def test_scores_are_told_in_words_unless_nothing_is_judged():
         "as coded, 3 agree, 1 differs. All 4 lie below. "
         "An exact replication would be expected to get: 4 agree."
     )
+    halves = {"expected: agrees": 1.5, "expected: undecided": 1.5, "expected: differs": 1.0}
+    assert score_in_words(score | halves).endswith("to get: 2 agree, 1 undecided, 1 differs.")
     not_run = score | {"variant": "", "agrees": 0, "differs": 0, "not run": 4}
     assert score_in_words(not_run).startswith("no variant, 4 not run. ")
 

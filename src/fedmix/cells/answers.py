@@ -212,9 +212,10 @@ def _same(score: Mapping[str, Any], unit: str) -> str:
     if not score["compared"]:
         return ""
     left = score["compared"] - score["same"] - score["other"]
+    other, open_ = (f"{n} {'is' if n == 1 else 'are'}" for n in (score["other"], left))
     return (
         f"To within {_amount(score['margin'], unit)}, {score['same']} of {score['compared']} "
-        f"values are the same, {score['other']} are not and {left} are undecided."
+        f"values are the same, {other} not and {open_} undecided."
     )
 
 

@@ -225,8 +225,15 @@ def _score(scores: pd.DataFrame, item: str) -> dict[str, Any] | None:
 
 
 def _expected(score: Mapping[str, Any]) -> str:
-    """Return what an exact replication would be expected to get, such as ``"12 agree"``."""
-    known = {name: round(score[f"expected: {name}"]) for name in SCORED}
+    """Return what an exact replication would be expected to get, such as ``"12 agree"``.
+
+    The largest remainders are rounded up, so that the counts add up to the number of values.
+    """
+    shares = {name: score[f"expected: {name}"] for name in SCORED}
+    known = {name: int(share) for name, share in shares.items()}
+    missing = round(sum(shares.values())) - sum(known.values())
+    for name in sorted(shares, key=lambda name: known[name] - shares[name])[:missing]:
+        known[name] += 1
     return tally(known) if any(known.values()) else ""
 
 
