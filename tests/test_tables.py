@@ -257,8 +257,16 @@ def test_values_that_were_not_published_stand_below_those_that_were():
 
 
 def test_failures_are_added_up_and_a_long_origin_is_cut():
-    rows = [{"setting": s, "failed": n, "failures": "timeout: x."} for s, n in (("a", 2), ("b", 3))]
-    assert failures(frame(rows)) == "Failed and left out: FedEM, 5 replications (timeout: x)."
+    fits = (("a", "FedEM", 2), ("b", "FedEM", 3), ("a", "FedGrEM", 1))
+    rows = [
+        {"setting": setting, "method": m, "label": m, "failed": n, "failures": f"timeout: {m}."}
+        for setting, m, n in fits
+    ]
+    rows.append(rows[0] | {"method": "TGMM", "label": "TGMM", "failures": "error: x"})
+    assert failures(frame(rows)) == (
+        "Failed replications, which are left out: timeout in FedEM (5) and FedGrEM (1), first: "
+        "FedEM; error in TGMM (2), first: x."
+    )
     made = [{"made": "day 1"}, {"made": "day 2"}, {"made": "day 3, day 4"}]
     assert origin(frame(made)).startswith("Run on day 1, day 2 and 2 more. Written at")
 

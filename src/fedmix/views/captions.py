@@ -118,14 +118,16 @@ def failed_fits(cells: pd.DataFrame) -> pd.DataFrame:
 def failures(cells: pd.DataFrame) -> str:
     """Name the methods whose replications failed, how many, and how; empty if none did.
 
-    A method that failed in several settings has the error of the first one.
+    Methods that failed in the same way stand together, with the message of the first.
     """
-    told = [
-        f"{label}, {number_of(int(each['failed'].sum()), 'replication')} "
-        f"({each['failures'].iloc[0].rstrip('.')})"
-        for label, each in failed_fits(cells).groupby("label", sort=False)
-    ]
-    return f"Failed and left out: {'; '.join(told)}." if told else ""
+    by_kind: dict[str, list[str]] = {}
+    messages: dict[str, str] = {}
+    for label, each in failed_fits(cells).groupby("label", sort=False):
+        kind, _, message = each["failures"].iloc[0].rstrip(".").partition(": ")
+        by_kind.setdefault(kind, []).append(f"{label} ({each['failed'].sum()})")
+        messages.setdefault(kind, message)
+    told = [f"{kind} in {joined(own)}, first: {messages[kind]}" for kind, own in by_kind.items()]
+    return f"Failed replications, which are left out: {'; '.join(told)}." if told else ""
 
 
 def written_by() -> str:
