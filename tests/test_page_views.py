@@ -8,6 +8,7 @@ import pytest
 from fedmix.cells.calibration import SCORED
 from fedmix.cells.claims import SOURCES
 from fedmix.cells.verdicts import COUNTED
+from fedmix.views.captions import in_words
 from fedmix.views.page.contents import Page, PageContext
 from fedmix.views.page.views import (
     about,
@@ -104,6 +105,12 @@ def test_a_note_has_the_numbers_behind_a_verdict():
 )
 def test_a_note_says_how_many_replications_would_decide(verdict, needed, told):
     assert notes_of(verdict=verdict, needed=needed).endswith(told)
+
+
+def test_underscores_become_spaces_but_in_the_names_of_guides():
+    assert in_words("as_coded (docs/protocol_search.md) by as_written") == (
+        "as coded (docs/protocol_search.md) by as written"
+    )
 
 
 def test_scores_are_told_in_words_unless_nothing_is_judged():

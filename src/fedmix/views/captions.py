@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import inf
 from statistics import median
@@ -48,8 +49,8 @@ def names_of(item: Mapping[str, Any]) -> dict[str, str]:
 
 
 def in_words(name: object) -> str:
-    """Return ``"as coded"`` for ``"as_coded"``."""
-    return str(name).replace("_", " ")
+    """Return ``"as coded"`` for ``"as_coded"``; names of guides keep their underscores."""
+    return re.sub(r"_(?!\S*\.md)", " ", str(name))
 
 
 def sentences(*parts: str) -> str:
