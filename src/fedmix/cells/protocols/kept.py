@@ -141,23 +141,19 @@ class Search:
         """The protocols nearest to each table, on all its rows; otherwise like ``drawn``."""
         return self._protocols(NEAR)
 
-    def fits(self, kind: str) -> pd.DataFrame:
-        """Return the fits of all protocols of one kind, one row per fit."""
-        own = self.runs[self.runs["kind"] == kind]
-        return own.melt(_FIT, list(self.space.methods), var_name="method")
-
     def _protocols(self, kind: str) -> Evidence:
-        runs = self.fits(kind)
+        runs = self.runs[self.runs["kind"] == kind]
         sign = self.space.claim.sign
-        values = (sign * runs["value"]).groupby([runs[name] for name in _FIT[1:]])
-        worst = values.transform("max").clip(lower=1.0).fillna(1.0)
-        runs = runs.assign(value=runs["value"].fillna(sign * worst), variant=runs["protocol"])
+        values = sign * runs[list(self.space.methods)]
+        worst = values.max(axis="columns").clip(lower=1.0).fillna(1.0)
+        filled = sign * values.where(values.notna(), worst, axis="index")
+        runs = runs.assign(**filled, variant=runs["protocol"])
         roles = dict.fromkeys(runs["variant"], DIAGNOSTIC)
         return Evidence(cells_of(self._measured(runs), [], self.published, self.space.paper, roles))
 
     def nearest_cells(self) -> pd.DataFrame:
         """Return the cells of each table's nearest protocol, beside the published values."""
-        runs = self.fits(NEAREST).assign(variant=NEAREST)
+        runs = self.runs[self.runs["kind"] == NEAREST].assign(variant=NEAREST)
         items = dict.fromkeys(table.item for table in self.space.tables.values())
         shown = [_in_any_variant(self.items[item]) for item in items]
         measured = self._measured(runs)
@@ -173,10 +169,8 @@ class Search:
                 "variant": variant,
                 "setting": f"{table.title}, {self.space.row} {row}",
             }
-            scores = {
-                str(method): values.sort_index()
-                for method, values in own.groupby("method", sort=False)["value"]
-            }
+            ordered = own.sort_index()
+            scores = {method: ordered[method] for method in self.space.methods}
             yield Measured(
                 methods={
                     method: place
