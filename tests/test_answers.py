@@ -183,9 +183,15 @@ def test_values_that_agree_in_mean_alone_are_told_apart():
     assert "0 of 6 values agree" in scored(near["authors"])["answer"]
     assert "0 differ and 6 are undecided" in scored(near["authors"])["answer"]
     assert scored(near["inferred"])["answer"].endswith(
-        "It is 0.25 published standard deviations away, and agrees with 6 of 6 values (6 of them "
-        "in mean only) and differs from 0."
+        "It is 0.25 published standard deviations away. It agrees with 6 of 6 values (6 of them in "
+        "mean only) and differs from 0."
     )
+
+
+def test_a_nearest_protocol_says_how_many_values_it_leaves_undecided():
+    wide = {name: mean + 1.5 for name, mean in PUBLISHED.items()}
+    found = scored(variant("like", "inferred", wide, n=2))
+    assert "agrees with 0 of 6 values, differs from 0 and leaves 6 undecided." in found["answer"]
 
 
 def test_a_table_whose_protocol_was_searched_counts_the_nearest_one_alone():

@@ -195,8 +195,8 @@ def _nearest(cells: pd.DataFrame) -> str:
             f"The protocol that our search chose ran on {n} replications that did not choose it."
         )
     return (
-        f"{origin} It is {distance(cells):.2f} published standard deviations away, and "
-        f"{_agreement(cells)}."
+        f"{origin} It is {distance(cells):.2f} published standard deviations away. "
+        f"It {_agreement(cells)}."
     )
 
 
@@ -204,7 +204,10 @@ def _agreement(cells: pd.DataFrame) -> str:
     agree, differ = cells["verdict"].isin(NEAR).sum(), cells["verdict"].eq(DIFFERS).sum()
     in_mean = cells["verdict"].eq(AGREES_IN_MEAN).sum()
     told = f" ({in_mean} of them in mean only)" if in_mean else ""
-    return f"agrees with {agree} of {len(cells)} values{told} and differs from {differ}"
+    open_ = cells["verdict"].isin([UNDECIDED, CANNOT_DECIDE]).sum()
+    found = [f"agrees with {agree} of {len(cells)} values{told}", f"differs from {differ}"]
+    found += [f"leaves {open_} undecided"] if open_ else []
+    return f"{', '.join(found[:-1])} and {found[-1]}"
 
 
 def _same(score: Mapping[str, Any], unit: str) -> str:
