@@ -189,7 +189,11 @@ def choices_by_weight(flags: pd.Series, choices: pd.DataFrame) -> pd.Series:
     from scipy.stats import chi2_contingency
 
     tested = [name for name in choices if flags.nunique() > 1 and choices[name].nunique() > 1]
-    p = {name: chi2_contingency(pd.crosstab(choices[name], flags)).pvalue for name in tested}
+    counts = {name: flags.groupby(choices[name]).agg(["size", "sum"]) for name in tested}
+    p = {  # of a table of how often it does not hold, and how often it does, by value
+        name: chi2_contingency(own.assign(size=own["size"] - own["sum"])).pvalue
+        for name, own in counts.items()
+    }
     return len(p) * pd.Series(p, dtype=float).sort_values(kind="stable")
 
 
