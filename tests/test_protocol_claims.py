@@ -72,12 +72,12 @@ def kept(space, printed, design) -> dict[str, pd.DataFrame]:
     drawn = runs(printed, design, 2)
     drawn = drawn[drawn["n_contaminated"] == 0]
     found = design[design["scaling"].isin(LEADS)].iloc[:2]
-    found = found.assign(protocol=["s1.7", "s2.9"], confirmed=[0.5, 0.6])
+    found = found.assign(protocol=["s1.7", "s2.9"])
     return kept_of(space, design, drawn, found, runs(printed, found, 3), {TABLE: printed})
 
 
 def kept_of(space, design, drawn, found, judged, printed) -> dict[str, pd.DataFrame]:
-    every = {"drawn": drawn, "tried": judged, "judged": judged}
+    every = {"drawn": drawn, "tried": judged, "compared": judged, "judged": judged}
     kept = []
     for table, own in printed.items():
         parts = {kind: part[part["table"] == table] for kind, part in every.items()}

@@ -6,8 +6,8 @@ import pytest
 
 from fedmix import methods
 from fedmix.cells.protocols.choices import Choice
-from fedmix.cells.protocols.running import Runner, contrasts, objective, optimize, parts_of
-from fedmix.cells.protocols.score import best_trials
+from fedmix.cells.protocols.running import Runner, optimize, parts_of
+from fedmix.cells.protocols.score import best_trials, contrasts, objective
 from fedmix.cells.protocols.space import Claim
 from fedmix.data import Dataset
 from fedmix.errors import DivergenceError

@@ -132,6 +132,7 @@ def search(own):
     runs = {
         "drawn": runs_of(dict(zip(design["protocol"], base, strict=True))),
         "tried": runs_of({"s1.0": 0.4, "s2.0": 0.3}, rows=(0,)),
+        "compared": runs_of({"s1.0": 0.7, "s2.0": 0.8}),
         "judged": runs_of({"s1.0": 0.5, "s2.0": 0.6}),
     }
     return design, trials, runs, score_search(own, design, trials, runs, {"one": PRINTED})
@@ -152,9 +153,23 @@ def test_judged_protocols_are_ranked_with_the_rows_seen_and_held_out():
 def test_two_seeds_with_one_objective_have_one_nearest_protocol():
     own = space()
     design, trials, runs, _ = search(own)
-    found = score_search(own, design, trials.assign(confirmed=1.0), runs, {"one": PRINTED})
-    ranks = found[found["kind"] == "judged"].set_index("protocol")["rank"]
-    assert ranks.to_dict() == {"s1.0": 1, "s2.0": 2}
+    same = runs_of({"s1.0": 0.7})
+    both = pd.concat([same, same.assign(protocol="s2.0")])
+    assert ranks_of(own, design, trials, runs | {"compared": both}) == {"s1.0": 1, "s2.0": 2}
+
+
+def test_all_rows_of_further_replications_rank_the_best_of_each_seed():
+    own = space()
+    design, trials, runs, _ = search(own)
+    compared = runs["compared"]
+    unseen = (compared["protocol"] == "s1.0") & (compared["n_contaminated"] == 2)
+    moved = compared.assign(value=compared["value"].mask(unseen, 0.9))
+    assert ranks_of(own, design, trials, runs | {"compared": moved}) == {"s1.0": 2, "s2.0": 1}
+
+
+def ranks_of(own, design, trials, runs):
+    found = score_search(own, design, trials, runs, {"one": PRINTED})
+    return found[found["kind"] == "judged"].set_index("protocol")["rank"].to_dict()
 
 
 def test_a_table_of_one_row_holds_nothing_out_and_says_so():

@@ -204,6 +204,7 @@ def test_the_search_sees_every_other_row_and_fresh_replications_judge():
     assert own.drawn_cells("one") == [(n, r) for n in (0, 2) for r in range(3)]
     assert own.searched_cells(["one"])["one"] == [(0, r) for r in range(4)]
     assert own.confirmed_cells(["one"])["one"] == [(0, 4), (0, 5)]  # not seen before
+    assert own.compared_cells(["one"])["one"] == [(n, r) for n in (0, 2) for r in (6, 7)]
     assert own.judged_cells(["one"])["one"] == [(n, r) for n in (0, 2) for r in range(1000, 1003)]
 
 

@@ -68,7 +68,8 @@ rule judge_protocols:
         trials=of_each_seed("csv"),
         data=protocol_data,
     output:
-        f"{SEARCH}/{{target}}/judged.parquet",
+        compared=f"{SEARCH}/{{target}}/compared.parquet",
+        judged=f"{SEARCH}/{{target}}/judged.parquet",
     log:
         "logs/judge_protocols/{search}/{target}.log",
     conda:
@@ -91,7 +92,8 @@ rule score_protocols:
         trials=of_each_seed("csv"),
         drawn=drawn_runs,
         tried=of_each_seed("parquet"),
-        judged=f"{SEARCH}/{{target}}/judged.parquet",
+        compared=rules.judge_protocols.output.compared,
+        judged=rules.judge_protocols.output.judged,
     output:
         **{part: f"{SEARCH}/{{target}}/{part}.csv" for part in SCORED},
         protocols=f"{SEARCH}/{{target}}/protocols.csv",

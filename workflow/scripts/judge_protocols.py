@@ -1,4 +1,4 @@
-"""Run the best protocol of each seed on fresh replications of all rows."""
+"""Run the best protocol of each seed on all rows: to rank them, and on fresh replications."""
 
 from fedmix.pipeline.jobs import job
 
@@ -9,6 +9,7 @@ with job(snakemake.log[0], snakemake.threads):
 
     params = snakemake.params
     runner = Runner(params.space, params.metrics, snakemake.input.data)
-    best = best_trials(read_trials(snakemake.input.trials))
-    cells = params.space.judged_cells(params.metrics)
-    write_table(snakemake.output[0], runner.run(best.to_dict("records"), cells))
+    best = best_trials(read_trials(snakemake.input.trials)).to_dict("records")
+    compared, judged = params.space.compared_cells, params.space.judged_cells
+    write_table(snakemake.output.compared, runner.run(best, compared(params.metrics)))
+    write_table(snakemake.output.judged, runner.run(best, judged(params.metrics)))

@@ -26,7 +26,7 @@ with job(snakemake.log[0], snakemake.threads):
 
     trials = read_trials(files.trials)
     runs = {"drawn": concatenate(files.drawn), "tried": concatenate(files.tried)}
-    runs["judged"] = read_table(files.judged)
+    runs |= {kind: read_table(files[kind]) for kind in ("compared", "judged")}
     design = read_protocols(files.design)
     scores = score_search(space, design, trials, runs, printed)
     drawn = scores[scores["kind"] == "drawn"]

@@ -139,8 +139,8 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
         f"choice is ({times} replications, all rows); and an optimiser from "
         f"{_count(search.seeds, 'seed')}, with {search.trials} "
         f"protocols for each (replications: {search.replications}, and {search.confirmed} more for "
-        f"the best few; rows: {rows}). The best of each seed is judged on {search.judged} fresh "
-        "replications of all rows."
+        f"the best few; rows: {rows}). {search.confirmed} more of all rows rank the best of each "
+        f"seed, and {search.judged} fresh ones judge them."
     )
 
 

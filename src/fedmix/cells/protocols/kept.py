@@ -11,7 +11,7 @@ where the method failed. In both files ``kind`` says which protocols a row belon
     The protocols that the optimiser found for ``table``, on fresh replications of all its rows, and
     the drawn ones that are nearest to it.
 ``nearest``
-    The first of those that the optimiser found, by the objective that chose them.
+    The first of those that the optimiser found, by the objective that ranks them.
 
 As cells, each protocol is a variant of the study, like any other variant.
 """

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedmix.cells.protocols.choices import Choice
-from fedmix.cells.protocols.score import FloatArray, distances, layout_of, leads
-from fedmix.cells.protocols.space import STAGES, STARTS, Claim, Space
+from fedmix.cells.protocols.score import objective
+from fedmix.cells.protocols.space import STAGES, STARTS, Space
 
 if TYPE_CHECKING:
     import optuna
@@ -227,48 +227,6 @@ def _attempt(
         if len(parts) < len(cells) and trial.should_prune():
             break
     return pd.concat(parts), value, len(parts) == len(cells)
-
-
-def objective(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> float:
-    """Return a protocol's distance from the cells of its tables and from their contrasts.
-
-    It is the root mean square of all differences, in published standard deviations; the root mean
-    square over tables if there are several; infinite if a fit diverged.
-    """
-    parts = [
-        _objective_of_table(own, printed[str(table)], space.claim)
-        for table, own in runs.groupby("table", sort=False)
-    ]
-    return float(np.sqrt(np.mean(np.square(parts))))
-
-
-def contrasts(means: FloatArray, methods: list[str], claim: Claim) -> FloatArray:
-    """Return what a table says about its method, from means of shape (rows, methods).
-
-    The method's lead over the best other one in each row, its lead over the baseline in each row,
-    and its change from the first row to the last.
-    """
-    own = means[:, methods.index(claim.method)]
-    parts = [leads(means, methods, claim), own[-1:] - own[:1]]
-    if claim.baseline:
-        parts.append(own - means[:, methods.index(claim.baseline)])
-    return np.concatenate(parts)
-
-
-def _objective_of_table(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> float:
-    cell = list(printed.columns[:2])
-    means = runs.groupby(cell, sort=False)["value"].agg(lambda values: values.mean(skipna=False))
-    values = printed.set_index(cell).loc[means.index]
-    methods, shape = layout_of(means.index)
-    ours, theirs, sds = (
-        part.to_numpy().reshape(shape) for part in (means, values["mean"], values["sd"])
-    )
-    own, published = (
-        np.concatenate([part.ravel(), contrasts(part, methods, claim)]) for part in (ours, theirs)
-    )
-    unit = sds[:, methods.index(claim.method)].mean()
-    units = np.concatenate([sds.ravel(), np.full(len(own) - sds.size, unit)])
-    return float(distances(own, published, units))
 
 
 def _suggest(trial: optuna.Trial, choice: Choice) -> str:

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 RESAMPLES = 200
 INTERVAL = (0.025, 0.975)
-#: Kinds of runs beside the drawn ones: of the optimiser, and on fresh replications.
-TRIED, JUDGED = "tried", "judged"
+#: Kinds of runs beside the drawn ones: of the optimiser, of the best protocol of each seed, which
+#: rank them, and of these on fresh replications.
+TRIED, COMPARED, JUDGED = "tried", "compared", "judged"
 
 
 def printed_cells(
@@ -224,6 +225,48 @@ def leads(means: FloatArray, methods: Sequence[str], claim: Claim) -> FloatArray
     return claim.sign * lead.round(12)
 
 
+def objective(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> float:
+    """Return a protocol's distance from the cells of its tables and from their contrasts.
+
+    It is the root mean square of all differences, in published standard deviations; the root mean
+    square over tables if there are several; infinite if a fit diverged.
+    """
+    parts = [
+        _objective_of_table(own, printed[str(table)], space.claim)
+        for table, own in runs.groupby("table", sort=False)
+    ]
+    return float(np.sqrt(np.mean(np.square(parts))))
+
+
+def contrasts(means: FloatArray, methods: list[str], claim: Claim) -> FloatArray:
+    """Return what a table says about its method, from means of shape (rows, methods).
+
+    The method's lead over the best other one in each row, its lead over the baseline in each row,
+    and its change from the first row to the last.
+    """
+    own = means[:, methods.index(claim.method)]
+    parts = [leads(means, methods, claim), own[-1:] - own[:1]]
+    if claim.baseline:
+        parts.append(own - means[:, methods.index(claim.baseline)])
+    return np.concatenate(parts)
+
+
+def _objective_of_table(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> float:
+    cell = list(printed.columns[:2])
+    means = runs.groupby(cell, sort=False)["value"].agg(lambda values: values.mean(skipna=False))
+    values = printed.set_index(cell).loc[means.index]
+    methods, shape = layout_of(means.index)
+    ours, theirs, sds = (
+        part.to_numpy().reshape(shape) for part in (means, values["mean"], values["sd"])
+    )
+    own, published = (
+        np.concatenate([part.ravel(), contrasts(part, methods, claim)]) for part in (ours, theirs)
+    )
+    unit = sds[:, methods.index(claim.method)].mean()
+    units = np.concatenate([sds.ravel(), np.full(len(own) - sds.size, unit)])
+    return float(distances(own, published, units))
+
+
 def best_trials(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the trial with the least confirmed objective of each seed."""
     best = trials.sort_values(["seed", "confirmed", "trial"])
@@ -245,7 +288,7 @@ def score_search(
     design, trials : DataFrame
         The drawn protocols, and those that the optimiser tried.
     runs : mapping of str to DataFrame
-        The runs of each kind: "drawn", "tried" and "judged".
+        The runs of each kind: "drawn", "tried", "compared" and "judged".
     printed : mapping of str to DataFrame
         The published values, see :func:`fedmix.cells.protocols.score.printed_cells`.
 
@@ -254,8 +297,9 @@ def score_search(
     DataFrame
         One row per kind, protocol and table: ``kind, protocol, table``; the columns of
         :func:`fedmix.cells.protocols.score.score_protocols`; the choices; and of judged protocols
-        ``rank``, by the confirmed objective, so that fresh replications choose nothing; and the
-        distances from the rows that the search ``saw`` and from those ``held_out``, if any.
+        ``rank``, by the objective on all rows of the compared runs, so that fresh replications
+        choose nothing; and the distances from the rows that the search ``saw`` and from those
+        ``held_out``, if any.
     """
     import pandas as pd
 
@@ -265,9 +309,10 @@ def score_search(
     judged = parts[JUDGED]
     for name, wanted in (("saw", True), ("held_out", False)):
         judged[name] = _distances_on(space, runs[JUDGED], printed, judged, wanted)
-    # Two seeds may end with one protocol, or at one objective: the first is ranked before.
-    own = trials[trials["protocol"].isin(judged["protocol"])].set_index("protocol")["confirmed"]
-    judged["rank"] = judged["protocol"].map(own.rank(method="first")).astype("Int64")
+    compared = runs[COMPARED].groupby("protocol", sort=False)
+    values = pd.Series({name: objective(space, own, printed) for name, own in compared})
+    # Two seeds may end at one objective: the first is ranked before.
+    judged["rank"] = judged["protocol"].map(values.rank(method="first")).astype("Int64")
     scores = pd.concat(parts, names=["kind"]).reset_index("kind")
     return scores.merge(protocols, on="protocol", sort=False)
 

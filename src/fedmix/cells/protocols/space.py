@@ -101,7 +101,8 @@ class Optimizer(Declared):
     )
     confirmed: int = Field(
         ge=1,
-        description="Number of further replications, of the same rows, for the best few.",
+        description="Number of further replications, of the same rows, for the best few; as many "
+        "of all rows then rank the best of each seed.",
     )
     seeds: int = Field(ge=1, description="Number of searches, each from its own seed.")
     judged: int = Field(
@@ -229,6 +230,13 @@ class Space(Declared):
         search = self.search_of(tables)
         further = range(search.replications, search.replications + search.confirmed)
         return {table: list(product(self.searched_rows(table), further)) for table in tables}
+
+    def compared_cells(self, tables: Collection[str]) -> Cells:
+        """Return the rows and replications that rank the best protocol of each seed: all rows."""
+        search = self.search_of(tables)
+        chose = search.replications + search.confirmed
+        further = range(chose, chose + search.confirmed)
+        return {table: list(product(self.tables[table].rows, further)) for table in tables}
 
     def judged_cells(self, tables: Collection[str]) -> Cells:
         """Return the rows and fresh replications that judge protocols."""
