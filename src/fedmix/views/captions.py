@@ -121,13 +121,14 @@ def failures(cells: pd.DataFrame) -> str:
 
     Methods that failed in the same way stand together, with the message of the first.
     """
-    by_kind: dict[str, list[str]] = {}
-    messages: dict[str, str] = {}
+    by_kind: dict[str, tuple[str, list[str]]] = {}
     for label, each in failed_fits(cells).groupby("label", sort=False):
         kind, _, message = each["failures"].iloc[0].rstrip(".").partition(": ")
-        by_kind.setdefault(kind, []).append(f"{label} ({each['failed'].sum()})")
-        messages.setdefault(kind, message)
-    told = [f"{kind} in {joined(own)}, first: {messages[kind]}" for kind, own in by_kind.items()]
+        own = by_kind.setdefault(kind, (message, []))[1]
+        own.append(f"{label} ({each['failed'].sum()})")
+    told = [
+        f"{kind} in {joined(own)}, first: {message}" for kind, (message, own) in by_kind.items()
+    ]
     return f"Failed replications, which are left out: {'; '.join(told)}." if told else ""
 
 
