@@ -125,14 +125,17 @@ def test_a_table_that_is_not_judged_has_no_line_of_counts(folder):
 def test_a_table_s_page_has_the_values_of_the_protocol_that_the_search_chose(run, tmp_path):
     context, tables, timings = run
     [path] = [path for path in tables if path.stem == "fedgrem_table1"]
-    counted = context.cells.assign(role="nearest")
+    rows = "pendigits, " + context.cells["row"]
+    counted = context.cells.assign(role="nearest", row=rows)
     page = tmp_path / "tables" / path.name
     for own, told in ((counted, True), (counted.assign(n=0), False), (context.cells, False)):
-        export_of = replace(context, cells=own)
+        named = [{**table, "datasets": {"pendigits": "Pen digits"}} for table in context.tables]
+        export_of = replace(context, cells=own, tables=named)
         reproduction.export_reproduction(tmp_path, export_of, [path], timings, STAMP)
         text = page.read_text(encoding="utf-8")
         assert ("The protocol that the search chose, on" in text) == told
         assert ("[13.30 (1.17)]" in text) == told
+        assert (", Pen digits, 0 % |" in text) == told  # the data set's title
 
 
 def test_a_run_too_heavy_for_a_repository_is_refused(run, tmp_path, monkeypatch):

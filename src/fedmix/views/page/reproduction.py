@@ -162,19 +162,19 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
     if page.is_published:
         files = ", ".join(f"[{suffix}]({table['name']}.{suffix})" for suffix in ("csv", "tex"))
         lines += [f"The table as a file: {files}", ""]
-    lines += [text, *_chosen(table["name"], context)]
+    lines += [text, *_chosen(table, context)]
     if table is page.tables[0] and page.is_published:
         lines += _below(page, context)
     return "\n".join(lines)
 
 
-def _chosen(item: str, context: PageContext) -> Iterator[str]:
+def _chosen(table: Mapping[str, Any], context: PageContext) -> Iterator[str]:
     """Yield the values of the protocol that a search chose, which is no variant of the study."""
     cells = context.cells[context.cells["n"] > 0]
-    own = cells[(cells["item"] == item) & (cells["role"] == NEAREST)]
+    own = cells[(cells["item"] == table["name"]) & (cells["role"] == NEAREST)]
     if len(own):
         yield "The protocol that the search chose, on replications that did not choose it:\n"
-        yield to_markdown(as_text(lay_out(own), own))
+        yield to_markdown(as_text(lay_out(own, names=table["datasets"]), own))
 
 
 def _below(page: Page, context: PageContext) -> list[str]:
