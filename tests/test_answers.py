@@ -132,8 +132,8 @@ def test_a_tie_with_the_best_is_told_beside_the_best():
     for row, best in zip(rows[3:], ("tied", "best", ""), strict=True):
         row["best"] = best
     assert scored(rows)["answer"].startswith(
-        "The method published as best has the best mean in 1 of 2 settings, and no test finds "
-        "another method better in 1 more. On average"
+        "The method published as best has the best mean in 1 of 2 settings. In 1 more no test "
+        "finds a better one. On average"
     )
 
 
@@ -183,15 +183,23 @@ def test_values_that_agree_in_mean_alone_are_told_apart():
     assert "0 of 6 values agree" in scored(near["authors"])["answer"]
     assert "0 differ and 6 are undecided" in scored(near["authors"])["answer"]
     assert scored(near["inferred"])["answer"].endswith(
-        "It is 0.25 published standard deviations away. It agrees with 6 of 6 values (6 of them in "
-        "mean only) and differs from 0."
+        "It is 0.25 published standard deviations away. It agrees with 6 of 6 values (in mean "
+        "only) and differs from 0."
     )
 
 
 def test_a_nearest_protocol_says_how_many_values_it_leaves_undecided():
     wide = {name: mean + 1.5 for name, mean in PUBLISHED.items()}
     found = scored(variant("like", "inferred", wide, n=2))
-    assert "agrees with 0 of 6 values, differs from 0 and leaves 6 undecided." in found["answer"]
+    assert "agrees with 0 of 6 values and differs from 0; 6 are undecided." in found["answer"]
+
+
+def test_values_that_more_runs_cannot_decide_are_told_apart_with_the_draw():
+    rows = [row | {"other_draws": "draws"} for row in variant("like", "inferred", PUBLISHED)]
+    assert scored(rows, five_draws(1.0))["answer"].endswith(
+        "It is 0.00 published standard deviations away, on one draw of the data. It agrees with 0 "
+        "of 6 values and differs from 0; 6 cannot be decided by more runs."
+    )
 
 
 def test_a_table_whose_protocol_was_searched_counts_the_nearest_one_alone():

@@ -182,7 +182,7 @@ def test_below_stand_variants_and_marks():
 
 def test_seconds_that_are_not_judged_say_why():
     said = " ".join(notes(item(), frame([{**PRINTED, "verdict": "not judged"}])))
-    assert "Not judged: run times depend on the machine and the language" in said
+    assert "Not judged: run times depend on the machine, the language and the program" in said
     assert "Marks" not in said
 
 
@@ -299,9 +299,11 @@ def test_what_a_table_can_show_is_told_by_medians_over_its_settings():
     found = contrasts(cells, "lowest")
     least, middle, most = sorted(contrast.needed for contrast in found)
     said = power(cells, "lowest", "")
-    assert f"differences of {found[1].visible:.2g} or more between the best printed" in said
+    assert f"differences of {found[1].visible:.2g} or more between the method" in said
     assert "(80% power, level 5%, paired, median of 3)" in said
     assert f"need {middle:.0f} replications (median; from {least:.0f} to {most:.0f})." in said
+    level = cells.assign(printed_mean=1.0)
+    assert power(level, "lowest", "").endswith(" would show the published differences.")
     shown = f"from zero of {Contrast(0.1 / 0.01, 4).visible:.2g} or more"
     assert shown in power(cells, "none", "error")
     assert power(cells, "none", "") == ""

@@ -150,7 +150,7 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
 def _order(lead: Lead, unit: str) -> str:
     settings = f"{lead.settings} setting" + "s" * (lead.settings > 1)
     tied = lead.kept - lead.best
-    more = f", and no test finds another method better in {tied} more" if tied else ""
+    more = f". In {tied} more no test finds a better one" if tied else ""
     return (
         f"The method published as best has the best mean in {lead.best} of {settings}{more}. "
         f"On average {lead.method} is {_ahead_or_behind(lead, unit)}, "
@@ -171,9 +171,8 @@ def _values(score: Mapping[str, Any]) -> str:
     differ, total = score[DIFFERS], agreeing + open_ + score[DIFFERS]
     expected = sum(score[f"expected: {name}"] for name in AGREEING)
     return (
-        f"{agreeing} of {total} values agree, where {expected:.0f} of an exact replication would "
-        f"be expected to; {differ} differ{'s' * (differ == 1)} and {open_} "
-        f"{'is' if open_ == 1 else 'are'} undecided."
+        f"{agreeing} of {total} values agree. An exact replication would be expected to agree with "
+        f"{expected:.0f}. {differ} differ{'s' * (differ == 1)} and {_are(open_)} undecided."
     )
 
 
@@ -194,8 +193,9 @@ def _nearest(cells: pd.DataFrame) -> str:
         origin = (
             f"The protocol that our search chose ran on {n} replications that did not choose it."
         )
+    drawn = ", on one draw of the data" if (cells["draws_sd"] > 0).any() else ""
     return (
-        f"{origin} It is {distance(cells):.2f} published standard deviations away. "
+        f"{origin} It is {distance(cells):.2f} published standard deviations away{drawn}. "
         f"It {_agreement(cells)}."
     )
 
@@ -203,11 +203,14 @@ def _nearest(cells: pd.DataFrame) -> str:
 def _agreement(cells: pd.DataFrame) -> str:
     agree, differ = cells["verdict"].isin(NEAR).sum(), cells["verdict"].eq(DIFFERS).sum()
     in_mean = cells["verdict"].eq(AGREES_IN_MEAN).sum()
-    told = f" ({in_mean} of them in mean only)" if in_mean else ""
-    open_ = cells["verdict"].isin([UNDECIDED, CANNOT_DECIDE]).sum()
-    found = [f"agrees with {agree} of {len(cells)} values{told}", f"differs from {differ}"]
-    found += [f"leaves {open_} undecided"] if open_ else []
-    return f"{', '.join(found[:-1])} and {found[-1]}"
+    told = f" ({'' if in_mean == agree else f'{in_mean} of them '}in mean only)" if in_mean else ""
+    undecided, never = (cells["verdict"].eq(name).sum() for name in (UNDECIDED, CANNOT_DECIDE))
+    open_ = [f"{_are(undecided)} undecided"] if undecided else []
+    open_ += [f"{never} cannot be decided by more runs"] if never else []
+    return (
+        f"agrees with {agree} of {len(cells)} values{told} and differs from {differ}"
+        f"{'; ' if open_ else ''}{' and '.join(open_)}"
+    )
 
 
 def _same(score: Mapping[str, Any], unit: str) -> str:
@@ -215,10 +218,10 @@ def _same(score: Mapping[str, Any], unit: str) -> str:
     if not score["compared"]:
         return ""
     left = score["compared"] - score["same"] - score["other"]
-    other, open_ = (f"{n} {'is' if n == 1 else 'are'}" for n in (score["other"], left))
     return (
-        f"To within {_amount(score['margin'], unit)}, {score['same']} of {score['compared']} "
-        f"values are the same, {other} not and {open_} undecided."
+        f"To within {_amount(score['margin'], unit)}, {score['same']} of {score['compared']} values "
+        f"{'is' if score['same'] == 1 else 'are'} the same, {_are(score['other'])} not and "
+        f"{_are(left)} undecided."
     )
 
 
@@ -265,6 +268,10 @@ def _assigned_once(cells: pd.DataFrame) -> str:
         f"The published standard deviation is nearer to ours within one draw in {n} of "
         f"{len(own)} values, and nearer to ours over many draws in {len(own) - n}."
     )
+
+
+def _are(n: int) -> str:
+    return f"{n} {'is' if n == 1 else 'are'}"
 
 
 def _amount(value: float, unit: str) -> str:

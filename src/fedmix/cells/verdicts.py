@@ -63,9 +63,7 @@ RULES = {
     DIFFERS: "the interval lies outside of the margin",
     STAND_IN: "other data, or another training of an autoencoder, replace the paper's, so that "
     "nothing can be compared",
-    NOT_JUDGED: (
-        "run times depend on the machine and the language; operations and floats can be compared"
-    ),
+    NOT_JUDGED: "run times depend on the machine, the language and the program",
     NOT_RUN: "no replication of ours has finished",
 }
 #: From the best verdict for a paper to the worst.

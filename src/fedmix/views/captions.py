@@ -253,10 +253,15 @@ def power(cells: pd.DataFrame, direction: str, difference: str) -> str:
         return f"These replications detect differences from zero of {visible} or more ({test})."
     needed = sorted(contrast.needed for contrast in found)
     middle, fewest, most = map(_number_needed, (median(needed), needed[0], needed[-1]))
+    shown = (
+        "No number of replications would show the published differences."
+        if needed[0] == inf
+        else f"The published differences would need {middle} replications (median; from {fewest} "
+        f"to {most})."
+    )
     return (
-        f"These replications detect differences of {visible} or more between the best printed "
-        f"method and the next{_of_one_metric(cells)} ({test}). The printed differences would need "
-        f"{middle} replications (median; from {fewest} to {most})."
+        f"These replications detect differences of {visible} or more between the method published "
+        f"as best and the next{_of_one_metric(cells)} ({test}). {shown}"
     )
 
 

@@ -173,7 +173,8 @@ def _chosen(table: Mapping[str, Any], context: PageContext) -> Iterator[str]:
     cells = context.cells[context.cells["n"] > 0]
     own = cells[(cells["item"] == table["name"]) & (cells["role"] == NEAREST)]
     if len(own):
-        yield "The protocol that the search chose, on replications that did not choose it:\n"
+        n = own["n"].max()
+        yield f"The protocol that the search chose, on {n} replications that did not choose it:\n"
         yield to_markdown(as_text(lay_out(own, names=table["datasets"]), own))
 
 
@@ -207,7 +208,8 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     lines += ["one counts."]
     lines += ["Run times are not counted. `cells.csv` has all variants.", ""]
     lines += ["## Claims by verdict", "", to_markdown(_part_of(counts, "claims"))]
-    lines += ["[All claims](claims.md), with what was measured.", ""]
+    lines += ["[All claims](claims.md), with the settings in which each holds. `claims.csv` has the"]
+    lines += ["papers' sentences and what was measured.", ""]
     lines += ["## Tables and figures", ""]
     for page in pages:
         for table in page.tables:
@@ -280,7 +282,8 @@ def _claims(page: Page, context: PageContext) -> Iterator[str]:
     for claim in claims.to_dict("records"):
         quote = f" “{claim['quote']}”" if claim["quote"] else ""
         found = f": {context.in_names(claim['where'])}" if claim["where"] else ""
-        told = f"{claim['claim']}{quote} ({claim['section']}) **{claim['verdict']}**{found}."
+        said = f"{claim['claim']}{quote} ({claim['section']}) **{claim['verdict']}**{found}"
+        told = f"{said.rstrip('.')}."
         remarks = context.in_names(_in_sentences(claim["remarks"]))
         yield f"- {without_html(f'{told} {remarks}'.rstrip())}"
 

@@ -52,7 +52,7 @@ def translator(names: Mapping[str, str]) -> Callable[[str], str]:
         if not name.startswith((f"{key} ", f"{key.capitalize()} "))
     }
     longest_first = sorted(map(re.escape, known), key=len, reverse=True)
-    pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(longest_first)})(?!\w)|\w+_\w+")
+    pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(longest_first)})(?!\w)|\w+_\w+(?!\S*\.md)")
 
     def translate(text: str) -> str:
         return pattern.sub(lambda found: known.get(found[0], in_words(found[0])), text)
