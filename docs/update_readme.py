@@ -12,6 +12,7 @@ from fedmix.cells.papers import read_claims, read_papers
 from fedmix.cells.printed import rows_of
 from fedmix.cells.verdicts import COUNTED, SAYS_LITTLE
 from fedmix.views.captions import in_words as variant_in_words
+from fedmix.views.captions import joined
 from fedmix.views.marks import COLORS, tally
 from fedmix.views.page.contents import items_named
 
@@ -105,18 +106,22 @@ def _replications(paper: str) -> str:
 
 def _weak_claims(paper: str) -> str:
     """Return a sentence on the claims that hold, but say little."""
-    holding = {
-        row["id"]: float(row["chance"] or 0)  # empty if nothing can be shuffled
+    own = [
+        row
         for row in rows_of(KEPT / "claims.csv")
         if row["paper"] == paper and row["verdict"] in (HOLDS, MOSTLY, PARTLY_UNTESTED)
-    }
+    ]
+    holding = {row["id"]: float(row["chance"] or 0) for row in own}  # empty: nothing to shuffle
     constructed = {claim["id"] for claim in read_claims(FOLDERS) if "by_construction" in claim}
     chosen = len(holding.keys() & constructed)
     chance = sum(holding[name] > SAYS_LITTLE for name in holding.keys() - constructed)
     verb = "does" if chosen == 1 else "do"
     parts = [f"{chosen} {verb} so by construction"] if chosen else []
     parts += [f"{chance} would often hold by chance"] if chance else []
-    return f" Of all that hold, {' and '.join(parts)}." if parts else ""
+    failing = sum(row["print_fails"] == "True" for row in own)
+    verb = "fails" if failing == 1 else "fail"
+    parts += [f"{failing} {verb} on the paper's own values"] if failing else []
+    return f" Of all that hold, {joined(parts)}." if parts else ""
 
 
 def _found(scores: dict[str, int], times: str, weak: str) -> str:
@@ -128,7 +133,8 @@ def _found(scores: dict[str, int], times: str, weak: str) -> str:
         return "Not run yet."
     said = "There is no published table to compare."
     if n_values:
-        said = f"{run} of {n_values} published values have been run{times * (run > 0)}"
+        said = f"{run} of {n_values} published values (without run times) have been run"
+        said += times * (run > 0)
         said += f": {_in_words(values, _VALUES)}." if run else "."
     return f"{said} Of {n_claims} claims, {_in_words(claims, _CLAIMS)}.{weak}" if n_claims else said
 
@@ -139,8 +145,7 @@ def _in_words(counts: dict[str, int], words: dict[str, tuple[str, ...]]) -> str:
     parts = [
         _singular(text.format(n)) if n == 1 else text.format(n) for text, n in summed.items() if n
     ]
-    *first, last = parts
-    return f"{', '.join(first)} and {last}" if first else last
+    return joined(parts)
 
 
 def _singular(text: str) -> str:

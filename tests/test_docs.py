@@ -150,7 +150,7 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(update, "PICTURE", tmp_path / "scorecard.svg")
     scores = update.read_scorecard()
     told = update.summary(scores)
-    values = "15 of 15 published values have been run: 12 agree and 3 differ."
+    values = "15 of 15 published values (without run times) have been run: 12 agree and 3 differ."
     assert f"{values} Of 5 claims, 4 hold and for 1 the opposite holds. Of all" in told
     assert "Of all that hold, 1 does so by construction. |" in told
     assert "| There is no published table to compare. Of 2 claims, 2 hold. |" in told

@@ -35,7 +35,7 @@ TOO_FEW, UNTESTABLE = "inconclusive", "not testable"
 #: What each verdict means.
 CLAIM_RULES = {
     HOLDS: "yes in every setting, or in as many as the claim states",
-    MOSTLY: "yes in more than half of the settings, and no in none",
+    MOSTLY: "yes in more than half of the settings, and no in no setting",
     PARTLY_UNTESTED: (
         "as *holds*, but part of what the claim is about was not run and could change the answer"
     ),
