@@ -139,9 +139,9 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
         "fedgrem,12,3,4,1\nmixed_regression,0,0,2,0\n",
         "scores": "paper,item,variant,role,agrees,differs,power,direction,answer\n"
         "fedgrem,fedgrem_table4,as_coded,authors,12,1,0.5,All below.,The order holds.\n",
-        "claims": "id,paper,section,verdict,chance\n"
-        'fedgrem-pendigits-lowest,fedgrem,"B.1, Tables 4-5",holds,1.0\n'
-        "a,fedgrem,Table 4,reversed,\nb,fedgem,Table 4,holds,0.5\n",
+        "claims": "id,paper,section,verdict,chance,print_fails\n"
+        'fedgrem-pendigits-lowest,fedgrem,"B.1, Tables 4-5",holds,1.0,True\n'
+        "a,fedgrem,Table 4,reversed,,True\nb,fedgem,Table 4,holds,0.5,False\n",
     }
     for name, text in files.items():
         (tmp_path / f"{name}.csv").write_text(text)
@@ -152,7 +152,8 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     told = update.summary(scores)
     values = "15 of 15 published values (without run times) have been run: 12 agree and 3 differ."
     assert f"{values} Of 5 claims, 4 hold and for 1 the opposite holds. Of all" in told
-    assert "Of all that hold, 1 does so by construction. |" in told
+    said = "1 does so by construction and 1 fails on the paper's own values"
+    assert f"Of all that hold, {said}. |" in told
     assert "| There is no published table to compare. Of 2 claims, 2 hold. |" in told
     assert told.count("| Not run yet. |") == 1, "a paper that the run had not yet"
     monkeypatch.setattr(update, "ROOT", tmp_path)

@@ -139,7 +139,7 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
         f"choice is ({times} replications, all rows); and an optimiser from "
         f"{_count(search.seeds, 'seed')}, with {search.trials} "
         f"protocols for each (replications: {search.replications}, and {search.confirmed} more for "
-        f"the best few; rows: {rows}). {search.confirmed} more of all rows rank the best of each "
+        f"the best few; {space.row.replace('_', ' ')} {rows}). {search.confirmed} more of all rows rank the best of each "
         f"seed, and {search.judged} fresh ones judge them."
     )
 
@@ -206,8 +206,8 @@ def _drawn(
     for table, own in drawn.groupby("table", sort=False):
         by_prior = priors[priors["table"] == table].set_index("prior")
         others = ", ".join(
-            f"{_percent(by_prior.loc[prior, 'share'])} {words} (as good as "
-            f"{_count(by_prior.loc[prior, 'n'], 'protocol')})"
+            f"{_percent(by_prior.loc[prior, 'share'])} {words} (effective number "
+            f"{by_prior.loc[prior, 'n']:.0f})"
             for prior, words in (
                 ("uniform", "if all values of a choice count alike"),
                 ("natural", "among natural values alone"),
