@@ -219,9 +219,9 @@ def _same(score: Mapping[str, Any], unit: str) -> str:
         return ""
     left = score["compared"] - score["same"] - score["other"]
     return (
-        f"To within {_amount(score['margin'], unit)}, {score['same']} of {score['compared']} values "
-        f"{'is' if score['same'] == 1 else 'are'} the same, {_are(score['other'])} not and "
-        f"{_are(left)} undecided."
+        f"To within {_amount(score['margin'], unit)}, {score['same']} of {score['compared']} "
+        f"values {'is' if score['same'] == 1 else 'are'} the same, {_are(score['other'])} not "
+        f"and {_are(left)} undecided."
     )
 
 

@@ -139,8 +139,8 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
         f"choice is ({times} replications, all rows); and an optimiser from "
         f"{_count(search.seeds, 'seed')}, with {search.trials} "
         f"protocols for each (replications: {search.replications}, and {search.confirmed} more for "
-        f"the best few; {space.row.replace('_', ' ')} {rows}). {search.confirmed} more of all rows rank the best of each "
-        f"seed, and {search.judged} fresh ones judge them."
+        f"the best few; {space.row.replace('_', ' ')} {rows}). {search.confirmed} more of all "
+        f"rows rank the best of each seed, and {search.judged} fresh ones judge them."
     )
 
 
