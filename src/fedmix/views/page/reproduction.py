@@ -211,7 +211,7 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     lines += [
         "[All claims](claims.md), with the settings in which each holds. `claims.csv` has the"
     ]
-    lines += ["papers' sentences and what was measured.", ""]
+    lines += ["the papers' sentences and what was measured.", ""]
     lines += ["## Tables and figures", ""]
     for page in pages:
         for table in page.tables:
