@@ -208,9 +208,7 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
     lines += ["one counts."]
     lines += ["Run times are not counted. `cells.csv` has all variants.", ""]
     lines += ["## Claims by verdict", "", to_markdown(_part_of(counts, "claims"))]
-    lines += [
-        "[All claims](claims.md), with the settings in which each holds. `claims.csv` has the"
-    ]
+    lines += ["[All claims](claims.md), with the settings in which each holds. `claims.csv` has"]
     lines += ["the papers' sentences and what was measured.", ""]
     lines += ["## Tables and figures", ""]
     for page in pages:
