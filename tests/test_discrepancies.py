@@ -199,7 +199,7 @@ def test_a_variant_may_run_some_methods_only():
 def test_a_switch_that_the_study_does_not_have_is_told():
     effect = {"study": "fedgem_radius", "method": "FedGEM", "metric": "ari_per_client"}
     effect |= {"from": {"variant": "as_written"}, "to": {"variant": "towards"}}
-    studies = {"fedgem_radius": Vocabulary.of([configured_studies()["fedgem_radius"]])}
+    studies = {"fedgem_radius": Vocabulary([configured_studies()["fedgem_radius"]])}
 
     def errors(switch):
         entry = {"effects": [{**effect, "switch": switch}]}

@@ -94,8 +94,8 @@ def test_blocks_that_are_held_are_not_planned_and_longer_runs_plan_the_rest(work
     study, setting = planned(request)
     only = replace(study, methods={m: study.methods[m] for m in METHODS}, block=1)
     shorter, longer = (replace(only, replications=n) for n in (2, 4))
-    assert request.coverage.missing(shorter, setting) == []
-    names = [block.name for block in request.coverage.missing(longer, setting)]
+    assert request.coverage.lacking(shorter, setting) == {}
+    names = [block.name for block in request.coverage.lacking(longer, setting)]
     assert names == ["2-2", "3-3"]
 
 

@@ -9,8 +9,8 @@ import pytest
 from fedmix.cells.claims import evaluate_claims
 from fedmix.cells.frame import complete
 from fedmix.cells.papers import read_claims, read_papers
-from fedmix.cells.protocols.drawing import draw_protocols
 from fedmix.cells.protocols.kept import Search, keep, read_search, write_search
+from fedmix.cells.protocols.running import draw_protocols
 from fedmix.cells.protocols.score import judged_cells, printed_cells, score_protocols, score_search
 from fedmix.cells.protocols.space import Claim, Draw, Space, read_searches
 from fedmix.cells.unreported import (

@@ -10,8 +10,8 @@ from fedmix.cells.protocols.controls import (
     permuted,
     under_priors,
 )
-from fedmix.cells.protocols.drawing import draw_protocols
 from fedmix.cells.protocols.findings import _leads, _percent, _permuted
+from fedmix.cells.protocols.running import draw_protocols
 from fedmix.cells.protocols.score import score_protocols
 from synthetic_search import CLAIM, PRINTED, runs_of, space
 

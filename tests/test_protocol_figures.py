@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from fedmix.cells.protocols.drawing import draw_protocols
+from fedmix.cells.protocols.running import draw_protocols
 from fedmix.views.figures.protocols import _curve, _nearest, _path, _replications
 from synthetic_search import CLAIM, ITEM, PRINTED, column, runs_of, space
 

@@ -13,9 +13,8 @@ from fedmix.cells.protocols.controls import (
     permuted,
     under_priors,
 )
-from fedmix.cells.protocols.drawing import draw_protocols
 from fedmix.cells.protocols.findings import in_words, variance_shares
-from fedmix.cells.protocols.running import Runner
+from fedmix.cells.protocols.running import Runner, draw_protocols
 from fedmix.cells.protocols.score import judged_cells, score_protocols, score_search, score_tables
 from fedmix.cells.protocols.space import Claim, read_searches
 from fedmix.data import Dataset

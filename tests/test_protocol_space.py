@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from fedmix.cells.papers import read_papers
 from fedmix.cells.protocols.choices import Choice
-from fedmix.cells.protocols.drawing import draw_protocols
+from fedmix.cells.protocols.running import draw_protocols
 from fedmix.cells.protocols.space import read_searches
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError

@@ -9,7 +9,7 @@ import pytest
 from configured_studies import configured_studies
 from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import read_papers
-from fedmix.cells.printed import PrintedTable, check_coverage
+from fedmix.cells.printed import PrintedTable, check_coverage, names_of
 from fedmix.conditions import has_values, rows_with, same_value
 from fedmix.configuration import Document
 from fedmix.errors import ConfigurationError, DataError
@@ -53,9 +53,9 @@ def test_every_printed_number_has_a_configured_cell_that_shows_its_metric(name):
     item = shipped_items()[name]
     table = PrintedTable(item, PUBLISHED)
     met = {
-        table.number(table.names_of(identity)[0] or {}).line
+        table.number(names_of(item, identity)[0] or {}).line
         for identity in shown_by(item)
-        if table.number(table.names_of(identity)[0] or {}) and item.metrics_of(identity["method"])
+        if table.number(names_of(item, identity)[0] or {}) and item.metrics_of(identity["method"])
     }
     assert met == {number.line for number in table}
 

@@ -10,9 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmix.configuration import read_yaml
+from fedmix.data.registry import mirror_folder
 from fedmix.errors import ConfigurationError, FedmixError
-from fedmix.pipeline.request import Request, read_request
+from fedmix.pipeline.costs import benchmark, costs_text, read_costs
+from fedmix.pipeline.forecast import against_lines, forecast, forecast_lines, read_actual, read_kept
+from fedmix.pipeline.jobs import prepare_process
+from fedmix.pipeline.precision import precision_lines
+from fedmix.pipeline.request import Request, check, read_request, require_evidence
 from fedmix.pipeline.skeleton import new_dataset, new_method, new_paper, require_repository
+from fedmix.pipeline.status import evidence_lines, read_status, status_lines
 
 if TYPE_CHECKING:
     from fedmix.experiments.base import Outcome
@@ -138,9 +144,6 @@ def _add_commands_before_a_run(
 
 
 def _check(options: argparse.Namespace) -> Iterable[str]:
-    from fedmix.data.registry import mirror_folder
-    from fedmix.pipeline.request import check, require_evidence
-
     if options.plugins:
         options.config = [*options.config, f"plugins={options.plugins}"]
 
@@ -177,8 +180,6 @@ def _request(options: argparse.Namespace) -> Request:
 
 
 def _status(options: argparse.Namespace) -> Iterable[str]:
-    from fedmix.pipeline.status import read_status, status_lines
-
     request, name = _request(options), options.name
     if name is None or name in request.studies:
         return status_lines(read_status(request, options.directory), request.asked, name)
@@ -188,16 +189,6 @@ def _status(options: argparse.Namespace) -> Iterable[str]:
 def _costs(options: argparse.Namespace) -> Iterable[str]:
     """Return the forecast or known costs of a request, in seconds of this machine."""
     request = _request(options)
-    from fedmix.pipeline.costs import benchmark, costs_text, read_costs
-    from fedmix.pipeline.forecast import (
-        against_lines,
-        forecast,
-        forecast_lines,
-        read_actual,
-        read_kept,
-    )
-    from fedmix.pipeline.jobs import prepare_process
-
     prepare_process()
     if options.command == "costs":
         found = read_actual(request, options.results) if options.results else read_kept(request)
@@ -216,13 +207,9 @@ def _evidence(options: argparse.Namespace) -> Iterable[str]:
             f"python -m fedmix evidence add {options.files[0]}"
         )
     request = _request(options)
-    from fedmix.pipeline.jobs import prepare_process
-
     prepare_process()
     from fedmix.pipeline.keep import add
-    from fedmix.pipeline.precision import precision_lines
     from fedmix.pipeline.rerun import adopt
-    from fedmix.pipeline.status import evidence_lines
 
     if options.action == "adopt":
         return adopt(request, options.directory)
@@ -257,14 +244,9 @@ def _explanations(options: argparse.Namespace) -> Iterable[str]:
 
 
 def _print_outcome(outcome: Outcome) -> None:
-    summary: dict[str, Any] = {
-        "rounds": outcome.rounds,
-        "converged": outcome.converged,
-        "floats up": outcome.floats_up,
-        "floats down": outcome.floats_down,
-        **outcome.metrics,
-    }
-    for name, value in summary.items():
+    for name in ("rounds", "converged", "floats_up", "floats_down"):
+        print(f"{name.replace('_', ' ')}: {getattr(outcome, name)}")
+    for name, value in outcome.metrics.items():
         print(f"{name}: {value}")
 
 

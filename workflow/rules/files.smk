@@ -7,7 +7,7 @@ def setting_of(wildcards):
 
 def block_names(study, setting):
     """The blocks that the evidence lacks; with partial=true those that exist, if it lacks any."""
-    missing = [block.name for block in REQUEST.coverage.missing(study, setting)]
+    missing = [block.name for block in REQUEST.coverage.lacking(study, setting)]
     if missing and config["partial"]:
         most = max(study.replications_in(setting).values())
         return finished_blocks(f"results/{study.name}/{setting.folder}", most, planned=missing)

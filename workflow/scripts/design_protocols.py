@@ -3,7 +3,7 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.cells.protocols.drawing import draw_protocols
+    from fedmix.cells.protocols.running import draw_protocols
     from fedmix.storage import write_text
 
     design = draw_protocols(snakemake.params.space)

@@ -3,8 +3,8 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.cells.protocols.drawing import read_protocols
     from fedmix.cells.protocols.running import Runner
+    from fedmix.cells.protocols.score import read_protocols
     from fedmix.pipeline.plan import replications_of
     from fedmix.storage import write_table
 

@@ -13,10 +13,15 @@ with job(snakemake.log[0], snakemake.threads):
         permuted,
         under_priors,
     )
-    from fedmix.cells.protocols.drawing import read_protocols
     from fedmix.cells.protocols.findings import in_words, variance_shares
     from fedmix.cells.protocols.kept import keep, write_search
-    from fedmix.cells.protocols.score import judged_cells, printed_cells, read_trials, score_search
+    from fedmix.cells.protocols.score import (
+        judged_cells,
+        printed_cells,
+        read_protocols,
+        read_trials,
+        score_search,
+    )
     from fedmix.storage import concatenate, read_table, write_text
 
     files, space, target = snakemake.input, snakemake.params.space, snakemake.wildcards.target

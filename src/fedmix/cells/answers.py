@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from fedmix.cells.frame import BEST
+from fedmix.cells.items import Item
 from fedmix.cells.verdicts import (
     AGREEING,
     AGREES_IN_MEAN,
@@ -32,11 +36,6 @@ from fedmix.cells.verdicts import (
     distance,
     headline,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from fedmix.cells.items import Item
 
 _FEWEST_METHODS = 3
 
@@ -254,8 +253,6 @@ def _assigned_once(cells: pd.DataFrame) -> str:
     That a paper draws something once is an inference. If it drew it in each replication, its
     standard deviations would include the variance between draws. A search draws partitions anew.
     """
-    import numpy as np
-
     able = cells[(cells["sd"] > 0) & (cells["printed_sd"] > 0) & (cells["role"] != NEAREST)]
     own = able[able["draws_sd"] > 0]
     if 2 * len(own) <= len(able):

@@ -98,7 +98,7 @@ def simulate(
     print_mean = np.round(print_mean + place, digits) - place
     difference = own_mean - print_mean
     known = np.round(print_sd, digits), printed_replications, digits, draws
-    return decide(difference, own_sd, n, *known).verdict
+    return decide(difference, own_sd, n, *known)[-1]
 
 
 def expected_counts(cells: pd.DataFrame) -> pd.DataFrame:

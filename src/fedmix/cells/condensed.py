@@ -15,21 +15,19 @@ from dataclasses import dataclass
 from functools import cache
 from math import ceil, inf, sqrt
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from fedmix.cells.effects import Effect, exponent
 from fedmix.cells.scores import Replications
 from fedmix.cells.verdicts import SHOWN_QUANTILES, TEST_LEVEL, TEST_POWER, WORTHWHILE
 from fedmix.conditions import has_values
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    Cells = list[Mapping[str, Any]]
-    # The row, the column and the text of a place, and one of the cells that it is made of.
-    Saying = tuple[str, str, str, Mapping[str, Any]]
+Cells = list[Mapping[str, Any]]
+# The row, the column and the text of a place, and one of the cells that it is made of.
+Saying = tuple[str, str, str, Mapping[str, Any]]
 
 _RESAMPLES = 2000
 #: What identifies the setting of a contrast, and what the contrast needs of its cells.
@@ -201,8 +199,6 @@ def mean_ranks(
         Replications that some methods of a setting have not run yet are left out. Without any
         score there are no rows.
     """
-    import pandas as pd
-
     used = ["setting", "setting_dataset", "method", "label", "replications", "values"]
     chosen = cells.loc[cells["metric"] == metric, used]
     labels = dict(zip(chosen["method"], chosen["label"], strict=True))
@@ -306,10 +302,8 @@ def contrasts(cells: pd.DataFrame, direction: str) -> list[Contrast]:
     if direction == "none":
         return []
     printed = cells.loc[cells["printed_mean"].notna() & (cells["n"] > 1), [*_PLACE, *_COMPARED]]
-    places: dict[tuple, Cells] = {}
-    for cell in printed.to_dict("records"):
-        places.setdefault(tuple(cell[name] for name in _PLACE), []).append(cell)
-    found = (_best_against_next(own, direction) for own in places.values())
+    places = (own.to_dict("records") for _, own in printed.groupby(_PLACE, sort=False))
+    found = (_best_against_next(own, direction) for own in places)
     return [contrast for contrast in found if contrast is not None]
 
 

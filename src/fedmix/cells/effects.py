@@ -263,9 +263,7 @@ def exponent(
         effects = [_added(e, above) for e in effects]
     pairs = [(log(x), e.log()) for x, e in zip(xs, effects, strict=True) if x > 0]
     kept = [(x, e) for x, e in pairs if e is not None]
-    if len(kept) < 2:
-        return None
-    return slope([x for x, _ in kept], [e for _, e in kept])
+    return slope(*zip(*kept, strict=True)) if len(kept) > 1 else None
 
 
 def _added(score: Effect, base: Effect) -> Effect:

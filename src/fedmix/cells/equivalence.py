@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from math import inf, isnan, nan, sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.measured import SECONDS, summarise
 from fedmix.cells.verdicts import (
@@ -130,19 +130,6 @@ def compare(
     return Comparison(difference, in_sd, *(part.item() for part in found))
 
 
-class Judged(NamedTuple):
-    """Fields of :class:`Comparison` for many comparisons at once; all arrays have one shape."""
-
-    difference_in_se: NDArray
-    low: NDArray
-    high: NDArray
-    sd_ratio: NDArray
-    sd_ratio_low: NDArray
-    sd_ratio_high: NDArray
-    needed: NDArray
-    verdict: NDArray
-
-
 def decide(
     difference: ArrayLike,
     sd: ArrayLike,
@@ -151,8 +138,10 @@ def decide(
     printed_replications: int,
     digits: int,
     draws: tuple[float, int] = NO_DRAWS,
-) -> Judged:
+) -> tuple[NDArray, ...]:
     """Apply the rule to differences of means: the only place that does.
+
+    Returns the fields of :class:`Comparison` from ``difference_in_se`` to ``verdict``, as arrays.
 
     Parameters
     ----------
@@ -189,7 +178,7 @@ def decide(
         [AGREES_IN_MEAN, AGREES_CLOSELY, AGREES, DIFFERS, CANNOT_DECIDE],
         UNDECIDED,
     )
-    return Judged(difference / se, difference - half, difference + half, *ratio, needed, verdict)
+    return difference / se, difference - half, difference + half, *ratio, needed, verdict
 
 
 def _degrees_of_freedom(*parts: tuple[Any, float]) -> NDArray:

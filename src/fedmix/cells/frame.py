@@ -41,7 +41,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -53,18 +53,16 @@ from fedmix.cells.measured import (
     RUN_METRICS,
     SECONDS,
     Measured,
+    Metric,
     measure,
     metric_of,
     summarise,
 )
-from fedmix.cells.printed import PrintedNumber, PrintedTable, check_coverage
+from fedmix.cells.printed import PrintedNumber, PrintedTable, check_coverage, names_of
 from fedmix.cells.scores import paired_effect
 from fedmix.cells.verdicts import COMPARABLE
 from fedmix.conditions import has_values, rows_with
 from fedmix.storage import concatenate
-
-if TYPE_CHECKING:
-    from fedmix.cells.measured import Metric
 
 HIGHEST, LOWEST = "highest", "lowest"
 BEST, TIED = "best", "tied"
@@ -212,7 +210,7 @@ def _cells_of_setting(
             own = {method: s for method, s in scores.items() if name in item.metrics_of(method)}
             best[name] = standings(own, item.direction)
         for method, identity in measured.methods.items():
-            names, is_stand_in = table.names_of(identity)
+            names, is_stand_in = names_of(item, identity)
             values = {key.removeprefix("setting_"): v for key, v in identity.items()}
             if names is None or not has_values(values, item.where):
                 continue
@@ -340,9 +338,7 @@ def _typed(rows: list[dict[str, Any]] | pd.DataFrame, last: list[str] = _UNJUDGE
     texts, flags = ([c for c in names if c in frame] for names in (_TEXTS, _FLAGS))
     frame[texts] = frame[texts].astype(object).fillna("").astype(str)
     frame[flags] = frame[flags].eq(True)
-    frame["scale"] = frame["scale"].fillna(1.0)
-    for name in ("failed", "n"):
-        frame[name] = frame[name].fillna(0)
+    frame = frame.fillna({"scale": 1.0, "failed": 0, "n": 0})
     for name in ("replications", "values"):
         frame[name] = [list(own) if hasattr(own, "__len__") else [] for own in frame[name]]
     named = {*texts, *flags, *_COUNTS, "replications", "values"}

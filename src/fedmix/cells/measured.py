@@ -18,10 +18,9 @@ from fedmix.revision import other_versions
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    Metric = Mapping[str, pd.Series]  # by method, of values indexed by replication
     from numpy.typing import ArrayLike
 
+Metric = Mapping[str, "pd.Series"]  # by method, of values indexed by replication
 PLACE = ["study", "variant", "setting"]
 SECONDS = "seconds"
 # Metrics that every run has, in any experiment.
@@ -315,11 +314,6 @@ def rounds_to_oracle(measured: Measured) -> Metric:
     return {method: first.dropna() for method, first in _first_rounds(measured).items()}
 
 
-def reached_oracle(measured: Measured) -> Metric:
-    """Return 1 if the error falls to 1.1 times the oracle's final error or less, 0 if not."""
-    return {method: first.notna() * 1.0 for method, first in _first_rounds(measured).items()}
-
-
 def floats_to_best(measured: Measured) -> Metric:
     """Return the floats sent until the means' error is within 5 % of the best method's final one.
 
@@ -328,12 +322,6 @@ def floats_to_best(measured: Measured) -> Metric:
     """
     sent, found = measured.paths("floats"), _first_rounds_near_best(measured)
     return {method: _at(sent[method], first.dropna()) for method, first in found.items()}
-
-
-def reached_best(measured: Measured) -> Metric:
-    """Return 1 if the means' error comes within 5 % of the best method's final one, 0 if not."""
-    found = _first_rounds_near_best(measured)
-    return {method: first.notna() * 1.0 for method, first in found.items()}
 
 
 def observed_rate(measured: Measured) -> Metric:
@@ -366,6 +354,11 @@ def _first_rounds_near_best(measured: Measured) -> Metric:
     return _first_below(measured, "means_error", _NEAR_BEST * lowest)
 
 
+def _reached(first_rounds: Metric) -> Metric:
+    """Return 1 where there is such a round, 0 where there is none."""
+    return {method: first.notna() * 1.0 for method, first in first_rounds.items()}
+
+
 def _first_below(measured: Measured, metric: str, marks: pd.Series) -> Metric:
     """Return the first round at or below each replication's mark; NaN if there is none."""
     found = {}
@@ -393,8 +386,8 @@ OF_METRICS: dict[str, Callable[[Measured, Metric], Metric]] = {
 DERIVED: dict[str, Callable[[Measured], Metric]] = {
     "floats": floats,
     "rounds_to_oracle": rounds_to_oracle,
-    "reached_oracle": reached_oracle,
+    "reached_oracle": lambda measured: _reached(_first_rounds(measured)),
     "floats_to_best": floats_to_best,
-    "reached_best": reached_best,
+    "reached_best": lambda measured: _reached(_first_rounds_near_best(measured)),
     "observed_rate": observed_rate,
 }

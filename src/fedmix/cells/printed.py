@@ -68,8 +68,6 @@ class PrintedTable:
     """
 
     def __init__(self, item: Item, folder: str | Path) -> None:
-        self._columns = columns_of(item.printed)
-        self._stand_in = item.printed.get("stand_in", {})
         self._numbers: dict[tuple, PrintedNumber] = {}
         for number in _read(item, Path(folder)) if item.printed else ():
             if self._numbers.setdefault(_key(number.names), number) is not number:
@@ -77,13 +75,6 @@ class PrintedTable:
                     f"{number.file}, line {number.line}: {item.name} has another number under "
                     f"{dict(number.names)}; `columns` must tell all rows apart."
                 )
-
-    def names_of(self, cell: Mapping[str, Any]) -> tuple[dict[str, Any] | None, bool]:
-        """Return a cell's values in the printed columns, and whether it is a stand-in.
-
-        The values are None if the cell lacks one of the columns.
-        """
-        return _names(self._columns, self._stand_in, cell)
 
     def number(self, names: Mapping[str, Any]) -> PrintedNumber | None:
         """Return the published value with these values in the printed columns, if there is one."""
@@ -93,24 +84,18 @@ class PrintedTable:
         return iter(self._numbers.values())
 
 
-def printed_names(item: Item, cell: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a cell's values in the printed columns, without reading the published values.
+def names_of(item: Item, cell: Mapping[str, Any]) -> tuple[dict[str, Any] | None, bool]:
+    """Return a cell's values in an item's printed columns, and whether it is a stand-in.
 
-    They are None if the cell lacks one of the columns.
+    The values are None if the cell lacks one of the columns.
     """
-    return _names(columns_of(item.printed), item.printed.get("stand_in", {}), cell)[0]
-
-
-def _names(
-    columns: Mapping[str, Mapping[str, Any]], stand_in: Mapping[str, Any], cell: Mapping[str, Any]
-) -> tuple[dict[str, Any] | None, bool]:
     names, is_stand_in = {}, False
-    for printed, ours in columns.items():
+    for printed, ours in columns_of(item.printed).items():
         if ours["column"] not in cell:
             return None, False
         value = cell[ours["column"]]
         value = ours.get("names", {}).get(value, value)
-        places = stand_in.get(printed, {})
+        places = item.printed.get("stand_in", {}).get(printed, {})
         is_stand_in |= value in places
         names[printed] = places.get(value, value)
     return names, is_stand_in

@@ -16,20 +16,19 @@ from collections import UserDict, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+from pyarrow import ArrowException
+from pyarrow.parquet import read_schema
 
 from fedmix.errors import DataError
-from fedmix.experiments.runner import Fit, tables_of
+from fedmix.experiments.base import Method
+from fedmix.experiments.runner import Fit, Scenario, tables_of
 from fedmix.pipeline.evidence import RESULTS, TIMINGS, stopped_early
 from fedmix.pipeline.plan import block_paths, replications_of, timings_of
 from fedmix.revision import origin
 from fedmix.storage import read_table, stacked, write_table
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from fedmix.experiments.base import Method
-    from fedmix.experiments.runner import Scenario
 
 logger = logging.getLogger(__name__)
 
@@ -138,9 +137,6 @@ def write_block(
 
 def keys_in(path: Path) -> dict[str, str]:
     """Return the key of each method in a block's metadata; none if the file is damaged."""
-    from pyarrow import ArrowException
-    from pyarrow.parquet import read_schema
-
     try:
         kept = read_schema(path).pandas_metadata or {}
     except (ArrowException, OSError):
@@ -198,8 +194,6 @@ def _records(
     table: pd.DataFrame, names: Iterable[str]
 ) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:
     """Yield each row's method and replication, and its values as in a fit."""
-    import pandas as pd
-
     cells = zip(table["method"], map(int, table["replication"]), strict=True)
     for cell, row in zip(cells, table[list(names)].to_dict("records"), strict=True):
         yield cell, {name: None if value is pd.NA else value for name, value in row.items()}

@@ -9,7 +9,10 @@ import logging
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from fedmix.errors import DataError
 from fedmix.experiments.base import Method
@@ -20,9 +23,6 @@ from fedmix.pipeline.evidence import RESULTS, Evidence, among, checked
 from fedmix.pipeline.plan import Setting, replications_of, timings_of
 from fedmix.pipeline.provenance import keys_of
 from fedmix.storage import read_table, sha256_of, stacked
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 logger = logging.getLogger(__name__)
 
@@ -94,9 +94,6 @@ def _from_evidence(
 
     The columns that identify a method come first.
     """
-    import numpy as np
-    import pandas as pd
-
     held = {
         method: rows[rows["replication"] < replications[method]]
         for method, rows in kept.items()

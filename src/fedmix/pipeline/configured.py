@@ -92,7 +92,7 @@ class Configuration:
     def vocabulary(self, study: str) -> Vocabulary:
         """Return the names of a study, as published and in all presets."""
         plans = [self.published, *self.presets.values()]
-        return Vocabulary.of(plan[study] for plan in plans if study in plan)
+        return Vocabulary(plan[study] for plan in plans if study in plan)
 
 
 def read_configuration(folder: str | Path) -> Configuration:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from statistics import fmean, geometric_mean, median
+from timeit import timeit
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedmix.cells.printed import rows_of
@@ -255,16 +256,10 @@ def benchmark(seconds: float = 10.0) -> Machine:
     for task in tasks:  # loads code and data
         task()
     end = time.monotonic() + seconds
-    taken = [[_seconds(task) for task in tasks]]
-    while time.monotonic() < end:
-        taken.append([_seconds(task) for task in tasks])
+    taken: list[list[float]] = []
+    while not taken or time.monotonic() < end:
+        taken.append([timeit(task, timer=time.process_time, number=1) for task in tasks])
     return Machine(*map(median, zip(*taken, strict=True)))
-
-
-def _seconds(task: Callable[[], object]) -> float:
-    started = time.process_time()
-    task()
-    return time.process_time() - started
 
 
 def _e_step(points: np.ndarray, centres: np.ndarray) -> np.ndarray:

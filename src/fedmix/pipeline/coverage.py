@@ -151,10 +151,6 @@ class Coverage:
         }
         return {block: own for block, own in found.items() if any(own.values())}
 
-    def missing(self, study: Study, setting: Setting) -> list[Block]:
-        """Return the blocks of a setting with a replication that the evidence does not hold."""
-        return list(self.lacking(study, setting))
-
     def data_used(self, study: Study) -> dict[str, dict[str, str]]:
         """Return the embedded data of a study that are at hand: their sha256 and key by path."""
         return {

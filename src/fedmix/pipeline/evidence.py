@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from fedmix.errors import DataError
+from fedmix.pipeline.plan import replications_of
 from fedmix.revision import other_versions
 from fedmix.storage import read_table, sha256_of, write_table, write_text
 
@@ -372,20 +373,14 @@ def _read_index(folder: Path, study: str) -> Index:
 
 def _held(key: str, replications: str, timeouts: Mapping[str, float] | None = None) -> Held:
     stopped = {int(number): float(seconds) for number, seconds in (timeouts or {}).items()}
-    return Held(key, _numbers(replications), stopped)
+    held = (number for part in replications.split(",") for number in replications_of(part))
+    return Held(key, frozenset(held), stopped)
 
 
-def _ranges(numbers: Iterable[int]) -> str:
+def _ranges(numbers: np.ndarray) -> str:
     """Return numbers as text: 0, 1, 2, 5 as ``"0-2,5-5"``."""
-    parts: list[list[int]] = []
-    for number in sorted(map(int, numbers)):
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return ",".join(f"{first}-{last}" for first, last in parts)
+    import numpy as np
 
-
-def _numbers(text: str) -> frozenset[int]:
-    pairs = (part.split("-") for part in text.split(","))
-    return frozenset(n for first, last in pairs for n in range(int(first), int(last) + 1))
+    numbers = np.sort(numbers)
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1)
+    return ",".join(f"{run[0]}-{run[-1]}" for run in runs)

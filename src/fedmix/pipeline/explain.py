@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from fedmix import methods
 from fedmix.cells import verdicts
@@ -25,9 +27,6 @@ from fedmix.pipeline.provenance import ROOT, source_files
 from fedmix.pipeline.request import Part, Request, named
 from fedmix.storage import sha256_of
 from fedmix.views.marks import number_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Cell = Mapping[str, Any]
 #: The pages that are made from the evidence.
@@ -200,7 +199,7 @@ def _results(
     held = request.coverage.counts(study, setting).get(method.name)
     if held:
         yield f"data/evidence/{study.name}.parquet: {number_of(held, 'replication')}"
-    for block in request.coverage.missing(study, setting):
+    for block in request.coverage.lacking(study, setting):
         if method.name in block.methods:
             yield f"{folder}/{block.name}.parquet"
     part = next(p for p in request.parts.values() if p.study is study and setting in p.settings)
@@ -322,8 +321,6 @@ def explain_kept(folder: Path, item: str, row: str, column: str) -> Iterator[str
     DataError
         If there are no kept cells.
     """
-    import pandas as pd
-
     path = folder / "cells.csv"
     if not path.is_file():
         raise DataError(f"{path}: no such file; `make kept` makes it from the evidence.")

@@ -7,7 +7,8 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fedmix.cells.protocols.space import read_searches
 from fedmix.errors import DataError
@@ -32,9 +33,6 @@ from fedmix.pipeline.plan import Study
 from fedmix.pipeline.request import Request
 from fedmix.storage import stacked
 from fedmix.views.marks import number_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MADE_BY = ["setting", "method", "key"]
 _LARGEST = 1 << 28  # bytes of a study in an archive
@@ -147,8 +145,6 @@ def _embedded(coverage: Coverage, study: Study, rows: pd.DataFrame) -> dict[tupl
 
 def _from_results(study: Study, workdir: Path) -> pd.DataFrame:
     """Return all finished replications of a study's settings as rows of evidence."""
-    import pandas as pd
-
     rows = [
         {"setting": setting.folder, "method": method, "replication": replication}
         | {**fit.timing, **row, "key": key}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from fedmix.cells.equivalence import NO_DRAWS, between_draws, compare
 from fedmix.cells.items import Item
 from fedmix.cells.measured import SECONDS, finals_in, summarise
-from fedmix.cells.printed import PrintedTable
+from fedmix.cells.printed import PrintedTable, names_of
 from fedmix.cells.verdicts import headline
 from fedmix.pipeline.coverage import Coverage, identity_in
 from fedmix.pipeline.plan import Setting, Study
@@ -130,7 +130,7 @@ class Precision:
                 self._tables[item.name] = PrintedTable(item, self.published)
             table = self._tables[item.name]
             for name in study.methods_of(setting):
-                names, is_stand_in = table.names_of(identity_in(study, setting, name))
+                names, is_stand_in = names_of(item, identity_in(study, setting, name))
                 number = None if is_stand_in else table.number(names or {})
                 for metric in item.metrics_of(name) if number else ():
                     if metric != SECONDS:

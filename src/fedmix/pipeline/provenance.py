@@ -353,15 +353,7 @@ class Brief(list):
 
 
 class BriefMapping(dict):
-    """A mapping that is recorded and printed by a name and the hash of its values.
-
-    Parameters
-    ----------
-    what : str
-        What it is, such as ``"layout"``.
-    values : mapping
-        Plain values.
-    """
+    """A mapping that is recorded and printed as a :class:`Brief` is, without its length."""
 
     def __init__(self, what: str, values: Mapping[str, Any]):
         super().__init__(values)

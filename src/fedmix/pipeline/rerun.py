@@ -17,7 +17,9 @@ from datetime import UTC, datetime
 from functools import cache
 from math import inf, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from fedmix.errors import ConfigurationError
 from fedmix.experiments.base import Method, Outcome
@@ -29,9 +31,6 @@ from fedmix.pipeline.provenance import asks_the_same
 from fedmix.pipeline.request import Request, named
 from fedmix.revision import commit, versions
 from fedmix.streams import Streams
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Replications of a method that are run again in the cheapest and in the dearest setting.
 SAMPLE = 3
@@ -306,8 +305,6 @@ def _sample(study: Study, family: _Family, rows: pd.DataFrame) -> list[Cell]:
 
 
 def _difference(own: pd.DataFrame, again: list[dict[str, Any]]) -> float:
-    import pandas as pd
-
     own, new = own.reset_index(drop=True), pd.DataFrame(again).astype({"round": "Int64"})
     if len(own) != len(new) or not own[_EXACT].equals(new[_EXACT]):
         return inf

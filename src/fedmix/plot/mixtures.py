@@ -50,13 +50,8 @@ def weights(model: Any, axis: Axes | None = None) -> Axes:
     with drawing_on(axis, (4.8, 1.0 + 0.25 * len(names))) as axis:
         ends = np.cumsum(table, axis=1)
         for r, color in enumerate(colors_of(n_clusters)):
-            axis.barh(
-                np.arange(len(names)),
-                table[:, r],
-                left=ends[:, r] - table[:, r],
-                color=color,
-                label=r,
-            )
+            own = table[:, r]
+            axis.barh(range(len(names)), own, left=ends[:, r] - own, color=color, label=r)
         axis.set_yticks(range(len(names)), [str(name) for name in names])
         axis.set(xlim=(0, 1), xlabel="mixing weight", ylabel="client")
         axis.invert_yaxis()

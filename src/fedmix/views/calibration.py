@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from fedmix.cells.verdicts import DIFFERS
 from fedmix.plot.style import house_style
 from fedmix.storage import write_text
 from fedmix.views.figures.save import save_figure
 from fedmix.views.tables.format import to_markdown
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 _ABOUT = """\
 # Calibration: the error rates of the verdicts
@@ -78,8 +76,6 @@ def _tables(shares: pd.DataFrame) -> str:
 
 
 def _draw(numbers: pd.DataFrame, claims: pd.DataFrame, stem: Path) -> list[Path]:
-    from matplotlib.figure import Figure
-
     with house_style():
         figure = Figure(figsize=(9, 7), layout="constrained")
         axes = figure.subplots(2, 1)

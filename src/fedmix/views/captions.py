@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from math import inf
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from fedmix.cells.condensed import contrasts, critical_difference, differences
 from fedmix.cells.verdicts import COMPARABLE, RULES, TEST_LEVEL, TEST_POWER
@@ -15,9 +17,6 @@ from fedmix.plot.rankings import groups
 from fedmix.revision import commit
 from fedmix.views.marks import SIGNS, number_of
 from fedmix.views.tables.format import number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _THREE_DIGITS = 99.5  # from here on, two digits would be written with an exponent
 

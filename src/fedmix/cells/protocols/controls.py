@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from fedmix.cells.protocols.score import distances, errors_of
 from fedmix.cells.protocols.space import Space
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PERMUTATIONS = 500
 #: The other columns are near if their distance is at most this.
@@ -46,8 +43,6 @@ def permuted(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFram
         tables with a protocol at most as far as ``distance``. These two are missing if no kind has
         two columns.
     """
-    import pandas as pd
-
     rows = []
     kinds = [column.kind for column in space.methods.values()]
     for table, cells in printed.items():
@@ -80,8 +75,6 @@ def held_out(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFram
         splits the medians of three distances: of the chosen protocol from the cells that it has
         ``seen`` and from those ``held_out``, and of the ``median`` protocol from the latter.
     """
-    import pandas as pd
-
     by_table = {table: _means(runs, table, cells) for table, cells in printed.items()}
     means = pd.concat(by_table, axis="columns", join="inner")
     values = pd.concat(
@@ -110,8 +103,6 @@ def held_out(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFram
 
 def _means(runs: pd.DataFrame, table: str, cells: pd.DataFrame) -> pd.DataFrame:
     """Return the means of a table's cells: protocols in rows, cells (row, method) in columns."""
-    import pandas as pd
-
     errors = errors_of(runs[runs["table"] == table], cells)
     return pd.DataFrame({name: own.mean(skipna=False) for name, own in errors.items()}).T
 
@@ -149,8 +140,6 @@ def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:
         weights of a choice's values; ``natural``, without values that are not natural; or
         ``reported``, without values of a choice of which the paper reports others, if it does.
     """
-    import pandas as pd
-
     rows = []
     for table, own in scores.groupby("table", sort=False):
         ratios = {prior: np.ones(len(own)) for prior in ("weights", "uniform", "natural")}

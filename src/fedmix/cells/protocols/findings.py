@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from fedmix.cells.protocols.controls import NEAR_ENOUGH
 from fedmix.cells.protocols.score import JUDGED
 from fedmix.cells.protocols.space import DRAWN, Space
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: The share of leads under a value is reported if at least this many protocols have the value.
 FEWEST = 10
@@ -42,7 +40,6 @@ def variance_shares(space: Space, table: str, scores: pd.DataFrame) -> pd.DataFr
         does not vary.
     """
     import optuna
-    import pandas as pd
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     own = scores[np.isfinite(scores["distance"])]

@@ -22,22 +22,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fedmix.cells.evidence import Evidence
 from fedmix.cells.frame import cells_of
 from fedmix.cells.items import Item
 from fedmix.cells.measured import Measured
-from fedmix.cells.protocols.drawing import without_idle
 from fedmix.cells.protocols.findings import in_categories
-from fedmix.cells.protocols.score import JUDGED, cell_identity, read_part
+from fedmix.cells.protocols.score import JUDGED, cell_identity, read_part, without_idle
 from fedmix.cells.protocols.space import DRAWN, NEAR, Space
 from fedmix.cells.verdicts import DIAGNOSTIC, NEAREST
 from fedmix.errors import DataError, nearest_names
 from fedmix.storage import read_table, write_table, write_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: How many of the nearest drawn protocols are kept as near.
 SHOWN = 20
@@ -63,8 +60,6 @@ def keep(
         The results of :func:`fedmix.cells.protocols.score.score_search` and of
         :func:`fedmix.cells.protocols.score.judged_cells`.
     """
-    import pandas as pd
-
     protocols, runs = [], []
     for table, own in scores.groupby("table", sort=False):
         close = own[own["kind"] == DRAWN].nsmallest(SHOWN, "distance")
@@ -201,8 +196,6 @@ def read_search(
         If a table is not in the space, the kept protocols lack a choice of it, or two tables have a
         drawn protocol of one name with different choices.
     """
-    import pandas as pd
-
     kept = {path.parent.name for path in Path(folder).glob(f"*/{RUNS}")}
     unknown = sorted(kept - set(space.targets))
     if unknown and not space.only_tables:

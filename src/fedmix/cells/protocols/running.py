@@ -20,15 +20,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fedmix.cells.protocols.choices import Choice
 from fedmix.cells.protocols.score import objective
 from fedmix.cells.protocols.space import STAGES, STARTS, Space
+from fedmix.streams import Streams
 
 if TYPE_CHECKING:
     import optuna
-    import pandas as pd
 
 #: The share of a stage's trials before its sampler learns from them.
 STARTUP = 0.3
@@ -36,6 +37,33 @@ STARTUP = 0.3
 FIRST = 3
 #: How many of the best trials of each start compete.
 FEW = 4
+
+
+def draw_protocols(space: Space) -> pd.DataFrame:
+    """Return protocols from a Latin hypercube over the choices.
+
+    Each choice takes its values in proportion to their weights, and numbers evenly from a range.
+    The protocols are sorted by the choices that fill the setting, so that the protocols of a job
+    share data, which take longest to make.
+
+    Returns
+    -------
+    DataFrame
+        ``protocol``, its name, and one column per choice with what the protocol says.
+    """
+    from scipy.stats import qmc
+
+    rng = Streams(space.study, "protocols", 0).generator("design")
+    n = space.draw.protocols
+    points = qmc.LatinHypercube(len(space.choices), rng=rng).random(n)
+    chosen = {
+        name: [choice.draw(share) for share in shares]
+        for (name, choice), shares in zip(space.choices.items(), points.T, strict=True)
+    }
+    by = [name for name, choice in space.choices.items() if choice.setting]
+    design = pd.DataFrame(chosen).sort_values(by, kind="stable", ignore_index=True)
+    design.insert(0, "protocol", [f"p{i:0{len(str(n - 1))}d}" for i in range(n)])
+    return design
 
 
 class Runner:
@@ -78,8 +106,6 @@ class Runner:
         DataFrame
             That of :meth:`fedmix.protocols.Bench.run`, with the ``table``.
         """
-        import pandas as pd
-
         parts = {
             table: self.benches[table].run([self.space.protocol(table, p) for p in protocols], own)
             for table, own in cells.items()
@@ -113,8 +139,6 @@ def optimize(
     runs : DataFrame
         The runs of all trials.
     """
-    import pandas as pd
-
     trials, runs = [], []
     n_trials = space.search_of(runner.benches).trials
     for start, numbers in enumerate(np.array_split(range(n_trials), STARTS)):
@@ -211,8 +235,6 @@ def _attempt(
     printed: Mapping[str, pd.DataFrame],
 ) -> tuple[pd.DataFrame, float, bool]:
     """Run a protocol cell by cell. Return its runs, their objective, and whether it ran all."""
-    import pandas as pd
-
     cells = [
         (position, table, cell)
         for table, own in space.searched_cells(runner.benches).items()

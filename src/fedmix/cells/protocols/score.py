@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fedmix.cells.items import Item
 from fedmix.cells.measured import identity_of
-from fedmix.cells.printed import PrintedTable
-from fedmix.cells.protocols.drawing import read_protocols, without_idle
+from fedmix.cells.printed import PrintedTable, names_of
 from fedmix.cells.protocols.space import DRAWN, Claim, Column, Space, Table
 from fedmix.errors import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FloatArray = NDArray[np.float64]
 RESAMPLES = 200
@@ -53,8 +50,6 @@ def printed_cells(
         If there is no published mean, or no positive standard deviation, for a row and a method
         that is run.
     """
-    import pandas as pd
-
     found = {}
     for name, table in space.tables.items():
         item = items[table.item]
@@ -62,7 +57,7 @@ def printed_cells(
         rows = []
         for value in table.rows:
             for method in space.methods.values():
-                names, _ = printed.names_of(cell_identity(space, table, value, method))
+                names, _ = names_of(item, cell_identity(space, table, value, method))
                 cell = printed.number(names) if names else None
                 if cell is None or not cell.sd > 0:
                     raise DataError(
@@ -137,8 +132,6 @@ def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> 
         Columns that end in ``_low`` and ``_high`` are the ends of a 95 % bootstrap interval over
         replications.
     """
-    import pandas as pd
-
     values = printed.set_index(list(printed.columns[:2]))
     rows = []
     for protocol, errors in errors_of(runs, printed).items():
@@ -151,8 +144,6 @@ def score_tables(
     space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
     """Score every protocol on every table that it ran, see :func:`score_protocols`."""
-    import pandas as pd
-
     parts = {
         table: score_protocols(own, printed[str(table)], space.claim)
         for table, own in runs.groupby("table", sort=False)
@@ -301,8 +292,6 @@ def score_search(
         choose nothing; and the distances from the rows that the search ``saw`` and from those
         ``held_out``, if any.
     """
-    import pandas as pd
-
     protocols = without_idle(space, pd.concat([design, trials]), printed)
     protocols = protocols[["protocol", *space.choices]]
     parts = {kind: score_tables(space, runs[kind], printed) for kind in (DRAWN, TRIED, JUDGED)}
@@ -348,8 +337,6 @@ def judged_cells(
         ``rank, protocol, table``; the setting that varies by row, under its own name; ``method,
         replication, value, printed_mean, printed_sd``.
     """
-    import pandas as pd
-
     ranks = scores.loc[scores["kind"] == JUDGED, ["rank", "protocol"]].drop_duplicates()
     theirs = pd.concat([cells.assign(table=table) for table, cells in printed.items()])
     theirs = theirs.rename(columns={"mean": "printed_mean", "sd": "printed_sd"})
@@ -358,10 +345,19 @@ def judged_cells(
     return cells.sort_values(["rank", *cell, "replication"], ignore_index=True)
 
 
+def without_idle(space: Space, protocols: pd.DataFrame, tables: Collection[str]) -> pd.DataFrame:
+    """Return protocols with empty choices where none of the tables depends on the choice."""
+    idle = [choice.name for choice in space.choices.values() if not choice.concerns(*tables)]
+    return protocols.assign(**dict.fromkeys(idle, ""))
+
+
+def read_protocols(path: str | os.PathLike) -> pd.DataFrame:
+    """Read protocols from CSV, with all columns as text."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
 def read_trials(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
     """Read the trials of all seeds, with their choices as text."""
-    import pandas as pd
-
     trials = pd.concat(map(read_protocols, paths), ignore_index=True)
     trials["complete"] = trials["complete"] == "True"
     trials["confirmed"] = pd.to_numeric(trials["confirmed"])
@@ -370,8 +366,6 @@ def read_trials(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
 
 def read_part(path: str | os.PathLike, space: Space) -> pd.DataFrame:
     """Read one part of a search from CSV, with choices as text ("none" is a name, "2" as well)."""
-    import pandas as pd
-
     texts = dict.fromkeys(["protocol", *space.choices], str)
     part = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
     return part.fillna({name: "" for name in space.choices if name in part})

@@ -7,7 +7,6 @@ yields messages that start with the file and the line.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -26,40 +25,23 @@ OF_EVERY_CELL = (
 )
 
 
-@dataclass(frozen=True)
 class Vocabulary:
-    """The names of a study, as published and in all presets.
+    """The names in all plans of one study: its settings, its methods, and the metrics.
 
-    Parameters
-    ----------
-    settings : tuple of Setting
-    methods, labels, parameters : tuple of str
-        Of its methods.
-    metrics : tuple of str
-        Metrics of the experiment and of every run, and those derived from them.
+    Metrics are those of the experiment and of every run, and those derived from them.
     """
 
-    settings: tuple[Setting, ...]
-    methods: tuple[str, ...]
-    labels: tuple[str, ...]
-    parameters: tuple[str, ...]
-    metrics: tuple[str, ...]
-
-    @classmethod
-    def of(cls, plans: Iterable[Study]) -> Vocabulary:
-        """Collect the names of one study's plans."""
+    def __init__(self, plans: Iterable[Study]) -> None:
         plans = list({id(plan): plan for plan in plans}.values())  # presets share unchanged plans
         methods = [method for plan in plans for method in plan.methods.values()]
         _, own = declared(plans[0].experiment)
         measured = [*own, SECONDS, *RUN_METRICS]
         derived = [f"{kind}: {name}" for kind in OF_METRICS for name in (*measured, *DERIVED)]
-        return cls(
-            settings=tuple(s for plan in plans for s in plan.settings.values()),
-            methods=tuple(dict.fromkeys(method.name for method in methods)),
-            labels=tuple(dict.fromkeys(method.label for method in methods)),
-            parameters=tuple({p for m in methods for p in constraints_of(m.estimator)}),
-            metrics=(*measured, *DERIVED, *derived),
-        )
+        self.settings = [s for plan in plans for s in plan.settings.values()]
+        self.methods = list(dict.fromkeys(method.name for method in methods))
+        self.labels = list(dict.fromkeys(method.label for method in methods))
+        self.parameters = {p for m in methods for p in constraints_of(m.estimator)}
+        self.metrics = [*measured, *DERIVED, *derived]
 
     @cached_property
     def columns(self) -> set[str]:

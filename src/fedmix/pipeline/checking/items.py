@@ -9,7 +9,7 @@ from typing import Any
 
 from fedmix.cells.items import Item
 from fedmix.cells.papers import Paper, misnamed
-from fedmix.cells.printed import printed_names
+from fedmix.cells.printed import names_of
 from fedmix.cells.verdicts import NEAREST
 from fedmix.configuration import Document, read_document
 from fedmix.declarations import names_in
@@ -150,7 +150,7 @@ def _cells(item: Item, numbers: Numbers) -> Iterator[dict[str, Any]]:
     """Yield what identifies each number that a study will have for an item."""
     for setting, identities in numbers:
         for name, identity in identities.items() if setting.matches(item.where) else ():
-            names = printed_names(item, identity)
+            names = names_of(item, identity)[0]
             for metric in item.metrics_of(name) if names is not None else ():
                 yield {**identity, **names, "metric": metric}
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
 
 from fedmix.plot.style import COLORS, house_style
 from fedmix.views import captions
 from fedmix.views.figures import by_round, lines, maps, ranks
 from fedmix.views.figures.save import save_with_caption
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 #: Builder of an item -> what draws it, from cells, looks and options, and results by round.
 BUILDERS: Mapping[str, Callable[..., Figure]] = {

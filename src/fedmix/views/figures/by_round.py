@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from fedmix.cells.measured import quartiles_by_round
 from fedmix.errors import DataError
 from fedmix.plot.lines import line_by_round, line_with_band
+from fedmix.plot.style import MethodStyle
 from fedmix.views.captions import in_words
 from fedmix.views.figures.panels import axes_for, legend_below, new_figure, panels_of, series_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from fedmix.plot.style import MethodStyle
 
 _FLOATS = "floats"
 _PLACE = ["variant", "setting", "method", "round"]

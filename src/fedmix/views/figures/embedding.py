@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.figure import Figure
 
 from fedmix.errors import DataError
 from fedmix.plot.points import colors_of, principal_axes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _MAX_POINTS = 4_000  # more points than this only hide each other
 
@@ -38,8 +34,6 @@ def embedding_figure(embedding: np.ndarray, labels: np.ndarray, title: str = "")
     DataError
         If the labels do not match the embedding.
     """
-    from matplotlib.figure import Figure
-
     embedding, labels = np.asarray(embedding, dtype=float), np.asarray(labels)
     if embedding.ndim != 2 or labels.shape != embedding.shape[:1]:
         raise DataError(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from fedmix.plot.lines import line_with_band
+from fedmix.plot.style import MethodStyle
 from fedmix.views.figures.panels import (
     axes_for,
     legend_below,
@@ -18,12 +21,6 @@ from fedmix.views.figures.panels import (
     panels_of,
     series_of,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from fedmix.plot.style import MethodStyle
 
 _SPREAD = 0.6  # share of the distance between two names that the series of points take
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 _COLUMNS = 4
 
@@ -37,8 +35,6 @@ def draw_maps(
         Blue is above zero and red below. A crossed square is within two standard errors of zero.
         A line marks zero where the squares on both sides differ from it by more than that.
     """
-    from matplotlib.figure import Figure
-
     x, y = options["x"], options["along"]
     methods = cells.drop_duplicates("method")
     n_columns = min(_COLUMNS, len(methods))

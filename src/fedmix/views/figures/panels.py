@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from fedmix.conditions import rows_with
 from fedmix.errors import DataError
 from fedmix.plot.style import MethodStyle, looks_of
 from fedmix.views.captions import in_words
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Statistic -> columns of the middle and of the band; one spread is added on both sides.
 STATISTICS = {"mean": ("mean", "sd"), "share": ("mean", "se"), "median": ("median", "q1", "q3")}
@@ -179,8 +178,6 @@ def new_figure(n_rows: int, n_columns: int, width: float, height: float) -> tupl
     width, height : float
         Of a panel, in inches.
     """
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(0.9 + width * n_columns, 0.8 + height * n_rows))
     return figure, figure.subplots(n_rows, n_columns, squeeze=False, sharey="row")
 

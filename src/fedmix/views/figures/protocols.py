@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from itertools import cycle, groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from fedmix.cells.items import Item
 from fedmix.cells.protocols.findings import in_categories
@@ -25,10 +28,6 @@ from fedmix.views.figures.specification import (
     scale_effects,
     sorted_effects,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 CHOICES_SHOWN = 6
 ENDS = ["effect", "effect_low", "effect_high"]
@@ -98,8 +97,6 @@ def _label(item: Item, space: Space) -> str:
 
 def _curve(space: Space, item: Item, drawn: pd.DataFrame, shares: pd.DataFrame) -> Figure:
     """Draw the method's lead in each protocol, and below the choices with the largest shares."""
-    from matplotlib.figure import Figure
-
     tables = list(dict.fromkeys(drawn["table"]))
     main = shares[shares["outcome"] == "lowest"]
     order = main.groupby("choice")["share"].mean().nlargest(CHOICES_SHOWN).index
@@ -131,9 +128,6 @@ def _curve(space: Space, item: Item, drawn: pd.DataFrame, shares: pd.DataFrame) 
 
 def _path(trials: pd.DataFrame) -> Figure:
     """Draw the least objective so far, in each start of each seed."""
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator, NullFormatter
-
     figure = Figure(figsize=(4.5, 2.8))
     axis = figure.subplots()
     complete = trials[trials["complete"] & np.isfinite(trials["objective"])]
@@ -152,8 +146,6 @@ def _path(trials: pd.DataFrame) -> Figure:
 
 def _nearest(space: Space, item: Item, cells: pd.DataFrame) -> Figure:
     """Draw a panel per row of a table, with points for replications, so that two modes show."""
-    from matplotlib.figure import Figure
-
     panels = list(dict.fromkeys(zip(cells["table"], cells[space.row], strict=True)))
     width = min(len(panels), 4)
     height = -(-len(panels) // width)
@@ -177,10 +169,10 @@ def _nearest(space: Space, item: Item, cells: pd.DataFrame) -> Figure:
 
 def _beside(axis: Axes, own: pd.DataFrame, labels: Mapping[str, str], scale: float) -> None:
     """Draw ours and the published values of each method, by name -> label."""
-    methods = list(labels)
+    methods, x = list(labels), np.arange(len(labels))
     near = own.groupby(["protocol", "method"])["value"].mean() / scale
     axis.plot(
-        np.arange(len(methods)),
+        x,
         near.unstack("protocol").loc[methods],
         "_",
         color=COLORS["grey"],
@@ -190,7 +182,6 @@ def _beside(axis: Axes, own: pd.DataFrame, labels: Mapping[str, str], scale: flo
     )
     first = own[own["rank"] == 1]
     groups = [first[first["method"] == method] for method in methods]
-    x = np.arange(len(methods))
     printed = np.array([[g["printed_mean"].iloc[0], g["printed_sd"].iloc[0]] for g in groups])
     printed /= scale
     axis.errorbar(

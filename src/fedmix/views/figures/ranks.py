@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from fedmix import plot
 from fedmix.cells.condensed import critical_difference, data_of, mean_ranks
@@ -11,11 +15,6 @@ from fedmix.cells.measured import LOWEST_FIRST
 from fedmix.cells.verdicts import COMPARABLE
 from fedmix.plot.style import COLORS
 from fedmix.views.tables.format import number
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _PALE_FROM = 0.55  # position in the colour map from which the text is dark
 
@@ -44,8 +43,6 @@ def draw_ranks(
         sets, and grey lines join methods that do not differ. Right: a heat map of mean scores, one
         column per setting, methods in the same order.
     """
-    from matplotlib.figure import Figure
-
     rows, same = options["rows"], options.get("same_data", {})
     n_data, n_methods = len(set(data_of(cells, same).values())), cells["method"].nunique()
     n_settings = cells["column"].nunique()

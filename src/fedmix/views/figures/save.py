@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib import rc_context, rcParams
+from matplotlib.figure import Figure
+from scour import scour
 
 from fedmix.plot.style import house_style
 from fedmix.storage import atomic_path, write_text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 FORMATS = ("pdf", "svg", "png")
 # Without these, the bytes would contain the time or Matplotlib's version.
@@ -57,8 +58,6 @@ def save_figure(
     list of pathlib.Path
         The files, in the order of ``formats``.
     """
-    from matplotlib import rc_context, rcParams
-
     paths = []
     with house_style(), rc_context({"figure.constrained_layout.use": False}):
         figure.draw_without_rendering()
@@ -78,8 +77,6 @@ def save_figure(
 
 def _make_lighter(svg: Path) -> None:
     """Round an SVG's places, and write each style once."""
-    from scour import scour
-
     text = svg.read_text(encoding="utf-8")
     if fonts := _FONT.search(text):
         text = text.replace("<svg ", f'<svg font-family="{fonts["family"]}" ', 1)

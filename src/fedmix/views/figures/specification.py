@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from textwrap import fill
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from fedmix.cells.protocols.space import DRAWN, Space
 from fedmix.cells.unreported import choices_by_weight
@@ -18,11 +21,6 @@ from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_with_caption
 from fedmix.views.marks import number_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PALE = "#c9c9c9"
 #: Panels in a row, and characters in a line of a claim.
@@ -92,8 +90,6 @@ def claims_figure(space: Space, curves: pd.DataFrame) -> Figure:
     DataError
         If there are no curves.
     """
-    from matplotlib.figure import Figure
-
     claims = list(curves.groupby("id", sort=False))
     if not claims:
         raise DataError(f"{space.name}: no protocol has been run that a claim can be tested in.")
@@ -179,8 +175,6 @@ def scale_effects(axis: Axes, effects: pd.DataFrame, linear: float) -> None:
         The share of protocols with the smallest effects that are shown on a linear scale. A few
         effects can be very large; then the ends of the axis are labelled.
     """
-    from matplotlib.ticker import MaxNLocator, NullLocator
-
     effect, low, high = effects.to_numpy(dtype=float).T
     bend = float(np.quantile(np.abs(effect), linear)) or 1.0
     axis.set_yscale("symlog", linthresh=bend, linscale=3)

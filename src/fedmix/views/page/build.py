@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
+
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from fedmix.cells.claims import CLAIM_RULES
 from fedmix.cells.verdicts import COUNTED, COUNTING_RULES, RULES, VERDICTS, judge_numbers
@@ -26,11 +30,6 @@ from fedmix.views.page.views import (
     variant_counts,
 )
 from fedmix.views.tables.build import build_table
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from jinja2 import Environment
-    from markupsafe import Markup
 
 #: The folder of all pages except the first, next to it.
 FOLDER = "pages"
@@ -128,14 +127,10 @@ def _figure(figure: Figure, folder: Path) -> dict[str, str]:
 
 def _with_code(text: str) -> Markup:
     """Return a text for HTML in which what stands between backticks is code."""
-    from markupsafe import Markup, escape
-
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _environment(context: PageContext) -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,

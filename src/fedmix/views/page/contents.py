@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from fedmix.cells.frame import read_cells
 from fedmix.errors import DataError
 from fedmix.storage import read_records
 from fedmix.views.page.words import names_of, read_description, translator
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # A vector figure of many thousand points is larger than its PNG file.
 SIZE_LIMIT = 1_000_000

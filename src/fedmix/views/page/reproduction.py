@@ -178,14 +178,11 @@ def _chosen(table: Mapping[str, Any], context: PageContext) -> Iterator[str]:
         yield to_markdown(as_text(lay_out(own, names=table["datasets"]), own))
 
 
-def _below(page: Page, context: PageContext) -> list[str]:
-    parts = (
-        _figures(page),
-        _claims(page, context),
-        _discrepancies(page, context),
-        _searches(page, context),
-    )
-    return [line for part in parts for line in part]
+def _below(page: Page, context: PageContext) -> Iterator[str]:
+    yield from _figures(page)
+    yield from _claims(page, context)
+    yield from _discrepancies(page, context)
+    yield from _searches(page, context)
 
 
 def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFrame) -> str:

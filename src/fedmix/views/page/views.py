@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from math import ceil, isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
+
+import pandas as pd
 
 from fedmix.cells.calibration import SCORED
 from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
@@ -18,11 +21,6 @@ from fedmix.views.page.contents import Page, PageContext, items_named
 from fedmix.views.tables.build import blocks_of, described, notes
 from fedmix.views.tables.format import is_missing, signed
 from fedmix.views.tables.layout import Block, Entry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    import pandas as pd
 
 # The columns that identify a cell of a table, for its anchor and its explanation.
 ANCHOR = ("item", "variant", "setting", "method", "metric", "row", "column")

@@ -109,5 +109,4 @@ def write_description(path: str | os.PathLike, description: Mapping[str, str]) -
 
 def read_description(path: str | os.PathLike) -> dict[str, str]:
     """Read a description that :func:`write_description` wrote."""
-    lines = pd.read_csv(path, dtype=str, keep_default_na=False)
-    return dict(zip(lines["what"], lines["is"], strict=True))
+    return pd.read_csv(path, index_col="what", dtype=str, keep_default_na=False)["is"].to_dict()

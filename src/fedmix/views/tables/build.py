@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from fedmix.cells.condensed import data_of, mean_ranks
 from fedmix.revision import commit
@@ -14,9 +16,6 @@ from fedmix.views import captions
 from fedmix.views.tables.format import to_markdown
 from fedmix.views.tables.latex import PACKAGES, to_latex
 from fedmix.views.tables.layout import LISTS, Block, Entry, Part, lay_out, lay_out_condensed, named
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def build_table(
@@ -125,7 +124,8 @@ def _latex(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
         below = _below(item, own)
         for index in range(block.depth):
             part = block.only(index)
-            metrics = list(dict.fromkeys(cell["metric"] for cell in part.cells()))
+            shown = (entry.cell for own in part.entries.values() for entry in own if entry.cell)
+            metrics = list(dict.fromkeys(cell["metric"] for cell in shown))
             parted = "metrics" in item["options"] or block.depth > 1
             named = [block.variant] * (len(blocks) > 1) + metrics * parted
             tables.append(
@@ -228,8 +228,6 @@ def as_text(blocks: list[Block], cells: pd.DataFrame, rows: str = "") -> pd.Data
 
     ``rows`` is the heading of the rows' names; the rest is as in :func:`text_rows`.
     """
-    import pandas as pd
-
     lines = {
         name: ["".join(map(_marked, place)) for place in places]
         for name, places in text_rows(blocks, cells)

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from fedmix.cells.condensed import condense
 from fedmix.cells.measured import SECONDS
@@ -17,9 +19,6 @@ from fedmix.errors import DataError
 from fedmix.views.captions import usual_n
 from fedmix.views.marks import SIGNS
 from fedmix.views.tables.format import is_missing, number, seconds, with_spread
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Columns with a list in each cell, which a CSV file cannot hold.
 LISTS = ("replications", "values")
@@ -115,10 +114,6 @@ class Block:
         """Return the block with its rows in this order; those that are not named come last."""
         place = {row: i for i, row in enumerate(rows)}
         return replace(self, rows=sorted(self.rows, key=lambda row: place.get(row, len(place))))
-
-    def cells(self) -> list[Mapping[str, Any]]:
-        """Return the rows of the frame that the block shows."""
-        return [entry.cell for own in self.entries.values() for entry in own if entry.cell]
 
 
 def lay_out(
