@@ -84,7 +84,8 @@ def test_jobs_run_in_the_conda_environment_and_snakemake_beside_it(conda, tmp_pa
 PLAN = """
 import sys
 from fedmix.cells import unreported
-from fedmix.pipeline import archive, outcome, plan, provenance, status
+from fedmix.cells.protocols import space
+from fedmix.pipeline import forecast, kept_embeddings, outcome, plan, precision, provenance, status
 from fedmix.configuration import read_yaml
 from fedmix.pipeline.request import read_request
 
