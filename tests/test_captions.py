@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from fedmix.cells.condensed import Contrast, contrasts
 from fedmix.views.captions import best_explained, leaderboard, origin, power, replications, stand_in
 from fedmix.views.tables.build import as_text, blocks_of, build_table, caption, notes
 from fedmix.views.tables.format import to_markdown
@@ -166,3 +167,25 @@ def test_a_summary_of_many_cells_has_their_usual_number_of_replications():
 def test_a_table_of_numbers_has_four_digits_and_the_heading_of_its_rows():
     table = pd.DataFrame({"x": [0.123456, None]}, index=["a", "b"]).rename_axis("name")
     assert to_markdown(table).splitlines()[::2] == ["| name | x |", "| a | 0.1235 |"]
+
+
+def test_what_a_table_can_show_is_told_by_medians_over_its_settings():
+    values = {"A": (0.0, 0.0, 0.0, 0.0), "B": (-1.0, 1.0, -1.0, 1.0)}
+    rows = [
+        {"setting": f"s{spread}", "method": name, "values": tuple(spread * v for v in own)}
+        | {"printed_mean": float(name == "B"), "scale": 0.01}
+        for spread in (0.01, 0.02, 0.06)
+        for name, own in values.items()
+    ]
+    cells = frame(rows)
+    found = contrasts(cells, "lowest")
+    least, middle, most = sorted(contrast.needed for contrast in found)
+    said = power(cells, "lowest", "")
+    assert f"differences of {found[1].visible:.2g} or more between the method published" in said
+    assert "(80% power, level 5%, paired, median of 3)" in said
+    assert f"need {middle:.0f} replications (median; from {least:.0f} to {most:.0f})." in said
+    level = power(cells.assign(printed_mean=1.0), "lowest", "")
+    assert "No number of replications would show the published differences." in level
+    shown = f"from zero of {Contrast(0.1 / 0.01, 4).visible:.2g} or more"
+    assert shown in power(cells, "none", "error")
+    assert power(cells, "none", "") == ""

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.claims import CLAIM_VERDICTS
-from fedmix.cells.condensed import Contrast, contrasts
 from fedmix.cells.verdicts import COUNTED, NOT_JUDGED, VERDICTS
 from fedmix.errors import DataError
-from fedmix.views.captions import best_explained, failures, leaderboard, origin, power, stand_in
+from fedmix.views.captions import best_explained, failures, leaderboard, origin, stand_in
 from fedmix.views.marks import COLORS, MARKS, SIGNS, as_verb, number_of, tally
 from fedmix.views.tables.build import as_text, blocks_of, build_table, caption, notes
 from fedmix.views.tables.format import number, seconds, signed, to_markdown, with_spread
@@ -285,28 +284,6 @@ def test_methods_closer_than_the_critical_difference_are_told_together():
         "Not distinguished (critical difference 1.0): A to B."
     )
     assert leaderboard(ranked, 10, 4).endswith("fewer than 5 replications, no groups are formed.")
-
-
-def test_what_a_table_can_show_is_told_by_medians_over_its_settings():
-    values = {"A": (0.0, 0.0, 0.0, 0.0), "B": (-1.0, 1.0, -1.0, 1.0)}
-    rows = [
-        {"setting": f"s{spread}", "method": name, "values": tuple(spread * v for v in own)}
-        | {"printed_mean": float(name == "B"), "scale": 0.01}
-        for spread in (0.01, 0.02, 0.06)
-        for name, own in values.items()
-    ]
-    cells = frame(rows)
-    found = contrasts(cells, "lowest")
-    least, middle, most = sorted(contrast.needed for contrast in found)
-    said = power(cells, "lowest", "")
-    assert f"differences of {found[1].visible:.2g} or more between the method" in said
-    assert "(80% power, level 5%, paired, median of 3)" in said
-    assert f"need {middle:.0f} replications (median; from {least:.0f} to {most:.0f})." in said
-    level = cells.assign(printed_mean=1.0)
-    assert power(level, "lowest", "").endswith(" would show the published differences.")
-    shown = f"from zero of {Contrast(0.1 / 0.01, 4).visible:.2g} or more"
-    assert shown in power(cells, "none", "error")
-    assert power(cells, "none", "") == ""
 
 
 def test_a_caption_says_when_results_were_run_and_when_they_were_checked_since():

@@ -15,17 +15,18 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-
-import pandas as pd
-from rocrate.model.contextentity import ContextEntity
-from rocrate.rocrate import ROCrate
+from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import DataError
 from fedmix.pipeline.evidence import COLUMNS, TIMINGS, empty, write_evidence
 from fedmix.pipeline.plan import Study
 from fedmix.pipeline.request import Request
 from fedmix.storage import atomic_path, concatenate
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rocrate.model.contextentity import ContextEntity
+    from rocrate.rocrate import ROCrate
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip's earliest time: bytes do not depend on the clock
 _RUN = ["variant", "setting", "method", "replication"]
@@ -129,6 +130,8 @@ def describe_crate(
     ended : str
         The day of its last result, ISO 8601.
     """
+    from rocrate.rocrate import ROCrate  # takes over a second, which a plan does not need
+
     crate = ROCrate(version="1.1")
     crate.name = f"fedmix: results of the preset {run['Preset']}"
     crate.description = "; ".join(f"{name}: {value}" for name, value in run.items())
@@ -174,6 +177,8 @@ def describe_crate(
 
 def _about(crate: ROCrate, identifier: str, kind: str, **properties: Any) -> ContextEntity:
     """Add an entity that is not a file of the archive."""
+    from rocrate.model.contextentity import ContextEntity
+
     entity = crate.add(ContextEntity(crate, identifier, {"@type": kind}))
     for name, value in properties.items():
         entity[name] = value
