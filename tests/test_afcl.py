@@ -8,8 +8,9 @@ import pytest
 
 from fedmix import Clients
 from fedmix.errors import ConfigurationError
-from fedmix.kernels.afcl import compete
+from fedmix.kernels.afcl import compete, group, near
 from fedmix.methods.afcl import AFCL, Server, _range
+from fedmix.methods.centroids import without_repeats
 
 PROGRAM = json.loads((Path(__file__).parent / "data/afcl/fixture.json").read_text())
 
@@ -66,7 +67,7 @@ def test_objects_winners_and_cooperating_seeds_are_the_programs(name):
         for one in case["objects"]:
             before, won = seeds.copy(), wins.copy()
             own_rates = rates * case["client_weight"][one["client"]]
-            compete(np.array([one["object"]]), seeds, wins, own_rates)
+            compete(np.array([one["object"]]), seeds, np.arange(5), wins, own_rates)
             assert np.flatnonzero(wins - won).tolist() == [one["winner"]]
             moved = np.flatnonzero((seeds != before).any(axis=1))
             assert set(moved) <= set(one["moved"])  # a seed on the object moves by nothing
@@ -93,16 +94,35 @@ def test_features_are_scaled_to_the_unit_interval_and_constant_ones_to_one():
 def test_winner_and_its_neighbours_move_towards_the_point():
     seeds = np.array([[0.0], [0.5], [10.0]])
     wins = np.ones(3)
-    compete(np.array([[1.0]]), seeds, wins, np.array([0.1]))
+    compete(np.array([[1.0]]), seeds, np.arange(len(seeds)), wins, np.array([0.1]))
     # the second seed wins; the first lies within the point's distance of it, the third does not
     np.testing.assert_allclose(seeds[:, 0], [0.1, 0.55, 10.0])
     np.testing.assert_array_equal(wins, [1, 2, 1])
 
 
+def test_equal_seeds_move_and_are_grouped_as_different_ones_do():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        copies = rng.integers(4, size=(5, 6, 2)) / 4  # of six seeds at five clients
+        places, place_of = without_repeats(copies.reshape(-1, 2))
+        assert len(places) < 30
+        every, all_wins, wins = copies.reshape(-1, 2).copy(), np.ones(30), np.ones(30)
+        points, rates = rng.uniform(size=(40, 2)), np.array([0.1, 0.2])
+        compete(points, every, np.arange(30), all_wins, rates)
+        moved = places.copy()
+        compete(points, moved, place_of, wins, rates)
+        np.testing.assert_array_equal(moved[place_of], every)
+        np.testing.assert_array_equal(wins, all_wins)
+        of_places = group(near(places, 0.3), place_of.reshape(5, 6))
+        of_copies = group(near(copies.reshape(-1, 2), 0.3), np.arange(30).reshape(5, 6))
+        np.testing.assert_array_equal(of_places[0], of_copies[0])
+        assert of_places[1] == of_copies[1]
+
+
 def test_frequent_winners_are_handicapped():
     seeds = np.array([[0.0], [3.0]])
     wins = np.array([100.0, 1.0])
-    compete(np.array([[1.0]]), seeds, wins, np.array([0.1]))
+    compete(np.array([[1.0]]), seeds, np.arange(len(seeds)), wins, np.array([0.1]))
     np.testing.assert_array_equal(wins, [100, 2])
 
 

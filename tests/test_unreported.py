@@ -192,11 +192,14 @@ def test_drawn_protocols_that_ran_the_most_tables_answer_else_those_near_the_pri
         runs=pd.DataFrame(ran, columns=["kind", "protocol", "table"]),
         drawn={"p0": "yes", "p1": "no"},
         near={"s1": "yes"},
+        answers={},
     )
-    assert protocol_answers({}, search) == ("drawn", {"p0": "yes"})
-    assert protocol_answers({"where": {"dataset": "a"}}, search) == ("drawn", search.drawn)
+    about_a = {"id": "about a", "where": {"dataset": "a"}}
+    assert protocol_answers({"id": "about all"}, search) == ("drawn", {"p0": "yes"})
+    assert protocol_answers(about_a, search) == ("drawn", search.drawn)
     search.drawn = {"p1": "no"}
-    assert protocol_answers({}, search) == ("near", search.near)
+    assert protocol_answers({"id": "about all too"}, search) == ("near", search.near)
+    assert protocol_answers({"id": "about all"}, search) == ("drawn", {"p0": "yes"})  # remembered
 
 
 def test_a_tie_does_not_lie_on_the_claimed_side(monkeypatch):

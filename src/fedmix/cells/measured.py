@@ -173,7 +173,8 @@ def steady(timings: pd.DataFrame) -> pd.DataFrame:
 def _identities(results: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield what identifies each method of a setting: the columns of its results with a value."""
     columns = [c for c in results if c in PLACE or c.startswith(("setting_", "method"))]
-    for record in results[columns].drop_duplicates("method").to_dict("records"):
+    first = results.loc[~results["method"].duplicated(), columns]
+    for record in first.to_dict("records"):
         present = {k: v for k, v in record.items() if v is not None and v == v}
         label = labels.get(present["method"], present["method"])
         yield present | _contaminated_percent(present) | {"label": label}

@@ -233,8 +233,15 @@ def protocol_answers(claim: Mapping[str, Any], search: Search) -> tuple[str, dic
 
     These are the drawn ones or, if they ran none of its rows, those near the published values. A
     search of one table draws protocols that the others did not run. Only protocols that ran the
-    most of the claim's tables answer it.
+    most of the claim's tables answer it. The search remembers the answers, because a verdict and a
+    figure need them.
     """
+    if claim["id"] not in search.answers:
+        search.answers[claim["id"]] = _protocol_answers(claim, search)
+    return search.answers[claim["id"]]
+
+
+def _protocol_answers(claim: Mapping[str, Any], search: Search) -> tuple[str, dict[str, Answer]]:
     tables = [name for name, table in search.space.tables.items() if _concerns(claim, table)]
     own = search.runs[(search.runs["kind"] == DRAWN) & search.runs["table"].isin(tables)]
     ran = own.groupby("protocol")["table"].nunique()

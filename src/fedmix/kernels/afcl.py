@@ -10,15 +10,19 @@ COOPERATION_FLOOR = 1e-4  # squared distance within which a seed always moves wi
 
 
 @njit(cache=True)
-def compete(points, seeds, wins, rates, floor=COOPERATION_FLOOR):
+def compete(points, places, place_of, wins, rates, floor=COOPERATION_FLOOR):
     """Present points one by one: the winner and the seeds near it move towards the point.
+
+    Equal seeds always move alike, so each place where seeds are is moved once.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
         One client's points, as the server rebuilds them.
-    seeds : ndarray of shape (k, d)
-        Moved in place.
+    places : ndarray of shape (m, d)
+        The different seeds. Moved in place.
+    place_of : ndarray of shape (k,)
+        The place of each seed.
     wins : ndarray of shape (k,)
         How often each seed has won; counted in place.
     rates : ndarray of shape (d,)
@@ -27,28 +31,28 @@ def compete(points, seeds, wins, rates, floor=COOPERATION_FLOOR):
         Seeds within this squared distance of the winner always move; so do those that are no
         farther from it than the point.
     """
-    n_seeds = len(seeds)
-    columns = seeds.T.copy()  # the inner loops run over seeds
-    distances, handicapped = np.empty(n_seeds), np.empty(n_seeds)
+    n_seeds, n_places = len(place_of), len(places)
+    columns = places.T.copy()  # the inner loops run over places
+    distances, handicapped = np.empty(n_places), np.empty(n_seeds)
     total = wins.sum()
     for point in points:
         _distances_from(point, columns, distances)
         for j in range(n_seeds):
-            handicapped[j] = wins[j] / total * distances[j]
+            handicapped[j] = wins[j] / total * distances[place_of[j]]
         winner = 0
         for j in range(n_seeds):
             if handicapped[j] < handicapped[winner]:
                 winner = j
-        reach = max(distances[winner], floor)
+        reach = max(distances[place_of[winner]], floor)
         wins[winner] += 1
         total += 1
-        _distances_from(columns[:, winner].copy(), columns, distances)
+        _distances_from(columns[:, place_of[winner]].copy(), columns, distances)
         for f in range(len(point)):
             row, rate, target = columns[f], rates[f], point[f]
-            for j in range(n_seeds):
+            for j in range(n_places):
                 moved = row[j] + rate * (target - row[j])
                 row[j] = moved if distances[j] <= reach else row[j]
-    seeds[:] = columns.T
+    places[:] = columns.T
 
 
 @njit(cache=True, inline="always")
@@ -111,21 +115,19 @@ def near(seeds, distance):
 
 
 @njit(cache=True)
-def group(close, copy_of, n_seeds):
-    """Group all clients' copies of the seeds, seed by seed and client by client.
+def group(close, place_of):
+    """Group all clients' copies of the seeds, client by client and seed by seed.
 
-    A seed and the later ones near it join the youngest group that holds any of them, or open one.
-    The groups are no connected components: a seed may be in two. Later clients' copies of one
-    version go through this together, so that a version's groups are kept once.
+    A copy and the later ones near it join the youngest group that holds any of them, or open one.
+    The groups are no connected components: a copy may be in two. Equal copies are always in the
+    same groups, so that a place's groups are kept once.
 
     Parameters
     ----------
-    close : ndarray of shape (v k, v k)
-        :func:`near` of the v versions of the k seeds that clients have.
-    copy_of : ndarray of shape (G,)
-        The version that each client has.
-    n_seeds : int
-        k.
+    close : ndarray of shape (m, m)
+        :func:`near` of the m places where copies are.
+    place_of : ndarray of shape (G, k)
+        The place of each client's copy of each seed.
 
     Returns
     -------
@@ -134,41 +136,34 @@ def group(close, copy_of, n_seeds):
     n_alone : int
         Copies that are in no group.
     """
-    n_copies = len(close)
-    version_of = np.arange(n_copies) // n_seeds
-    seed_of = np.arange(n_copies) % n_seeds
+    n_places = len(close)
     neighbours = [np.flatnonzero(row) for row in close]
-    later = np.zeros(n_copies // n_seeds, dtype=np.int64)  # clients still to come, by version
-    for version in copy_of:
-        later[version] += 1
-    groups_of = np.zeros((n_copies, n_copies), dtype=np.bool_)
-    youngest = np.full(n_copies, -1)
+    later = np.bincount(place_of.ravel(), minlength=n_places)  # copies still to come, with this one
+    groups_of = np.zeros((n_places, n_places), dtype=np.bool_)
+    youngest = np.full(n_places, -1)
     n_groups = n_alone = 0
     members = [(0, 0, 0) for _ in range(0)]
-    for client, version in enumerate(copy_of):
-        later[version] -= 1
-        for seed in range(n_seeds):
-            own = version * n_seeds + seed
+    for client, own_places in enumerate(place_of):
+        for seed, own in enumerate(own_places):
             chosen, size = -1, 0
-            for c in neighbours[own]:
-                here = version_of[c] == version and seed_of[c] >= seed
-                size += later[version_of[c]] + here
-                if here or later[version_of[c]] > 0:
-                    chosen = max(chosen, youngest[c])
+            for place in neighbours[own]:
+                if later[place] > 0:
+                    size += later[place]
+                    chosen = max(chosen, youngest[place])
             if size > 1:
                 if chosen == -1:
                     chosen = n_groups
                     n_groups += 1
-                for c in neighbours[own]:
-                    here = version_of[c] == version and seed_of[c] >= seed
-                    if here or later[version_of[c]] > 0:
-                        groups_of[c, chosen] = True
-                        youngest[c] = max(youngest[c], chosen)
+                for place in neighbours[own]:
+                    if later[place] > 0:
+                        groups_of[place, chosen] = True
+                        youngest[place] = max(youngest[place], chosen)
             if youngest[own] == -1:
                 n_alone += 1
             for g in range(youngest[own] + 1):
                 if groups_of[own, g]:
                     members.append((g, client, seed))
+            later[own] -= 1
     table = np.empty((len(members), 3), dtype=np.int64)
     for i, member in enumerate(members):
         table[i] = member

@@ -14,7 +14,12 @@ from numpy.typing import NDArray
 from fedmix.clients import Clients
 from fedmix.kernels.afcl import compete, describe, group, near
 from fedmix.methods.base import Constraints, register
-from fedmix.methods.centroids import CentroidClustering, components_of, nearest_centre
+from fedmix.methods.centroids import (
+    CentroidClustering,
+    components_of,
+    nearest_centre,
+    without_repeats,
+)
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
@@ -259,7 +264,9 @@ class Server:
 
         If the index has changed by no more than the tolerance, AFCL stops and no seed moves.
         """
-        labels = self.clients.split(nearest_centre(self.clients.points, self.seeds))
+        places, place_of = without_repeats(self.seeds)
+        first = np.unique(place_of, return_index=True)[1]  # of equally near seeds the first counts
+        labels = self.clients.split(first[nearest_centre(self.clients.points, places)])
         for g in np.flatnonzero(speaks).tolist():
             self._copies[g] = self.seeds
             self._speak(g, labels[g])
@@ -275,8 +282,8 @@ class Server:
 
     def merged(self) -> FloatArray:
         """Return the merged seeds: those without a near one, then the first of each group."""
-        close = near(self.seeds, self.merge_distance)
-        members, _ = group(close, np.zeros(1, dtype=np.int64), len(self.seeds))
+        places, place_of = without_repeats(self.seeds)
+        members, _ = group(near(places, self.merge_distance), place_of[None])
         alone = np.setdiff1d(np.arange(len(self.seeds)), members[:, 2])
         first = members[np.unique(members[:, 0], return_index=True)[1], 2]
         return self.seeds[np.concatenate([alone, first])]
@@ -308,13 +315,14 @@ class Server:
     def _compete(self) -> None:
         """Recover the points sent, client by client, and let the new seeds compete for them."""
         rates = np.where(self.rates == 0, 1.0, self.rates)
-        seeds, self.wins = self.seeds.copy(), np.ones(len(self.seeds))
+        places, place_of = without_repeats(self.seeds)
+        self.wins = np.ones(len(self.seeds))
         for g in self.taking_part.tolist():
             differences, of_seed = self._differences[g]
             own_rates = rates * self.client_weights[g]
             objects = differences / own_rates + self._copies[g][of_seed]
-            compete(objects, seeds, self.wins, own_rates)
-        self.seeds = seeds
+            compete(objects, places, place_of, self.wins, own_rates)
+        self.seeds = places[place_of]
 
     def _update_rates(self) -> None:
         """Set the features' rates by the differences sent; a feature without any gets 0."""
@@ -338,8 +346,9 @@ class Server:
         versions = {id(copy): copy for copy in self._copies}
         number = {key: i for i, key in enumerate(versions)}
         copy_of = np.array([number[id(copy)] for copy in self._copies])
-        close = near(np.concatenate(list(versions.values())), self.merge_distance)
-        members, n_alone = group(close, copy_of, n_seeds)
+        places, place_of = without_repeats(np.concatenate(list(versions.values())))
+        of_version = place_of.reshape(len(versions), n_seeds)
+        members, n_alone = group(near(places, self.merge_distance), of_version[copy_of])
         n_groups = int(members[:, 0].max(initial=-1)) + 1
         sizes = np.stack([np.bincount(own, minlength=n_seeds) for own in labels])
         points = sizes[members[:, 1], members[:, 2]]

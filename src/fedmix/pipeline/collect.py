@@ -106,7 +106,7 @@ def _from_evidence(
     numbers = np.repeat(range(len(held)), [len(own) for own in held.values()])
     repeated = identity.iloc[numbers].reset_index(drop=True)
     all_columns = pd.concat([repeated, rows.drop(columns=["setting", "method", "key"])], axis=1)
-    fits = all_columns.drop_duplicates(["method", "replication"])
+    fits = all_columns.drop_duplicates(["method", "replication"], ignore_index=True)
     place = [*identity, "replication"]
     return all_columns[[*place, *RESULTS]], fits[[*place, *TIMED]]
 
@@ -115,11 +115,11 @@ def _joined(
     blocks: pd.DataFrame, kept: pd.DataFrame, replications: Mapping[str, int]
 ) -> pd.DataFrame:
     """Return rows of blocks, and those of the evidence that no block has, in order."""
-    if len(blocks) and len(kept):
+    if blocks.empty:
+        return kept  # evidence is sorted, and so large that sorting it again takes seconds
+    if len(kept):
         kept = kept[~among(kept, blocks, ["method", "replication"])]
     rows = stacked([blocks, kept])
-    if rows.empty:
-        return rows
     order = {method: i for i, method in enumerate(replications)}
     by_method = rows["method"].map(order)
     rows.attrs = {}

@@ -19,9 +19,10 @@ As cells, each protocol is a variant of the study, like any other variant.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -105,6 +106,8 @@ class Search:
         The tables' items.
     published : path-like
         ``data/published``.
+    answers : dict, optional
+        What :func:`fedmix.cells.unreported.protocol_answers` found, by claim.
     """
 
     space: Space
@@ -112,6 +115,7 @@ class Search:
     runs: pd.DataFrame
     items: Mapping[str, Item]
     published: str | Path
+    answers: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def choices_of(self, kind: str) -> pd.DataFrame:
         """Return the choices of all protocols of one kind, indexed by the protocol's name.
