@@ -22,9 +22,7 @@ PICTURE = ROOT / "docs" / "scorecard.svg"
 BEGIN = "<!-- reproduced: begin (python docs/update_readme.py) -->"
 END = "<!-- reproduced: end -->"
 FOLDERS = read_papers(ROOT / "config")
-PAPERS = {
-    key: f"**{paper.title}**: {paper.about}" for key, paper in FOLDERS.items() if paper.is_paper
-}
+PAPERS = {key: paper for key, paper in FOLDERS.items() if paper.is_paper}
 # In a sentence about a paper: what its values, and its claims, do, and the verdicts that say so.
 _VALUES = {
     "{} agree": ("agrees closely", "agrees"),
@@ -81,7 +79,9 @@ def summary(scores: dict[str, dict[str, int]]) -> str:
     lines = ["| paper | what was found |", "|---|---|"]
     for key, paper in PAPERS.items():
         found = _found(scores.get(key, {}), _replications(key), _weak_claims(key))
-        lines.append(f"| {paper} | {found} |")
+        name = f"**{paper.title}**"
+        linked = f'[{name}]({paper.link} "{paper.citation}")' if paper.link else name
+        lines.append(f"| {linked}: {paper.about} | {found} |")
     if not scores:
         return "\n".join(lines)
     lines += ["", "![Verdicts on the published values](docs/scorecard.svg)", ""]
