@@ -7,7 +7,6 @@ import pytest
 from fedmix.cells.condensed import Contrast, condense, contrasts, differences
 from fedmix.cells.effects import (
     Effect,
-    Finding,
     all_of,
     any_of,
     exponent,
@@ -56,10 +55,11 @@ def test_effects_know_their_interval():
     effect = mean_effect([1.0, 2.0, 3.0])
     assert effect.se == pytest.approx(1 / np.sqrt(3))
     assert effect.half_width == pytest.approx(9.924843 * effect.se, rel=1e-6)
-    assert (effect.above(), effect.below(), effect.below(10)) == ("unclear", "unclear", "yes")
-    assert Effect(0.0, 0.0, 5).below() == "no"
-    assert Effect(0.0, 0.0, 5).within(0.0) == "yes"
-    assert [Effect(mean, 0.1, 9).within(1.0) for mean in (-2.0, 2.0)] == ["no", "no"]
+    found = effect.above(), effect.below(), effect.below(10)
+    assert [finding.answer for finding in found] == ["unclear", "unclear", "yes"]
+    assert Effect(0.0, 0.0, 5).below().answer == "no"
+    assert Effect(0.0, 0.0, 5).within(0.0).answer == "yes"
+    assert [Effect(mean, 0.1, 9).within(1.0).answer for mean in (-2.0, 2.0)] == ["no", "no"]
     assert Effect(1.0, 0.1, 10).with_interval() == "1.00 [0.77, 1.23]"  # 95 %: 2.26 errors
 
 
@@ -75,13 +75,13 @@ def test_effects_of_different_data_add_their_errors_in_squares():
 
 def test_all_of_several_findings_are_as_good_as_the_worst_and_any_as_the_best():
     effects = {"yes": 2.0, "unclear": 0.1, "no": -3.0}
-    found = {name: Finding.above(Effect(mean, 0.1, 9)) for name, mean in effects.items()}
+    found = {name: Effect(mean, 0.1, 9).above() for name, mean in effects.items()}
     assert [finding.answer for finding in found.values()] == list(effects)
     whole = list(found.values())
     assert (all_of(whole), any_of(whole)) == (found["no"], found["yes"])
     assert (all_of(whole[:2]), any_of(whole[1:])) == (found["unclear"], found["unclear"])
     assert any_of(whole[2:]).answer == "no"
-    outside = [Finding.within(Effect(mean, 0.1, 9), 1.0).margin.mean for mean in (-3.0, 3.0)]
+    outside = [Effect(mean, 0.1, 9).within(1.0).margin.mean for mean in (-3.0, 3.0)]
     assert outside == [-2.0, -2.0]
 
 
@@ -121,7 +121,7 @@ def test_a_slope_above_a_base_carries_the_errors_of_score_and_base():
 def test_one_replication_has_no_interval_and_none_of_it_is_shown():
     once = Effect(2.0, float("inf"), 1)
     middle = slope([0.0, 1.0, 2.0], [Effect(1.0, 0.1, 9), once, Effect(3.0, 0.1, 9)])
-    assert (middle.n, middle.above()) == (9, "yes")  # the value in the middle has no weight
+    assert (middle.n, middle.above().answer) == (9, "yes")  # the value in the middle has no weight
     assert share_effect(np.array([True]), 0.5).half_width == float("inf")
     told = {"kind": "slopes", "metric": "error"}
     told["rows"] = [{"row": "points", "along": "n", "exponent": -0.5}]

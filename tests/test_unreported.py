@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fedmix.cells import unreported
-from fedmix.cells.effects import Finding, mean_effect
+from fedmix.cells.effects import mean_effect
 from fedmix.cells.evidence import Place
 from fedmix.cells.predicates import Check, check
 from fedmix.cells.unreported import (
@@ -81,7 +81,7 @@ def test_a_claim_that_is_equally_true_everywhere_hardly_ever_depends(margin):
         found = {}
         for name in choices.index:
             effect = mean_effect(margin + rng.standard_normal(10))
-            checks = [check(place, "s", Finding.above(effect), "")]
+            checks = [check(place, "s", effect.above(), "")]
             found[name] = answer_of({"extent": "all"}, checks, effect.mean > 0)
         depends += share_of(found, "protocols", choices).depends
     assert depends == 0

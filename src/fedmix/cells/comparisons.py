@@ -67,7 +67,7 @@ def ordered(
         Data set -> the truth. Compare the distances to the truth. Settings of other data sets are
         ignored.
     """
-    claimed = Finding.below if direction == "below" else Finding.above
+    claimed = Effect.below if direction == "below" else Effect.above
     find = partial(claimed, bound=margin if direction == "below" else -margin)
     scale = "" if factor == 1.0 else f"{factor:g} × "
     for place in places:
@@ -124,7 +124,7 @@ def usually(
             flags = ratio < 0 if direction == "below" else ratio > 0
             medians = f"{ours.values.median():.3g} and {theirs.values.median():.3g}"
             detail = f"in {flags.sum()} of {len(flags)} replications; medians {medians}"
-            found = Finding.above(share_effect(flags, 0.5))
+            found = share_effect(flags, 0.5).above()
             yield check(place, place.setting, found, detail)
 
 
@@ -164,7 +164,7 @@ def similar(
         }
         effects = {name: ours.minus(reference) for name, ours in compared.items() if ours}
         said = f"{metric} minus {to}'s, within ±{bound:.2g}:"
-        yield from _checked(place, effects, partial(Finding.within, bound=bound), said)
+        yield from _checked(place, effects, partial(Effect.within, bound=bound), said)
 
 
 @predicate
@@ -188,8 +188,8 @@ def between(
         if not score or unit is None:
             continue
         effect = score.effect
-        findings = [Finding.above(effect, low * unit)] if low is not None else []
-        findings += [Finding.below(effect, high * unit)] if high is not None else []
+        findings = [effect.above(low * unit)] if low is not None else []
+        findings += [effect.below(high * unit)] if high is not None else []
         detail = f"{metric} of {method}: {effect}" + (f", truth {unit:g}" if targets else "")
         yield check(place, place.setting, all_of(findings), detail)
 
@@ -206,7 +206,7 @@ def fails(
         if runs:
             failed, total = runs
             flags = np.arange(total) < failed
-            found = Finding.above(share_effect(flags, share))
+            found = share_effect(flags, share).above()
             yield check(place, place.setting, found, f"{failed} of {total} failed")
 
 
@@ -245,7 +245,7 @@ def predicted(
             flags = scores == holds
             where = f"{condition} {'holds' if holds else 'does not hold'}"
             detail = f"{flags.sum()} of {len(flags)} replications where {where}"
-            yield check(place, place.setting, Finding.above(share_effect(flags, share)), detail)
+            yield check(place, place.setting, share_effect(flags, share).above(), detail)
 
 
 @predicate
@@ -270,7 +270,7 @@ def falls_then_levels(
         drop, rest = turn.minus(start), end.minus(turn)
         if drop and rest:
             bound = tolerance * abs(turn.effect.mean)
-            found = all_of([Finding.below(drop), Finding.within(rest, bound)])
+            found = all_of([drop.below(), rest.within(bound)])
             detail = f"{first} to {middle}: {drop}; {middle} to {last}: {rest}"
             yield check(place, place.setting, found, detail)
 
@@ -293,7 +293,7 @@ def falls_by_round(
             continue
         effect = mean_effect(change)
         detail = f"log of the ratio after {rounds} rounds: {effect}"
-        yield check(place, place.setting, Finding.below(effect, np.log(factor)), detail)
+        yield check(place, place.setting, effect.below(np.log(factor)), detail)
 
 
 @predicate
@@ -315,7 +315,7 @@ def slows_after(
         slower = mean_effect(change)
         falling = mean_effect(late.dropna())
         detail = f"log change a round: {early.mean():.3g} before, {late.mean():.3g} after"
-        found = all_of([Finding.below(slower), Finding.below(falling)])
+        found = all_of([slower.below(), falling.below()])
         yield check(place, place.setting, found, detail)
 
 

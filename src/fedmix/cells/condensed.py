@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedmix.cells.effects import Effect, exponent
+from fedmix.cells.effects import YES, Effect, exponent
 from fedmix.cells.scores import Replications
 from fedmix.cells.verdicts import SHOWN_QUANTILES, TEST_LEVEL, TEST_POWER, WORTHWHILE
 from fedmix.conditions import has_values
@@ -118,12 +118,12 @@ def advice(cells: Cells, metric: str, alone: str, harmed: str) -> Iterator[Sayin
         gain = _paired(by_oneself, best)
         if gain is None:
             continue
-        little = gain.below(WORTHWHILE) == "yes"
-        pays = gain.above() == "yes" and not little
+        little = gain.below(WORTHWHILE).answer == YES
+        pays = gain.above().answer == YES and not little
         pays_not = "no exchange" if little else "undecided"
         as_many = [c for c in together[1:] if c["n"] >= best["n"]]
         behind = [(c["label"], _paired(c, best)) for c in as_many]
-        equal = [label for label, effect in behind if not effect or effect.above() != "yes"]
+        equal = [label for label, effect in behind if not effect or effect.above().answer != YES]
         lost = [c["mean"] for c in own if (c["metric"], c["label"]) == (harmed, best["label"])]
         points = f"{100 * gain.mean:+z.1f} ± {100 * gain.half_width:.1f}"
         yield row, "take", best["label"] if pays else pays_not, best

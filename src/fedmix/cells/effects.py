@@ -81,22 +81,22 @@ class Effect:
         se = sqrt((other.se / other.mean) ** 2 + (self.se / self.mean) ** 2)
         return Effect(log(self.mean / other.mean), se, min(self.n, other.n))
 
-    def below(self, bound: float = 0.0) -> str:
-        """Return whether the effect is below ``bound``: yes, no or unclear."""
-        if self.mean + self.half_width < bound:
-            return YES
-        return NO if self.mean - self.half_width >= bound else UNCLEAR
+    def below(self, bound: float = 0.0) -> Finding:
+        """Return whether the effect is below ``bound``."""
+        low, high = self.mean - self.half_width, self.mean + self.half_width
+        answer = YES if high < bound else NO if low >= bound else UNCLEAR
+        return Finding(answer, -self + bound)
 
-    def above(self, bound: float = 0.0) -> str:
-        """Return whether the effect is above ``bound``: yes, no or unclear."""
+    def above(self, bound: float = 0.0) -> Finding:
+        """Return whether the effect is above ``bound``."""
         return (-self).below(-bound)
 
-    def within(self, bound: float) -> str:
-        """Return whether the effect lies in ``[-bound, bound]``: yes, no or unclear."""
+    def within(self, bound: float) -> Finding:
+        """Return whether the effect lies in ``[-bound, bound]``."""
         low, high = self.mean - self.half_width, self.mean + self.half_width
-        if -bound <= low and high <= bound:
-            return YES
-        return NO if low > bound or high < -bound else UNCLEAR
+        outside = low > bound or high < -bound
+        answer = YES if -bound <= low and high <= bound else NO if outside else UNCLEAR
+        return Finding(answer, -abs(self) + bound)
 
     def with_interval(self) -> str:
         """Return ``"-0.49 [-0.52, -0.46]"``: the estimate, and its 95 % interval if it has one."""
@@ -138,21 +138,6 @@ class Finding:
 
     answer: str
     margin: Effect
-
-    @classmethod
-    def below(cls, effect: Effect, bound: float = 0.0) -> Finding:
-        """Return whether an effect is below a bound."""
-        return cls(effect.below(bound), -effect + bound)
-
-    @classmethod
-    def above(cls, effect: Effect, bound: float = 0.0) -> Finding:
-        """Return whether an effect is above a bound."""
-        return cls(effect.above(bound), effect - bound)
-
-    @classmethod
-    def within(cls, effect: Effect, bound: float) -> Finding:
-        """Return whether an effect lies in ``[-bound, bound]``."""
-        return cls(effect.within(bound), -abs(effect) + bound)
 
 
 def all_of(findings: list[Finding]) -> Finding:

@@ -262,7 +262,7 @@ def standings(scores: Metric, direction: str) -> dict[str, str]:
         if method == winner or not paired_effect(values, losses[winner]):
             continue
         behind = (paired_effect(values, other) for m, other in losses.items() if m != method)
-        if not any(effect and effect.above() == YES for effect in behind):
+        if not any(effect and effect.above().answer == YES for effect in behind):
             found[method] = TIED
     return found
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from fedmix.cells.effects import Effect, Finding, all_of, bootstrap_effect, knee, slope
+from fedmix.cells.effects import Effect, all_of, bootstrap_effect, knee, slope
 from fedmix.cells.effects import exponent as exponent_of
 from fedmix.cells.predicates import (
     Check,
@@ -73,10 +73,10 @@ def trend(
         if direction == "level":
             reach = max(xs) - min(xs)
             bound = tolerance * abs(fmean(e.mean for e in effects)) / reach
-            found = Finding.within(steep, bound)
+            found = steep.within(bound)
             detail = f"{metric} of {name}, change over {along}: {steep.mean * reach:+.3g}"
         else:
-            found = Finding.above(steep) if direction == "rising" else Finding.below(steep)
+            found = steep.above() if direction == "rising" else steep.below()
         yield check(place, _named(label, name), found, detail)
 
 
@@ -116,7 +116,7 @@ def scales(
         found = exponent_of(xs, effects, effects[0] if above_zero else None)
         if found is not None:
             off = found - exponent
-            finding = Finding.below(off, tolerance) if at_most else Finding.within(off, tolerance)
+            finding = off.below(tolerance) if at_most else off.within(tolerance)
             bound = "at most " if at_most else ""
             detail = f"slope {found.with_interval()}, predicted {bound}{exponent:g}"
             yield check(place, _named(label, name), finding, detail)
@@ -143,7 +143,7 @@ def grows_less(
             other = _log_growth(evidence, group, name, metric, along)
             if name == method or growth is None or other is None:
                 continue
-            findings.append(Finding.below(growth - other))
+            findings.append((growth - other).below())
             details.append(f"{exp(other.mean):.3g} for {name}")
         if findings:
             detail = f"growth {exp(growth.mean):.3g}, against {'; '.join(details)}"
@@ -202,9 +202,9 @@ def changes(
         elif rounds_to is not None:
             said, where = f"rounds of {method} at {at}", f"{at} against {than}"
         found = {
-            "lower": Finding.below(effect),
-            "higher": Finding.above(effect),
-            "same": Finding.within(effect, tolerance),
+            "lower": effect.below(),
+            "higher": effect.above(),
+            "same": effect.within(tolerance),
         }
         yield check(group[0], where, found[direction], f"{said} minus at {than}: {effect}")
 
@@ -252,7 +252,7 @@ def knee_moves(
         f"knee at {along} {exp(one.mean):.3g} and {exp(other.mean):.3g}, ratio "
         f"{exp(moved.mean):.3g}, predicted {ratio:.3g}"
     )
-    found = Finding.within(off, log(_KNEE_FACTOR))
+    found = off.within(log(_KNEE_FACTOR))
     yield check(places[0], f"{column} {at} against {than}", found, detail)
 
 
@@ -277,7 +277,7 @@ def moves_more(
         if len(samples) > 1:
             difference = bootstrap_effect(samples, _difference_of_spans)
             detail = f"relative span of {metric} minus that of {than_metric}: {difference}"
-            yield check(group[0], label or method, Finding.above(difference), detail)
+            yield check(group[0], label or method, difference.above(), detail)
 
 
 def _series(
