@@ -14,7 +14,7 @@ from fedmix.conditions import has_values
 from fedmix.configuration import Document
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.checking import Vocabulary
-from fedmix.pipeline.checking.claims import discrepancy_errors
+from fedmix.pipeline.checking.references import discrepancy_errors
 from fedmix.pipeline.plan import Setting, Study
 from made_up_claims import paper_folder
 from synthetic_results import cells

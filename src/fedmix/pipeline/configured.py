@@ -26,15 +26,16 @@ from fedmix.configuration import Document, Problems, name_of, raise_all, read_do
 from fedmix.data.registry import entries_of
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.checking import Vocabulary, unknown
-from fedmix.pipeline.checking.claims import claim_errors, discrepancy_errors
-from fedmix.pipeline.checking.items import (
+from fedmix.pipeline.checking.printed import PrintedFiles, coverage_errors, read_printed
+from fedmix.pipeline.checking.references import (
+    claim_errors,
+    discrepancy_errors,
     item_errors,
     name_errors,
     paper_errors,
     place_errors,
     unmatched_errors,
 )
-from fedmix.pipeline.checking.printed import PrintedFiles, coverage_errors, read_printed
 from fedmix.pipeline.checking.studies import method_errors, search_errors, study_errors
 from fedmix.pipeline.costs import read_costs
 from fedmix.pipeline.plan import Study, plan_study
