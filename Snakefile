@@ -4,7 +4,7 @@
 #   snakemake --cores 8 fedgrem_table1 --config preset=paper   one table at its published size
 #   python -m fedmix status                                    what is done, running and failed
 #
-# Data flows in one direction, with one rule module per stage:
+# Data flows in one direction, and so do the rule modules:
 #   raw -> embedded -> run -> collected -> cells -> tables, figures, page
 
 import os
@@ -36,7 +36,6 @@ include: "workflow/rules/outcome.smk"
 include: "workflow/rules/files.smk"
 include: "workflow/rules/parameters.smk"
 include: "workflow/rules/data.smk"
-include: "workflow/rules/embed.smk"
 
 
 # With partial=true no method runs: tables and figures show what is finished.
@@ -49,7 +48,6 @@ include: "workflow/rules/collect.smk"
 include: "workflow/rules/cells.smk"
 include: "workflow/rules/protocol_files.smk"
 include: "workflow/rules/protocols.smk"
-include: "workflow/rules/calibration.smk"
 include: "workflow/rules/views.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/targets.smk"
