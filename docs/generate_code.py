@@ -24,7 +24,6 @@ _API = {
         "fedmix.comparison",
         "fedmix.plot",
         "fedmix.plot.points",
-        "fedmix.plot.mixtures",
         "fedmix.plot.lines",
         "fedmix.plot.rankings",
     ],

@@ -6,8 +6,7 @@ figures.
 """
 
 from fedmix.plot.lines import contamination, trajectories
-from fedmix.plot.mixtures import weights
-from fedmix.plot.points import clusters
+from fedmix.plot.points import clusters, weights
 from fedmix.plot.rankings import ranks
 
 __all__ = ["clusters", "contamination", "ranks", "trajectories", "weights"]

@@ -1,18 +1,18 @@
-"""Points in the plane of their first two principal axes."""
+"""The clients: their points in the plane of two principal axes, and their mixing weights."""
 
 from __future__ import annotations
 
 import math
 import textwrap
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedmix.clients import ClientsLike, as_clients
 from fedmix.errors import DataError
-from fedmix.plot.style import COLORS, style_for
+from fedmix.plot.style import COLORS, drawing_on, style_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,6 +92,53 @@ def clusters(
                 axis.text(0.03, 0.03, text, transform=axis.transAxes, fontsize="small")
             _name(axis, name, name in marked)
     return drawn
+
+
+def weights(model: Any, axis: Axes | None = None) -> Axes:
+    """Draw the mixing weights of each client as a bar, a colour per component.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``weights_``: an array of shape (K, R), or a list of K arrays. If its clients have
+        components of their own that belong to common clusters (``superclusters_``, as of FedGEM),
+        colours are those of the clusters.
+    axis : Axes, optional
+        Where to draw; by default in a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    DataError
+        If the model has no mixing weights of each client.
+    """
+    shares = getattr(model, "weights_", None)
+    names = getattr(model, "client_names_", [])
+    if shares is None or len(shares) != len(names) or np.ndim(shares[0]) != 1:
+        raise DataError(
+            f"weights: {type(model).__name__} has no mixing weights of each client. Fit a mixture "
+            "whose clients have weights of their own, such as FedGrEM, FedEM or FedGEM."
+        )
+    clusters = getattr(model, "superclusters_", [np.arange(len(own)) for own in shares])
+    n_clusters = 1 + max((int(own.max()) for own in clusters if len(own)), default=0)
+    table = np.zeros((len(names), n_clusters))
+    for k, (own, of) in enumerate(zip(shares, clusters, strict=True)):
+        np.add.at(table[k], of, own)
+    with drawing_on(axis, (4.8, 1.0 + 0.25 * len(names))) as axis:
+        ends = np.cumsum(table, axis=1)
+        for r, color in enumerate(colors_of(n_clusters)):
+            own = table[:, r]
+            axis.barh(range(len(names)), own, left=ends[:, r] - own, color=color, label=r)
+        axis.set_yticks(range(len(names)), [str(name) for name in names])
+        axis.set(xlim=(0, 1), xlabel="mixing weight", ylabel="client")
+        axis.invert_yaxis()
+        axis.grid(visible=False)
+        title = "cluster" if hasattr(model, "superclusters_") else "component"
+        axis.legend(title=title, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return axis
 
 
 def principal_axes(points: FloatArray) -> tuple[list[str], FloatArray, FloatArray]:
