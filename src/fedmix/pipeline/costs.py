@@ -7,8 +7,6 @@ machine, so blocks have the same names everywhere. A forecast is in seconds of t
 
 from __future__ import annotations
 
-import csv
-import io
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -206,18 +204,18 @@ def costs_text(actual: pd.DataFrame, machine: Machine, known: Costs) -> str:
     known : Costs
         The costs of all that was not run, such as embeddings.
     """
+    import pandas as pd
+
     costs = dict(known.known)
     for (study, dataset, variant, method), rows in actual.groupby(list(PLACE)):
         costs.pop((study, dataset, "", method), None)  # the cost of all variants together
         cost = Cost(rows["seconds"].mean(), rows["memory"].max(), machine)
         costs[study, dataset, variant, method] = cost
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    rows = []
     for key, cost in sorted(costs.items(), key=lambda entry: entry[0]):
         tasks = (f"{seconds:.4g}" for seconds in cost.machine)
-        writer.writerow([*key, f"{cost.seconds:.4g}", f"{cost.memory:.0f}", *tasks])
-    return table.getvalue()
+        rows.append([*key, f"{cost.seconds:.4g}", f"{cost.memory:.0f}", *tasks])
+    return pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False)
 
 
 def core_hours(hours: float, most: float | None = None) -> str:
