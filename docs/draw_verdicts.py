@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from matplotlib import rcParams
+from matplotlib.figure import Figure
+
 from fedmix.cells.verdicts import AGREES, AGREES_CLOSELY, DIFFERS, NARROW, UNDECIDED, WIDE
 
 PICTURE = Path(__file__).with_name("verdicts.svg")
@@ -18,13 +21,9 @@ _EXAMPLES = {
 
 def main() -> None:
     """Draw one interval of each verdict over the two margins."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    matplotlib.rcParams["svg.hashsalt"] = "fedmix"
-    import matplotlib.pyplot as plt
-
-    figure, axis = plt.subplots(figsize=(7, 2.4), layout="constrained")
+    rcParams["svg.hashsalt"] = "fedmix"
+    figure = Figure(figsize=(7, 2.4), layout="constrained")
+    axis = figure.subplots()
     axis.axvspan(-WIDE, WIDE, color="#56B4E9", alpha=0.25, lw=0)
     axis.axvspan(-NARROW, NARROW, color="#0072B2", alpha=0.25, lw=0)
     for place, (middle, half) in enumerate(_EXAMPLES.values()):

@@ -6,6 +6,9 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from matplotlib import rcParams
+from matplotlib.figure import Figure
+
 from fedmix.cells.claims import HOLDS, MOSTLY, PARTLY_UNTESTED
 from fedmix.cells.items import read_items
 from fedmix.cells.papers import read_claims, read_papers
@@ -191,12 +194,7 @@ def _of_kind(counts: dict[str, int], kind: str) -> dict[str, int]:
 
 def draw(scores: dict[str, dict[str, int]]) -> None:
     """Draw each paper's verdicts as one bar, in shares of its published values."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    matplotlib.rcParams["svg.hashsalt"] = "fedmix"
-    import matplotlib.pyplot as plt
-
+    rcParams["svg.hashsalt"] = "fedmix"
     by_paper = {key: _of_kind(scores.get(key, {}), "cells") for key in PAPERS}
     shown = {FOLDERS[key].name: own for key, own in by_paper.items() if any(own.values())}
     seen = {
@@ -204,7 +202,8 @@ def draw(scores: dict[str, dict[str, int]]) -> None:
         for name, color in COLORS.items()
         if any(own.get(name) for own in shown.values())
     }
-    figure, axis = plt.subplots(figsize=(8, 1.3 + 0.3 * len(shown)), layout="constrained")
+    figure = Figure(figsize=(8, 1.3 + 0.3 * len(shown)), layout="constrained")
+    axis = figure.subplots()
     for place, own in enumerate(shown.values()):
         total, left = sum(own.values()), 0.0
         for name, color in seen.items():
