@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import tempfile
@@ -17,20 +16,8 @@ def rule_graph() -> str:
     with tempfile.TemporaryDirectory() as nothing_done_yet:
         command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile"]
         command += ["--directory", nothing_done_yet, "--cores", "1", "--rulegraph", "dot"]
-        finished = subprocess.run(
-            list(map(str, command)), cwd=ROOT, capture_output=True, text=True, check=True
-        )
-    return merged(finished.stdout[finished.stdout.index("digraph") :])
-
-
-def merged(graph: str) -> str:
-    """Return the graph with the rules that run methods, one a combination of them, as one."""
-    runs = re.findall(r'(\d+)\[label = "run_\w+_\d+"', graph)
-    for number in runs[1:]:
-        graph = re.sub(rf"^\s*{number}\[.*\n", "", graph, flags=re.M)
-        graph = re.sub(rf"\b{number}\b(?= ->)|(?<=-> ){number}\b", runs[0], graph)
-    graph = re.sub(r'label = "run_\w+_\d+"', 'label = "run_methods"', graph)
-    return "\n".join(dict.fromkeys(graph.splitlines())) + "\n"
+        finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return finished.stdout[finished.stdout.index("digraph") :]
 
 
 def main() -> None:
