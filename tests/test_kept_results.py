@@ -1,4 +1,4 @@
-"""Results that the repository keeps are those that its code computes."""
+"""The paper preset: kept results are computed again, and studies beyond the papers run."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from fedmix.cells.protocols.running import Runner
 from fedmix.cells.protocols.space import read_searches
 from fedmix.configuration import read_yaml
 from fedmix.pipeline.request import read_request
-from fedmix.pipeline.rerun import run_again
+from fedmix.pipeline.rerun import prepare_rerun, run_again
 
 pytestmark = pytest.mark.slow
 
@@ -106,3 +106,21 @@ def test_a_kept_protocol_is_run_again(search, table, embedded, request):
     methods = list(space.methods)
     values = again.set_index("method")["value"][methods].to_list()
     assert values == pytest.approx(fit[methods].to_list(), rel=5e-4, nan_ok=True)
+
+
+def first_fits():
+    """Return the methods beyond the papers, each with its first setting that needs no data."""
+    studies, found = request_of("paper").studies, {}
+    for study, plan in ((s, studies[s]) for s in studies if s.startswith("beyond_")):
+        for setting in plan.settings.values():
+            for method in plan.methods_of(setting) if "dataset" not in setting.values else ():
+                found.setdefault((study, method), setting.folder)
+    return found.items()
+
+
+@pytest.mark.filterwarnings("ignore:.*depends on final_radius_scale", "ignore:.*tolerance within")
+@pytest.mark.parametrize(("fit", "setting"), first_fits(), ids=str)
+def test_a_method_beyond_the_papers_runs(fit, setting):
+    study, method = fit
+    outcome = prepare_rerun(request_of("paper"), study, setting, method, 0)()
+    assert np.isfinite(list(outcome.metrics.values())).all()
