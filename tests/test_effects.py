@@ -90,7 +90,7 @@ def test_only_shared_replications_are_paired():
     b = pd.Series([0.0, 0.0], index=[2, 5])
     assert paired_effect(a, b).mean == 3.0
     assert paired_effect(a, b.iloc[1:]) is None
-    assert Replications.of(a).apart_from(Replications.of(b)).n == 2
+    assert (Replications.of(a).effect - Replications.of(b).effect).n == 2
 
 
 def test_the_slope_of_a_power_law_is_its_exponent():

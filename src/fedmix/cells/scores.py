@@ -85,10 +85,6 @@ class Replications:
             differences = self.scores[own] - other.scores[others]
         return mean_effect(differences) if len(differences) else None
 
-    def apart_from(self, other: Any) -> Effect:
-        """Return the difference of means on different data."""
-        return self.effect - other.effect
-
 
 @dataclass(frozen=True)
 class PrintedMean:
@@ -133,8 +129,6 @@ class PrintedMean:
     def minus(self, other: Any) -> Effect | None:
         """Return the difference of two means, unpaired: their replications are unknown."""
         return self.effect - other.effect
-
-    apart_from = minus
 
 
 Score = Replications | PrintedMean

@@ -189,13 +189,13 @@ def changes(
         Instead of the score, compare the rounds until it is this many times its final value.
     """
     for label, group in _groups(places, column, per):
-        ends = [
+        one, other = (
             _at(evidence, group, {column: value}, metric, method, relative_to, rounds_to)
             for value in (at, than)
-        ]
-        effect = ends[0].apart_from(ends[1]) if ends[0] and ends[1] else None
-        if effect is None:
+        )
+        if not (one and other):
             continue
+        effect = one.effect - other.effect
         said, where = f"{metric} of {method} at {column} {at}", label or method
         if relative_to:
             said = f"log of {metric} of {method} over that of {relative_to} at {column} {at}"
