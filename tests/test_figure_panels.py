@@ -9,9 +9,8 @@ from fedmix.plot.style import COLORS
 from fedmix.views.figures.build import build_figure
 from fedmix.views.figures.by_round import draw_exchange, draw_trajectories
 from fedmix.views.figures.lines import draw_lines, draw_points
-from fedmix.views.figures.maps import draw_maps
+from fedmix.views.figures.maps import draw_maps, draw_ranks
 from fedmix.views.figures.protocols import _curve, _nearest, _path, _replications
-from fedmix.views.figures.ranks import draw_ranks
 from synthetic_cells import frame, item
 from synthetic_search import CLAIM, ITEM, PRINTED, column, runs_of, space
 
