@@ -14,7 +14,7 @@ from fedmix.cells.papers import Paper
 from fedmix.configuration import Problems, raise_all, read_yaml
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods import use_plugins
-from fedmix.pipeline.checking.plugins import folder_of_plugins, plugin_errors
+from fedmix.pipeline.checking.studies import folder_of_plugins, plugin_errors
 from fedmix.pipeline.configured import read_configuration
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import Evidence
