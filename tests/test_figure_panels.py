@@ -7,8 +7,7 @@ import pytest
 from fedmix.cells.protocols.running import draw_protocols
 from fedmix.plot.style import COLORS
 from fedmix.views.figures.build import build_figure
-from fedmix.views.figures.by_round import draw_exchange, draw_trajectories
-from fedmix.views.figures.lines import draw_lines, draw_points
+from fedmix.views.figures.lines import draw_exchange, draw_lines, draw_points, draw_trajectories
 from fedmix.views.figures.maps import draw_maps, draw_ranks
 from fedmix.views.figures.protocols import _curve, _nearest, _path, _replications
 from synthetic_cells import frame, item

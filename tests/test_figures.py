@@ -15,8 +15,7 @@ from fedmix.cells.papers import read_papers
 from fedmix.errors import DataError
 from fedmix.plot.style import house_style
 from fedmix.views.figures.build import BUILDERS, build_figure
-from fedmix.views.figures.by_round import draw_trajectories
-from fedmix.views.figures.lines import draw_lines, draw_points
+from fedmix.views.figures.lines import draw_lines, draw_points, draw_trajectories
 from fedmix.views.figures.maps import draw_ranks
 from synthetic_cells import frame, item
 from synthetic_results import ROOT, shipped_items

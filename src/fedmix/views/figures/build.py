@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from fedmix.plot.style import COLORS, house_style
 from fedmix.views import captions
-from fedmix.views.figures import by_round, lines, maps
+from fedmix.views.figures import lines, maps
 from fedmix.views.figures.save import save_with_caption
 
 #: Builder of an item -> what draws it, from cells, looks and options, and results by round.
@@ -20,8 +20,8 @@ BUILDERS: Mapping[str, Callable[..., Figure]] = {
     "points": lines.draw_points,
     "maps": maps.draw_maps,
     "ranks": maps.draw_ranks,
-    "trajectories": by_round.draw_trajectories,
-    "exchange": by_round.draw_exchange,
+    "trajectories": lines.draw_trajectories,
+    "exchange": lines.draw_exchange,
 }
 
 
