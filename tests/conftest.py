@@ -23,18 +23,17 @@ def pytest_collection_modifyitems(items):
             item.add_marker("slow")
 
 
-@pytest.fixture(autouse=True, scope="session")
-def read_once():
+def read_once(read):
     """The repository's own configuration stays as it is, so it is read and checked once."""
-    anew = request.read_configuration
-    own = cache(lambda: anew(_ROOT / "config"))
+    own = cache(lambda: read(_ROOT / "config"))
 
     def read_configuration(folder):
-        return anew(folder) if plugins.modules() or folder != _ROOT / "config" else own()
+        return read(folder) if plugins.modules() or folder != _ROOT / "config" else own()
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(request, "read_configuration", read_configuration)
-        yield
+    return read_configuration
+
+
+request.read_configuration = read_once(request.read_configuration)  # modules read it too
 
 
 @pytest.fixture(scope="session")

@@ -139,6 +139,7 @@ class Pipeline:
         """
         chosen = {"preset": "smoke", "replications": 1, **(config or {})}
         command = [self.python, "-m", "snakemake", "--directory", self.work]
+        command += ["--max-jobs-per-timespan=1000/1s"]  # the time that a run waits at its end
         command += [] if cores is None else ["--cores", cores]
         command += ["--config", *(f"{key}={value}" for key, value in chosen.items()), "--"]
         options = [a for a in arguments if a.startswith("-")]
