@@ -134,7 +134,7 @@ def test_verdicts_are_counted_alike_on_page_console_and_in_the_readme(tmp_path, 
     monkeypatch.setattr(update, "KEPT", tmp_path)
     readme = update.summary(update.read_scorecard())
     for paper, own in counts(cells()).to_dict("index").items():
-        [line] = [line for line in readme.splitlines() if update.PAPERS[paper] in line]
+        [line] = [line for line in readme.splitlines() if update.PAPERS[paper].title in line]
         for text, verdicts in update._VALUES.items():
             n = sum(own.get(verdict, 0) for verdict in verdicts)
             said = update._singular(text.format(n)) if n == 1 else text.format(n)
