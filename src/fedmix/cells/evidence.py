@@ -14,7 +14,7 @@ from fedmix.cells.measured import PLACE, by_round
 from fedmix.cells.scores import PrintedMean, Replications, Score
 from fedmix.cells.verdicts import headline
 from fedmix.conditions import Where, has_values
-from fedmix.storage import stacked
+from fedmix.storage import read_table, stacked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,12 +70,8 @@ class Place:
 
 def read_paths(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
     """Read the rows of results that have a round, with the columns that :class:`Evidence` needs."""
-    import pandas as pd
-    from pyarrow.parquet import read_schema
-
-    found = [file for file in files if "round" in read_schema(file).names]
-    with_round = [("round", ">=", 0)]
-    return stacked(pd.read_parquet(file, columns=_PATH, filters=with_round) for file in found)
+    tables = map(read_table, files)
+    return stacked(rows.loc[rows["round"].notna(), _PATH] for rows in tables if len(rows))
 
 
 class Evidence:
