@@ -1,7 +1,8 @@
 # make                the environment, the page of the three papers from kept results, and the quick
 #                     preset: tables and figures within minutes
 # make kept           docs/reproduction anew from data/evidence, without network
-# make test           the environment and all tests but the next, with coverage of those not slow
+# make test           the environment and the tests that are not slow, with their coverage: minutes
+# make test-slow      the environment and the slow tests, which run the pipeline
 # make test-cluster   the smoke preset through SLURM and Grid Engine of one node, started here
 # make lint           style, types, spelling and prose
 # make lock           requirements.lock anew after a change of dependencies; needs uv
@@ -15,7 +16,7 @@ READY := .venv/.ready
 # Many containers set it. Each job would then compile all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: all test test-cluster lint lock papers quick kept clean
+.PHONY: all test test-slow test-cluster lint lock papers quick kept clean
 
 all: papers quick
 
@@ -49,10 +50,12 @@ kept: $(READY)
 	$(BIN)/python docs/audit_changes.py
 
 # A file's tests run in one process, so that they share what they make once, in their order.
-# Coverage would make the slow tests much slower.
 PYTEST = PATH="$(CURDIR)/$(BIN):$$PATH" pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
 test: $(READY)
 	$(PYTEST) -m "not slow" --cov
+
+# Without coverage, which would make them much slower.
+test-slow: $(READY)
 	$(PYTEST) -m slow
 
 # Each that is installed, at least one: docs/cluster.md names the packages.
