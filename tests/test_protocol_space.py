@@ -178,6 +178,18 @@ def test_design_follows_the_weights_and_is_the_same_each_time():
     pd.testing.assert_frame_equal(design, draw_protocols(space()))
 
 
+def test_a_choice_that_is_drawn_apart_leaves_the_others_as_they_were():
+    own, before = space(), draw_protocols(space())
+    values = {"pca": {"weight": 1.0}, "tsne": {"weight": 1.0}}
+    added = {"name": "embedding", "silent": "", "values": values, "setting": "embedding"}
+    own.choices["embedding"] = Choice(**added, drawn_apart=True)
+    design = draw_protocols(own)
+    assert design["embedding"].value_counts().to_dict() == {"pca": 32, "tsne": 32}
+    pd.testing.assert_frame_equal(design.drop(columns="embedding"), before)
+    own.choices["embedding"] = Choice(**added)
+    assert not draw_protocols(own).drop(columns="embedding").equals(before)
+
+
 def test_protocol_fills_settings_and_parameters():
     row = {"protocol": "p0", "scaling": "none", "penalty": "2", "rounds": "20"}
     expected = [

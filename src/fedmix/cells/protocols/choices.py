@@ -113,6 +113,11 @@ class Choice(Declared):
     tables: list[str] | None = Field(
         None, description="The tables that depend on the choice; all by default."
     )
+    drawn_apart: bool = Field(
+        False,
+        description="Whether it has a random stream of its own. Adding it to a search then leaves "
+        "the other choices of drawn protocols as they were.",
+    )
 
     @model_validator(mode="after")
     def _fills_one(self) -> Self:

@@ -44,8 +44,7 @@ def draw_protocols(space: Space) -> pd.DataFrame:
 
     Each choice takes its values in proportion to their weights, and numbers evenly from a range.
     The protocols are sorted by the choices that fill the setting, so that the protocols of a job
-    share data, which take longest to make. An embedding is drawn from a stream of its own, so that
-    the other choices of a protocol do not depend on which embeddings there are.
+    share data, which take longest to make.
 
     Returns
     -------
@@ -53,25 +52,24 @@ def draw_protocols(space: Space) -> pd.DataFrame:
         ``protocol``, its name, and one column per choice with what the protocol says.
     """
     n = space.draw.protocols
-    apart = [name for name, choice in space.choices.items() if choice.setting == "embedding"]
-    together = [name for name in space.choices if name not in apart]
-    shares = _hypercube(space, "design", together) | _hypercube(space, "embedding", apart)
+    together = [name for name, choice in space.choices.items() if not choice.drawn_apart]
+    shares = _hypercube(space, "design", together)
+    for name in space.choices.keys() - shares.keys():
+        shares |= _hypercube(space, name, [name])
     chosen = {
         name: [choice.draw(share) for share in shares[name]]
         for name, choice in space.choices.items()
     }
-    by = [name for name, choice in space.choices.items() if choice.setting]
+    by = [name for name in together if space.choices[name].setting]
     design = pd.DataFrame(chosen).sort_values(by, kind="stable", ignore_index=True)
     design.insert(0, "protocol", [f"p{i:0{len(str(n - 1))}d}" for i in range(n)])
     return design
 
 
 def _hypercube(space: Space, stream: str, names: list[str]) -> dict[str, NDArray[np.float64]]:
-    """Return a share of each choice for every drawn protocol, from one random stream."""
+    """Return some choices' shares for every drawn protocol, from one random stream."""
     from scipy.stats import qmc
 
-    if not names:
-        return {}
     rng = Streams(space.study, "protocols", 0).generator(stream)
     points = qmc.LatinHypercube(len(names), rng=rng).random(space.draw.protocols)
     return dict(zip(names, points.T, strict=True))
