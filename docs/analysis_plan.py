@@ -7,6 +7,7 @@ reason, and the verdicts of the claims that it touched.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import sys
 from collections.abc import Iterator
@@ -142,8 +143,11 @@ def _change(reason: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """Freeze the plan for a reason, or say how it differs from the frozen one."""
-    if arguments:
-        freeze(" ".join(arguments))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("reason", nargs="?", help="freeze the plan anew, for this reason")
+    reason = parser.parse_args(arguments).reason
+    if reason:
+        freeze(reason)
         return 0
     changed = touched()
     print("The plan is the frozen one." if not changed else "Not in the frozen plan:")
