@@ -44,7 +44,8 @@ def draw_protocols(space: Space) -> pd.DataFrame:
 
     Each choice takes its values in proportion to their weights, and numbers evenly from a range.
     The protocols are sorted by the choices that fill the setting, so that the protocols of a job
-    share data, which take longest to make.
+    share data, which take longest to make. A choice that is drawn apart changes neither the others
+    nor this order.
 
     Returns
     -------
