@@ -129,13 +129,18 @@ def test_a_table_s_page_has_the_values_of_the_protocol_that_the_search_chose(run
     counted = context.cells.assign(role="nearest", row=rows)
     page = tmp_path / "tables" / path.name
     for own, told in ((counted, True), (counted.assign(n=0), False), (context.cells, False)):
-        named = [{**table, "datasets": {"pendigits": "Pen digits"}} for table in context.tables]
+        named = [
+            table
+            | {"datasets": {"pendigits": "Pen digits"}}
+            | {"options": {**table["options"], "names": {"0 %": "clean"}}}
+            for table in context.tables
+        ]
         export_of = replace(context, cells=own, tables=named)
         reproduction.export_reproduction(tmp_path, export_of, [path], timings, STAMP)
         text = page.read_text(encoding="utf-8")
         assert ("The protocol that the search chose, on" in text) == told
         assert ("[13.30 (1.17)]" in text) == told
-        assert (", Pen digits, 0 % |" in text) == told  # the data set's title
+        assert (", Pen digits, clean |" in text) == told  # the data set's title, the item's name
 
 
 def test_a_run_too_heavy_for_a_repository_is_refused(run, tmp_path, monkeypatch):

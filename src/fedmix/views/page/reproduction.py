@@ -19,7 +19,7 @@ from fedmix.cells.scorecard import cells_table, scorecard
 from fedmix.cells.verdicts import NEAREST
 from fedmix.errors import DataError
 from fedmix.storage import write_text
-from fedmix.views.captions import in_words
+from fedmix.views.captions import in_words, names_of
 from fedmix.views.page.contents import Figure, Page, PageContext, Search, light_image, pages_of
 from fedmix.views.page.views import about, score_in_words, share_told
 from fedmix.views.tables.build import as_text
@@ -175,7 +175,7 @@ def _chosen(table: Mapping[str, Any], context: PageContext) -> Iterator[str]:
     if len(own):
         n = own["n"].max()
         yield f"The protocol that the search chose, on {n} replications that did not choose it:\n"
-        yield to_markdown(as_text(lay_out(own, names=table["datasets"]), own))
+        yield to_markdown(as_text(lay_out(own, names=names_of(table)), own))
 
 
 def _below(page: Page, context: PageContext) -> Iterator[str]:
