@@ -5,9 +5,8 @@ All formats of a table (Markdown, LaTeX, the page) have the same layout.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Any
 
 import pandas as pd
@@ -144,26 +143,21 @@ def lay_out(
     DataError
         If two settings or methods have the same place.
     """
-    shown = cells.loc[:, ~cells.columns.str.startswith(_PARAMETERS)]
-    placed = [
-        {**cell, **{name: named(cell[name], names or {}) for name in ("row", "column")}}
-        for cell in shown.to_dict("records")
-    ]
-    placed.sort(key=lambda cell: _RANK.get(cell["role"], len(_RANK)))
-    variants: dict[str, list[dict[str, Any]]] = {}
-    for cell in placed:
-        variants.setdefault(cell["variant"], []).append(cell)
+    placed = cells.loc[:, ~cells.columns.str.startswith(_PARAMETERS)]
+    placed = placed.sort_values("role", key=lambda role: role.map(_RANK), kind="stable")
+    for side in ("row", "column"):
+        placed[side] = [named(text, names or {}) for text in placed[side]]
     columns = _in_order(placed, "column")
     blocks = []
-    for variant, own in variants.items():
+    for variant, own in placed.groupby("variant", sort=False):
         entries: dict[tuple[str, str], list[Entry]] = {}
-        for cell in own:
+        for cell in own.to_dict("records"):
             ours = _ours(cell, (show or {}).get(cell["metric"], "mean_sd"))
             entry = Entry(ours, cell["printed_text"], cell["verdict"], cell)
             entries.setdefault((cell["row"], cell["column"]), []).append(entry)
         for place, metrics in entries.items():
             _check_place(place, metrics)
-        blocks.append(Block(variant, _in_order(own, "row"), columns, _aligned(entries)))
+        blocks.append(Block(str(variant), _in_order(own, "row"), columns, _aligned(entries)))
     return blocks
 
 
@@ -212,13 +206,10 @@ def named(text: str, names: Mapping[str, str]) -> str:
     return ", ".join(names.get(part, part) for part in text.split(", "))
 
 
-def _in_order(cells: Iterable[Mapping[str, Any]], name: str) -> list[str]:
+def _in_order(cells: pd.DataFrame, side: str) -> list[str]:
     """Return the rows, or columns, in printed order; those that were not published come last."""
-    first: dict[str, float] = {}
-    for cell in cells:
-        line = inf if is_missing(cell["printed_line"]) else cell["printed_line"]
-        first[cell[name]] = min(line, first.get(cell[name], inf))
-    return sorted(first, key=lambda text: first[text])
+    first = cells.groupby(side, sort=False)["printed_line"].min()
+    return list(first.sort_values(kind="stable").index)
 
 
 def _aligned(entries: Mapping[tuple[str, str], list[Entry]]) -> dict[tuple[str, str], list[Entry]]:
