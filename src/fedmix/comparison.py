@@ -26,7 +26,7 @@ from fedmix.experiments.runner import Fits, Scenario, run_block, tables_of
 from fedmix.methods.capabilities import able_methods, capabilities_of
 from fedmix.methods.constraints import check_parameters
 from fedmix.plot.style import style_for
-from fedmix.views.tables.build import as_text, html_part
+from fedmix.views.tables.build import as_text, to_html
 from fedmix.views.tables.layout import lay_out
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Comparison:
             "direction": "highest",
             "left_out": {},
         }
-        return html_part(item, self._shown())
+        return to_html(item, self._shown(), "table_part.html")
 
 
 _NAMES = {score: name for score, (_, name) in _SCORES.items()}

@@ -42,7 +42,7 @@ def build_table(
         If none of the item's cells was run.
     """
     own = captions.cells_of(item, cells[cells["n"] + cells["failed"] > 0])
-    writers = {"csv": _csv, "md": _markdown, "tex": _latex, "html": _html}
+    writers = {"csv": _csv, "md": _markdown, "tex": _latex, "html": to_html}
     for output in outputs:
         suffix = os.fspath(output).rpartition(".")[2]
         write_text(output, writers[suffix](item, own))
@@ -94,12 +94,11 @@ def _markdown(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     return to_markdown(table, caption(item, cells), [*_brackets(cells), *_below(item, cells)])
 
 
-def html_part(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
-    """Return a table with its notes as a part of a page; the arguments are those of build_table."""
-    return _html(item, cells, "table_part.html")
+def to_html(item: Mapping[str, Any], cells: pd.DataFrame, template: str = "table.html") -> str:
+    """Return a table with its notes as a page, or as a part of one with ``table_part.html``.
 
-
-def _html(item: Mapping[str, Any], cells: pd.DataFrame, template: str = "table.html") -> str:
+    The item and the cells are those of :func:`build_table`.
+    """
     from jinja2 import Environment, FileSystemLoader
 
     blocks = blocks_of(item, cells)
