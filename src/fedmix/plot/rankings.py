@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fedmix.plot.style import COLORS, drawing_on, looks_of
+from fedmix.plot.style import COLORS, Looks, drawing_on, looks_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,7 @@ def ranks(
     frame: pd.DataFrame,
     critical_difference: float | None = None,
     axis: Axes | None = None,
-    known: Mapping[str, Mapping[str, str]] | None = None,
+    known: Looks | None = None,
 ) -> Axes:
     """Draw mean ranks with their intervals, the best method on top.
 

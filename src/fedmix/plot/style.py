@@ -27,6 +27,9 @@ COLORS = {
     "black": "#222222",
     "grey": "#8C8C8C",
 }
+#: Method or variant -> its ``color`` (a name in :data:`COLORS`), ``marker`` and ``line``, as in
+#: ``about.yaml``.
+Looks = Mapping[str, Mapping[str, str]]
 #: For many marks: pixels within a vector figure, which take a tenth of the bytes.
 MANY: Mapping[str, Any] = {"rasterized": True}
 # No paper's methods have these markers, so a method without a look of its own is never mistaken
@@ -57,9 +60,7 @@ class MethodStyle:
         return {"color": self.color, "marker": self.marker, "linestyle": self.linestyle}
 
 
-def looks_of(
-    names: Iterable[str], looks: Mapping[str, Mapping[str, str]]
-) -> dict[str, MethodStyle]:
+def looks_of(names: Iterable[str], looks: Looks) -> dict[str, MethodStyle]:
     """Return the styles of the methods, or variants, of one figure.
 
     Parameters

@@ -14,7 +14,9 @@ from fedmix.views import captions
 from fedmix.views.figures import lines, maps
 from fedmix.views.figures.save import save_with_caption
 
-#: Builder of an item -> what draws it, from cells, looks and options, and results by round.
+#: Builder of an item -> what draws it. It takes the item's rows of the frame of cells, the looks of
+#: methods and the figure's options (:class:`fedmix.cells.items.FigureOptions`); and, if it is one
+#: of :data:`fedmix.cells.items.BY_ROUND`, tidy result rows with rounds.
 BUILDERS: Mapping[str, Callable[..., Figure]] = {
     "lines": lines.draw_lines,
     "points": lines.draw_points,

@@ -1,6 +1,7 @@
 """Lines with bands, and points with error bars: scores by a value, a method, a variant or a round.
 
-Figures by round, or by the floats sent, are drawn from the results, all others from the cells.
+Figures by round, or by the floats sent, are drawn from the results, all others from the cells. The
+parameters that all functions share are those of :data:`fedmix.views.figures.build.BUILDERS`.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from matplotlib.figure import Figure
 from fedmix.cells.measured import quartiles_by_round
 from fedmix.errors import DataError
 from fedmix.plot.lines import line_by_round, line_with_band
-from fedmix.plot.style import MethodStyle
+from fedmix.plot.style import Looks
 from fedmix.views.captions import in_words
 from fedmix.views.figures.panels import (
+    Legend,
     axes_for,
     legend_below,
     mark_printed,
@@ -34,24 +36,11 @@ _PATH = ["variant", "setting", "method", "round"]
 _SPREAD = 0.6  # share of the distance between two names that the series of points take
 
 
-def draw_lines(
-    cells: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], options: Mapping[str, Any]
-) -> Figure:
+def draw_lines(cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any]) -> Figure:
     """Draw lines in panels.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        The item's rows of the frame of cells.
-    looks : mapping of str to mapping
-        How methods are drawn.
-    options : mapping
-        Of the figure, a row or a column of panels: :class:`fedmix.cells.items.FigureOptions`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Bands are one standard deviation on either side of a mean, or quartiles around a median.
+    Bands are one standard deviation on either side of a mean, or quartiles around a median. The
+    options may be those of a row or a column of panels.
     """
     grid = panels_of(cells, options)
     shown = pd.concat([own for row in grid for _, own in row])
@@ -63,12 +52,7 @@ def draw_lines(
     return figure
 
 
-def _draw_lines(
-    axis: Axes,
-    panel: Mapping[str, Any],
-    cells: pd.DataFrame,
-    series: Mapping[str, tuple[str, MethodStyle]],
-) -> None:
+def _draw_lines(axis: Axes, panel: Mapping[str, Any], cells: pd.DataFrame, series: Legend) -> None:
     axis.set(xscale=panel.get("xscale", "linear"), yscale=panel.get("yscale", "linear"))
     ticks = sorted(set(cells["x"]))
     for key, own in cells.groupby(panel.get("series", "method"), sort=False):
@@ -117,23 +101,16 @@ def _with_x(own: pd.DataFrame, cells: pd.DataFrame, expression: str) -> pd.DataF
     return own.assign(x=own.eval(expression).astype(float))
 
 
-def draw_points(
-    cells: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], options: Mapping[str, Any]
-) -> Figure:
+def draw_points(cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any]) -> Figure:
     """Draw one point per series beside each name.
+
+    Bars are one standard deviation on either side of a mean, or quartiles around a median.
 
     Parameters
     ----------
-    cells, looks
-        As in :func:`draw_lines`.
     options : mapping
         ``along``: the column whose values are the names, top to bottom (cells without one are left
         out); ``xlabel, ylabel, title``; and those of :mod:`fedmix.views.figures.panels`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Bars are one standard deviation on either side of a mean, or quartiles around a median.
     """
     along = options["along"]
     grid = panels_of(cells.dropna(subset=[along]), options)
@@ -161,28 +138,19 @@ def draw_points(
 
 
 def draw_trajectories(
-    cells: pd.DataFrame,
-    looks: Mapping[str, Mapping[str, str]],
-    options: Mapping[str, Any],
-    results: pd.DataFrame,
+    cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any], results: pd.DataFrame
 ) -> Figure:
     """Draw scores by round: a row of panels per setting and variant, a column per group of methods.
 
+    Lines are medians over replications; bands span the first to the third quartile.
+
     Parameters
     ----------
-    cells, looks
-        As in :func:`draw_lines`. The cells name the methods and the
-        score; their ``row``, if it is not empty, names the setting.
+    cells : DataFrame
+        They name the methods and the score; their ``row``, if it is not empty, names the setting.
     options : mapping
         ``ylabel``; ``columns``, with ``title`` and ``methods`` each; ``mark``, a round
         that a dotted line marks.
-    results : DataFrame
-        Tidy result rows with rounds.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Medians over replications; bands span the first to the third quartile.
 
     Raises
     ------
@@ -210,41 +178,29 @@ def draw_trajectories(
     return figure
 
 
-def _draw_paths(
-    axis: Axes,
-    paths: pd.DataFrame,
-    methods: list[str],
-    series: Mapping[str, tuple[str, MethodStyle]],
-) -> None:
+def _draw_paths(axis: Axes, paths: pd.DataFrame, methods: list[str], series: Legend) -> None:
     for method in methods:
         own = paths[paths["method"] == method]
-        if own.empty:
-            continue
-        rounds, band = own["round"].astype(float), (own["q1"], own["q3"])
-        line_by_round(axis, rounds, own["median"], band, *series[method])
+        if len(own):
+            rounds, band = own["round"].astype(float), (own["q1"], own["q3"])
+            line_by_round(axis, rounds, own["median"], band, *series[method])
 
 
 def draw_exchange(
-    cells: pd.DataFrame,
-    looks: Mapping[str, Mapping[str, str]],
-    options: Mapping[str, Any],
-    results: pd.DataFrame,
+    cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any], results: pd.DataFrame
 ) -> Figure:
     """Draw a line for each iterative method and a point for each one-shot method.
 
+    Lines are medians over replications; bands span the first to the third quartile of the score.
+
     Parameters
     ----------
-    cells, looks
-        As in :func:`draw_lines`; a panel shows its cells' settings.
+    cells : DataFrame
+        A panel shows its cells' settings.
     options : mapping
         ``xlabel, ylabel, title``, and those of :mod:`fedmix.views.figures.panels`.
     results : DataFrame
-        Tidy result rows with rounds, including those of the metric ``floats``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Medians over replications; bands span the first to the third quartile of the score.
+        With rows of the metric ``floats``.
     """
     metric = cells["metric"].iloc[0]
     scores, floats = quartiles_by_round(results, metric), quartiles_by_round(results, _FLOATS)

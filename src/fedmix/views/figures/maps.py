@@ -1,4 +1,7 @@
-"""Maps: a score over two settings, a panel per method; scores by setting, beside mean ranks."""
+"""Maps: a score over two settings, a panel per method; scores by setting, beside mean ranks.
+
+The functions take the parameters of :data:`fedmix.views.figures.build.BUILDERS`.
+"""
 
 from __future__ import annotations
 
@@ -15,33 +18,28 @@ from fedmix import plot
 from fedmix.cells.condensed import critical_difference, data_of, mean_ranks
 from fedmix.cells.measured import LOWEST_FIRST
 from fedmix.cells.verdicts import COMPARABLE
-from fedmix.plot.style import COLORS
+from fedmix.plot.style import COLORS, Looks
 from fedmix.views.tables.format import number
 
 _COLUMNS = 4
 _PALE_FROM = 0.55  # position in the colour map from which the text is dark
 
 
-def draw_maps(
-    cells: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], options: Mapping[str, Any]
-) -> Figure:
+def draw_maps(cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any]) -> Figure:
     """Draw one map per method.
+
+    Blue is above zero and red below. A crossed square is within two standard errors of zero. A line
+    marks zero where the squares on both sides differ from it by more than that.
 
     Parameters
     ----------
     cells : DataFrame
-        The item's rows of the frame of cells, of one metric.
+        Of one metric.
     looks : mapping
         Not used: colours show the score.
     options : mapping
         ``x`` and ``along``: columns of the frame whose values are drawn evenly spaced; ``xlabel,
         ylabel``; and ``title``, the label of the colours.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Blue is above zero and red below. A crossed square is within two standard errors of zero.
-        A line marks zero where the squares on both sides differ from it by more than that.
     """
     x, y = options["x"], options["along"]
     methods = cells.drop_duplicates("method")
@@ -85,29 +83,24 @@ def _draw_map(axis: Axes, own: pd.DataFrame, x: str, y: str, most: float) -> Any
     return image
 
 
-def draw_ranks(
-    cells: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], options: Mapping[str, Any]
-) -> Figure:
+def draw_ranks(cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any]) -> Figure:
     """Draw mean ranks with intervals and the critical difference, and scores, a row per metric.
+
+    Left: points are mean ranks, best on top; lines are 95 % bootstrap intervals over replications;
+    the bar on top is Nemenyi's critical difference over the independent data sets, and grey lines
+    join methods that do not differ. Right: a heat map of mean scores, one column per setting,
+    methods in the same order.
 
     Parameters
     ----------
     cells : DataFrame
-        The item's rows of the frame of cells: metrics, and their ranks.
+        Metrics, and their ranks.
     looks : mapping of str to mapping
         The papers' methods are black because each has a row of its own. A method without an entry
         keeps its colour and marker, and its name is coloured too, so that it is easy to find.
     options : mapping
         ``rows``: ``metric``, ``rank`` and ``title`` of each row. ``same_data``: data set -> the one
         whose points it shares. ``names``: data set -> its title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Left: points are mean ranks, best on top; lines are 95 % bootstrap intervals over
-        replications; the bar on top is Nemenyi's critical difference over the independent data
-        sets, and grey lines join methods that do not differ. Right: a heat map of mean scores, one
-        column per setting, methods in the same order.
     """
     rows, same = options["rows"], options.get("same_data", {})
     n_data, n_methods = len(set(data_of(cells, same).values())), cells["method"].nunique()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -12,17 +12,19 @@ from matplotlib.figure import Figure
 
 from fedmix.conditions import rows_with
 from fedmix.errors import DataError
-from fedmix.plot.style import MethodStyle, looks_of
+from fedmix.plot.style import Looks, MethodStyle, looks_of
 from fedmix.views.captions import in_words
 
+#: The options of a panel, and the cells that it shows.
+Panel = tuple[dict[str, Any], pd.DataFrame]
+#: Value of the column with one line per value -> the legend's text and the look of its line.
+Legend = Mapping[str, tuple[str, MethodStyle]]
 # Statistic -> columns of the middle and of the band; one spread is added on both sides.
 STATISTICS = {"mean": ("mean", "sd"), "share": ("mean", "se"), "median": ("median", "q1", "q3")}
 
 
-def panels_of(
-    cells: pd.DataFrame, options: Mapping[str, Any]
-) -> list[list[tuple[dict[str, Any], pd.DataFrame]]]:
-    """Return the panels, row by row: the options of each, and the cells that it shows.
+def panels_of(cells: pd.DataFrame, options: Mapping[str, Any]) -> list[list[Panel]]:
+    """Return the panels, row by row; rows and columns without cells are left out.
 
     Parameters
     ----------
@@ -31,11 +33,6 @@ def panels_of(
     options : mapping
         ``rows, columns, where, methods, metric`` and ``names`` of
         :class:`fedmix.cells.items.FigureOptions`. Without ``metric`` a panel shows all metrics.
-
-    Returns
-    -------
-    list of list of (dict, DataFrame)
-        Rows and columns without cells are left out.
 
     Raises
     ------
@@ -68,9 +65,7 @@ def chosen(cells: pd.DataFrame, panel: Mapping[str, Any]) -> pd.DataFrame:
     return cells[cells["metric"] == metric]
 
 
-def series_of(
-    cells: pd.DataFrame, options: Mapping[str, Any], looks: Mapping[str, Mapping[str, str]]
-) -> dict[str, tuple[str, MethodStyle]]:
+def series_of(cells: pd.DataFrame, options: Mapping[str, Any], looks: Looks) -> Legend:
     """Return the legend's text and the look of each series of a figure.
 
     Parameters
@@ -81,7 +76,6 @@ def series_of(
         ``series`` is the column with one line per value: ``"method"``, the default, or
         another such as ``"variant"``; ``names`` is an argument of :func:`named`.
     looks : mapping of str to mapping
-        As in :func:`fedmix.plot.style.looks_of`.
     """
     column = options.get("series", "method")
     shown = cells.drop_duplicates(column)
@@ -115,16 +109,7 @@ def middle_and_band(
 
 
 def mark_printed(axis: Axes, x: pd.Series, y: pd.Series, look: MethodStyle) -> None:
-    """Draw the published values with the series' marker, hollow.
-
-    Parameters
-    ----------
-    axis : Axes
-    x, y : Series of shape (n,)
-        A missing number is not drawn.
-    look : MethodStyle
-        Of the series.
-    """
+    """Draw the published values with the series' marker, hollow; a missing number is not drawn."""
     there = x.notna() & y.notna()
     if there.any():
         hollow = look.keywords() | {"linestyle": "none", "markerfacecolor": "white"}
@@ -132,18 +117,12 @@ def mark_printed(axis: Axes, x: pd.Series, y: pd.Series, look: MethodStyle) -> N
 
 
 def axes_for(
-    grid: Sequence[Sequence[tuple[dict[str, Any], pd.DataFrame]]], width: float, height: float
+    grid: list[list[Panel]], width: float, height: float
 ) -> tuple[Figure, list[tuple[Axes, dict[str, Any], pd.DataFrame]]]:
     """Return a figure with titles and labels, and each of its axes with its options and cells.
 
-    A title or a label that a neighbour has too is left out.
-
-    Parameters
-    ----------
-    grid : list of list of (dict, DataFrame)
-        From :func:`panels_of`.
-    width, height : float
-        Of a panel, in inches.
+    A title or a label that a neighbour has too is left out. ``grid`` is from :func:`panels_of`;
+    ``width`` and ``height`` are those of a panel, in inches.
     """
     figure, axes = new_figure(len(grid), len(grid[0]), width, height)
     for i, row in enumerate(grid):
@@ -172,19 +151,13 @@ def legend_below(figure: Figure) -> None:
 def new_figure(n_rows: int, n_columns: int, width: float, height: float) -> tuple[Figure, Any]:
     """Return a figure with axes of shape (n_rows, n_columns) that share y within a row.
 
-    Parameters
-    ----------
-    n_rows, n_columns : int
-    width, height : float
-        Of a panel, in inches.
+    ``width`` and ``height`` are those of a panel, in inches.
     """
     figure = Figure(figsize=(0.9 + width * n_columns, 0.8 + height * n_rows))
     return figure, figure.subplots(n_rows, n_columns, squeeze=False, sharey="row")
 
 
-def _side(
-    cells: pd.DataFrame, side: str, options: Mapping[str, Any]
-) -> Sequence[Mapping[str, Any]]:
+def _side(cells: pd.DataFrame, side: str, options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the options of each row, or column, of panels."""
     wanted = options.get(side, [{}])
     if not isinstance(wanted, str):
