@@ -30,14 +30,9 @@ known.
 def calibration_page(
     numbers: pd.DataFrame, claims: pd.DataFrame, stem: str | os.PathLike
 ) -> list[Path]:
-    """Write the page in Markdown, and its figure as SVG next to it.
+    """Write the page in Markdown, and its figure as SVG next to it, at a path without suffix.
 
-    Parameters
-    ----------
-    numbers, claims : DataFrame
-        Of :func:`fedmix.cells.calibration.calibrate`.
-    stem : path-like
-        Path without suffix.
+    The frames are those of :func:`fedmix.cells.calibration.calibrate`.
     """
     stem = Path(stem)
     lines = [_ABOUT, goals(numbers, claims), "", f"![Shares of verdicts]({stem.name}.svg)", ""]

@@ -22,14 +22,7 @@ _THREE_DIGITS = 99.5  # from here on, two digits would be written with an expone
 
 
 def cells_of(item: Mapping[str, Any], cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of an item.
-
-    Parameters
-    ----------
-    item : mapping
-        With its ``name`` and ``title``.
-    cells : DataFrame
-        The frame of cells.
+    """Return the rows of an item in the frame of cells.
 
     Raises
     ------
@@ -66,12 +59,7 @@ def joined(names: Sequence[str]) -> str:
 def stand_in(cells: pd.DataFrame, datasets: Mapping[str, str]) -> str:
     """Return a sentence that names the stand-ins for the paper's data; empty without one.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        Rows of the frame of cells.
-    datasets : mapping of str to str
-        Data set -> its title.
+    ``datasets`` gives the title of each data set.
     """
     if not cells["is_stand_in"].any():
         return ""

@@ -89,12 +89,8 @@ def _make_lighter(svg: Path) -> None:
 def save_with_caption(figure: Figure, outputs: Iterable[str | os.PathLike], caption: str) -> None:
     """Write a figure's files, each with the caption in its metadata, and the caption itself.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    outputs : iterable of path-like
-        The same stem with suffixes from :data:`FORMATS`. The caption (``md``) is always written.
-    caption : str
+    The outputs are one stem with suffixes from :data:`FORMATS`. The caption (``md``) is always
+    written.
     """
     files = [os.fspath(output) for output in outputs]
     stem = files[0].rpartition(".")[0]

@@ -42,13 +42,10 @@ def draw_claims(
 
     Parameters
     ----------
-    space : Space
     curves : DataFrame
         From :func:`fedmix.cells.unreported.specification_curves`; other searches are ignored.
     outputs : iterable of path-like
         The figure's stem with suffixes; ``.md`` is for the caption.
-    preset : str
-        The preset of the run.
     """
     own = curves[curves["search"] == space.name]
     below = f"{CAPTION} {_replications(own)} Preset {preset}. {written_by()}"
@@ -73,17 +70,7 @@ def _replications(curves: pd.DataFrame) -> str:
 
 
 def claims_figure(space: Space, curves: pd.DataFrame) -> Figure:
-    """Draw one panel per claim, with the choice that it depends on most below.
-
-    Parameters
-    ----------
-    space : Space
-    curves : DataFrame
-        Of one search.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    """Draw one panel per claim of a search, with the choice that it depends on most below.
 
     Raises
     ------
@@ -140,7 +127,6 @@ def sorted_effects(axis: Axes, effects: pd.DataFrame, near: np.ndarray, interval
 
     Parameters
     ----------
-    axis : matplotlib.axes.Axes
     effects : DataFrame
         Three columns: the effect, and the two ends of its interval.
     near : ndarray of bool
@@ -168,7 +154,6 @@ def scale_effects(axis: Axes, effects: pd.DataFrame, linear: float) -> None:
 
     Parameters
     ----------
-    axis : matplotlib.axes.Axes
     effects : DataFrame
         Of all panels that share the axis; see :func:`sorted_effects`.
     linear : float
@@ -192,7 +177,6 @@ def choices_below(
 
     Parameters
     ----------
-    axis : matplotlib.axes.Axes
     choices : DataFrame
         The protocols' choices, in the order of the effects above.
     near : ndarray of bool

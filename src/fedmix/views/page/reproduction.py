@@ -146,8 +146,6 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
 
     Parameters
     ----------
-    page : Page
-        The page that contains the table.
     table : mapping
         One of the page's tables. Figures, claims and discrepancies follow the first one.
     context : PageContext
@@ -188,12 +186,7 @@ def _below(page: Page, context: PageContext) -> Iterator[str]:
 def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFrame) -> str:
     """Return the front page: scorecard, a line per table or figure, how it was run, its costs.
 
-    Parameters
-    ----------
-    pages : iterable of Page
-    context : PageContext
-    timings : DataFrame
-        The timings of all studies.
+    ``timings`` are those of all studies.
     """
     counts = scorecard(context.cells, context.claims).rename(index=context.papers)
     lines = ["# The results of a reproduction, to read without running anything", ""]

@@ -77,15 +77,8 @@ def table_views(
     """Return the tables, each in all variants that were run.
 
     The first variant is the one that the score counts. It is complete; the others leave out rows
-    and columns that were not run.
-
-    Parameters
-    ----------
-    tables : iterable of mapping
-        Some of the context's tables.
-    context : PageContext
-    numbers : DataFrame
-        From :func:`fedmix.cells.verdicts.judge_numbers`.
+    and columns that were not run. The tables are some of the context's, and the numbers are from
+    :func:`fedmix.cells.verdicts.judge_numbers`.
     """
     views = []
     for table in tables:
@@ -184,13 +177,7 @@ def claim_counts(claims: pd.DataFrame) -> dict[str, int]:
 def about(page: Page, entries: pd.DataFrame, place: str) -> pd.DataFrame:
     """Return a paper's claims, or discrepancies, on what the title of a page names.
 
-    Parameters
-    ----------
-    page : Page
-    entries : DataFrame
-        Claims, or discrepancies.
-    place : str
-        Their column that says where in the paper they stand.
+    ``place`` is their column that says where in the paper they stand.
     """
     named = items_named(page.title)
     there = entries[place].map(lambda text: bool(items_named(text) & named)).astype(bool)

@@ -17,15 +17,7 @@ from fedmix.views.captions import in_words
 
 
 def names_of(tables: Iterable[Mapping[str, Any]], cells: pd.DataFrame) -> dict[str, str]:
-    """Return data set -> title and method -> label for everything that the pages show.
-
-    Parameters
-    ----------
-    tables : iterable of mapping
-        Items with their ``datasets``.
-    cells : DataFrame
-        The frame of cells.
-    """
+    """Return data set -> title, of all tables, and method -> label, of all cells."""
     titles = {key: name for table in tables for key, name in table["datasets"].items()}
     named = cells.loc[cells["method"] != "", ["method", "label"]].drop_duplicates("method")
     return titles | dict(zip(named["method"], named["label"], strict=True))

@@ -204,11 +204,7 @@ def notes(item: Mapping[str, Any], cells: pd.DataFrame) -> list[str]:
 def text_rows(blocks: list[Block], cells: pd.DataFrame) -> list[tuple[str, list[list[Part]]]]:
     """Return a table's rows as text, block after block: their names, and the parts of each place.
 
-    Parameters
-    ----------
-    blocks : list of Block
-    cells : DataFrame
-        Their rows of the frame.
+    ``cells`` are the blocks' rows of the frame.
     """
     n = captions.usual_n(cells)
     several = len(blocks) > 1
@@ -247,12 +243,8 @@ def corner_of(blocks: list[Block], rows: str) -> str:
 def parts_of(entries: list[Entry], n: int) -> list[Part]:
     """Return one place of a table as text, e.g. ``13.25 (1.20)``, ``● [13.30 (1.17)]``.
 
-    Parameters
-    ----------
-    entries : list of Entry
-        Several are separated by slashes; none gives an en dash.
-    n : int
-        The usual number of replications; only another number is shown.
+    Several entries are separated by slashes; none gives an en dash. ``n`` is the usual number of
+    replications; only another number is shown.
     """
     if not entries:
         return [Part("–")]

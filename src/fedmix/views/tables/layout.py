@@ -176,14 +176,9 @@ def _check_place(place: tuple[str, str], entries: list[Entry]) -> None:
 
 
 def lay_out_condensed(cells: pd.DataFrame, condensed: Mapping[str, Any]) -> list[Block]:
-    """Place the entries that summarize many cells each, one block per variant.
+    """Place the entries that summarize many cells of an item each, one block per variant.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        Rows of the frame of cells that belong to one item.
-    condensed : mapping
-        The table's option ``condensed``, see :mod:`fedmix.cells.condensed`.
+    ``condensed`` is the table's option of this name, see :mod:`fedmix.cells.condensed`.
     """
     blocks = {}
     for variant, own in cells.groupby("variant", sort=False):
