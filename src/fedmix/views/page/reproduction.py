@@ -115,17 +115,16 @@ def _with_figures_in(folder: Path, context: PageContext) -> PageContext:
         source = light_image(figure.path)
         if folder.parent.resolve() in source.resolve().parents:  # belongs to a kept search
             path = os.path.relpath(source.resolve(), folder.resolve())
-            return replace(figure, path=path, caption=figure.read_caption())
-        target = folder / f"{source.parent.name.removeprefix('figures')}_{source.name}".lstrip("_")
-        shutil.copyfile(source, target)
-        return replace(figure, path=target.name, caption=figure.read_caption())
+        else:
+            path = f"{source.parent.name.removeprefix('figures')}_{source.name}".lstrip("_")
+            shutil.copyfile(source, folder / path)
+        return replace(figure, path=path, caption=figure.read_caption())
 
-    searches = [replace(s, figures=[copied(f) for f in s.figures]) for s in context.searches]
     return replace(
         context,
         figures=[copied(f) for f in context.figures],
         claim_figures=[copied(f) for f in context.claim_figures],
-        searches=searches,
+        searches=[replace(s, figures=[copied(f) for f in s.figures]) for s in context.searches],
     )
 
 
