@@ -15,7 +15,7 @@ from fedmix.cells.claims import CLAIM_VERDICTS, SOURCES
 from fedmix.cells.equivalence import BORROWED
 from fedmix.cells.scorecard import scorecard
 from fedmix.cells.verdicts import CANNOT_DECIDE, COUNTED, UNDECIDED, VERDICTS, printed_cells
-from fedmix.views.captions import best_explained, failed_fits, in_words
+from fedmix.views.captions import best_explained, failed_fits, in_words, sentences
 from fedmix.views.marks import number_of, tally
 from fedmix.views.page.contents import Page, PageContext, items_named
 from fedmix.views.tables.build import blocks_of, described, notes
@@ -191,13 +191,14 @@ def _bar(numbers: dict[str, int]) -> dict[str, Any]:
 
 def score_in_words(score: Mapping[str, Any]) -> str:
     """Return the score of a published table as text; empty where no value is judged."""
-    if not _counted(score):
+    counted = _counted(score)
+    if not counted:
         return ""
-    counted = tally(_counted(score))
-    told = f"{in_words(score['variant']) or 'no variant'}, {counted}. {score['direction']}".rstrip()
     expected = _expected(score)
-    return (
-        f"{told} An exact replication would be expected to get: {expected}." if expected else told
+    return sentences(
+        f"{in_words(score['variant']) or 'no variant'}, {tally(counted)}.",
+        score["direction"],
+        f"An exact replication would be expected to get: {expected}." if expected else "",
     )
 
 
