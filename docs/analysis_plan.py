@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from datetime import date
 from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -114,14 +115,10 @@ def freeze(reason: str) -> None:
     page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
     changes = page.partition(CHANGES)[2].strip()
     added = _change(reason) if frozen() else ""
-    plan = list(entries())
     lines = [_ABOUT, f"As of {date.today()}, hash `{digest(list(current().values()))}`.", ""]
-    heading = ""
-    for kind, name, text in plan:
-        if kind != heading:
-            heading = kind
-            lines += ["", f"## {kind.capitalize()}", ""]
-        lines.append(f"- **{name}**: {text}")
+    for kind, own in groupby(entries(), key=lambda entry: entry[0]):
+        lines += ["", f"## {kind.capitalize()}", ""]
+        lines += [f"- **{name}**: {text}" for _, name, text in own]
     lines += ["", CHANGES, "", *(part for part in (added, changes) if part)]
     PAGE.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     with open(ENTRIES, "w", encoding="utf-8", newline="") as file:
