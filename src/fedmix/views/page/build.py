@@ -37,7 +37,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _ASSETS = ("page.css", "page.js")
 
 
-def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
+def build_pages(context: PageContext, index: str | os.PathLike) -> None:
     """Write the scorecard and, in a folder next to it, all other pages.
 
     Parameters
@@ -46,11 +46,6 @@ def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
         What to show. The section of an empty frame says that it is empty.
     index : path-like
         The first page, usually ``results/<preset>/index.html``. Figures are linked, not copied.
-
-    Returns
-    -------
-    pathlib.Path
-        ``index``.
 
     Raises
     ------
@@ -98,7 +93,6 @@ def build_pages(context: PageContext, index: str | os.PathLike) -> Path:
         variants=variant_counts(context.cells),
         failures=failure_rows(context.cells),
     )
-    return index
 
 
 def _shown(page: Page, context: PageContext, numbers: pd.DataFrame, folder: Path) -> dict[str, Any]:
