@@ -154,7 +154,7 @@ def _in_words(counts: dict[str, int], words: dict[str, tuple[str, ...]]) -> str:
 def _singular(text: str) -> str:
     """Return ``"1 agrees"`` for ``"1 agree"``."""
     forms = {"agree": "agrees", "differ": "differs", "are": "is", "have": "has", "hold": "holds"}
-    forms |= {"fail": "fails", "depend": "depends"}
+    forms |= {"fail": "fails", "depend": "depends", "they have": "it has"}
     return re.sub(rf"\b({'|'.join(forms)})\b", lambda found: forms[found[1]], text)
 
 

@@ -135,8 +135,8 @@ def test_the_readme_tells_what_was_exported_last():
 def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     update = script("update_readme")
     files = {
-        "scorecard": "paper,cells: agrees,cells: differs,claims: holds,claims: reversed\n"
-        "fedgrem,12,3,4,1\nmixed_regression,0,0,2,0\n",
+        "scorecard": "paper,cells: agrees,cells: differs,claims: holds,claims: partly untested,"
+        "claims: reversed\nfedgrem,12,3,4,0,1\nmixed_regression,0,0,2,1,0\n",
         "scores": "paper,item,variant,role,agrees,differs,power,direction,answer\n"
         "fedgrem,fedgrem_table4,as_coded,authors,12,1,0.5,All below.,The order holds.\n",
         "claims": "id,paper,section,verdict,chance,print_fails\n"
@@ -154,7 +154,8 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     assert f"{values} Of 5 claims, 4 hold and for 1 the opposite holds. Of all" in told
     said = "1 does so by construction and 1 fails on the paper's own values"
     assert f"Of all that hold, {said}. |" in told
-    assert "| There is no published table to compare. Of 2 claims, 2 hold. |" in told
+    said = "Of 3 claims, 2 hold and 1 holds where it has been tested."
+    assert f"| There is no published table to compare. {said} |" in told
     assert told.count("| Not run yet. |") == 1, "a paper that the run had not yet"
     monkeypatch.setattr(update, "ROOT", tmp_path)
     assert (
