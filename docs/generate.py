@@ -93,8 +93,8 @@ def configuration_page() -> str:
     ]
     for files, kind in SCHEMAS.values():
         schema = json_schema(kind)
-        lines = [f"## {files}", schema.get("description", ""), *_described(schema, schema, "")]
-        parts.append("\n\n".join(filter(None, [*lines[:2], "\n".join(lines[2:])])))
+        keys = "\n".join(_described(schema, schema, ""))
+        parts += [f"## {files}", schema.get("description", ""), keys]
     return page(parts)
 
 
@@ -217,8 +217,8 @@ def datasets_page() -> str:
     ]
     for name, entry in entries.items():
         links = f"[Home page]({entry['homepage']})." if "homepage" in entry else ""
-        lines = [entry.get("note", ""), f"Licence: {entry['licence']}. {links}".strip()]
-        parts.append("\n\n".join(filter(None, [f"## {name}", *lines, entry["citation"]])))
+        licence = f"Licence: {entry['licence']}. {links}".strip()
+        parts += [f"## {name}", entry.get("note", ""), licence, entry["citation"]]
     return page(parts)
 
 
@@ -246,7 +246,7 @@ def studies_page() -> str:
             f"- variants: {variants}",
             f"- methods: {names}",
         ]
-        parts.append("\n\n".join([f"## {path.stem}", comment.strip(), "\n".join(facts)]))
+        parts += [f"## {path.stem}", comment.strip(), "\n".join(facts)]
     return page(parts)
 
 
