@@ -158,6 +158,7 @@ def read_context(
     **shown
         ``papers``, ``tables`` and ``preset`` of :class:`PageContext`.
     """
+    explained = json.loads(Path(explanations).read_text(encoding="utf-8")) if explanations else {}
     provenance = read_description(run)
     if unavailable:
         provenance["Data not available"] = "; ".join(
@@ -175,9 +176,7 @@ def read_context(
             for search in searches
         ],
         provenance=provenance,
-        explanations=json.loads(Path(explanations).read_text(encoding="utf-8"))
-        if explanations
-        else {},
+        explanations=explained,
         **shown,
     )
 
