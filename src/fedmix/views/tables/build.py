@@ -55,17 +55,15 @@ def blocks_of(item: Mapping[str, Any], cells: pd.DataFrame) -> list[Block]:
         return lay_out_condensed(cells, options["condensed"])
     blocks = lay_out(cells, options.get("show"), captions.names_of(item))
     if "leaderboard" in options:
-        return [
-            block.ordered(list(_ranked(item, cells, block.variant)["label"])) for block in blocks
-        ]
+        ranked = {v: _ranked(item, own) for v, own in cells.groupby("variant")}
+        return [block.ordered(list(ranked[block.variant]["label"])) for block in blocks]
     return blocks
 
 
-def _ranked(item: Mapping[str, Any], cells: pd.DataFrame, variant: str) -> pd.DataFrame:
+def _ranked(item: Mapping[str, Any], cells: pd.DataFrame) -> pd.DataFrame:
     """Return the mean ranks of a leaderboard's methods in one variant, the best first."""
-    options, own = item["options"], cells[cells["variant"] == variant]
-    ranked = mean_ranks(own, options["leaderboard"], options.get("same_data"), item["direction"])
-    names = captions.names_of(item)
+    options, names = item["options"], captions.names_of(item)
+    ranked = mean_ranks(cells, options["leaderboard"], options.get("same_data"), item["direction"])
     return ranked.assign(label=[named(label, names) for label in ranked["label"]])
 
 
@@ -73,14 +71,13 @@ def _leaderboard(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     """Return the mean ranks of a leaderboard in words, with the groups that do not differ."""
     if "leaderboard" not in item["options"]:
         return ""
-    variants = list(dict.fromkeys(cells["variant"]))
+    several = cells["variant"].nunique() > 1
     said = []
-    for variant in variants:
-        own, ranked = cells[cells["variant"] == variant], _ranked(item, cells, variant)
+    for variant, own in cells.groupby("variant", sort=False):
         n_data = len(set(data_of(own, item["options"].get("same_data")).values()))
-        which = captions.in_words(variant) if len(variants) > 1 else ""
-        said.append(captions.leaderboard(ranked, n_data, captions.usual_n(own), which))
-    return " ".join(filter(None, said))
+        which = captions.in_words(variant) if several else ""
+        said.append(captions.leaderboard(_ranked(item, own), n_data, captions.usual_n(own), which))
+    return captions.sentences(*said)
 
 
 def _csv(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
