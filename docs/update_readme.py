@@ -104,7 +104,9 @@ def _replications(paper: str) -> str:
     run = sorted(n for n in ns if n)
     if not run:
         return ""
-    return f", {run[0]} to {run[-1]} times" if run[0] < run[-1] else f", {run[0]} times"
+    if run[0] < run[-1]:
+        return f", {run[0]} to {run[-1]} times"
+    return ", once" if run[0] == 1 else f", {run[0]} times"
 
 
 def _weak_claims(paper: str) -> str:

@@ -16,6 +16,7 @@ from fedmix.methods.base import register
 from fedmix.methods.centroids import CentroidClustering
 
 ROOT = Path(__file__).parents[1]
+TWO_STARTS = [(np.full((4, 2), 0.5), np.full((4, 2, 2), mean)) for mean in (0.0, 1.0)]
 CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0]])
 
 
@@ -198,6 +199,7 @@ def test_a_failure_stands_in_the_table_with_its_reason(problem, origin):
         (["FedEM"], {"random_state": None}, "expected random_state to be an integer, got None"),
         (["FedEM"], {"n_components": 2.0}, "expected n_components to be an integer >= 1 or None"),
         (["FedEM", "FedEM"], {"n_components": 2}, "FedEM is given twice"),
+        ([methods.FedEM(2, init=init) for init in TWO_STARTS], {}, "are not part of a name"),
         ([], {"n_components": 2}, "there is no method"),
         (["FedMe"], {"n_components": 2}, "Did you mean 'FedEM'"),
         (["TwoPhase"], {"n_components": 2}, "TwoPhase cannot be compared here"),
@@ -213,6 +215,9 @@ def test_wrong_labels_and_regressions_are_refused(problem):
     xs, labels = problem
     with pytest.raises(DataError, match="labels: expected one per point"):
         compare(["FedEM"], xs, labels[:2], progress=False)
+    named = dict(enumerate(labels))
+    with pytest.raises(DataError, match=r"labels: client x is not among"):
+        compare(["FedEM"], dict(enumerate(xs)), named | {"x": labels[0]}, progress=False)
     with pytest.raises(DataError, match=r"got \[\(39,\), \(30,\), \(0,\), \(35,\)\]"):
         compare(["FedEM"], xs, [labels[0][1:], *labels[1:]], progress=False)
     with pytest.raises(DataError, match="some are None or NaN"):

@@ -198,6 +198,8 @@ def test_given_axes_are_drawn_on_and_must_be_one_per_client(problem):
         plot.clusters(xs, labels[::-1])
     with pytest.raises(DataError, match="client x is not among"):
         plot.clusters(xs, labels, contaminated=["x"])
+    with pytest.raises(DataError, match="client x is not among"):
+        plot.clusters(xs, dict(zip("abcd", labels, strict=True)) | {"x": labels[0]})
     with pytest.raises(DataError, match="at least one client with points that is not marked"):
         plot.clusters(xs, labels, contaminated=["a", "b", "d"])
 
@@ -237,6 +239,8 @@ def test_trajectories_are_medians_of_replications():
     assert axis.get_yscale() == "log"
     gaps = plot.trajectories({"A": [[np.nan, 2.0, np.nan, np.nan], [np.nan, 4.0, 1.0, np.nan]]})
     assert gaps.lines[0].get_xydata().tolist() == [[1.0, 3.0], [2.0, 1.0]]
+    failed = plot.trajectories({"A": [[np.nan, np.nan]], "B": [1.0, 0.5]})
+    assert [len(line.get_xydata()) for line in failed.lines] == [0, 2]
 
 
 def test_errors_against_contamination_have_one_row_a_share():

@@ -110,6 +110,7 @@ def test_references_to_tables_and_figures_are_understood():
     assert items_named("Tables 3a-4b, 6") == {"Table 3", "Table 4", "Table 6"}
     assert items_named("Tables 6–7") == {"Table 6", "Table 7"}
     assert items_named("Figures 1, 2, and 3") == {"Figure 1", "Figure 2", "Figure 3"}
+    assert items_named("Tables 6 & 7") == {"Table 6", "Table 7"}
     assert items_named("Abstract") == set()
 
 

@@ -23,7 +23,7 @@ STAMP = "Stamp: evidence 1a2b3c4d, configuration 5e6f7a8b, code 9c0d1e2f."
 def run(tmp_path_factory):
     """Return what the pages show of a made-up run, and its tables."""
     work = tmp_path_factory.mktemp("run")
-    for path in ("figures/a.svg", "figures/fedgrem_protocols/b.svg"):
+    for path in ("figures/a.svg", "figures/c.svg", "figures/fedgrem_protocols/b.svg"):
         (work / path).parent.mkdir(parents=True, exist_ok=True)
         (work / path).write_text("<svg/>")
         (work / path).with_suffix(".md").write_text("Bands.")
@@ -41,6 +41,7 @@ def run(tmp_path_factory):
         figures=[Figure("fedgrem", "FedGrEM, Table 5 as a figure", work / "figures/a.svg")],
         searches=[Search("fedgrem", "fedgrem_table1", work / "words.md", [curve])],
         provenance={"commit": "abc"},
+        claim_figures=[Figure("fedgrem", "Claims", work / "figures/c.svg")],
     )
     columns = ["study", "method", "replication", "cpu_seconds", "shared_seconds"]
     rows = [("one", "a", 0, 3600, 0), ("one", "a", 1, 900, 1800), ("one", "b", 1, 900, 1800)]
@@ -68,10 +69,13 @@ def test_every_link_leads_to_a_file_and_figures_are_there_once(folder):
     assert (folder / "protocols" / "fedgrem" / "kept.svg").is_file()
     assert sorted(p.name for p in (folder / "figures").glob("*.svg")) == [
         "a.svg",
+        "c.svg",
         "fedgrem_protocols_b.svg",
     ]
+    assert "](figures/c.svg)" in (folder / "claims.md").read_text(encoding="utf-8")
     assert not list(folder.rglob("*.html"))
-    for page in [folder / "README.md", *folder.glob("tables/*.md"), *folder.glob("figures/*.md")]:
+    alone = [folder / "README.md", folder / "claims.md"]
+    for page in [*alone, *folder.glob("tables/*.md"), *folder.glob("figures/*.md")]:
         for address in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
             if not address.startswith("../evidence"):  # a page of the documentation
                 assert (page.parent / address).is_file(), f"{page.name}: {address}"

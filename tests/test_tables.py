@@ -2,6 +2,7 @@
 
 import re
 from itertools import combinations
+from math import inf, nan
 
 import pandas as pd
 import pytest
@@ -318,8 +319,9 @@ def test_numbers_without_given_decimals_have_three_digits_and_stay_readable():
     assert [number(x) for x in (0.04387, 53224.0, 5533904.0)] == ["0.0439", "53,224", "5.53M"]
     assert [number(x) for x in (999.4, 999.7, 5.5e9, -0.0)] == ["999", "1,000", "5,500M", "0"]
     assert [number(x) for x in (1e6, -53224.0)] == ["1M", "-53,224"]
+    assert [number(x) for x in (inf, -inf, nan)] == ["inf", "-inf", "–"]
     assert number(-0.001, 2) == "0.00"
-    assert [signed(x) for x in (-2051.0, 0.0, 0.5)] == ["-2,051", "+0", "+0.5"]
+    assert [signed(x) for x in (-2051.0, 0.0, 0.5, nan)] == ["-2,051", "+0", "+0.5", "–"]
 
 
 def test_seconds_are_told_in_a_unit_that_fits():

@@ -320,7 +320,10 @@ def _chosen(given: Iterable[Any]) -> list[Method]:
     if not names or len(set(names)) < len(names):
         twice = next((name for name in names if names.count(name) > 1), "")
         said = f"{twice} is given twice" if twice else "there is no method"
-        raise ConfigurationError(f"compare: {said}. Give at least one, and each only once.")
+        raise ConfigurationError(
+            f"compare: {said}. Give at least one, and each only once. Two methods of a class must "
+            "differ in a number or a text, because arrays such as init are not part of a name."
+        )
     return listed
 
 
@@ -380,6 +383,8 @@ def _numbered(labels: Any, data: Clients) -> tuple[NDArray[np.int64], int]:
     if labels is None:
         return np.zeros(data.n_points, dtype=np.int64), 0
     if isinstance(labels, Mapping):
+        if unknown := set(labels) - set(data.names):
+            raise DataError(f"labels: client {min(map(str, unknown))} is not among {data.names}.")
         labels = [labels[name] for name in data.names if name in labels]
     each = [np.shape(own) for own in labels] if isinstance(labels, list | tuple) else []
     if each == [(n,) for n in data.sizes]:

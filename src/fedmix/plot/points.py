@@ -57,7 +57,8 @@ def clusters(
         If there is not one label per point, not one axis per client, or no good client.
     """
     data, marked = as_clients(clients), set(contaminated)
-    if unknown := marked - set(data.names):
+    named = marked.union(labels) if isinstance(labels, Mapping) else marked
+    if unknown := named - set(data.names):
         raise DataError(f"clusters: client {min(map(str, unknown))} is not among {data.names}.")
     if isinstance(labels, Mapping):
         labels = [labels[name] for name in data.names if name in labels]

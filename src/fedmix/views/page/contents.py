@@ -21,7 +21,7 @@ from fedmix.views.page.words import names_of, read_description, translator
 # A vector figure of many thousand points is larger than its PNG file.
 SIZE_LIMIT = 1_000_000
 _SUFFIXES = (".svg", ".png")
-_ITEMS = re.compile(r"(Table|Figure)s? (\d+[a-z]?(?:(?:[-–]|,? and |, )\d+[a-z]?)*)")
+_ITEMS = re.compile(r"(Table|Figure)s? (\d+[a-z]?(?:(?:[-–]|,? and | & |, )\d+[a-z]?)*)")
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ def items_named(section: str) -> set[str]:
     """
     found = set()
     for kind, numbers in _ITEMS.findall(section):
-        for part in re.split(r",? and |, ", numbers):
+        for part in re.split(r",? and | & |, ", numbers):
             ends = [int(number) for number in re.findall(r"\d+", part)]
             found |= {f"{kind} {n}" for n in range(ends[0], ends[-1] + 1)}
     return found

@@ -20,7 +20,7 @@ from fedmix.cells.verdicts import NEAREST
 from fedmix.errors import DataError
 from fedmix.storage import write_text
 from fedmix.views.captions import in_words, names_of
-from fedmix.views.page.contents import Figure, Page, PageContext, Search, light_image, pages_of
+from fedmix.views.page.contents import Figure, Page, PageContext, light_image, pages_of
 from fedmix.views.page.views import about, score_in_words, share_told
 from fedmix.views.tables.build import as_text
 from fedmix.views.tables.format import to_markdown, without_html
@@ -82,7 +82,8 @@ def export_reproduction(
     write_text(folder / "scorecard.csv", scorecard(context.cells, context.claims).to_csv())
     write_text(folder / "scores.csv", context.scores.to_csv(index=False))
     write_text(folder / "claims.csv", listed.to_csv())
-    _write_page(folder / "claims.md", to_markdown(summary, "# Claims"), stamp)
+    claims = [to_markdown(summary, "# Claims"), *_figures(kept.claim_figures, "figures")]
+    _write_page(folder / "claims.md", "\n".join(claims), stamp)
     pages = pages_of(kept)
     on_page = {table["name"]: (page, table) for page in pages for table in page.tables}
     for path in map(Path, tables):
@@ -176,7 +177,7 @@ def _chosen(table: Mapping[str, Any], context: PageContext) -> Iterator[str]:
 
 
 def _below(page: Page, context: PageContext) -> Iterator[str]:
-    yield from _figures(page)
+    yield from _figures(page.figures)
     yield from _claims(page, context)
     yield from _discrepancies(page, context)
     yield from _searches(page, context)
@@ -249,9 +250,9 @@ def _scores_of(item: str, context: PageContext) -> list[dict[str, Any]]:
     return context.scores[context.scores["item"] == item].to_dict("records")
 
 
-def _figures(page: Page | Search) -> Iterator[str]:
-    for figure in page.figures:
-        yield f"![{without_html(figure.title)}](../figures/{figure.path})\n"
+def _figures(figures: Iterable[Figure], folder: str = "../figures") -> Iterator[str]:
+    for figure in figures:
+        yield f"![{without_html(figure.title)}]({folder}/{figure.path})\n"
         yield f"{without_html(figure.read_caption().strip())}\n"
 
 
@@ -261,7 +262,7 @@ def _searches(page: Page, context: PageContext) -> Iterator[str]:
         told = map(context.in_names, search.read_words())
         yield from (f"- {without_html(sentence)}" for sentence in told)
         yield ""
-        yield from _figures(search)
+        yield from _figures(search.figures)
 
 
 def _claims(page: Page, context: PageContext) -> Iterator[str]:

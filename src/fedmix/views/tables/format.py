@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import inf
 
 import pandas as pd
 
@@ -29,13 +30,13 @@ def number(value: float, digits: int | None = None) -> str:
         return "–"
     if digits is not None:
         return f"{value:z.{digits}f}"
-    shown, unit = (value / _MILLION, "M") if abs(value) >= _MILLION else (value, "")
+    shown, unit = (value / _MILLION, "M") if _MILLION <= abs(value) < inf else (value, "")
     return (f"{shown:,.0f}" if abs(shown) >= _FOUR_DIGITS else f"{shown:z.3g}") + unit
 
 
 def signed(value: float) -> str:
-    """Return a number with three significant digits and its sign."""
-    return number(value) if value < 0 else f"+{number(value)}"
+    """Return a number with three significant digits and its sign; "–" if missing."""
+    return f"+{number(value)}" if value >= 0 else number(value)
 
 
 def with_spread(parts: Sequence[str]) -> str:
