@@ -17,9 +17,8 @@ from fedmix.cells.predicates import (
     check,
     methods_at,
     predicate,
-    rounds_until,
+    score_of,
 )
-from fedmix.cells.scores import Replications, Score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,14 +78,15 @@ def ordered(
             said = f"distance to {target:g}, less that of"
         elif rounds_to is not None:
             said = f"rounds of {method} minus {scale}rounds of"
-        score = partial(_score, evidence, place, rounds_to=rounds_to, target=target)
-        ours = score(method, metric)
-        others = {
-            name: score(name, than_metric or metric)
-            for name in methods_at(evidence, place, than)
-            if name != method
+        others = [name for name in methods_at(evidence, place, than) if name != method]
+        metrics = {method: metric} | dict.fromkeys(others, than_metric or metric)
+        scores = {
+            name: score if target is None else score.distance_to(target)
+            for name, own in metrics.items()
+            if (score := score_of(evidence, place, name, own, rounds_to))
         }
-        effects = {n: ours.minus(s.times(factor)) for n, s in others.items() if ours and s}
+        ours = scores.pop(method, None)
+        effects = {n: ours.minus(s.times(factor)) for n, s in scores.items()} if ours else {}
         yield from _checked(place, effects, find, said, all_of if need == "all" else any_of)
 
 
@@ -115,14 +115,11 @@ def usually(
         Compare the scores in this round of the trajectories, not the final scores.
     """
     for place in places:
-        ours = _score(evidence, place, method, metric, at_round)
-        theirs = _score(evidence, place, than, metric, at_round)
-        if not (isinstance(ours, Replications) and isinstance(theirs, Replications)):
-            continue
-        ratio = (ours.values - factor * theirs.values).dropna().to_numpy()
-        if len(ratio):
-            flags = ratio < 0 if direction == "below" else ratio > 0
-            medians = f"{ours.values.median():.3g} and {theirs.values.median():.3g}"
+        ours, theirs = (_values(evidence, place, m, metric, at_round) for m in (method, than))
+        difference = (ours - factor * theirs).dropna().to_numpy()
+        if len(difference):
+            flags = difference < 0 if direction == "below" else difference > 0
+            medians = f"{ours.median():.3g} and {theirs.median():.3g}"
             detail = f"in {flags.sum()} of {len(flags)} replications; medians {medians}"
             found = share_effect(flags, 0.5).above()
             yield check(place, place.setting, found, detail)
@@ -334,26 +331,18 @@ def _checked(
         yield check(place, place.setting, found, f"{said} {listed}")
 
 
-def _score(
-    evidence: Evidence,
-    place: Place,
-    method: str,
-    metric: str,
-    at_round: int | None = None,
-    rounds_to: float | None = None,
-    target: float | None = None,
-) -> Score | None:
-    """Return what is compared: the final score, or what :func:`ordered` compares instead."""
-    score: Score | None
-    if rounds_to is not None:
-        score = rounds_until(evidence, place, method, metric, rounds_to)
-    elif at_round is None:
-        score = evidence.score(place, method, metric)
-    else:
-        path = evidence.path(place, method, metric)
-        until = path.loc[:, path.columns <= at_round] if len(path) else path
-        score = Replications.of(until.iloc[:, -1].dropna()) if len(path) else None
-    return score.distance_to(target) if score and target is not None else score
+def _values(
+    evidence: Evidence, place: Place, method: str, metric: str, at_round: int | None
+) -> pd.Series:
+    """Return the final scores, or those in a round, by replication (empty if there are none)."""
+    import pandas as pd
+
+    if at_round is None:
+        return evidence.values(place, method, metric)
+    path = evidence.path(place, method, metric)
+    if path.empty:
+        return pd.Series(dtype=float)
+    return path.loc[:, path.columns <= at_round].iloc[:, -1]
 
 
 def _log_paths(

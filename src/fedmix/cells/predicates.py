@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, create_model
 
 from fedmix.cells.evidence import FLOATS
-from fedmix.cells.scores import Replications
+from fedmix.cells.scores import Replications, Score
 from fedmix.errors import ConfigurationError, nearest_names
 
 if TYPE_CHECKING:
@@ -197,14 +197,19 @@ def methods_at(evidence: Evidence, place: Place, chosen: str | list[str]) -> lis
     return [m for m in ([chosen] if isinstance(chosen, str) else chosen) if m in present]
 
 
-def rounds_until(
-    evidence: Evidence, place: Place, method: str, metric: str, level: float
-) -> Replications | None:
-    """Return the first round at or below ``level`` times the last score; None without rounds."""
+def score_of(
+    evidence: Evidence, place: Place, method: str, metric: str, rounds_to: float | None
+) -> Score | None:
+    """Return the final score, or the first round at or below ``rounds_to`` times the last score.
+
+    It is None if there is no score, or no round.
+    """
+    if rounds_to is None:
+        return evidence.score(place, method, metric)
     path = evidence.path(place, method, metric)
     if path.empty:
         return None
-    below = path.le(level * path.iloc[:, -1], axis=0)
+    below = path.le(rounds_to * path.iloc[:, -1], axis=0)
     return Replications.of(below.idxmax(axis=1).astype(float))
 
 

@@ -21,7 +21,7 @@ from fedmix.cells.predicates import (
     check,
     methods_at,
     predicate,
-    rounds_until,
+    score_of,
 )
 from fedmix.cells.scores import Score
 
@@ -350,10 +350,8 @@ def _at(
     place = next((p for p in group if p.has(where)), None)
     if place is None:
         return None
-    if rounds_to is not None:
-        return rounds_until(evidence, place, method, metric, rounds_to)
-    score = evidence.score(place, method, metric)
-    if not (score and relative_to):
+    score = score_of(evidence, place, method, metric, rounds_to)
+    if not score or not relative_to or rounds_to is not None:
         return score
     reference = evidence.score(place, relative_to, metric)
     ratio = score.over(reference) if reference else None
