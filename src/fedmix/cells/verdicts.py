@@ -181,14 +181,12 @@ def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
     variants: dict[tuple, list[dict[str, Any]]] = {}
     for cell in printed_cells(cells[columns]).to_dict("records"):
         variants.setdefault(tuple(cell[name] for name in NUMBER), []).append(cell)
-    rows = [
-        dict(zip(NUMBER, key, strict=True)) | _judge(own, roles[key[1]])
-        for key, own in variants.items()
-    ]
+    rows = [_judge(own, roles[own[0]["item"]]) for own in variants.values()]
     return pd.DataFrame(rows, columns=[*columns, "counted", "power", "note"])
 
 
 def _judge(variants: list[dict[str, Any]], role: str) -> dict[str, Any]:
+    """Return the row of one published value from its cell in each variant."""
     answering = [v for v in variants if role and v["role"] == role]
     place = answering[0] if answering else variants[0]
     is_known = answering or place["verdict"] == NOT_JUDGED  # run times count nowhere
@@ -202,16 +200,14 @@ def _judge(variants: list[dict[str, Any]], role: str) -> dict[str, Any]:
     counted = counted_as(verdict, role)
     if counted in AGREEING and tried > 1 and not differ:
         counted = NONE_DIFFERS
-    return {
-        "row": place["row"],
-        "column": place["column"],
+    note = f"differs in {', '.join(differ)}; agrees in {', '.join(agree)}"
+    return place | {
         "variant": place["variant"] if answering else "",
         "role": role,
         "verdict": verdict,
         "counted": counted,
         "power": power,
-        "note": f"differs in {', '.join(differ)}; agrees in {', '.join(agree)}"
-        * bool(agree and differ),
+        "note": note if agree and differ else "",
     }
 
 
