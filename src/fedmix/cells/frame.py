@@ -216,7 +216,7 @@ def _cells_of_setting(
                 continue
             for name in item.metrics_of(method):
                 place = _place(item, {**identity, **names, "metric": name})
-                numbers = _numbers(measured, method, name, metrics[name].get(method))
+                numbers = _numbers(measured, method, name, metrics[name])
                 if place and (numbers["n"] or numbers["failed"]):
                     partner = _partner(item, table.number(names), is_stand_in)
                     standing = {"best": best[name].get(method, "")}
@@ -227,8 +227,8 @@ def _cells_of_setting(
         for name in known or RUN_METRICS:  # so that a method that never finished has rows too
             if (method, name) not in shown:
                 unit = {"unit": SECONDS if name == SECONDS else ""}
-                values = measured.values.get((method, name))
-                yield {**identity, **_numbers(measured, method, name, values), **unit}
+                numbers = _numbers(measured, method, name, measured.metric(name))
+                yield {**identity, **numbers, **unit}
 
 
 def standings(scores: Metric, direction: str) -> dict[str, str]:
@@ -282,19 +282,19 @@ def _place(item: Item, known: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _numbers(
-    measured: Measured, method: str, metric: str, values: pd.Series | None
-) -> dict[str, Any]:
+def _numbers(measured: Measured, method: str, metric: str, scores: Metric) -> dict[str, Any]:
+    """Return the columns that summarise one method's scores, which it may lack."""
+    values = scores.get(method, pd.Series(dtype=float))
     made, checked = measured.origins.get(method, ("", ""))
     return {
         "metric": metric,
         "made": made,
         "checked": checked,
-        **summarise([] if values is None else values),
+        **summarise(values),
         "failed": measured.failed[method],
         "failures": measured.failures.get(method, ""),
-        "replications": [] if values is None else values.index.tolist(),
-        "values": [] if values is None else values.tolist(),
+        "replications": values.index.tolist(),
+        "values": values.tolist(),
     }
 
 
