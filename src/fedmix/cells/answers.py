@@ -111,14 +111,8 @@ def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | Non
 def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> dict[str, str]:
     """Return the ``answer`` of one table, and ``more`` sentences, which may be empty.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        The cells of the table with a verdict, in all variants.
-    item : Item or None
-        It says which value is best and in which unit.
-    score : mapping
-        The table's row of :func:`fedmix.cells.scorecard.score_tables`: its role and counts.
+    ``cells`` are those of the table with a verdict, in all variants. ``score`` is its row of
+    :func:`fedmix.cells.scorecard.score_tables`.
     """
     if cells["verdict"].isin([NOT_JUDGED]).all():
         return {"answer": "Run times are noted and not judged.", "more": ""}

@@ -94,11 +94,6 @@ def evaluate_claims(
         which it holds, see :func:`_control`; None if nothing can be shuffled), ``print_fails``; for
         each source ``<source>_yes, _no, _unclear``, the median of the margins and the smallest one
         with its 99 % interval; and ``details``, every :class:`Check` as a dict with its ``source``.
-
-    Examples
-    --------
-    >>> table = evaluate_claims(read_claims(papers), cells)          # doctest: +SKIP
-    >>> table.verdict.value_counts()                                 # doctest: +SKIP
     """
     import pandas as pd
 
@@ -361,12 +356,6 @@ def _cannot_refute(claim: Mapping[str, Any], source: str) -> str:
 
 
 def claims_table(claims: pd.DataFrame) -> pd.DataFrame:
-    """Return the claims with their counts by source, one row each, without the single checks.
-
-    Parameters
-    ----------
-    claims : DataFrame
-        Of :func:`evaluate_claims`.
-    """
+    """Return the claims of :func:`evaluate_claims`, one row each, without the single checks."""
     plain = claims.drop(columns="details").set_index("id")
     return plain.assign(remarks=plain["remarks"].map("; ".join))

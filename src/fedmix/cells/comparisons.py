@@ -45,8 +45,6 @@ def ordered(
 
     Parameters
     ----------
-    evidence, places
-        All results; the settings to look at.
     metric, method : str
         The score, and the method that the claim is about.
     direction : {"below", "above"}
@@ -107,10 +105,8 @@ def usually(
 
     Parameters
     ----------
-    evidence, places, metric, method, direction, factor
+    metric, method, direction, than, factor
         As in :func:`ordered`.
-    than : str
-        The other method.
     at_round : int, optional
         Compare the scores in this round of the trajectories, not the final scores.
     """
@@ -138,14 +134,8 @@ def similar(
 
     Parameters
     ----------
-    evidence, places
-        All results; the settings to look at.
-    metric : str
-        The score.
     method : str, list of str or "all"
-        The methods to compare with the reference.
-    to : str
-        The reference.
+        The methods to compare with the reference, ``to``.
     tolerance : float
         The largest difference, as a share of the reference's mean, because scores differ in scale.
     """
@@ -224,12 +214,8 @@ def predicted(
 
     Parameters
     ----------
-    evidence, places, metric, method
-        As in :func:`ordered`.
     condition : str
         The metric that is 1 where a theorem's condition holds.
-    share : float
-        The score must equal the condition in more than this share of these replications.
     holds : bool, default=True
         Whether to look at replications in which the condition holds. False looks at the others: if
         the score is 0 there, the condition is close to necessary.

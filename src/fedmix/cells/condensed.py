@@ -39,14 +39,8 @@ _MANY = 10_000  # replications with which t is practically normal
 def condense(cells: pd.DataFrame, option: Mapping[str, Any]) -> list[Saying]:
     """Return the places of a condensed table in one variant, row by row.
 
-    Each is a row, a column, a text, and one of the cells that it is made of.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        The table's rows of the frame of cells.
-    option : mapping
-        ``kind``, a name in :data:`KINDS`, and the parameters of that function.
+    ``cells`` are the table's rows of the frame of cells. ``option`` has a ``kind``, a name in
+    :data:`KINDS`, and the parameters of that function.
     """
     given = dict(option)
     return list(KINDS[given.pop("kind")](cells.to_dict("records"), **given))
@@ -55,15 +49,9 @@ def condense(cells: pd.DataFrame, option: Mapping[str, Any]) -> list[Saying]:
 def slopes(cells: Cells, metric: str, rows: list[Mapping[str, Any]]) -> Iterator[Saying]:
     """Yield the slopes of log means with 95 % intervals, beside the predicted slopes.
 
-    Parameters
-    ----------
-    cells : list of mapping
-    metric : str
-    rows : list of mapping
-        For each row: ``row``, its name; ``where``, the values that its cells have; ``along``, the
-        setting on the x axis; ``exponent``, the predicted slope; ``above_zero``, as in
-        :func:`fedmix.cells.trends.scales`; ``condition``, the metric that is 1 where the theorem's
-        condition holds.
+    Each of ``rows`` is a :class:`fedmix.cells.items.CondensedRow`: ``along`` is the setting on the
+    x axis, ``exponent`` the predicted slope, and ``above_zero`` is as in
+    :func:`fedmix.cells.trends.scales`.
     """
     settings = [{k.removeprefix("setting_"): v for k, v in c.items()} for c in cells]
     for row in rows:
@@ -97,15 +85,8 @@ def advice(cells: Cells, metric: str, alone: str, harmed: str) -> Iterator[Sayin
     - otherwise the answer is undecided.
 
     If federation pays, the row also names the methods that the paired test cannot distinguish from
-    the best one. They must have at least as many replications as the best one.
-
-    Parameters
-    ----------
-    cells : list of mapping
-    metric, alone : str
-        The error in the federation, and the error of the same method's fit without exchange.
-    harmed : str
-        The metric that is the share of clients that lose by federation.
+    the best one. They must have at least as many replications as the best one. The metrics are
+    those of :class:`fedmix.cells.items.Condensed`.
     """
     for row in dict.fromkeys(c["row"] for c in cells):
         own = [c for c in cells if c["row"] == row and c["n"] > 1]
@@ -159,17 +140,11 @@ KINDS: dict[str, Callable[..., Iterator[Saying]]] = {"slopes": slopes, "advice":
 
 
 def data_of(cells: pd.DataFrame, same: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the data set of every setting.
+    """Return the data set of every setting of some cells.
 
     Clean and contaminated settings of one data set are not independent. Two labellings of the same
-    points are not independent either, so ``same`` can count them as one data set.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        With the columns ``setting`` and ``setting_dataset``.
-    same : mapping of str to str, optional
-        Data set -> the data set whose points it shares.
+    points are not independent either, so ``same`` can count them as one data set. It maps a data
+    set to the one whose points it shares.
     """
     names = zip(cells["setting"], cells["setting_dataset"], strict=True)
     return {setting: (same or {}).get(name, name) for setting, name in names}
@@ -237,12 +212,7 @@ def mean_ranks(
 def critical_difference(n_methods: int, n_data: int) -> float:
     """Return Nemenyi's critical difference of mean ranks, for all pairs of methods together.
 
-    Parameters
-    ----------
-    n_methods : int
-        Number of methods.
-    n_data : int
-        Number of independent data sets.
+    The ``n_data`` data sets are independent.
 
     References
     ----------
@@ -292,12 +262,8 @@ class Contrast:
 def contrasts(cells: pd.DataFrame, direction: str) -> list[Contrast]:
     """Return the contrast of the two methods that are best in print, for each setting of a table.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        The table's rows of the frame of cells.
-    direction : {"lowest", "highest", "none"}
-        Which published value is the best. With "none" there is nothing to compare.
+    ``direction`` says which published value is the best: the ``"lowest"`` or the ``"highest"``.
+    With ``"none"`` there is nothing to compare.
     """
     if direction == "none":
         return []

@@ -32,10 +32,6 @@ def measure_discrepancies(
     DataFrame
         ``id, paper, kind, where, what, choice`` and ``effect``, a sentence with the measured
         difference, :data:`NOT_MEASURED`, or the reason it has none.
-
-    Examples
-    --------
-    >>> measure_discrepancies(read_discrepancies(papers), cells)     # doctest: +SKIP
     """
     evidence = None if cells is None else Evidence(cells)
     rows = []
@@ -51,15 +47,7 @@ def measure_discrepancies(
 
 
 def to_markdown(measured: pd.DataFrame, papers: Mapping[str, Paper]) -> str:
-    """Return the register as the page ``docs/discrepancies.md``.
-
-    Parameters
-    ----------
-    measured : DataFrame
-        Of :func:`measure_discrepancies`.
-    papers : mapping of str to Paper
-        Of :func:`fedmix.cells.papers.read_papers`.
-    """
+    """Return what :func:`measure_discrepancies` found as the page ``docs/discrepancies.md``."""
     lines = [
         "# Discrepancies\n",
         "<!-- Generated from config/papers/*/discrepancies.yaml and the results: edit those. -->\n",

@@ -210,15 +210,7 @@ def weighted_effect(weights: ArrayLike, effects: Sequence[Effect]) -> Effect:
 
 
 def slope(xs: Sequence[float], effects: Sequence[Effect]) -> Effect:
-    """Return the least-squares slope of means on different data.
-
-    Parameters
-    ----------
-    xs : sequence of float
-        At least two different values.
-    effects : sequence of Effect
-        The mean at each.
-    """
+    """Return the least-squares slope of means on different data, at two different xs or more."""
     import numpy as np
 
     centred = np.asarray(xs) - np.mean(xs)
@@ -230,20 +222,16 @@ def exponent(
 ) -> Effect | None:
     """Return the slope of the log of a score in the log of x: the exponent b of ``x^b``.
 
+    Values that are not positive have no logarithm and are left out. The result is None if fewer
+    than two means are left.
+
     Parameters
     ----------
-    xs : sequence of float
-        Values that are not positive have no logarithm and are left out.
-    effects : sequence of Effect
-        The mean score at each.
+    xs, effects : sequence of float, of Effect
+        The mean score at each x.
     above : Effect, optional
         A base, such as the mean score where x is 0. The slope is then that of
         ``sqrt(score^2 - base^2)``. Means that do not exceed the base are left out.
-
-    Returns
-    -------
-    Effect or None
-        None if fewer than two means are left.
     """
     if above is not None:
         effects = [_added(e, above) for e in effects]
@@ -265,12 +253,8 @@ def knee(xs: Sequence[float], effects: Sequence[Effect]) -> Effect | None:
     """Return the log of the x at which a score is halfway between its first and its last mean.
 
     The score is interpolated linearly between two values of x. The error of x is the error of the
-    score there, divided by the slope of the score.
-
-    Returns
-    -------
-    Effect or None
-        None if the score does not rise, or if that x is not positive.
+    score there, divided by the slope of the score. The result is None if the score does not rise,
+    or if that x is not positive.
     """
     half = (effects[0].mean + effects[-1].mean) / 2
     if effects[-1].mean <= effects[0].mean:

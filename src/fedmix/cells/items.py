@@ -309,16 +309,7 @@ KINDS: dict[str, type[Item]] = {"tables": Table, "figures": Figure}
 
 @dataclass(frozen=True)
 class ItemEntry:
-    """The configuration of an item, with a preset's changes.
-
-    Parameters
-    ----------
-    paper : Paper
-    kind : type of Item
-        One of :data:`KINDS`.
-    document : Document
-        The item's entry in the paper's file, with the preset's changes.
-    """
+    """The entry of an item in a paper's file, with a preset's changes; ``kind`` is of `KINDS`."""
 
     paper: Paper
     kind: type[Item]
@@ -330,12 +321,7 @@ def item_entries(
 ) -> dict[str, ItemEntry]:
     """Return the entries of every paper's tables and figures, by name.
 
-    Parameters
-    ----------
-    papers : mapping of str to Paper
-        From :func:`fedmix.cells.papers.read_papers`.
-    changes : mapping, optional
-        Name of an item -> what a preset changes in it.
+    ``changes`` maps the name of an item to what a preset changes in it.
 
     Raises
     ------
@@ -370,14 +356,7 @@ def read_items(
 def items_of(
     entries: Mapping[str, ItemEntry], names: Iterable[str] | None = None
 ) -> dict[str, Item]:
-    """Return the items that the entries declare.
-
-    Parameters
-    ----------
-    entries : mapping of str to ItemEntry
-        From :func:`item_entries`.
-    names : iterable of str, optional
-        The items to return; all by default.
+    """Return the items that some entries of :func:`item_entries` declare, by default all.
 
     Raises
     ------

@@ -134,11 +134,8 @@ def _when(made: str) -> str:
 def final_values(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     """Return ``method, metric, replication, value``, one row per finished replication and metric.
 
-    Parameters
-    ----------
-    results, timings : DataFrame
-        The rows of one setting. The rounds, the floats sent and the steady seconds (:func:`steady`)
-        become metrics. A method with neither rounds nor floats reports none, which is not 0.
+    Of the rows of one setting, the rounds, the floats sent and the steady seconds (:func:`steady`)
+    become metrics too. A method with neither rounds nor floats reports none, which is not 0.
     """
     import pandas as pd
 
@@ -224,17 +221,8 @@ def by_round(rows: pd.DataFrame) -> pd.DataFrame:
 def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return a score's quartiles over replications, in every round; see :func:`by_round`.
 
-    Parameters
-    ----------
-    results : DataFrame
-        The tidy rows of the results.
-    metric : str
-        The score. Values of zero or less are left out, because figures have a log scale.
-
-    Returns
-    -------
-    DataFrame
-        ``study, variant, setting, method, round, q1, median, q3``, sorted by round.
+    Values of zero or less are left out, because figures have a log scale. The columns are ``study,
+    variant, setting, method, round, q1, median, q3``, sorted by round.
     """
     import pandas as pd
 

@@ -136,15 +136,9 @@ def _unknown_files(folder: Path) -> Iterator[str]:
 
 
 def part_document(paper: Paper, name: str, kind: Any) -> Document | None:
-    """Return one file of a paper's folder, checked; None if the file is missing.
+    """Return one file of a paper's folder, such as ``"claims"``, checked; None if it is missing.
 
-    Parameters
-    ----------
-    paper : Paper
-    name : str
-        The file's name without its suffix, such as ``"claims"``.
-    kind : type
-        The type of what it declares, see :func:`fedmix.configuration.validate`.
+    ``kind`` is the type of what it declares, see :func:`fedmix.configuration.validate`.
 
     Raises
     ------
@@ -267,16 +261,9 @@ class Discrepancy(Declared):
 def read_entries(
     papers: Mapping[str, Paper], name: str, kind: type[Declared]
 ) -> list[tuple[Paper, Document]]:
-    """Return the entries of all papers' lists of one kind, such as ``"claims"``.
+    """Return the entries of all papers' lists in files of one name, such as ``"claims"``.
 
-    Parameters
-    ----------
-    papers : mapping of str to Paper
-        Of :func:`read_papers`.
-    name : str
-        The files' name without its suffix.
-    kind : type of Declared
-        What an entry declares; it has an ``id``.
+    ``kind`` is what an entry declares; it has an ``id``.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Predicates by name: each checks one kind of claim on our results.
 
-A predicate is called once per variant, with the places (settings) that the claim is about. It
-yields a check for each place, or for each group of places that it compares.
+A predicate is called once per variant, with all results (``evidence``) and the ``places``
+(settings) that the claim is about. It yields a check for each place, or for each group of places
+that it compares.
 """
 
 from __future__ import annotations
@@ -69,17 +70,7 @@ class Check:
 
 
 def check(at: Place, place: str, finding: Finding, detail: str) -> Check:
-    """Return the check of a finding.
-
-    Parameters
-    ----------
-    at : Place
-        A place of the variant.
-    place : str
-        The setting's id, or the name of a group of settings.
-    finding : Finding
-    detail : str
-    """
+    """Return the check of a finding, named ``place``; ``at`` is any place of the variant."""
     mean, half, n = finding.margin.mean, finding.margin.half_width, finding.margin.n
     return Check(at.variant, place, finding.answer, detail, mean, mean - half, mean + half, n)
 
@@ -126,13 +117,7 @@ def names() -> list[str]:
 
 
 def get(name: str) -> Predicate:
-    """Return a predicate.
-
-    Raises
-    ------
-    ConfigurationError
-        If there is none of this name.
-    """
+    """Return a predicate, or raise a ConfigurationError if there is none of this name."""
     _load()
     if name not in _REGISTRY:
         raise ConfigurationError(f"unknown predicate {name!r}. {nearest_names(name, _REGISTRY)}")

@@ -5,6 +5,8 @@ its protocol is unknown, it counts the nearest protocol (:mod:`fedmix.cells.verd
 takes the best variant for each value. An agreement counts separately if other variants were run and
 none of them differs. Beside the counts stand those that an exact replication would be expected to
 get, how many values are the same in substance, and the table's answer in words.
+
+The functions take all cells, from :func:`fedmix.cells.frame.complete`.
 """
 
 from __future__ import annotations
@@ -36,16 +38,8 @@ def score_tables(
 ) -> pd.DataFrame:
     """Return one row per published table: the counts of its variant, and where differences lie.
 
-    Tables stand in the order of ``items``, which is the papers'.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        All cells, from :func:`fedmix.cells.frame.complete`.
-    items : mapping of str to Item
-        They say which value is best, and the unit.
-    papers : mapping of str to Paper
-        They have the margins of substance.
+    Tables stand in the order of ``items``, which is the papers'. An item says which value is best,
+    and the unit. A paper has the margins of substance.
 
     Returns
     -------
@@ -127,13 +121,7 @@ def counts(cells: pd.DataFrame) -> pd.DataFrame:
 def scorecard(cells: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
     """Count each paper's published values and claims by verdict.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        From :func:`fedmix.cells.frame.complete`. A published value counts by the verdict in the
-        headline's variant.
-    claims : DataFrame
-        From :func:`fedmix.cells.claims.evaluate_claims`.
+    A published value counts by the verdict in the headline's variant.
 
     Returns
     -------
@@ -153,11 +141,6 @@ def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the cells that have a verdict, one row each, in the published unit.
 
     A diagnostic variant runs some settings only; its other cells are left out.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        All cells, from :func:`fedmix.cells.frame.complete`.
     """
     judged = printed_cells(cells)
     ran = judged["n"] + judged["failed"] > 0
@@ -175,12 +158,7 @@ def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
 def rank_agreement(cells: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
     """Compare the order of the methods with the published order, setting by setting.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        All cells, from :func:`fedmix.cells.frame.complete`.
-    items : mapping of str to Item
-        They say whether the lowest or the highest value is best.
+    Items say whether the lowest or the highest value is best.
 
     Returns
     -------

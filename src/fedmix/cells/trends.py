@@ -51,10 +51,6 @@ def trend(
 
     Parameters
     ----------
-    evidence, places
-        All results; the settings to look at.
-    metric : str
-        The score.
     method : str, list of str or "all"
         The methods. Each is checked separately.
     along : str
@@ -97,7 +93,7 @@ def scales(
 
     Parameters
     ----------
-    evidence, places, metric, method, along, per
+    method, along, per
         As in :func:`trend`.
     exponent : float
         The power that theory predicts.
@@ -171,10 +167,6 @@ def changes(
 
     Parameters
     ----------
-    evidence, places, metric, per
-        As in :func:`trend`.
-    method : str
-        The method that the claim is about.
     column, at, than
         The setting's column and its two values.
     direction : {"lower", "higher", "same"}
@@ -185,8 +177,8 @@ def changes(
         Compare the logarithm of the ratio of the score to this method's score. Settings of
         different difficulty can then be compared, and a few runs with a large error do not decide
         alone.
-    rounds_to : float, optional
-        Instead of the score, compare the rounds until it is this many times its final value.
+    per, rounds_to
+        As in :func:`trend` and :func:`fedmix.cells.comparisons.ordered`.
     """
     for label, group in _groups(places, column, per):
         one, other = (
@@ -228,8 +220,6 @@ def knee_moves(
 
     Parameters
     ----------
-    evidence, places, metric, method
-        As in :func:`trend`.
     along : str
         The setting's column on the x axis.
     column, at, than

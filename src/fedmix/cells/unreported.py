@@ -122,13 +122,8 @@ class Share:
 def answers(places: list[Place], ask: Callable[[list[Place]], Answer | None]) -> dict[str, Answer]:
     """Return the answer to a claim in each variant that has one.
 
-    Parameters
-    ----------
-    places : list of Place
-        Of all variants.
-    ask : callable
-        From one variant's places to whether the claim holds there, with the checks behind it, or
-        None if there is no answer.
+    ``places`` are those of all variants. ``ask`` takes one variant's places, and returns None if
+    there is no answer.
     """
     by_variant: dict[str, list[Place]] = {}
     for place in places:
@@ -142,15 +137,9 @@ def share_of(
 ) -> Share | None:
     """Return the share of variants in which a claim holds; None if none has an answer.
 
-    Parameters
-    ----------
-    answered : mapping
-        Of :func:`answers`.
-    of : str, default="variants"
-        What the variants stand for. If they are protocols, the settings are listed.
-    choices : DataFrame, optional
-        The choices of protocols that were drawn whatever their results. Without them nothing tells
-        protocols apart, because those near the published values were chosen by these.
+    ``of`` is what the variants stand for. If they are protocols, the settings are listed.
+    ``choices`` are those of protocols that were drawn whatever their results. Without them nothing
+    tells protocols apart, because those near the published values were chosen by these.
     """
     import pandas as pd
 
@@ -172,18 +161,9 @@ def share_of(
 def choices_by_weight(flags: pd.Series, choices: pd.DataFrame) -> pd.Series:
     """Return the unreported choices, starting with the one that a claim depends on most.
 
-    Parameters
-    ----------
-    flags : Series of bool
-        Whether the claim holds, one value per protocol.
-    choices : DataFrame
-        The same protocols' choices.
-
-    Returns
-    -------
-    Series
-        Of each choice the p value of a test of independence, times their number; empty where all
-        flags are the same. Up to :data:`fedmix.cells.verdicts.CHOICE_LEVEL` a choice decides.
+    Each has the p value of a test that it is independent of ``flags``, whether the claim holds in
+    each protocol, times the number of choices. There is none where all flags are the same. Up to
+    :data:`fedmix.cells.verdicts.CHOICE_LEVEL` a choice decides.
     """
     import pandas as pd
     from scipy.stats import chi2_contingency
@@ -283,14 +263,7 @@ def _concerns(claim: Mapping[str, Any], table: Table) -> bool:
 def specification_curves(
     claims: Iterable[Mapping[str, Any]], searches: Iterable[Search]
 ) -> pd.DataFrame:
-    """Test every claim on an unreported choice under every protocol of its search.
-
-    Parameters
-    ----------
-    claims : iterable of mapping
-        Of :func:`fedmix.cells.papers.read_claims`.
-    searches : iterable of Search
-        One a study.
+    """Test every claim on an unreported choice under every protocol of its study's search.
 
     Returns
     -------
