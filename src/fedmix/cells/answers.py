@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from fedmix.cells.frame import BEST
-from fedmix.cells.items import Item
+from fedmix.cells.items import SIGN, Item
 from fedmix.cells.verdicts import (
     AGREEING,
     AGREES_IN_MEAN,
@@ -77,7 +77,7 @@ def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | Non
         The label of the method whose lead is measured; by default the one published as best most
         often.
     """
-    sign = {"lowest": 1.0, "highest": -1.0}.get(direction)
+    sign = SIGN.get(direction)
     able = cells[(cells["n"] >= COMPARABLE) & ~cells["is_stand_in"] & cells["printed_mean"].notna()]
     if sign is None or able["label"].nunique() < _FEWEST_METHODS:
         return None

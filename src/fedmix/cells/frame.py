@@ -47,7 +47,7 @@ import pandas as pd
 
 from fedmix.cells.effects import YES
 from fedmix.cells.equivalence import JUDGEMENT, judge
-from fedmix.cells.items import Item
+from fedmix.cells.items import SIGN, Item
 from fedmix.cells.measured import (
     PLACE,
     RUN_METRICS,
@@ -64,7 +64,6 @@ from fedmix.cells.verdicts import COMPARABLE
 from fedmix.conditions import has_values, rows_with
 from fedmix.storage import concatenate
 
-HIGHEST, LOWEST = "highest", "lowest"
 BEST, TIED = "best", "tied"
 
 _FIRST = ["paper", "item", "row", "column", *PLACE]
@@ -252,10 +251,9 @@ def standings(scores: Metric, direction: str) -> dict[str, str]:
         :data:`fedmix.cells.verdicts.COMPARABLE` are left out. Empty if fewer than two are left.
     """
     finished = {method: values for method, values in scores.items() if len(values) >= COMPARABLE}
-    if direction not in (HIGHEST, LOWEST) or len(finished) < 2:
+    if direction not in SIGN or len(finished) < 2:
         return {}
-    sign = 1.0 if direction == LOWEST else -1.0
-    losses = {method: sign * values for method, values in finished.items()}
+    losses = {method: SIGN[direction] * values for method, values in finished.items()}
     winner = min(losses, key=lambda method: losses[method].mean())
     found = {winner: BEST}
     for method, values in losses.items():

@@ -27,6 +27,8 @@ class ByMethod(Declared):
 
 Metric = str | ByMethod
 Direction = Literal["highest", "lowest", "none"]
+#: Which value is best -> what values are multiplied by, so that the lowest is best.
+SIGN = {"lowest": 1.0, "highest": -1.0}
 Row = Annotated[
     Template,
     Field(description="The row of a number. Braces hold columns of the frame, or printed columns."),

@@ -19,7 +19,7 @@ import pandas as pd
 from fedmix.cells.answers import answer
 from fedmix.cells.calibration import SCORED, expected_counts
 from fedmix.cells.claims import CLAIM_VERDICTS
-from fedmix.cells.items import Item
+from fedmix.cells.items import SIGN, Item
 from fedmix.cells.papers import Paper
 from fedmix.cells.verdicts import (
     COUNTED,
@@ -91,9 +91,8 @@ def _in_substance(cells: pd.DataFrame, paper: Paper | None) -> dict[str, Any]:
 
 
 def _direction(differences: pd.Series, in_se: pd.Series) -> dict[str, Any]:
-    below, above = int((differences < 0).sum()), int((differences > 0).sum())
+    sides = {"below": int((differences < 0).sum()), "above": int((differences > 0).sum())}
     n, median = len(differences), float(in_se.median())
-    sides = {"below": below, "above": above}
     side = max(sides, key=lambda name: sides[name])
     sentence = ""
     if n > 1:
@@ -184,12 +183,11 @@ def _agreement(group: pd.DataFrame, best: str) -> dict[str, Any]:
 
     tau = kendalltau(group["printed_mean"], group["mean"]).statistic
     row = {"n_methods": len(group), "kendall_tau": float(tau)}
-    if best == "none":
+    if best not in SIGN:
         return row | {"best_printed": "", "best_ours": "", "same_best": None}
-    sign = 1.0 if best == "lowest" else -1.0
-    printed = sign * group["printed_mean"]
+    printed = SIGN[best] * group["printed_mean"]
     theirs = set(group.loc[printed == printed.min(), "label"])  # more than one if tied
-    ours = group.loc[(sign * group["mean"]).idxmin(), "label"]
+    ours = group.loc[(SIGN[best] * group["mean"]).idxmin(), "label"]
     return row | {
         "best_printed": ", ".join(sorted(theirs)),
         "best_ours": ours,
