@@ -113,10 +113,6 @@ def compare(
     draws : tuple of float and int, default=NO_DRAWS
         Variance between draws, where each side made one draw for all its replications,
         and the number of draws behind this variance.
-
-    Returns
-    -------
-    Comparison
     """
     ours = summarise(values)
     n, sd = int(ours["n"]), ours["sd"]

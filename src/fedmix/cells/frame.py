@@ -169,10 +169,6 @@ def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) 
     published : path-like
         ``data/published``.
 
-    Returns
-    -------
-    DataFrame
-
     Raises
     ------
     DataError
