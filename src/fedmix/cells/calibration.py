@@ -224,18 +224,17 @@ def _world_cells(
             published, own = (_draw(rng, n, row) for n in (theirs, ours))
             for method, values in published.items():
                 mean, sd = (round(float(x), _DIGITS) for x in (values.mean(), values.std(ddof=1)))
-                printed.append(
-                    {"world": world, "row": row, "method": method, "mean": mean, "sd": sd}
-                )
+                printed.append((world, row, method, mean, sd))
             for method in METHODS:
-                values = own[replaced.get(method, method)]
-                centre = _LEVEL + _mean(replaced.get(method, method), row)
-                values = centre + truth.spread * (values - centre) + truth.shift
+                scored = replaced.get(method, method)
+                centre = _LEVEL + _mean(scored, row)
+                values = centre + truth.spread * (own[scored] - centre) + truth.shift
                 results.append(_rows(world, row, method, values))
     frame = pd.concat(results, ignore_index=True).assign(**_RUN)
     with TemporaryDirectory() as folder:
         (Path(folder) / PAPER).mkdir()
-        pd.DataFrame(printed).to_csv(Path(folder) / PAPER / "table.csv", index=False)
+        table = pd.DataFrame(printed, columns=["world", "row", "method", "mean", "sd"])
+        table.to_csv(Path(folder) / PAPER / "table.csv", index=False)
         item = _item(theirs)
         made = make_cells(frame, pd.DataFrame(), [item], folder, PAPER, {}, {VARIANT: AUTHORS})
         return frame, complete(made, [item], folder)
