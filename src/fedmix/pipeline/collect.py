@@ -156,14 +156,14 @@ def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """
     if results.empty:
         return {}
-    outcomes: dict[str, dict[str, Any]] = {}
-    ended = results.drop_duplicates(["method", "replication"])[["method", "status", "message"]]
-    for method, status, message in ended.itertuples(index=False, name=None):
-        own = outcomes.setdefault(str(method), {"replications": {}, "error": ""})
-        own["replications"][status] = own["replications"].get(status, 0) + 1
-        if status == "error" and own["replications"][status] == 1:
-            own["error"] = str(message)
-    return outcomes
+    ended = results.drop_duplicates(["method", "replication"])
+    return {
+        method: {
+            "replications": own["status"].value_counts().to_dict(),
+            "error": next(iter(own.loc[own["status"] == "error", "message"]), ""),
+        }
+        for method, own in ended.groupby("method")
+    }
 
 
 def read_blocks(
