@@ -97,7 +97,9 @@ def test_only_a_number_of_real_data_has_the_rules_that_fetch_and_embed_them(expl
 def test_a_verdict_is_not_final_before_its_other_draws(explainer, cell):
     request = explainer.request
     item = SimpleNamespace(other_draws=STUDY)
-    some = SimpleNamespace(items={"t": item}, parts=request.parts, folder_of=request.folder_of)
+    some = SimpleNamespace(
+        items={"t": item}, parts_in=request.parts_in, folder_of=request.folder_of
+    )
     waiting = Explainer(request, explainer.workdir)
     waiting.request = some
     [note] = waiting._pending("t")

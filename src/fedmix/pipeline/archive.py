@@ -85,11 +85,7 @@ def write_zip(path: str | os.PathLike, files: Mapping[str, bytes]) -> None:
 
 def collected_rows(request: Request, study: Study, workdir: Path) -> pd.DataFrame:
     """Return the collected results of a study as rows of evidence."""
-    folders = [
-        workdir / request.folder_of(part)
-        for (name, _), part in request.parts.items()
-        if name == study.name
-    ]
+    folders = [workdir / request.folder_of(part) for part in request.parts_in(study.name)]
     results_in, timings_in = (
         [folder / f"{kind}.parquet" for folder in folders] for kind in ("results", "timings")
     )

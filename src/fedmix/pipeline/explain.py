@@ -154,8 +154,7 @@ class Explainer:
     def _pending(self, item: str) -> Iterator[str]:
         """Yield a note that the verdict is not final while draws are missing."""
         study = self.request.items[item].other_draws
-        draws = [part for part in self.request.parts.values() if part.study.name == study]
-        if not all(path.is_file() for path in self._cells(draws)):
+        if not all(path.is_file() for path in self._cells(self.request.parts_in(study))):
             yield f"The verdict is not final: it waits for the draws of {study}."
 
 
@@ -202,7 +201,7 @@ def _results(
     for block in request.coverage.lacking(study, setting):
         if method.name in block.methods:
             yield f"{folder}/{block.name}.parquet"
-    part = next(p for p in request.parts.values() if p.study is study and setting in p.settings)
+    part = next(part for part in request.parts_in(study.name) if setting in part.settings)
     yield f"{request.folder_of(part)}/cells.parquet: metric {cell['metric']}"
     numbers = _known(
         ("mean {:.6g}", cell["mean"]),

@@ -133,8 +133,7 @@ def _forecast_study(request: Request, study: Study, scales: list[Scale | None]) 
         if len(replications_of(block.name)) == study.block < study.replications
     ]
     fits = sum(len(block.methods) * len(replications_of(block.name)) for _, block, _ in missing)
-    collected = sum(name == study.name for name, _ in request.parts)
-    jobs = len(missing) + collected
+    jobs = len(missing) + len(request.parts_in(study.name))
     return StudyForecast(
         study=study.name,
         jobs=jobs,

@@ -134,22 +134,22 @@ class Request:
         """Return the folder with the collected results of a part."""
         return f"results/{self.options['preset']}/collected/{part.study.name}/{part.name}"
 
+    def parts_in(self, study: str) -> list[Part]:
+        """Return the parts of a study; none if it is not run."""
+        return [part for part in self.parts.values() if part.study.name == study]
+
     def parts_of(self, item: Item) -> list[Part]:
         """Return the parts with the settings that an item shows."""
         shown = {setting.folder for setting in self.settings_of(item)}
-        return [
-            part
-            for (study, _), part in self.parts.items()
-            if study == item.study and shown & {setting.folder for setting in part.settings}
-        ]
+        own = self.parts_in(item.study)
+        return [part for part in own if shown & {setting.folder for setting in part.settings}]
 
     def parts_behind(self, item: Item) -> list[Part]:
         """Return the parts behind an item and its verdicts.
 
         They are its own, and those of the study with other draws if that is run.
         """
-        other = [p for (study, _), p in self.parts.items() if study == item.other_draws]
-        return [*self.parts_of(item), *other]
+        return [*self.parts_of(item), *self.parts_in(item.other_draws)]
 
     def with_optional(self, study: Study) -> Study:
         """Return a study with its optional settings whose embedding is missing.
