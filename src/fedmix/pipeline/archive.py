@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.errors import DataError
 from fedmix.pipeline.evidence import COLUMNS, TIMINGS, empty, write_evidence
-from fedmix.pipeline.plan import Study
+from fedmix.pipeline.plan import Study, setting_folder
 from fedmix.pipeline.request import Request
 from fedmix.storage import atomic_path, concatenate
 
@@ -95,12 +95,11 @@ def collected_rows(request: Request, study: Study, workdir: Path) -> pd.DataFram
     results, timings = concatenate(results_in), concatenate(timings_in)
     if results.empty:
         return empty()
-    settings = {(s.variant, s.name): s for s in study.settings.values()}
     rows = results.merge(timings[[*_RUN, *TIMINGS]], on=_RUN)
-    places = [settings[place] for place in zip(rows["variant"], rows["setting"], strict=True)]
-    keys = [request.coverage.keys(study, setting) for setting in places]
-    rows["key"] = [own[method] for own, method in zip(keys, rows["method"], strict=True)]
-    rows["setting"] = [setting.folder for setting in places]
+    rows["setting"] = list(map(setting_folder, rows["variant"], rows["setting"]))
+    keys = {key: request.coverage.keys(study, own) for key, own in study.settings.items()}
+    places = zip(rows["setting"], rows["method"], strict=True)
+    rows["key"] = [keys[setting][method] for setting, method in places]
     return rows[list(COLUMNS)]
 
 

@@ -20,7 +20,7 @@ from fedmix.experiments.runner import Scenario, identity_of
 from fedmix.experiments.settings import declared
 from fedmix.pipeline.blocks import COLUMNS, KEYS, TIMED
 from fedmix.pipeline.evidence import RESULTS, Evidence, among, checked
-from fedmix.pipeline.plan import Setting, replications_of, timings_of
+from fedmix.pipeline.plan import replications_of, setting_folder, timings_of
 from fedmix.pipeline.provenance import keys_of
 from fedmix.storage import read_table, sha256_of, stacked
 
@@ -261,7 +261,7 @@ def _problems(
         if rows[name].dtype.kind not in kinds:
             yield f"column {name} is of type {rows[name].dtype}"
     found = rows[["study", "variant", "setting"]].drop_duplicates().itertuples(index=False)
-    places = {f"{study}/{Setting(variant, name, {}).folder}" for study, variant, name in found}
+    places = {f"{study}/{setting_folder(variant, name)}" for study, variant, name in found}
     strange = sorted(places - {"/".join(place)})
     if strange:
         yield f"it holds rows of {strange[0]}"

@@ -22,7 +22,7 @@ from fedmix.cells.predicates import methods_named, metrics_named
 from fedmix.cells.printed import rows_of
 from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError, DataError, nearest_names
-from fedmix.pipeline.plan import PlannedMethod, Setting, Study
+from fedmix.pipeline.plan import PlannedMethod, Setting, Study, setting_folder
 from fedmix.pipeline.provenance import ROOT, source_files
 from fedmix.pipeline.request import Part, Request, named
 from fedmix.storage import sha256_of
@@ -122,7 +122,7 @@ class Explainer:
             If the request has no such setting or method.
         """
         study = self.request.studies[cell["study"]]
-        setting = study.settings.get(Setting(cell["variant"], cell["setting"], {}).folder)
+        setting = study.settings.get(setting_folder(cell["variant"], cell["setting"]))
         if setting is None or cell["method"] not in study.methods:
             raise DataError(
                 f"{study.name} has no longer {cell['method']} in setting {cell['setting']} of "

@@ -48,7 +48,7 @@ class Setting:
     @property
     def folder(self) -> str:
         """The folder's name under ``results/<study>/``."""
-        return self.name if self.variant == DEFAULT_VARIANT else f"{self.variant}.{self.name}"
+        return setting_folder(self.variant, self.name)
 
     @property
     def dataset(self) -> str:
@@ -134,9 +134,9 @@ class Study:
 
     def most_replications(self, name: str, setting: Setting) -> int:
         """Return a method's configured replications: the study's number, or a smaller one."""
-        variant = self.variants[setting.variant]
-        limits = [variant.get("replications"), self.methods[name].replications]
-        return min([self.replications, *(limit for limit in limits if limit)])
+        variant, method = self.variants[setting.variant], self.methods[name]
+        limits = (self.replications, variant.get("replications"), method.replications)
+        return min(filter(None, limits))
 
     def replications_of(self, name: str, setting: Setting) -> int:
         """Return a method's replications in a setting: the configured number, or a smaller one."""
@@ -190,6 +190,11 @@ class Study:
             **changes.get(name, {}),
         }
         return replace(method, parameters=parameters)
+
+
+def setting_folder(variant: str, name: str) -> str:
+    """Return the name of a setting's folder under ``results/<study>/``."""
+    return name if variant == DEFAULT_VARIANT else f"{variant}.{name}"
 
 
 def timings_of(block: Path) -> Path:
@@ -257,10 +262,6 @@ def plan_study(
         whose methods are ``registered`` runs all that can label the points of Gaussian data.
     costs : Costs, optional
         The costs of replications, used to size blocks if the study sets no size.
-
-    Returns
-    -------
-    Study
 
     Raises
     ------
@@ -356,9 +357,7 @@ def _planned_methods(wanted: Document, known: Mapping[str, Any]) -> Iterator[Pla
     if wanted.content == REGISTERED:
         yield from _registered_methods(known)
         return
-    entries: list[dict[str, Any]] = [
-        {"name": e} if isinstance(e, str) else e for e in wanted.content
-    ]
+    entries: list[Any] = [{"name": e} if isinstance(e, str) else e for e in wanted.content]
     names = [entry["name"] for entry in entries]
     listed = {e["name"]: e.get("parameters", {}) for e in entries}
     for i, entry in enumerate(entries):
