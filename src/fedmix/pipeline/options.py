@@ -124,14 +124,14 @@ def _value(key: str, given: Any) -> Any:
 
 
 def with_methods(
-    studies: Mapping[str, Study], compared: Iterable[str], chosen: Sequence[str] | None
+    studies: Mapping[str, Study], compared: Collection[str], chosen: Sequence[str] | None
 ) -> dict[str, Study]:
     """Return the studies, with the chosen methods in the chosen order in those that compare.
 
     Parameters
     ----------
     studies : mapping of str to Study
-    compared : iterable of str
+    compared : collection of str
         The studies that compare all methods, which are those of the matrix.
     chosen : sequence of str, optional
         Names of methods; all by default.
@@ -143,20 +143,17 @@ def with_methods(
     """
     if chosen is None:
         return dict(studies)
-    own = [studies[name] for name in compared if name in studies]
-    known = dict.fromkeys(name for study in own for name in study.methods)
+    known = dict.fromkeys(method for name in compared for method in studies[name].methods)
     raise_all(_unknown("method", chosen, known))
-    kept = {
-        study.name: replace(
-            study, methods={m: study.methods[m] for m in chosen if m in study.methods}
-        )
-        for study in own
-    }
-    return {**studies, **kept}
+    found = dict(studies)
+    for name in compared:
+        own = studies[name].methods
+        found[name] = replace(studies[name], methods={m: own[m] for m in chosen if m in own})
+    return found
 
 
 def with_metrics(
-    items: Mapping[str, Item], compared: Iterable[str], chosen: Sequence[str] | None
+    items: Mapping[str, Item], compared: Collection[str], chosen: Sequence[str] | None
 ) -> dict[str, Item]:
     """Return the items, with the chosen metrics in the chosen order in compared studies.
 
@@ -164,11 +161,10 @@ def with_metrics(
     """
     if chosen is None:
         return dict(items)
-    own = {name: item for name, item in items.items() if item.study in set(compared)}
+    own = {name: item for name, item in items.items() if item.study in compared}
     known = dict.fromkeys(measured(m) for item in own.values() for m in item.metrics)
     raise_all(_unknown("metric", chosen, known))
-    kept = {name: _narrowed(item, chosen) for name, item in own.items()}
-    whole = {**items, **kept}
+    whole = {**items, **{name: _narrowed(item, chosen) for name, item in own.items()}}
     return {name: item for name, item in whole.items() if name not in own or item.metric}
 
 
