@@ -90,11 +90,6 @@ class Configuration:
     presets: Mapping[str, Mapping[str, Study]]
     changes: Mapping[str, Preset]
 
-    def vocabulary(self, study: str) -> Vocabulary:
-        """Return the names of a study, as published and in all presets."""
-        plans = [self.published, *self.presets.values()]
-        return Vocabulary(plan[study] for plan in plans if study in plan)
-
 
 def read_configuration(folder: str | Path) -> Configuration:
     """Read and check a configuration folder.
@@ -162,7 +157,11 @@ def read_configuration(folder: str | Path) -> Configuration:
 
 def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iterator[str]:
     """Yield unknown names in tables, figures, claims, discrepancies and searches."""
-    studies = {name: configuration.vocabulary(name) for name in configuration.published}
+    all_plans = [configuration.published, *configuration.presets.values()]
+    studies = {
+        name: Vocabulary(plan[name] for plan in all_plans if name in plan)
+        for name in configuration.published
+    }
     papers = configuration.papers
     for _, claim in read_entries(papers, "claims", Claim):
         yield from claim_errors(claim, studies)
