@@ -50,10 +50,7 @@ def versions() -> dict[str, str]:
 def other_versions(made: str) -> tuple[str, ...]:
     """Return the libraries that a result was neither made nor checked with, both versions of each.
 
-    Parameters
-    ----------
-    made : str
-        What :func:`origin` returned when the result was made, and ``checked_with`` since.
+    ``made`` is what :func:`origin` returned when the result was made, and ``checked_with`` since.
     """
     about = json.loads(made)
     known = {**about, **about.get("checked_with", {})}

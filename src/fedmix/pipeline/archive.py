@@ -48,13 +48,7 @@ _PROFILES = {
 def evidence_files(request: Request, workdir: Path) -> dict[str, bytes]:
     """Return the collected results of a request as files of evidence, by name in the archive.
 
-    A study without results has none.
-
-    Parameters
-    ----------
-    request : Request
-    workdir : path
-        Where Snakemake works.
+    A study without results has none. Snakemake works in ``workdir``.
 
     Raises
     ------

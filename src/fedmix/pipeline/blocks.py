@@ -109,18 +109,9 @@ def write_block(
 ) -> None:
     """Write a block: its timings first, then its results with the key of each method.
 
-    Rows of other methods in the file are kept: a run with fewer methods loses none.
-
-    Parameters
-    ----------
-    path : path
-        ``<block>.parquet``; the timings go to ``<block>.timings.parquet``.
-    scenario : Scenario
-    methods : sequence of Method
-    fits : KeptFits
-        All replications of the block.
-    keys : mapping of str to str
-        Each method's key.
+    The results go to ``path``, which is ``<block>.parquet``, the timings to
+    ``<block>.timings.parquet``. ``fits`` has all replications of the block. Rows of other methods
+    in the file are kept: a run with fewer methods loses none.
     """
     replications = replications_of(path.stem)
     tables = [tables_of(scenario, method, fits, replications) for method in methods]
@@ -147,11 +138,7 @@ def keys_in(path: Path) -> dict[str, str]:
 def finished(folder: Path, wanted: range | None = None) -> Iterator[_Finished]:
     """Yield the finished replications in a setting's folder, partial files first.
 
-    Parameters
-    ----------
-    folder : path
-    wanted : range, optional
-        Read only blocks with some of these replications.
+    Only blocks with some of the ``wanted`` replications are read, by default all blocks.
     """
     for path in sorted(folder.glob("*.partial.jsonl")):
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():

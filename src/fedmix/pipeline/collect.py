@@ -47,10 +47,6 @@ def collect_settings(
     partial : bool
         Whether replications may be missing.
 
-    Returns
-    -------
-    list of (DataFrame, DataFrame)
-
     Raises
     ------
     DataError
@@ -141,18 +137,10 @@ def _check_complete(
 
 
 def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return the counts of each method's outcomes in a setting, and its first error.
+    """Return how the replications of each method ended, from the collected rows of one setting.
 
-    Parameters
-    ----------
-    results : DataFrame
-        Collected rows of one setting.
-
-    Returns
-    -------
-    dict
-        By method: ``replications`` by status, and ``error``, the message of the first replication
-        that raised an error (empty without one).
+    By method: the number of ``replications`` by status, and ``error``, the message of the first
+    replication that raised an error (empty without one).
     """
     if results.empty:
         return {}

@@ -92,12 +92,7 @@ class Configuration:
 
 
 def read_configuration(folder: str | Path) -> Configuration:
-    """Read and check a configuration folder.
-
-    Parameters
-    ----------
-    folder : path-like
-        The ``config`` folder.
+    """Read and check the folder ``config``.
 
     Raises
     ------

@@ -78,16 +78,9 @@ _Relative = tuple[str | None, str | None, str | None, str | None]
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of one replication.
+    """The cost of one replication: CPU seconds on one core, and peak memory of its job in MB.
 
-    Parameters
-    ----------
-    seconds : float
-        CPU seconds on one core.
-    memory : float
-        Peak memory of its job, in MB.
-    machine : Machine
-        The machine that it was measured on.
+    ``machine`` is the one that it was measured on.
     """
 
     seconds: float
@@ -111,12 +104,8 @@ class Costs:
         then in other studies, then all methods of the study. The unknown cost of shared work or of
         an embedding is zero.
 
-        Parameters
-        ----------
-        study, dataset, variant, method : str
-        scale : callable, optional
-            The machine of a cost -> how many times as long the machine of interest takes, such as
-            :meth:`fedmix.pipeline.costs.Machine.typical`. By default it is the same machine.
+        ``scale`` says of the machine of a cost how many times as long the machine of interest
+        takes, such as :meth:`Machine.typical`. By default it is the same machine.
         """
         key = study, dataset, variant, method, scale
         if key not in self._found:
@@ -195,14 +184,9 @@ def read_costs(path: Path) -> Costs:
 def costs_text(actual: pd.DataFrame, machine: Machine, known: Costs) -> str:
     """Return the text of ``config/costs.csv``: one row per study, data set, variant and method.
 
-    Parameters
-    ----------
-    actual : DataFrame
-        One row per replication, see :func:`fedmix.pipeline.forecast.read_actual`.
-    machine : Machine
-        The machine that the replications ran on.
-    known : Costs
-        The costs of all that was not run, such as embeddings.
+    ``actual`` has one row per replication, see :func:`fedmix.pipeline.forecast.read_actual`;
+    ``machine`` is the one that they ran on. ``known`` has the costs of all that was not run, such
+    as embeddings.
     """
     import pandas as pd
 
@@ -236,11 +220,7 @@ def benchmark(seconds: float = 10.0) -> Machine:
     """Measure one core of this machine, in CPU seconds.
 
     The tasks use NumPy and Python alone, so that they stay the same when the methods become faster.
-
-    Parameters
-    ----------
-    seconds : float, default=10.0
-        How long to repeat the tasks in turn. The medians count, which a short load changes little.
+    They take turns for some seconds, and the medians count, which a short load changes little.
     """
     import numpy as np
 

@@ -162,11 +162,8 @@ class Coverage:
     def accept(self, study: Study, data: Mapping[str, Mapping[str, str]]) -> None:
         """Use the embedded data of evidence from outside, where there are no others.
 
-        Parameters
-        ----------
-        study : Study
-        data : mapping of str to mapping
-            See :class:`fedmix.pipeline.evidence.Index`. Data that other code made are ignored.
+        ``data`` is as in :class:`fedmix.pipeline.evidence.Index`. Data that other code made are
+        ignored.
         """
         for setting in study.settings.values():
             given = data.get(setting.embedded, {})

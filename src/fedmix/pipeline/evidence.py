@@ -96,13 +96,7 @@ class Index:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence in a folder.
-
-    Parameters
-    ----------
-    folder : path or None
-        ``data/evidence``; None for no evidence.
-    """
+    """The evidence in a folder, usually ``data/evidence``; without a folder there is none."""
 
     folder: Path | None = None
     _indices: dict[str, Index] = field(default_factory=dict, repr=False)
@@ -124,12 +118,7 @@ class Evidence:
     ) -> frozenset[int]:
         """Return the replications of a method in a setting that have a key and count under a limit.
 
-        Parameters
-        ----------
-        study, setting, method : str
-        key : str or None
-        limit : float, optional
-            Seconds that a replication may take, see :func:`stopped_early`.
+        ``limit`` is in seconds that a replication may take, see :func:`stopped_early`.
         """
         held = self.index(study).fits.get(setting, {}).get(method)
         if not held or held.key != key:
@@ -165,16 +154,8 @@ def unverified(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
 def stopped_early(fits: Any, limit: float | None) -> Any:
     """Return whether replications were stopped before a limit, so that they may yet finish.
 
-    Parameters
-    ----------
-    fits : DataFrame or mapping
-        ``status`` and ``seconds`` of replications, or of one.
-    limit : float or None
-        Seconds that a replication may take; None for no limit.
-
-    Returns
-    -------
-    Series of bool, or bool
+    ``fits`` has ``status`` and ``seconds``: of replications in a data frame, which gives a series,
+    or of one in a mapping. ``limit`` is in seconds that a replication may take; None is no limit.
     """
     return (fits["status"] == "timeout") & (fits["seconds"] < _at_least(limit))
 
@@ -200,15 +181,9 @@ def write_evidence(
 ) -> None:
     """Write the evidence of a study and its index; the same content gives the same bytes.
 
-    Parameters
-    ----------
-    folder : path
-    study : str
-    rows : DataFrame
-        With :data:`COLUMNS`. Times are rounded to three digits, values by round to
-        :data:`BITS` binary digits, because figures need no more.
-    data, adoptions
-        See :class:`Index`.
+    ``rows`` has :data:`COLUMNS`; for ``data`` and ``adoptions`` see :class:`Index`. Times are
+    rounded to three digits, values by round to :data:`BITS` binary digits, because figures need no
+    more.
     """
     import numpy as np
 
@@ -249,11 +224,7 @@ def write_index(folder: Path, study: str, rows: pd.DataFrame) -> None:
 def read_foreign(file: Path | IO[bytes], name: str) -> pd.DataFrame:
     """Read a file of evidence from outside after checking its size and columns.
 
-    Parameters
-    ----------
-    file : path or stream
-    name : str
-        Its name, for messages.
+    Messages call it ``name``.
 
     Raises
     ------
@@ -292,14 +263,8 @@ def checked(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the rows of sound replications, and a sentence for each reason to leave some out.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        With :data:`COLUMNS`.
-    metrics : collection of str
-        The metrics that the study's experiment may report.
-    source : str
-        The file, for messages.
+    ``rows`` has :data:`COLUMNS`, ``metrics`` are those that the study's experiment may report, and
+    ``source`` is the file, for messages.
     """
     ok = rows["status"] == "ok"
     needed = [name for name in COLUMNS if name not in {"round", "value", *_MEASURED}]

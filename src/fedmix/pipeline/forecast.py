@@ -86,15 +86,9 @@ def forecast(
 ) -> Forecast:
     """Forecast the cost of a request.
 
-    Parameters
-    ----------
-    request : Request
-        The request. Replications and embeddings that the evidence holds cost nothing.
-    workdir : path-like, default="."
-        Where Snakemake works. Embeddings that exist there cost nothing.
-    machine : Machine, optional
-        The machine to run on. By default it is that of the known costs, and the range counts only
-        how far these are off.
+    Replications and embeddings that the evidence holds cost nothing, nor do embeddings that exist
+    where Snakemake works. By default the machine to run on is that of the known costs, and the
+    range counts only how far these are off.
     """
     scales: list[Scale | None] = [None] * 3
     if machine:
@@ -194,14 +188,7 @@ def _megabytes(size: float) -> str:
 
 
 def read_actual(request: Request, results: Path) -> pd.DataFrame:
-    """Return the CPU seconds of all collected replications.
-
-    Parameters
-    ----------
-    request : Request
-        The request with the studies and settings.
-    results : path
-        The folder ``results`` of a run.
+    """Return the CPU seconds of all replications collected in the folder ``results`` of a run.
 
     Returns
     -------
@@ -232,8 +219,8 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
 def read_kept(request: Request) -> pd.DataFrame:
     """Return the CPU seconds of the evidence's replications that this kind of processor has run.
 
-    Parameters and columns are those of :func:`read_actual`. Replications of methods or settings
-    that are no longer planned are left out.
+    Columns are those of :func:`read_actual`. Replications of methods or settings that are no longer
+    planned are left out.
 
     Raises
     ------
@@ -289,13 +276,8 @@ def _costs_in(timings: pd.DataFrame) -> pd.DataFrame:
 def against_lines(request: Request, actual: pd.DataFrame, scale: Scale) -> Iterator[str]:
     """Yield a Markdown table of forecast and actual core-hours by study.
 
-    Parameters
-    ----------
-    request : Request
-    actual : DataFrame
-        From :func:`read_actual`. Only its replications are part of the forecast.
-    scale : callable
-        The machine of a known cost -> how many times as long this machine takes.
+    ``actual`` is from :func:`read_actual`; only its replications are part of the forecast.
+    ``scale`` says of the machine of a known cost how many times as long this machine takes.
     """
     yield "| study | replications of methods | forecast, core-hours | actual | actual / forecast |"
     yield "|---|---:|---:|---:|---:|"

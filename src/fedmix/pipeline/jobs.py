@@ -76,13 +76,7 @@ def _end_left_threads(status: int) -> None:
 
 
 def prepare_process(threads: int = 1) -> None:
-    """Set the threads and the folder of compiled code, before NumPy is imported.
-
-    Parameters
-    ----------
-    threads : int, default=1
-        Threads of BLAS and Numba.
-    """
+    """Set the threads of BLAS and Numba and the folder of compiled code, before NumPy's import."""
     for variable in _THREAD_VARIABLES:
         os.environ[variable] = str(threads)
     os.environ["NUMBA_CACHE_DIR"] = str(_kernel_cache(os.environ.get("NUMBA_CACHE_DIR")))

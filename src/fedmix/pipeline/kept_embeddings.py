@@ -56,21 +56,11 @@ def embedding_key(dataset: str, embedding: str, entry: Mapping[str, Any]) -> str
 def kept_embedding(
     evidence: Path | None, dataset: str, embedding: str, entry: Mapping[str, Any]
 ) -> str | None:
-    """Return the sha256 of a kept embedding that was made as the registry asks.
+    """Return the sha256 of a kept embedding that was made as the registry's ``entry`` asks.
 
-    Parameters
-    ----------
-    evidence : path or None
-        The folder of the evidence, if it is used.
-    dataset, embedding : str
-    entry : mapping
-        The data set's entry in the registry.
-
-    Returns
-    -------
-    str or None
-        None if the evidence has no such embedding, or one of other raw data or parameters. The code
-        that made it does not count: another run of the same code need not give the same file.
+    It is None if no evidence is used, and if the evidence has no such embedding, or one of other
+    raw data or parameters. The code that made it does not count: another run of the same code need
+    not give the same file.
 
     Raises
     ------
@@ -100,22 +90,10 @@ def keep_embeddings(
     datasets: Mapping[str, Any],
     searched: Collection[tuple[str, str]] = (),
 ) -> Iterator[str]:
-    """Add embeddings to the evidence, which its results were computed from.
+    """Add embeddings to the evidence, which its results were computed from; say so of each.
 
-    Parameters
-    ----------
-    evidence : path
-    embedded : mapping of (str, str) to path
-        The embedded data of each data set and embedding.
-    datasets : mapping
-        The registry of data sets.
-    searched : collection of (str, str)
-        The data sets and embeddings that a search runs on.
-
-    Yields
-    ------
-    str
-        A sentence for each embedding that is added.
+    ``embedded`` has the file of each pair of a data set and an embedding, ``datasets`` is the
+    registry, and ``searched`` are the pairs that a search runs on.
     """
     for (dataset, embedding), path in embedded.items():
         entry = datasets[dataset]

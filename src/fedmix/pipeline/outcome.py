@@ -27,20 +27,9 @@ _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}(\.\w+)?")
 def failed_throughout(request: Request, shown: str | os.PathLike) -> list[str]:
     """Return the methods that raised an error in every replication of a study's variant.
 
-    A method that diverges or takes too long has a result. A method that only raises errors has not
-    run: one of its parameters is wrong, or its code.
-
-    Parameters
-    ----------
-    request : Request
-        Settings that are not collected are ignored.
-    shown : path-like
-        ``results/<preset>``.
-
-    Returns
-    -------
-    list of str
-        One sentence per method, with its first error.
+    Each has a sentence with its first error. A method that diverges or takes too long has a result.
+    A method that only raises errors has not run: one of its parameters is wrong, or its code.
+    Settings that are not collected below ``shown``, ``results/<preset>``, are ignored.
     """
     counts: dict[tuple[str, str, str], Counter[str]] = {}
     first: dict[tuple[str, str, str], tuple[str, str]] = {}  # the setting and the error
@@ -60,7 +49,7 @@ def failed_throughout(request: Request, shown: str | os.PathLike) -> list[str]:
 
 
 def failure_lines(request: Request, shown: str | os.PathLike) -> Iterator[str]:
-    """Yield how many replications of each study failed. Parameters as of `failed_throughout`."""
+    """Yield how many replications of each study failed, of those collected below `shown`."""
     counts: dict[str, Counter[str]] = {}
     for study, part in request.parts:
         for setting in _outcomes(shown, study, part):
@@ -79,12 +68,7 @@ def failure_lines(request: Request, shown: str | os.PathLike) -> Iterator[str]:
 def lacking(request: Request, shown: str | os.PathLike) -> list[str]:
     """Return the methods of the request that collected results lack, one sentence each.
 
-    Parameters
-    ----------
-    request : Request
-        Parts that are not collected are ignored.
-    shown : path-like
-        ``results/<preset>``.
+    Parts that are not collected below ``shown``, ``results/<preset>``, are ignored.
     """
     found = []
     for (study, name), part in request.parts.items():
@@ -101,20 +85,10 @@ def lacking(request: Request, shown: str | os.PathLike) -> list[str]:
 
 
 def failed_jobs(workdir: str | os.PathLike, since: float) -> list[str]:
-    """Return why each job failed since a time, one sentence each.
+    """Return why each job failed since a time, in seconds since 1970, one sentence each.
 
-    Parameters
-    ----------
-    workdir : path-like
-        Where Snakemake works, with results and logs.
-    since : float
-        In seconds since 1970.
-
-    Returns
-    -------
-    list of str
-        The log and the error of a job that raised one. A block that was not written and has no
-        error in its log was killed.
+    It has the log and the error of a job that raised one. A block that was not written and has no
+    error in its log was killed. Snakemake works in ``workdir``, with results and logs.
     """
     root = Path(workdir)
     ended = [log for log in sorted(root.glob("logs/**/*.log")) if log.stat().st_mtime >= since]
@@ -147,14 +121,9 @@ _FILES = {
 
 
 def summary_lines(shown: str | os.PathLike, since: float) -> Iterator[str]:
-    """Yield a summary of what a run has made.
+    """Yield a summary of what a run has made in ``shown``, ``results/<preset>``.
 
-    Parameters
-    ----------
-    shown : path-like
-        ``results/<preset>``.
-    since : float
-        The start of the run in seconds since the epoch. Older files are not from this run.
+    Files from before ``since``, the start of the run in seconds since 1970, are not from this run.
     """
     folder = Path(shown)
     made = [path for path in folder.glob("**/*") if path.stat().st_mtime >= since]

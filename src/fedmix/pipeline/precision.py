@@ -73,15 +73,8 @@ class Reached:
 class Precision:
     """The rule of a preset, applied to the evidence.
 
-    Parameters
-    ----------
-    rule : ReplicationRule
-    coverage : Coverage
-        What the evidence holds with the planned keys.
-    studies : mapping of str to Study
-    items : mapping of str to Item
-    published : path
-        ``data/published``.
+    ``coverage`` is what the evidence holds with the planned keys, ``published`` the folder
+    ``data/published``.
     """
 
     rule: ReplicationRule

@@ -64,11 +64,7 @@ def source_hash(*modules: str) -> str:
 def script_hash(script: Path, *modules: str) -> str:
     """Return a hash of a rule's script and of all modules of fedmix that it imports.
 
-    Parameters
-    ----------
-    script : path
-    *modules : str
-        Modules that the script's modules import by a name in the configuration.
+    ``modules`` are those that the script's modules import by a name in the configuration.
     """
     files = {script.name: script}
     for name in _imports("script", script):
@@ -304,10 +300,6 @@ def stamp_of(repository: Path) -> str:
     """Return a sentence with the hashes of the evidence, the configuration and the judging code.
 
     Pages with another stamp are out of date: ``make kept`` writes them again.
-
-    Parameters
-    ----------
-    repository : path
 
     Examples
     --------

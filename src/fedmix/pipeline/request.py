@@ -187,10 +187,6 @@ def read_request(
     workdir : path-like, default="."
         Where Snakemake works. Optional settings run if their embedding exists there.
 
-    Returns
-    -------
-    Request
-
     Raises
     ------
     ConfigurationError

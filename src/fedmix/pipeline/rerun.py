@@ -115,11 +115,7 @@ class _Family:
 def adopt(request: Request, workdir: Path) -> Iterator[str]:
     """Check the evidence whose keys have changed, and give it the new ones where it holds.
 
-    Parameters
-    ----------
-    request : Request
-    workdir : path
-        Where Snakemake works. The evidence of real data needs the embedded data there.
+    Snakemake works in ``workdir``. The evidence of real data needs the embedded data there.
 
     Yields
     ------
@@ -174,19 +170,10 @@ def run_again(
     cells: Sequence[Cell],
     limit: float | None = None,
 ) -> dict[Cell, float]:
-    """Run replications again, and compare them with the evidence.
+    """Run replications again, and compare them with ``rows``, the study's evidence.
 
-    Parameters
-    ----------
-    study : Study
-    workdir : path
-        Where Snakemake works, with the embedded data.
-    rows : DataFrame
-        The study's evidence.
-    cells : sequence of (setting, method, replication)
-        Methods share what they share in a run.
-    limit : float, optional
-        Seconds that a replication may take, as in a run.
+    Methods share what they share in a run, and ``limit`` is in seconds that a replication may take,
+    as in a run. The embedded data are below ``workdir``, where Snakemake works.
 
     Returns
     -------

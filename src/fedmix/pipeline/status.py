@@ -55,19 +55,9 @@ class CellStatus:
 
 
 def read_status(request: Request, workdir: str | Path = ".") -> list[CellStatus]:
-    """Read the status of a request from its files.
+    """Read the status of a request from the results and logs where Snakemake works.
 
-    Parameters
-    ----------
-    request : Request
-        The request.
-    workdir : path-like, default="."
-        Where Snakemake works, with results and logs.
-
-    Returns
-    -------
-    list of CellStatus
-        By study, setting and method, in the configuration's order.
+    It is by study, setting and method, in the configuration's order.
     """
     return [
         cell
@@ -140,17 +130,10 @@ def error_in(log: Path) -> str:
 
 
 def status_lines(cells: list[CellStatus], asked: str, study: str | None = None) -> Iterator[str]:
-    """Yield the status as lines of text.
+    """Yield the status as lines of text: one line per study, with its first error.
 
-    Parameters
-    ----------
-    cells : list of CellStatus
-        From :func:`read_status`.
-    asked : str
-        The options of the command line that ask for the request.
-    study : str, optional
-        Show every method in every setting of this study. The default is one line per study, with
-        its first error.
+    With ``study``, there is a line for every method in every setting of this study. ``asked`` are
+    the options of the command line that ask for the request.
     """
     studies = dict.fromkeys(cell.study for cell in cells)
     for name in studies if study is None else [study]:

@@ -69,12 +69,8 @@ def unknown(place: Place, kind: str, name: Any, known: Collection[str]) -> Itera
 def condition_errors(where: Document, settings: Collection[Setting]) -> Iterator[str]:
     """Yield the parts of a condition that no setting satisfies: keys, values, or all together.
 
-    Parameters
-    ----------
-    where : Document
-        Key -> value or a list of allowed values; or several such mappings, one of which must match.
-    settings : collection of Setting
-        The settings that the condition may select.
+    ``where`` has for each key a value or a list of allowed values, or several such mappings, one of
+    which must match. It may select any of the settings.
     """
     if isinstance(where.content, list):
         for i in range(len(where.content)):

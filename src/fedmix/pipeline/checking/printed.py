@@ -47,13 +47,7 @@ def coverage_errors(
 ) -> Iterator[str]:
     """Yield published values that no item has, or more than one.
 
-    Parameters
-    ----------
-    items : mapping of str to Item
-        All items of all papers.
-    documents : mapping of str to Document
-        Their parts of the configuration.
-    files : PrintedFiles
+    The items are those of all papers, and the documents their parts of the configuration.
     """
     papers = {item.paper for item in items.values()}
     for paper, own in files.items():

@@ -52,14 +52,7 @@ def item_errors(
 ) -> Iterator[str]:
     """Yield the names in an item that its study or the file of published values does not have.
 
-    Parameters
-    ----------
-    item : Item
-    document : Document
-        The item's part of the configuration.
-    studies : mapping of str to Vocabulary
-        What can be named of each study.
-    files : PrintedFiles
+    The document is the item's part of the configuration.
     """
     if item.study not in studies:
         yield from unknown(document.place("study"), "study", item.study, studies)
@@ -104,13 +97,7 @@ def place_errors(
 ) -> Iterator[str]:
     """Yield an error for each table in which two numbers have the same place, or one has none.
 
-    Parameters
-    ----------
-    items : mapping of str to Item
-    documents : mapping of str to Document
-        Their parts of the configuration.
-    plans : mapping of str to Study
-        The studies that they show.
+    The documents are the items' parts of the configuration, the plans the studies that they show.
     """
     numbers: dict[str, Numbers] = {}  # many items show the same study
     for name, item in items.items():
@@ -162,16 +149,7 @@ def _cells(item: Item, numbers: Numbers) -> Iterator[dict[str, Any]]:
 def paper_errors(
     paper: Paper, items: Iterable[Item], studies: Mapping[str, Vocabulary]
 ) -> Iterator[str]:
-    """Yield the names in a paper's ``about.yaml`` that its items do not show.
-
-    Parameters
-    ----------
-    paper : Paper
-    items : iterable of Item
-        The paper's items.
-    studies : mapping of str to Vocabulary
-        The paper's studies.
-    """
+    """Yield the names in a paper's ``about.yaml`` that its items and its studies do not show."""
     about = read_document(paper.folder / "about.yaml")
     variants = {setting.variant for study in studies.values() for setting in study.settings}
     for name in paper.variants:
@@ -249,12 +227,7 @@ def _option_errors(options: Document, study: Vocabulary) -> Iterator[str]:
 def claim_errors(claim: Document, studies: Mapping[str, Vocabulary]) -> Iterator[str]:
     """Yield the names in a claim that its study does not have or its predicate does not accept.
 
-    Parameters
-    ----------
-    claim : Document
-        An entry of ``claims.yaml``, which has been validated.
-    studies : mapping of str to Vocabulary
-        The known names of each study.
+    The claim is an entry of ``claims.yaml`` that has been validated.
     """
     content = claim.content
     if "study" not in content:

@@ -215,12 +215,7 @@ def parameter_value_errors(
 def search_errors(space: Space, document: Document) -> Iterator[str]:
     """Yield the values of a search that its methods and settings do not accept.
 
-    Parameters
-    ----------
-    space : Space
-        The declared search, for one preset.
-    document : Document
-        The search's file with the changes of the preset.
+    The space is that of one preset, and the document the search's file with the preset's changes.
     """
     units = units_of(space.experiment)
     for name, column in space.methods.items():
