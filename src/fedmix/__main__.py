@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,29 +55,21 @@ def _parser() -> argparse.ArgumentParser:
     repository.add_argument(
         "--workflow", type=Path, default=Path("."), help="where the Snakefile is (default: here)"
     )
-    shared = [run, repository]
     parser = argparse.ArgumentParser(prog="python -m fedmix", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    status = commands.add_parser(
-        "status", parents=shared, help="what is done, running and failed: one line per study"
-    )
+    add = partial(_add_command, commands, [run, repository])
+    status = add("status", _status, "what is done, running and failed: one line per study")
     status.add_argument(
         "name",
         nargs="?",
         help="a study, of which every setting and method is shown; or a paper, table or figure",
     )
-    status.set_defaults(report=_status)
-    forecast = commands.add_parser(
-        "forecast", parents=shared, help="core-hours, memory and disk space of a target"
-    )
+    forecast = add("forecast", _costs, "core-hours, memory and disk space of a target")
     forecast.add_argument("target", nargs="?", help="a paper, table or figure (default: all)")
     forecast.add_argument(
         "--against", type=Path, metavar="RESULTS", help="compare with a finished run"
     )
-    forecast.set_defaults(report=_costs)
-    costs = commands.add_parser(
-        "costs", parents=shared, help="print config/costs.csv with measured costs"
-    )
+    costs = add("costs", _costs, "print config/costs.csv with measured costs")
     costs.add_argument(
         "results",
         nargs="?",
@@ -84,10 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         help="the folder `results` of a run (default: what this kind of processor has added to the "
         "evidence)",
     )
-    costs.set_defaults(report=_costs)
-    evidence = commands.add_parser(
-        "evidence", parents=shared, help="the kept replications: what they hold, add new ones"
-    )
+    evidence = add("evidence", _evidence, "the kept replications: what they hold, add new ones")
     evidence.add_argument(
         "action",
         choices=["status", "precision", "add", "adopt"],
@@ -97,37 +87,39 @@ def _parser() -> argparse.ArgumentParser:
     evidence.add_argument(
         "files", nargs="*", type=Path, help="add these archives or files of evidence instead"
     )
-    evidence.set_defaults(report=_evidence)
-    again = commands.add_parser(
-        "rerun", parents=shared, help="run one method on one replication, and show its errors"
-    )
+    again = add("rerun", None, "run one method on one replication, and show its errors")
     again.add_argument("study")
     again.add_argument("setting", help="the folder's name under results/STUDY, e.g. gaussian-h0.5")
     again.add_argument("method")
     again.add_argument("replication", type=_replication, help="its number, from 0")
-    _add_commands_before_a_run(commands, shared, repository)
-    explain = commands.add_parser(
-        "explain", parents=shared, help="where a table's number comes from, in every variant"
-    )
+    check = add("check", _check, "everything that is wrong with the configuration, at once")
+    check.add_argument("--plugins", metavar="FOLDER", help="import the methods of this folder too")
+    check.add_argument("--paper", metavar="KEY", help="show only what is wrong with this paper")
+    _add_skeletons(commands, repository)
+    explain = add("explain", _explanations, "where a table's number comes from, in every variant")
     explain.add_argument("item", help="a table, e.g. fedgrem_table1")
     explain.add_argument("row", help="as in the table, e.g. '0 %%'")
     explain.add_argument("column", help="as in the table, e.g. FedGrEM")
     explain.add_argument(
         "--kept", action="store_true", help="from docs/reproduction, where nothing has been run"
     )
-    explain.set_defaults(report=_explanations)
     return parser
 
 
-def _add_commands_before_a_run(
-    commands: Any, shared: list[argparse.ArgumentParser], repository: argparse.ArgumentParser
-) -> None:
-    check = commands.add_parser(
-        "check", parents=shared, help="everything that is wrong with the configuration, at once"
-    )
-    check.add_argument("--plugins", metavar="FOLDER", help="import the methods of this folder too")
-    check.add_argument("--paper", metavar="KEY", help="show only what is wrong with this paper")
-    check.set_defaults(report=_check)
+def _add_command(
+    commands: Any,
+    parents: list[argparse.ArgumentParser],
+    name: str,
+    report: Callable[[argparse.Namespace], Iterable[str]] | None,
+    what: str,
+) -> argparse.ArgumentParser:
+    """Add a command, and the function that returns the lines to print."""
+    command = commands.add_parser(name, parents=parents, help=what)
+    command.set_defaults(report=report)
+    return command
+
+
+def _add_skeletons(commands: Any, repository: argparse.ArgumentParser) -> None:
     method = commands.add_parser("new-method", help="write a method to start from")
     method.add_argument("name", help="name of its class, e.g. MyKMeans")
     method.add_argument(
