@@ -228,6 +228,15 @@ def test_a_wrong_preset_is_told_what_and_where(folder, spoil, says):
         read_request(folder, options())
 
 
+def test_a_preset_may_leave_out_a_method_that_a_variant_names(folder):
+    edit(folder / STUDY, method(name="mine"))
+    edit(folder / STUDY, written(methods={"mine": {"penalty_scale": 3.0}}))
+    preset = "studies: {fedgrem_real: {methods: [FedGrEM]}}"
+    (folder / "presets/one.yaml").write_text(preset)
+    request = read_request(folder, options(preset="one"))
+    assert list(request.studies["fedgrem_real"].methods) == ["FedGrEM"]
+
+
 def choice(name, label, /, **changes):
     """Change one value of a choice of a search."""
     return lambda search: search["choices"][name]["values"][label].update(changes)

@@ -123,11 +123,10 @@ def read_configuration(folder: str | Path) -> Configuration:
             changes = _read_presets(folder, papers, studies)
     problems.raise_all()
     costs = read_costs(folder / "costs.csv")
-    estimators = {name: entry["estimator"] for name, entry in methods.content.items()}
 
     def plan(name: str, document: Document, *others: Study) -> Study:
         study = plan_study(name, files[name][0].key, document, methods.content, costs)
-        raise_all(study_errors(document, (study, *others), estimators, datasets.content))
+        raise_all(study_errors(document, (study, *others), datasets.content))
         return study
 
     published: dict[str, Study] = {}

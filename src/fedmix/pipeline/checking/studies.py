@@ -30,10 +30,7 @@ _DECLARED = {
 
 
 def study_errors(
-    document: Document,
-    plans: Sequence[Study],
-    estimators: Mapping[str, str],
-    datasets: Mapping[str, Any],
+    document: Document, plans: Sequence[Study], datasets: Mapping[str, Any]
 ) -> Iterator[str]:
     """Yield the problems of a study's settings, methods and parameters.
 
@@ -43,8 +40,6 @@ def study_errors(
         The study's file with the changes of a preset, already validated.
     plans : sequence of Study
         The plan of this document. For a preset, also the published plan, whose names it may use.
-    estimators : mapping of str to str
-        Every entry of ``config/methods.yaml`` and its estimator.
     datasets : mapping
         Entries of ``config/datasets.yaml``.
     """
@@ -61,8 +56,9 @@ def study_errors(
         ]
         for keys, message in found:
             yield f"{_origin(document, variant, entry, keys)}: {message}"
+    estimators = _estimators(plans)
     yield from _listed_errors(document, estimators, plans)
-    yield from _variant_errors(document, estimators, plans)
+    yield from _variant_errors(document, estimators, methods)
 
 
 def _origin(document: Document, variant: str, entry: Keys, place: Keys) -> Place:
@@ -128,10 +124,13 @@ def method_errors(methods: Document) -> Iterator[str]:
             yield from parameter_errors(methods.part(name, "parameters"), estimator)
 
 
-def _listed(document: Document) -> list[tuple[int, Mapping[str, Any]]]:
-    """Return the methods of a study that have an entry, with its position."""
-    listed = document.content["methods"]
-    return [(i, entry) for i, entry in enumerate(listed) if isinstance(entry, Mapping)]
+def _estimators(plans: Sequence[Study]) -> dict[str, str]:
+    """Return the estimator behind each name of a method that a variant may use."""
+    found: dict[str, str] = {}
+    for plan in reversed(plans):  # the first is the plan of the document itself
+        found |= {method.source: method.estimator for method in plan.methods.values()}
+        found |= {method.name: method.estimator for method in plan.methods.values()}
+    return found
 
 
 def _listed_errors(
@@ -140,32 +139,29 @@ def _listed_errors(
     """Yield the problems of the parameters and conditions of a study's methods."""
     units = units_of(document.content["experiment"])
     settings = [setting for plan in plans for setting in plan.settings.values()]
-    for i, entry in _listed(document):
+    for i, entry in enumerate(document.content["methods"]):
+        if not isinstance(entry, Mapping):
+            continue
         if "parameters" in entry:
-            source = entry.get("method", entry["name"])  # a registered method needs no entry
             parameters = document.part("methods", i, "parameters")
-            yield from parameter_errors(parameters, estimators.get(source, source), units)
+            yield from parameter_errors(parameters, estimators[entry["name"]], units)
         if "where" in entry:
             yield from condition_errors(document.part("methods", i, "where"), settings)
 
 
 def _variant_errors(
-    document: Document, estimators: Mapping[str, str], plans: Sequence[Study]
+    document: Document, estimators: Mapping[str, str], methods: Collection[str]
 ) -> Iterator[str]:
     """Yield a variant's methods that the study does not have, and their unknown parameters."""
-    sources = {entry["name"]: entry.get("method", entry["name"]) for _, entry in _listed(document)}
     units = units_of(document.content["experiment"])
-    names = {name for plan in plans for name in plan.method_names}
-    methods = {name for plan in plans for name in plan.methods}
     for variant, change in document.content.get("variants", {}).items():
         yield from misnamed("a variant", variant, document.place("variants", variant))
         for name in change.get("methods", {}):
             parameters = document.part("variants", variant, "methods", name)
-            if name in names:
-                source = sources.get(name, name)
-                yield from parameter_errors(parameters, estimators.get(source, source), units)
+            if name in estimators:
+                yield from parameter_errors(parameters, estimators[name], units)
             else:
-                yield from unknown(parameters.place(), "method", name, names)
+                yield from unknown(parameters.place(), "method", name, estimators)
         for i, name in enumerate(change.get("only", ())):
             yield from unknown(
                 document.place("variants", variant, "only", i), "method", name, methods
