@@ -26,8 +26,8 @@ from fedmix.storage import read_table, sha256_of, stacked
 
 logger = logging.getLogger(__name__)
 
-Tables = tuple["pd.DataFrame", "pd.DataFrame"]
-Fits = dict[tuple[str, str, str], "pd.DataFrame"]  # setting's folder, method and key -> its rows
+Tables = tuple[pd.DataFrame, pd.DataFrame]
+Fits = dict[tuple[str, str, str], pd.DataFrame]  # setting's folder, method and key -> its rows
 
 
 def collect_settings(
@@ -67,18 +67,18 @@ def collect_settings(
 
 def _collect(setting: Mapping[str, Any], evidence: Fits, partial: bool) -> Tables:
     data = sha256_of(setting["data"]) if setting["data"] else setting["data_hash"]
-    parts = (setting[name] for name in ("methods", "sources"))
-    keys = keys_of(setting["scenario"], setting["experiment"], data, *parts)
+    made_by = setting["experiment"], data, setting["methods"], setting["sources"]
+    keys = keys_of(setting["scenario"], *made_by)
     replications = setting["replications"]
     own = read_blocks(setting["blocks"], replications, keys, partial)
     scenario = Scenario(**setting["scenario"])
     methods = [Method(**method) for method in setting["methods"]]
     fits = {m.name: evidence.get((setting["folder"], m.name, keys[m.name])) for m in methods}
     kept = _from_evidence(fits, {m.name: identity_of(scenario, m) for m in methods}, replications)
-    tables = [_joined(blocks, rows, replications) for blocks, rows in zip(own, kept, strict=True)]
+    results, timings = (_joined(*both, replications) for both in zip(own, kept, strict=True))
     if not partial:
-        _check_complete(tables[0], scenario, replications)
-    return tables[0], tables[1]
+        _check_complete(results, scenario, replications)
+    return results, timings
 
 
 def _from_evidence(
@@ -159,7 +159,7 @@ def read_blocks(
     replications: Mapping[str, int],
     keys: Mapping[str, str],
     partial: bool = False,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+) -> Tables:
     """Read some methods from the blocks of a setting, and check that nothing is missing or stale.
 
     Parameters
