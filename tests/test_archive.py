@@ -121,6 +121,8 @@ COUNTS = ("replication", "rounds", "floats_up", "floats_down")
             "a text, count or flag is missing",
         ),
         (_in_one_fit("status", "splendid"), "the status is unknown"),
+        (_in_one_fit("made", "me"), "the text of what made it is damaged"),
+        (_in_one_fit("made", "[]"), "the text of what made it is damaged"),
         (_in_one_fit("status", "error"), "a failed replication has a value"),
         (
             lambda rows: _in_one_fit("status", "error")(_in_one_fit("value", float("nan"))(rows)),

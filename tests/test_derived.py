@@ -56,7 +56,7 @@ def test_rounds_to_the_oracle_are_counted_on_the_trajectory():
 
 
 def test_floats_to_the_best_are_counted_until_five_percent_above_it():
-    errors = {"A": [4.0, 1.05, 1.0], "B": [4.0, 3.0, 1.2]}
+    errors = {"A": [4.0, 1.05, 1.0], "B": [4.0, 3.0, 1.2], "C": [4.0, 3.0, 2.0]}
     sent = {"A": [0.0, 10.0, 20.0], "B": [0.0, 5.0, 9.0]}
     rows = [
         {"study": "s", "variant": "v", "setting": "a", "method": m, "replication": 0}
@@ -68,7 +68,7 @@ def test_floats_to_the_best_are_counted_until_five_percent_above_it():
     results = pd.DataFrame(rows).assign(status="ok", **RUN).astype({"round": "Int64"})
     setting = measure(results, pd.DataFrame())
     floats, reached = (metric_of(setting, name) for name in ("floats_to_best", "reached_best"))
-    assert (floats["A"].tolist(), floats["B"].tolist()) == ([10.0], [])
+    assert {method: own.tolist() for method, own in floats.items()} == {"A": [10.0], "B": []}
     assert (reached["A"].tolist(), reached["B"].tolist()) == ([1.0], [0.0])
 
 

@@ -256,10 +256,11 @@ def test_status_counts_planned_replications_and_the_seconds_of_those_that_are_mi
     study, setting = planned(request)
     methods = {method: replace(study.methods[method], replications=None) for method in METHODS}
     only = replace(study, settings={setting.folder: setting}, methods=methods)
-    costs = Costs({(STUDY, "", "", "LocalEM"): Cost(900.0, 0.0, Machine(1.0, 1.0, 1.0))})
+    cost = Cost(900.0, 0.0, Machine(1.0, 1.0, 1.0))
+    costs = Costs({(STUDY, "", "", name): cost for name in ("LocalEM", SHARED)})
     for replications, says in (
         (1, "2 of 2 replications current; about 0 core-seconds are missing"),
-        (4, "4 of 8 replications current; about 1.00 core-hours are missing"),
+        (4, "4 of 8 replications current; about 1.50 core-hours are missing"),
     ):
         asked = replace(only, replications=replications, costs=costs)
         [line] = evidence_lines(replace(request, studies={STUDY: asked}))

@@ -151,6 +151,7 @@ def test_a_round_counts_from_the_first_that_is_near_the_end():
     assert found.margin == 1.0  # rounds 1 and 2
     [found] = checks(results, "usually", at_round=1, **asked)
     assert found.detail.endswith("medians 2 and 4")
+    assert checks(results, "usually", at_round=-1, **asked) == []  # before the first round
 
 
 @pytest.mark.parametrize(

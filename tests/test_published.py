@@ -9,7 +9,7 @@ import pytest
 from configured_studies import configured_studies
 from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import read_papers
-from fedmix.cells.printed import PrintedTable, check_coverage, names_of
+from fedmix.cells.printed import PrintedTable, check_coverage, names_of, plain
 from fedmix.conditions import has_values, rows_with, same_value
 from fedmix.configuration import Document
 from fedmix.errors import ConfigurationError, DataError
@@ -145,6 +145,11 @@ def test_setting_values_are_compared_as_numbers_and_lists_mean_any():
     assert not has_values({}, {"h": 1})
     assert has_values({}, {})
     assert not same_value(None, "None")
+
+
+def test_names_are_equal_as_text_and_numbers_by_value():
+    assert plain(1) == plain(1.0) == plain("1.0")
+    assert plain("1_0") != plain(10)
 
 
 def test_rows_are_picked_by_the_same_conditions():

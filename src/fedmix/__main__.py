@@ -145,7 +145,7 @@ def _check(options: argparse.Namespace) -> Iterable[str]:
         require_evidence(request.options["evidence"], options.workflow)
         return request
 
-    return check(read, options.paper)
+    return check(read, options.workflow / "config", options.paper)
 
 
 def _replication(text: str) -> int:

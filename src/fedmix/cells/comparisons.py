@@ -326,9 +326,8 @@ def _values(
     if at_round is None:
         return evidence.values(place, method, metric)
     path = evidence.path(place, method, metric)
-    if path.empty:
-        return pd.Series(dtype=float)
-    return path.loc[:, path.columns <= at_round].iloc[:, -1]
+    until = path.loc[:, path.columns <= at_round] if len(path) else path
+    return pd.Series(dtype=float) if until.empty else until.iloc[:, -1]
 
 
 def _log_paths(

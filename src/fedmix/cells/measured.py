@@ -310,7 +310,7 @@ def floats_to_best(measured: Measured) -> Metric:
     no value.
     """
     sent, found = measured.paths("floats"), _first_rounds_near_best(measured)
-    return {method: _at(sent[method], first.dropna()) for method, first in found.items()}
+    return {m: _at(sent[m], first.dropna()) for m, first in found.items() if m in sent}
 
 
 def observed_rate(measured: Measured) -> Metric:

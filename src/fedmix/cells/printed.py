@@ -180,7 +180,7 @@ def _key(names: Mapping[str, Any]) -> tuple[str, ...]:
 def plain(value: Any) -> str:
     """Return a value as text, in which 1 equals 1.0."""
     value = value.item() if hasattr(value, "item") else value
-    if isinstance(value, bool):
+    if isinstance(value, bool) or "_" in str(value):  # Python reads "1_0" as 10
         return str(value)
     try:
         return f"{float(value):.9g}"

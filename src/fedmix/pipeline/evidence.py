@@ -271,6 +271,9 @@ def checked(
     faults = {
         "a text, count or flag is missing": rows[needed].isna().any(axis=1),
         "the status is unknown": ~rows["status"].isin(_STATUSES),
+        "the text of what made it is damaged": ~rows["made"].isin(
+            [text for text in rows["made"].unique() if _tells_origin(text)]
+        ),
         "the metric is unknown": ok & ~rows["metric"].isin(metrics),
         "a finished replication has a value that is not finite": ok & ~_finite(rows["value"]),
         "a failed replication has a value": ~ok & (rows["value"].notna() | (rows["metric"] != "")),
@@ -296,6 +299,14 @@ def checked(
     if not bad.any():
         return rows, []
     return rows[~among(rows, rows[bad], FIT)], messages
+
+
+def _tells_origin(text: Any) -> bool:
+    """Return whether a text says what :func:`fedmix.revision.origin` says."""
+    try:
+        return json.loads(text).keys() >= {"date", "commit", "processor"}
+    except (TypeError, ValueError, AttributeError):
+        return False
 
 
 def among(rows: pd.DataFrame, others: pd.DataFrame, names: list[str]) -> NDArray[np.bool_]:

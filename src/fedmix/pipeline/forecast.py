@@ -119,7 +119,8 @@ def _forecast_study(request: Request, study: Study, scales: list[Scale | None]) 
         for block, own in request.coverage.lacking(study, setting).items()
     ]
     by_scale = [
-        [_seconds(study, setting, own, scale) for setting, _, own in missing] for scale in scales
+        [seconds_lacking(study, setting, own, scale) for setting, _, own in missing]
+        for scale in scales
     ]
     cut = [  # by the size of a block, not by the number of replications
         seconds
@@ -141,8 +142,8 @@ def _forecast_study(request: Request, study: Study, scales: list[Scale | None]) 
     )
 
 
-def _seconds(
-    study: Study, setting: Setting, lacking: Mapping[str, set[int]], scale: Scale | None
+def seconds_lacking(
+    study: Study, setting: Setting, lacking: Mapping[str, set[int]], scale: Scale | None = None
 ) -> float:
     """Return the seconds of the replications of each method that the evidence lacks."""
     numbers = {method: len(missing) for method, missing in lacking.items()}

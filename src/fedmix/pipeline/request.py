@@ -284,13 +284,15 @@ def named(kind: str, name: str, known: Mapping[str, Any]) -> Any:
     return known[name]
 
 
-def check(read: Callable[[], Request], paper: str | None = None) -> Iterator[str]:
+def check(read: Callable[[], Request], config: Path, paper: str | None = None) -> Iterator[str]:
     """Yield what was checked, if nothing is wrong.
 
     Parameters
     ----------
     read : callable
         Reads the request, which checks all of the configuration and imports the plug-ins.
+    config : Path
+        The folder of the configuration.
     paper : str, optional
         A folder of ``config/papers`` or ``config/beyond``. Problems elsewhere are only counted.
 
@@ -299,6 +301,9 @@ def check(read: Callable[[], Request], paper: str | None = None) -> Iterator[str
     ConfigurationError
         With all problems, one a line.
     """
+    papers = sorted(path.parent.name for path in config.glob("*/*/about.yaml"))
+    if paper and paper not in papers:
+        raise ConfigurationError(f"There is no paper {paper!r}. There are {', '.join(papers)}.")
     try:
         request = read()
     except ConfigurationError as error:
@@ -308,10 +313,6 @@ def check(read: Callable[[], Request], paper: str | None = None) -> Iterator[str
         elsewhere = number_of(len(error.problems), "problem")
         yield f"No problem in {paper}, but {elsewhere} elsewhere: leave out --paper."
         return
-    if paper and paper not in request.papers:
-        raise ConfigurationError(
-            f"There is no paper {paper!r}. There are {', '.join(request.papers)}."
-        )
     n_settings = sum(len(study.settings) for study in request.studies.values())
     yield (
         f"No problem found in {len(request.papers)} papers and comparisons, in all presets. The "

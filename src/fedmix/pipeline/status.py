@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fedmix.pipeline.costs import core_hours
 from fedmix.pipeline.evidence import unverified
+from fedmix.pipeline.forecast import seconds_lacking
 from fedmix.pipeline.plan import Setting, Study, timings_of
 from fedmix.pipeline.request import Request
 from fedmix.storage import read_table
@@ -194,6 +195,8 @@ def evidence_lines(request: Request) -> Iterator[str]:
         seconds = 0.0
         for setting in study.settings.values():
             held = request.coverage.counts(study, setting)
+            lacking = request.coverage.lacking(study, setting).values()
+            seconds += sum(seconds_lacking(study, setting, own) for own in lacking)
             keys = request.coverage.keys(study, setting)
             index = request.coverage.evidence.index(study.name).fits.get(setting.folder, {})
             for method, n in study.replications_in(setting).items():
@@ -202,7 +205,6 @@ def evidence_lines(request: Request) -> Iterator[str]:
                 if method in index and index[method].key != keys.get(method):
                     stale += len(index[method].replications)
                 unsure += have if (setting.folder, method) in others else 0
-                seconds += (n - have) * study.seconds(method, setting)
         notes = f", {stale} stale" if stale else ""
         library = next(iter(others.values()), "")
         notes += f", {unsure} unverified with the installed {library}" if unsure else ""
