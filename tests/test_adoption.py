@@ -26,7 +26,7 @@ CONSTANT, CHANGED = "- 0.5 * row[i]", "- 0.500001 * row[i]"
 
 VALUES = dict.fromkeys(COLUMNS, 0) | {
     **{"metric": "m", "status": "ok", "message": ""},
-    **{"converged": True, "warm": True, "made": "{}", "round": None},
+    **{"converged": True, "warm": True, "made": origin(), "round": None},
 }
 
 

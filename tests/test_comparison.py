@@ -199,7 +199,7 @@ def test_a_failure_stands_in_the_table_with_its_reason(problem, origin):
         (["FedEM"], {"random_state": None}, "expected random_state to be an integer, got None"),
         (["FedEM"], {"n_components": 2.0}, "expected n_components to be an integer >= 1 or None"),
         (["FedEM", "FedEM"], {"n_components": 2}, "FedEM is given twice"),
-        ([methods.FedEM(2, init=init) for init in TWO_STARTS], {}, "are not part of a name"),
+        ([methods.FedEM(2, init=init) for init in TWO_STARTS], {}, "arrays are not part of a name"),
         ([], {"n_components": 2}, "there is no method"),
         (["FedMe"], {"n_components": 2}, "Did you mean 'FedEM'"),
         (["TwoPhase"], {"n_components": 2}, "TwoPhase cannot be compared here"),

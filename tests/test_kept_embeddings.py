@@ -17,6 +17,7 @@ from fedmix.pipeline.kept_embeddings import (
     kept_embedding,
     kept_path,
 )
+from fedmix.revision import origin
 from fedmix.storage import sha256_of, write_arrays
 from small_run import ROOT, request_in
 
@@ -114,7 +115,7 @@ def file_of_real_data(folder, request, setting, sha256, made_by):
     request.coverage.accept(study, data)
     values = dict.fromkeys(COLUMNS, 0) | {
         **{"setting": setting.folder, "method": "FedEM", "metric": "misclustering"},
-        **{"status": "ok", "message": "", "made": "{}", "round": None, "warm": True},
+        **{"status": "ok", "message": "", "made": origin(), "round": None, "warm": True},
         "key": request.coverage.keys(study, setting).get("FedEM", "unknown"),
     }
     write_evidence(folder, REAL, pd.DataFrame([values]).astype({"value": float}), data)

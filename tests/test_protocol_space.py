@@ -68,7 +68,7 @@ def test_a_choice_of_the_features_needs_all_of_them():
         (
             "fedgrem",
             "fedgrem_table2",
-            "scaling initialization alignment own_start contamination contaminated",
+            "scaling initialization alignment own_start contamination contaminated embedding",
         ),
         ("fedgem_benchmark", "abalone", "embedding partition v"),
         ("fedgem_benchmark", "frog_b", "embedding partition v"),

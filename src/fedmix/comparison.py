@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-
 #: Score -> which value is best, and its name in tables.
 _SCORES = {
     "ari_pooled": ("highest", "ARI of all points"),
@@ -139,8 +138,8 @@ class Comparison:
         return axis
 
     def _score(self, score: str | None) -> str:
-        there = [name for name, (best, _) in _SCORES.items() if best != "none"]
-        there = [name for name in there if name in set(self.frame["metric"])]
+        known = set(self.frame["metric"])
+        there = [n for n, (best, _) in _SCORES.items() if best != "none" and n in known]
         if not there:
             raise ConfigurationError("There are no scores: all replications failed, see failures.")
         if score is None:
@@ -158,10 +157,8 @@ class Comparison:
             "caption": "Scores on each client's test points.",
             "options": {"rows": "method", "names": _NAMES},
             "preset": "",
-            "variants": {},
-            "datasets": {},
             "direction": "highest",
-            "left_out": {},
+            **{"variants": {}, "datasets": {}, "left_out": {}},
         }
         return to_html(item, self._shown(), "table_part.html")
 
@@ -320,10 +317,8 @@ def _chosen(given: Iterable[Any]) -> list[Method]:
     if not names or len(set(names)) < len(names):
         twice = next((name for name in names if names.count(name) > 1), "")
         said = f"{twice} is given twice" if twice else "there is no method"
-        raise ConfigurationError(
-            f"compare: {said}. Give at least one, and each only once. Two methods of a class must "
-            "differ in a number or a text, because arrays such as init are not part of a name."
-        )
+        said += ". Give at least one, and each only once; arrays are not part of a name."
+        raise ConfigurationError(f"compare: {said}")
     return listed
 
 
