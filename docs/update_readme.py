@@ -123,7 +123,7 @@ def _weak_claims(paper: str) -> str:
     verb = "does" if chosen == 1 else "do"
     parts = [f"{chosen} {verb} so by construction"] if chosen else []
     parts += [f"{chance} would often hold by chance"] if chance else []
-    failing = sum(row["print_fails"] == "True" for row in own)
+    failing = sum(row["published_fails"] == "True" for row in own)
     verb = "fails" if failing == 1 else "fail"
     parts += [f"{failing} {verb} on the paper's own values"] if failing else []
     return f" Of all that hold, {joined(parts)}." if parts else ""

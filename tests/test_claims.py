@@ -356,15 +356,15 @@ def test_a_diagnostic_variant_decides_no_claim():
 def test_printed_numbers_are_put_to_the_predicates_as_independent_means(claims):
     own = [claim for claim in claims if claim["id"] == "fedgrem-pendigits-lowest"]
     found = evaluate_claims(own, cells()).iloc[0]
-    assert (found.print_yes, found.print_no, found.print_unclear) == (4, 0, 0)
-    assert not found.print_fails
+    assert (found.published_yes, found.published_no, found.published_unclear) == (4, 0, 0)
+    assert not found.published_fails
     # In the pipeline's unit: Local-EM's 12.94 less 9.39 percent, at 20.5 %.
-    assert found.print_smallest == pytest.approx((12.94 - 9.39) / 100)
+    assert found.published_smallest == pytest.approx((12.94 - 9.39) / 100)
 
 
 def test_every_claim_that_the_print_contradicts_is_explained(claims, evaluated):
     explained = {claim["id"] for claim in claims if "contradiction" in claim}
-    assert set(evaluated.index[evaluated["print_fails"]]) == explained
+    assert set(evaluated.index[evaluated["published_fails"]]) == explained
 
 
 def test_quotations_are_short_and_every_claim_on_results_has_one(claims):

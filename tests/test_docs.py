@@ -139,7 +139,7 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
         "claims: reversed\nfedgrem,12,3,4,0,1\nmixed_regression,0,0,2,1,0\n",
         "scores": "paper,item,variant,role,agrees,differs,power,direction,answer\n"
         "fedgrem,fedgrem_table4,as_coded,authors,12,1,0.5,All below.,The order holds.\n",
-        "claims": "id,paper,section,verdict,chance,print_fails\n"
+        "claims": "id,paper,section,verdict,chance,published_fails\n"
         'fedgrem-pendigits-lowest,fedgrem,"B.1, Tables 4-5",holds,1.0,True\n'
         "a,fedgrem,Table 4,reversed,,True\nb,fedgem,Table 4,holds,0.5,False\n",
     }

@@ -45,7 +45,7 @@ def expected(name: str) -> dict[tuple[str, str], str]:
 
 
 def as_published(cell: dict, item) -> str:
-    """Return the line of the published file that a cell names, with the digits of the print."""
+    """Return the published line that a cell names, with the digits of the published value."""
     with open(PUBLISHED / cell["printed_file"], encoding="utf-8", newline="") as file:
         line = list(csv.DictReader(file))[cell["printed_line"] - 2]
     mean, sd = (padded(line[item.printed[name]], item.digits) for name in ("mean", "sd"))
@@ -123,7 +123,7 @@ def test_verdicts_are_counted_alike_on_page_console_and_in_the_readme(tmp_path, 
     scores = score_tables(cells(), TABLES, {})
     for folder in (tmp_path, tmp_path / "audit"):
         scores.to_csv(folder / "scores.csv")
-        listed = claims.assign(section="", chance=0.0, print_fails=False)
+        listed = claims.assign(section="", chance=0.0, published_fails=False)
         listed.rename_axis("id").to_csv(folder / "claims.csv")
     scorecard(cells(), claims).to_csv(tmp_path / "scorecard.csv")
     told = list(summary_lines(tmp_path, 0.0))

@@ -53,7 +53,7 @@ def design(space) -> pd.DataFrame:
 
 
 def runs(printed: pd.DataFrame, design: pd.DataFrame, replications: int) -> pd.DataFrame:
-    """Return the print with a little noise; without a scaling of LEADS FedGrEM errs by .2 more."""
+    """Return noisy published values; without a scaling of LEADS FedGrEM errs by .2 more."""
     rng = np.random.default_rng(0)
     rows = [
         (TABLE, name, n, r, method, mean + 0.2 * (method == "FedGrEM") * (scaling not in LEADS))

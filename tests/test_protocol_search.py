@@ -42,7 +42,7 @@ def test_distance_is_in_printed_standard_deviations():
 
 
 def test_claim_can_be_that_a_method_lies_above_some_others():
-    # The print has LocalEM at .3, FedEM at .2 and FedGrEM at .1 in every row.
+    # The published table has LocalEM at .3, FedEM at .2 and FedGrEM at .1 in every row.
     runs = runs_of({"a": 0.0})
     for claim, effect in (
         (Claim(method="FedEM", direction="above", than=["FedGrEM"]), 0.1),

@@ -168,7 +168,7 @@ def test_claims_have_their_counts_for_every_source(folder):
         assert {f"{source}_{a}" for a in ("yes", "no", "unclear", "median", "smallest")} <= set(
             claims
         )
-    assert claims.loc["fedgrem-pendigits-lowest", "print_yes"] == 4
+    assert claims.loc["fedgrem-pendigits-lowest", "published_yes"] == 4
     assert claims["quote"].str.len().gt(0).all()
     assert not claims["where"].fillna("").str.contains("...", regex=False).any()
 

@@ -190,7 +190,7 @@ def replications(mean: float, sd: float, n: int) -> np.ndarray:
             10.2,
             100_000,
             "cannot be decided",
-        ),  # the print's own error: a fifth of its spread, give or take
+        ),  # the published value's own error: a fifth of its spread, give or take
         (10.2, 100, "agrees"),
         (10.5, 400, "cannot be decided"),  # on the edge of the margin
         (10.7, 400, "differs"),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmix.cells import predicates, verdicts
 from fedmix.cells.effects import NO, UNCLEAR, YES
-from fedmix.cells.evidence import METHODS, PRINT, ROUNDS, SETTINGS, SHUFFLED, Evidence, Place
+from fedmix.cells.evidence import METHODS, PUBLISHED, ROUNDS, SETTINGS, SHUFFLED, Evidence, Place
 from fedmix.cells.measured import PLACE
 from fedmix.cells.predicates import Check, ask, listed, methods_named, needed, places_of
 from fedmix.cells.protocols.space import DRAWN, NEAR
@@ -53,14 +53,14 @@ CLAIM_RULES = {
 }
 CLAIM_VERDICTS = tuple(CLAIM_RULES)
 #: What a claim is tested on, in the order of the columns.
-SOURCES = (PRINT, *verdicts.SOURCES)
+SOURCES = (PUBLISHED, *verdicts.SOURCES)
 #: Shuffles behind ``chance``.
 SHUFFLES = 20
 
 _COPIED = ("id", "paper", "section", "quote", "claim", "study")
 _COLUMNS = (
     *("id", "paper", "section", "quote", "claim", "predicate", "study", "verdict", "where"),
-    *("source", "remarks", "chance", "print_fails"),
+    *("source", "remarks", "chance", "published_fails"),
 )
 _OF = {DRAWN: "protocols", NEAR: "protocols near the published values"}
 
@@ -91,9 +91,10 @@ def evaluate_claims(
         One row per claim: ``id, paper, section, quote, claim, predicate`` (in words), ``study,
         verdict, where`` (the settings by answer, or why it cannot be tested), ``source`` (which
         decides the verdict), ``remarks`` (list of sentences), ``chance`` (the share of shuffles in
-        which it holds, see :func:`_control`; None if nothing can be shuffled), ``print_fails``; for
-        each source ``<source>_yes, _no, _unclear``, the median of the margins and the smallest one
-        with its 99 % interval; and ``details``, every :class:`Check` as a dict with its ``source``.
+        which it holds, see :func:`_control`; None if nothing can be shuffled), ``published_fails``;
+        for each source ``<source>_yes, _no, _unclear``, the median of the margins and the smallest
+        one with its 99 % interval; and ``details``, every :class:`Check` as a dict with its
+        ``source``.
     """
     import pandas as pd
 
@@ -119,7 +120,7 @@ def _evaluate(
     search: Search | None,
 ) -> dict[str, Any]:
     checks = {
-        source: _checks(claim, printed if source == PRINT else measured, source)
+        source: _checks(claim, printed if source == PUBLISHED else measured, source)
         for source in SOURCES
     }
     source = verdicts.headline(name for name, found in checks.items() if found)
@@ -129,7 +130,8 @@ def _evaluate(
         found = [_verdict(claim, _checks(claim, e, source)) for e in shuffled[_control(claim)]]
         chance = fmean(verdict == HOLDS for verdict in found)
     # Beyond the published values' own noise.
-    fails = _verdict(claim, checks[PRINT]) != HOLDS and any(c.answer == NO for c in checks[PRINT])
+    theirs = checks[PUBLISHED]
+    fails = _verdict(claim, theirs) != HOLDS and any(check.answer == NO for check in theirs)
     share = _share(claim, measured, search)
     untested = _untested(claim, measured, source)
     failed = _failed_throughout(claim, measured, source)
@@ -170,7 +172,7 @@ def _evaluate(
         "source": source,
         "remarks": [*remarks, claim["note"]] if "note" in claim else remarks,
         "chance": chance,
-        "print_fails": fails,
+        "published_fails": fails,
         **_numbers_by_source(checks),
         "details": [asdict(c) | {"source": name} for name in SOURCES for c in checks[name]],
     }
@@ -192,8 +194,10 @@ def _numbers_by_source(checks: Mapping[str, list[Check]]) -> dict[str, Any]:
 
 
 def _checks(claim: Mapping[str, Any], evidence: Evidence, role: str) -> list[Check]:
-    where = {k: v for k, v in claim.get("where", {}).items() if (k, role) != ("variant", PRINT)}
-    return ask(claim, evidence, places_of(claim, evidence, {**where, "role": role}))
+    where = {**claim.get("where", {}), "role": role}
+    if role == PUBLISHED:  # published values have no variant
+        where.pop("variant", None)
+    return ask(claim, evidence, places_of(claim, evidence, where))
 
 
 def _verdict(claim: Mapping[str, Any], checks: list[Check]) -> str:

@@ -260,7 +260,7 @@ class Contrast:
 
 
 def contrasts(cells: pd.DataFrame, direction: str) -> list[Contrast]:
-    """Return the contrast of the two methods that are best in print, for each setting of a table.
+    """Return the contrast of the two methods with the best published values, by setting of a table.
 
     ``direction`` says which published value is the best: the ``"lowest"`` or the ``"highest"``.
     With ``"none"`` there is nothing to compare.

@@ -26,7 +26,7 @@ _CELL = [*PLACE, "method", "metric"]
 _STEP = ["replication", "round", "value"]
 _PATH = [*_CELL, *_STEP, "status"]
 #: The role of places that hold published values.
-PRINT = "print"
+PUBLISHED = "published"
 #: What a control can shuffle.
 METHODS, SETTINGS, ROUNDS = SHUFFLED = ("methods' names", "settings", "rounds")
 #: A sum of two metrics that claims may name.
@@ -109,7 +109,7 @@ class Evidence:
         """
         judged = cells[(cells["verdict"] != "") & (cells["method"] != "")]
         answering = judged.groupby("study")["role"].transform(headline)
-        own = judged[judged["role"] == answering].assign(role=PRINT)
+        own = judged[judged["role"] == answering].assign(role=PUBLISHED)
         found = cls(own.iloc[:0])
         found._places = _places(own)
         for row in own.to_dict("records"):
