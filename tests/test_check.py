@@ -95,6 +95,9 @@ def test_one_paper_is_shown_alone(copy, capsys):
 def test_a_paper_that_does_not_exist_is_an_error(copy, capsys):
     assert main(["check", "--paper", "fedgen"]) == 1
     assert "There is no paper 'fedgen'" in capsys.readouterr().err
+    (copy / "config/papers/fedgem/about.yaml").unlink()
+    assert main(["check", "--paper", "fedgem"]) == 1
+    assert "no about.yaml" in capsys.readouterr().err
     spoil(copy / "config/papers/fedgrem/claims.yaml", "predicate:", "predicat:")
     assert main(["check", "--paper", "fedgen"]) == 1
     assert "There is no paper 'fedgen'" in capsys.readouterr().err

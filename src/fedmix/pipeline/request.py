@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fedmix.cells.items import Item, read_items
-from fedmix.cells.papers import Paper
+from fedmix.cells.papers import KINDS, Paper
 from fedmix.configuration import Problems, raise_all, read_yaml
 from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods import use_plugins
@@ -301,7 +301,8 @@ def check(read: Callable[[], Request], config: Path, paper: str | None = None) -
     ConfigurationError
         With all problems, one a line.
     """
-    papers = sorted(path.parent.name for path in config.glob("*/*/about.yaml"))
+    folders = (path for kind in KINDS for path in sorted((config / kind).glob("*")))
+    papers = [path.name for path in folders if path.is_dir()]
     if paper and paper not in papers:
         raise ConfigurationError(f"There is no paper {paper!r}. There are {', '.join(papers)}.")
     try:
