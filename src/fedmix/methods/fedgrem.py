@@ -55,7 +55,8 @@ class FedGrEM(FederatedMixture):
         fold of five is held out), see :func:`fedmix.selection.choose`.
     central_steps : "exact" or int, default="exact"
         "exact" solves the central problem to a tolerance. An integer does that many passes of its
-        alternating minimisation, starting from zero deviations (2 in the published code).
+        alternating minimisation, starting from zero deviations (2 in the published code). With few
+        passes contaminated clients that are far away move the centre (study ``beyond_outlier``).
     safe_step : bool or "curvature", default=True
         True limits the step to 1 / w[t], where w[t] is the component's current mixing weight. For
         Gaussians a longer step overshoots the M-step, and diverges beyond 2 / w[t]. For regressions
