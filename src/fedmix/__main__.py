@@ -1,4 +1,8 @@
-"""Commands besides Snakemake: checks and skeletons before a run, its cost, status and origins."""
+"""Commands besides Snakemake's.
+
+They check the configuration, start a method, a data set or a paper, forecast a run, show its state,
+and explain its numbers.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,11 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     run, repository = (argparse.ArgumentParser(add_help=False) for _ in range(2))
     run.add_argument(
-        "--config", nargs="+", default=[], metavar="KEY=VALUE", help="as for Snakemake"
+        "--config",
+        nargs="+",
+        default=[],
+        metavar="KEY=VALUE",
+        help="options of config/config.yaml, e.g. preset=paper, as for Snakemake",
     )
     run.add_argument(
         "--directory", type=Path, default=Path("."), help="where Snakemake works (default: here)"
@@ -58,18 +66,21 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m fedmix", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     add = partial(_add_command, commands, [run, repository])
-    status = add("status", _status, "what is done, running and failed: one line per study")
+    status = add("status", _status, "show what is done, running and failed, in one line per study")
     status.add_argument(
         "name",
         nargs="?",
         help="a study, of which every setting and method is shown; or a paper, table or figure",
     )
-    forecast = add("forecast", _costs, "core-hours, memory and disk space of a target")
+    forecast = add("forecast", _costs, "forecast the core-hours, memory and disk space of a target")
     forecast.add_argument("target", nargs="?", help="a paper, table or figure (default: all)")
     forecast.add_argument(
-        "--against", type=Path, metavar="RESULTS", help="compare with a finished run"
+        "--against",
+        type=Path,
+        metavar="RESULTS",
+        help="the folder of a finished run, to compare with",
     )
-    costs = add("costs", _costs, "print config/costs.csv with measured costs")
+    costs = add("costs", _costs, "print config/costs.csv with newly measured costs")
     costs.add_argument(
         "results",
         nargs="?",
@@ -77,31 +88,45 @@ def _parser() -> argparse.ArgumentParser:
         help="the folder `results` of a run (default: what this kind of processor has added to the "
         "evidence)",
     )
-    evidence = add("evidence", _evidence, "the kept replications: what they hold, add new ones")
+    evidence = add("evidence", _evidence, "show, extend or check the kept replications")
     evidence.add_argument(
         "action",
         choices=["status", "precision", "add", "adopt"],
-        help="precision: which numbers have enough replications; add: all finished results; adopt: "
-        "check it by a sample after a change of the code",
+        help="status: what is kept of each study; precision: which published values have enough "
+        "replications; add: keep all finished replications; adopt: check the kept ones by a sample "
+        "after a change of the code",
     )
     evidence.add_argument(
-        "files", nargs="*", type=Path, help="add these archives or files of evidence instead"
+        "files",
+        nargs="*",
+        type=Path,
+        help="for add: archives or files of evidence (default: all that is below results)",
     )
     again = add("rerun", None, "run one method on one replication, and show its errors")
-    again.add_argument("study")
-    again.add_argument("setting", help="the folder's name under results/STUDY, e.g. gaussian-h0.5")
-    again.add_argument("method")
+    again.add_argument("study", help="e.g. fedgrem_real")
+    again.add_argument(
+        "setting", help="the folder's name under results/STUDY, e.g. as_coded.gaussian-h0.5"
+    )
+    again.add_argument("method", help="its name in the study, e.g. FedGrEM")
     again.add_argument("replication", type=_replication, help="its number, from 0")
-    check = add("check", _check, "everything that is wrong with the configuration, at once")
+    check = add("check", _check, "list everything that is wrong with the configuration")
     check.add_argument("--plugins", metavar="FOLDER", help="import the methods of this folder too")
-    check.add_argument("--paper", metavar="KEY", help="show only what is wrong with this paper")
+    check.add_argument(
+        "--paper",
+        metavar="KEY",
+        help="show only what is wrong with this paper, a folder of config/papers",
+    )
     _add_skeletons(commands, repository)
-    explain = add("explain", _explanations, "where a table's number comes from, in every variant")
+    explain = add(
+        "explain", _explanations, "show where a table's number comes from, in every variant"
+    )
     explain.add_argument("item", help="a table, e.g. fedgrem_table1")
     explain.add_argument("row", help="as in the table, e.g. '0 %%'")
     explain.add_argument("column", help="as in the table, e.g. FedGrEM")
     explain.add_argument(
-        "--kept", action="store_true", help="from docs/reproduction, where nothing has been run"
+        "--kept",
+        action="store_true",
+        help="use the kept results in docs/reproduction, without a run",
     )
     return parser
 
@@ -114,23 +139,33 @@ def _add_command(
     what: str,
 ) -> argparse.ArgumentParser:
     """Add a command, and the function that returns the lines to print."""
-    command = commands.add_parser(name, parents=parents, help=what)
+    command = commands.add_parser(name, parents=parents, help=what, description=_sentence(what))
     command.set_defaults(report=report)
     return command
 
 
+def _sentence(what: str) -> str:
+    return f"{what[0].upper()}{what[1:]}."
+
+
 def _add_skeletons(commands: Any, repository: argparse.ArgumentParser) -> None:
-    method = commands.add_parser("new-method", help="write a method to start from")
+    what = "write a method to start from"
+    method = commands.add_parser("new-method", help=what, description=_sentence(what))
     method.add_argument("name", help="name of its class, e.g. MyKMeans")
     method.add_argument(
-        "--folder", type=Path, default=Path("my_methods"), help="of plug-ins (default: my_methods)"
+        "--folder",
+        type=Path,
+        default=Path("my_methods"),
+        help="a folder of plug-ins (default: my_methods)",
     )
     method.set_defaults(report=lambda given: new_method(given.name, given.folder))
     for command, what, write in (
-        ("new-dataset", "a data set's entry", new_dataset),
-        ("new-paper", "a paper's folders", new_paper),
+        ("new-dataset", "write a data set's entry to start from", new_dataset),
+        ("new-paper", "write a paper's folders to start from", new_paper),
     ):
-        new = commands.add_parser(command, parents=[repository], help=f"write {what} to start from")
+        new = commands.add_parser(
+            command, parents=[repository], help=what, description=_sentence(what)
+        )
         new.add_argument("name", help="lower-case letters, digits and underscores")
         new.set_defaults(report=lambda given, write=write: write(given.name, given.workflow))
 
