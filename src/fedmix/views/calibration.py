@@ -19,11 +19,12 @@ from fedmix.views.tables.format import to_markdown
 _ABOUT = """\
 # Calibration: the error rates of the verdicts
 
-`snakemake calibration` sends known truths through the whole path, from results to verdicts, and
-writes this page. A made-up paper has one table, with five methods in four settings. Its values are
-drawn, rounded and "published". Our replications are drawn again: exactly as published, or with a
-known error. The claims are planted in the papers that are replicated exactly, where their truth is
-known.
+This page says how often the audit's verdicts are wrong. `snakemake calibration` writes it from
+made-up results whose truth is known. A made-up paper has one table, with five methods in four
+settings. Its values are drawn, rounded and "published". Our replications are drawn again: exactly
+as published, or with a known error. They pass through the same code as real results, up to the
+verdicts. The claims are tested where our replications are drawn exactly as published. We know which
+of them are true. A claim is false by nothing if its two methods have the same mean.
 """
 
 
@@ -66,7 +67,8 @@ def _tables(shares: pd.DataFrame) -> str:
     for design, own in shares.groupby("design", sort=False):
         percent = (100 * own[kept]).round(1)
         table = own[["truth", "n"]].join(percent).set_index("truth")
-        parts.append(f"{design}, in percent:\n\n{to_markdown(table)}")
+        about = f"Replications: {design}. Shares of the verdicts in percent:"
+        parts.append(f"{about}\n\n{to_markdown(table)}")
     return "\n".join(parts)
 
 
