@@ -180,8 +180,9 @@ def compare(
     Each replication splits every client's points at random into 80 % for training and 20 % for
     testing, and all methods get the same split and start. Methods iterate until nothing moves by
     more than 0.001, for at most 100 rounds. Parameters that need tuning are chosen without labels.
-    An estimator's own values take precedence, except those that equal its class's defaults. With
-    its own number of components it has its default start. Clients need three points to be tested.
+    An estimator's own values take precedence, except those that equal its class's defaults. An
+    estimator with its own number of components has its default start, not the common one. Clients
+    need three points to be tested.
 
     Parameters
     ----------
@@ -194,7 +195,7 @@ def compare(
         The true labels, of any type. One array has the order of the rows of X, or of the data
         frame that the clients came from. Without labels the scores are silhouettes.
     replications : int, default=10
-        Number of splits. Ten tell apart what differs by about a standard deviation.
+        Number of splits. Ten show a difference of about one standard deviation.
     n_components : int, optional
         Number of clusters of all clients. The default is the number of different labels or else
         the number that the estimators name. Methods that take each client's own number get the
