@@ -81,6 +81,11 @@ def test_all_of_several_findings_are_as_good_as_the_worst_and_any_as_the_best():
     assert (all_of(whole), any_of(whole)) == (found["no"], found["yes"])
     assert (all_of(whole[:2]), any_of(whole[1:])) == (found["unclear"], found["unclear"])
     assert any_of(whole[2:]).answer == "no"
+    noisy, precise = Effect(2.5, 1.0, 9).above(), Effect(2.0, 0.1, 9).above()
+    assert [noisy.answer, precise.answer] == ["unclear", "yes"]
+    assert all_of([precise, noisy]) == noisy  # it decides, though its margin is larger
+    noisy = Effect(-2.5, 1.0, 9).above()
+    assert any_of([Effect(-2.0, 0.1, 9).above(), noisy]) == noisy
     outside = [Effect(mean, 0.1, 9).within(1.0).margin.mean for mean in (-3.0, 3.0)]
     assert outside == [-2.0, -2.0]
 

@@ -141,17 +141,28 @@ class Finding:
 
 
 def all_of(findings: list[Finding]) -> Finding:
-    """Return yes if all answers are yes, no if any is no, else unclear; with the least margin."""
+    """Return yes if all answers are yes, no if any is no, else unclear.
+
+    The margin is the least of the findings with this answer.
+    """
     answers = [finding.answer for finding in findings]
     answer = NO if NO in answers else UNCLEAR if UNCLEAR in answers else YES
-    return Finding(answer, min((f.margin for f in findings), key=lambda margin: margin.mean))
+    return Finding(answer, min(_margins(findings, answer), key=lambda margin: margin.mean))
 
 
 def any_of(findings: list[Finding]) -> Finding:
-    """Return yes if any answer is yes, no if all are no, else unclear; with the largest margin."""
+    """Return yes if any answer is yes, no if all are no, else unclear.
+
+    The margin is the largest of the findings with this answer.
+    """
     answers = [finding.answer for finding in findings]
     answer = YES if YES in answers else UNCLEAR if UNCLEAR in answers else NO
-    return Finding(answer, max((f.margin for f in findings), key=lambda margin: margin.mean))
+    return Finding(answer, max(_margins(findings, answer), key=lambda margin: margin.mean))
+
+
+def _margins(findings: list[Finding], answer: str) -> list[Effect]:
+    """Return the margins of the findings that decide: those with the answer of all together."""
+    return [finding.margin for finding in findings if finding.answer == answer]
 
 
 def mean_effect(values: pd.Series | np.ndarray) -> Effect:
