@@ -100,7 +100,11 @@ def test_a_note_has_the_numbers_behind_a_verdict():
         ("undecided", 30.2, "undecided, n = 12, about 31 replications would decide"),
         ("undecided", nan, "undecided, n = 12"),
         ("agrees", 30.2, "agrees, n = 12"),
-        ("cannot be decided", inf, "no number of our replications would decide"),
+        (
+            "cannot be decided",
+            inf,
+            "more replications would not decide unless our mean changes",
+        ),
     ],
 )
 def test_a_note_says_how_many_replications_would_decide(verdict, needed, told):

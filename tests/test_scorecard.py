@@ -6,9 +6,9 @@ import pytest
 from scipy.stats import ttest_ind
 
 from fedmix.cells import calibration
-from fedmix.cells.equivalence import compare
+from fedmix.cells.equivalence import compare, decide
 from fedmix.cells.scorecard import counts, rank_agreement, score_tables
-from fedmix.cells.verdicts import distance, judge_numbers, printed_cells
+from fedmix.cells.verdicts import RULES, distance, judge_numbers, printed_cells
 from fedmix.views.calibration import calibration_page, goals
 from synthetic_cells import frame as synthetic_frame
 from synthetic_results import cells, of_item, shipped_items
@@ -246,6 +246,16 @@ def test_the_ratio_of_spreads_has_an_interval_that_covers():
 )
 def test_a_spread_beyond_a_factor_of_two_is_no_full_agreement(sd, verdict):
     assert compare(replications(10.0, sd, 200), 10.0, 1.0, 200, 2).verdict == verdict
+
+
+def test_most_of_what_cannot_be_decided_agrees_in_the_end_if_it_is_an_exact_replication():
+    rng = np.random.default_rng(4)
+    theirs, first, later = (rng.normal(size=2000) / np.sqrt(n) for n in (50, 50, 4950))
+    few = decide(first - theirs, 1.0, 50, 1.0, 50, 3)[-1]
+    many = decide(0.01 * first + 0.99 * later - theirs, 1.0, 5000, 1.0, 50, 3)[-1]
+    changed = many[few == "cannot be decided"]
+    assert 0.7 < np.mean(changed == "agrees") < 0.8
+    assert "unless our mean changes" in RULES["cannot be decided"]
 
 
 def test_what_no_number_of_replications_decides_is_told_apart():

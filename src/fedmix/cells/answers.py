@@ -199,7 +199,7 @@ def _agreement(cells: pd.DataFrame) -> str:
     told = f" ({'' if in_mean == agree else f'{in_mean} of them '}in mean only)" if in_mean else ""
     undecided, never = (cells["verdict"].eq(name).sum() for name in (UNDECIDED, CANNOT_DECIDE))
     open_ = [f"{_are(undecided)} undecided"] if undecided else []
-    open_ += [f"{never} cannot be decided by more runs"] if never else []
+    open_ += [f"{never} cannot be decided by more runs unless our means change"] if never else []
     return (
         f"agrees with {agree} of {len(cells)} values{told} and differs from {differ}"
         f"{'; ' if open_ else ''}{' and '.join(open_)}"

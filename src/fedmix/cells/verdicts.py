@@ -57,8 +57,9 @@ RULES = {
     ),
     UNDECIDED: "the interval crosses an edge of the margin: we have too few replications",
     CANNOT_DECIDE: (
-        "the interval crosses an edge of the margin, and no number of our replications would "
-        "change that: the published value's own error, or that of its draw, is too large"
+        "the interval crosses an edge of the margin, and more replications of ours would not "
+        "change that unless our mean changes: the published value's own error, or that of its "
+        "draw, is too large"
     ),
     DIFFERS: "the interval lies outside of the margin",
     STAND_IN: "other data, or another training of an autoencoder, replace the paper's, so that "

@@ -289,7 +289,7 @@ def _note(entry: Entry) -> str:
     if entry.verdict == UNDECIDED and not is_missing(cell["needed"]):
         parts.append(f"about {number_of(ceil(cell['needed']), 'replication')} would decide")
     if entry.verdict == CANNOT_DECIDE:
-        parts.append("no number of our replications would decide")
+        parts.append("more replications would not decide unless our mean changes")
     if cell["draws"] == BORROWED:
         parts.append("variance between draws borrowed from another variant or setting")
     return ", ".join(part for part in parts if part)
