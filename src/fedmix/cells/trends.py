@@ -130,6 +130,9 @@ def grows_less(
 ) -> Iterator[Check]:
     """Check that a score grows, first value to last, by a smaller factor than others'.
 
+    The growths of two methods are compared as if they were independent. Both methods have the same
+    data, so the interval is too wide where their scores vary together.
+
     The parameters are those of :func:`trend`.
     """
     for label, group in _groups(places, along, per):
