@@ -76,12 +76,22 @@ def test_two_numbers_in_one_place_of_a_table_are_refused(copy, capsys):
     spoil(copy / "config/beyond/matrix/tables.yaml", 'row: "{label}"', "row: methods")
     assert main(["check"]) == 1
     said = capsys.readouterr().err
-    settings = "pendigits-contaminated0 Local-EM and pendigits-contaminated3 Local-EM"
+    settings = "pendigits-contaminated0 LocalEM and pendigits-contaminated3 LocalEM"
     assert f"{settings} both have row 'all clients', column 'Local-EM'. Name a column" in said
     assert "AFCL and pendigits-contaminated0 CentralDPGMM both have row 'methods'" in said
     spoil(tables, "row: all clients", 'row: "{method:g}"')
     assert main(["check"]) == 1
     assert "'{method:g}' and '{method}' cannot be filled: Unknown" in capsys.readouterr().err
+
+
+def test_two_methods_of_one_label_in_one_place_are_refused(copy, capsys):
+    # The skeleton's published file has a column `method`, as our cells have.
+    assert main(["new-paper", "mine"]) == 0
+    twice = "[KFED, FedKMeans, {name: mine, method: KFED, label: k-FED}]"
+    spoil(copy / "config/papers/mine/studies/mine.yaml", "[KFED, FedKMeans]", twice)
+    assert main(["check", "--paper", "mine"]) == 1
+    said = "clients5 KFED and clients5 mine both have row '5 clients', column 'k-FED'"
+    assert said in capsys.readouterr().err
 
 
 def test_one_paper_is_shown_alone(copy, capsys):

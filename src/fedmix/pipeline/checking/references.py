@@ -118,7 +118,7 @@ def _numbers(plan: Study) -> Numbers:
 def _clashes(item: Item, document: Document, numbers: Numbers) -> Iterator[str]:
     """Yield an error if two numbers have the same place in a table, or one has none."""
     first: dict[tuple[str, ...], str] = {}
-    for cell in _cells(item, numbers):
+    for identity, cell in _cells(item, numbers):
         try:
             place = item.place_of(cell)
         except (ValueError, TypeError) as error:
@@ -126,8 +126,8 @@ def _clashes(item: Item, document: Document, numbers: Numbers) -> Iterator[str]:
             return
         if place is None:
             continue
-        own = f"{cell['setting']} {cell['method']}"
-        other = first.setdefault((cell["variant"], *place, cell["metric"]), own)
+        own = f"{identity['setting']} {identity['method']}"
+        other = first.setdefault((identity["variant"], *place, cell["metric"]), own)
         if other != own:
             yield (
                 f"{document.place()}: {other} and {own} both have row {place[0]!r}, "
@@ -137,13 +137,16 @@ def _clashes(item: Item, document: Document, numbers: Numbers) -> Iterator[str]:
             return
 
 
-def _cells(item: Item, numbers: Numbers) -> Iterator[dict[str, Any]]:
-    """Yield what identifies each number that a study will have for an item."""
+def _cells(item: Item, numbers: Numbers) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield what identifies each number that a study will have for an item.
+
+    The second mapping has the values in printed columns too. They replace columns of equal names.
+    """
     for setting, identities in numbers:
         for name, identity in identities.items() if setting.matches(item.where) else ():
             names = names_of(item, identity)[0]
             for metric in item.metrics_of(name) if names is not None else ():
-                yield {**identity, **names, "metric": metric}
+                yield identity, {**identity, **names, "metric": metric}
 
 
 def paper_errors(
