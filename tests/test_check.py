@@ -70,6 +70,35 @@ def test_a_claim_between_no_bounds_is_refused(copy, capsys):
     assert "neither low nor high is given" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("predicate", "given", "says"),
+    [
+        ("trend", "along: dataset, direction: level", "along: expected a setting with different"),
+        ("trend", "along: v, direction: level", "different numbers; v has 1.0"),
+        ("trend", "along: variant, direction: level", "along: unknown setting 'variant'"),
+        ("similar", "to: KFED, tolerance: 0.1", "to: the same as `method`. Change one of them"),
+        ("ordered", "than: [KFED], direction: above", "than: the same as `method`"),
+        ("between", "low: 2, high: 1", "high: expected a number above `low`, which is 2"),
+        ("slows_after", "split: 3, until: 3", "until: expected a number above `split`, which is 3"),
+        ("predicted", "condition: n_clusters, share: 1.0", "share: expected less than 1, got 1.0"),
+    ],
+)
+def test_a_claim_that_no_result_could_decide_is_refused(copy, capsys, predicate, given, says):
+    assert main(["new-paper", "mine"]) == 0
+    claims = copy / "config/papers/mine/claims.yaml"
+    spoil(claims, "predicate: ordered", f"predicate: {predicate}")
+    spoil(claims, "direction: above, than: FedKMeans", given)
+    assert main(["check", "--paper", "mine"]) == 1
+    assert says in capsys.readouterr().err
+
+
+def test_an_x_axis_of_lines_needs_numbers(copy, capsys):
+    figures = copy / "config/beyond/beyond/figures.yaml"
+    spoil(figures, "x: setting_n_points", "x: setting_axis")
+    assert main(["check"]) == 1
+    assert "x: expected a setting with numbers; axis has" in capsys.readouterr().err
+
+
 def test_two_numbers_in_one_place_of_a_table_are_refused(copy, capsys):
     tables = copy / "config/papers/fedgrem/tables.yaml"
     spoil(tables, 'row: "{contaminated_percent:g} %"', "row: all clients")

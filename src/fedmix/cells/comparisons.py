@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
 
 from fedmix.cells.effects import Effect, Finding, all_of, any_of, mean_effect, share_effect
 from fedmix.cells.predicates import (
@@ -12,6 +14,8 @@ from fedmix.cells.predicates import (
     MethodName,
     MethodNames,
     MetricName,
+    Part,
+    Positive,
     Round,
     Share,
     check,
@@ -183,7 +187,7 @@ def between(
 
 @predicate
 def fails(
-    evidence: Evidence, places: list[Place], method: MethodName, share: Share = 0.1
+    evidence: Evidence, places: list[Place], method: MethodName, share: Part = 0.1
 ) -> Iterator[Check]:
     """Check that more than a share of a method's replications diverge or fail."""
     import numpy as np
@@ -204,7 +208,7 @@ def predicted(
     metric: MetricName,
     condition: MetricName,
     method: MethodName,
-    share: Share,
+    share: Part,
     holds: bool = True,
 ) -> Iterator[Check]:
     """Check that a score equals its condition in more than a share of the replications.
@@ -265,7 +269,7 @@ def falls_by_round(
     metric: MetricName,
     method: MethodName,
     rounds: Round,
-    factor: Share,
+    factor: Positive,
 ) -> Iterator[Check]:
     """Check that some rounds bring the score below ``factor`` times its start (geometrically)."""
     import numpy as np
@@ -285,7 +289,7 @@ def slows_after(
     places: list[Place],
     metric: MetricName,
     method: MethodName,
-    split: Round,
+    split: Annotated[Round, Field(ge=1)],
     until: Round,
 ) -> Iterator[Check]:
     """Check that the score keeps falling after a round, but more slowly than before it."""

@@ -171,6 +171,8 @@ MethodNames = Annotated[str | list[str], _known("method")]
 MetricName = Annotated[str, _known("metric")]
 Column = Annotated[str, _known("setting")]
 Share = Annotated[float, Field(ge=0)]
+Part = Annotated[float, Field(ge=0, lt=1)]
+Positive = Annotated[float, Field(gt=0)]
 Round = Annotated[int, Field(ge=0)]
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import exp, log
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Any, Literal
 
 from fedmix.cells.effects import Effect, all_of, bootstrap_effect, knee, slope
 from fedmix.cells.effects import exponent as exponent_of
@@ -17,6 +15,7 @@ from fedmix.cells.predicates import (
     MethodName,
     MethodNames,
     MetricName,
+    Positive,
     Share,
     check,
     methods_at,
@@ -214,7 +213,7 @@ def knee_moves(
     column: Column,
     at: Any,
     than: Any,
-    ratio: Annotated[float, Field(gt=0)],
+    ratio: Positive,
 ) -> Iterator[Check]:
     """Check by what ratio the knee of a rising score moves between two values of a setting.
 

@@ -57,7 +57,8 @@ class Vocabulary:
     @cached_property
     def context(self) -> Mapping[str, Any]:
         """The names by their kind."""
-        return {"setting": self.columns, "method": self.methods, "metric": self.metrics}
+        settings = self.columns - {"variant", "setting"}
+        return {"setting": settings, "method": self.methods, "metric": self.metrics}
 
 
 def unknown(place: Place, kind: str, name: Any, known: Collection[str]) -> Iterator[str]:
@@ -104,3 +105,15 @@ def value_errors(
         if not any(value == other and isinstance(other, bool) == is_bool for other in occurring):
             hint = nearest_names(str(value), {str(other) for other in occurring})
             yield f"{place}: no setting has {key} {value!r}. {hint}"
+
+
+def number_errors(
+    place: Place, key: str, settings: Collection[Setting], least: int = 1
+) -> Iterator[str]:
+    """Yield an error if a key has other values than numbers, or less than ``least`` of them."""
+    values = [s.identity[key] for s in settings if s.identity.get(key) is not None]
+    others = [v for v in values if not isinstance(v, int | float) or isinstance(v, bool)]
+    if others or len(set(values)) < least:
+        found = ", ".join(sorted({str(value) for value in others or values})) or "no value"
+        several = "numbers" if least == 1 else "different numbers"
+        yield f"{place}: expected a setting with {several}; {key} has {found}"

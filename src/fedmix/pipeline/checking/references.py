@@ -15,7 +15,13 @@ from fedmix.cells.verdicts import NEAREST
 from fedmix.configuration import Document, read_document
 from fedmix.declarations import names_in, problems
 from fedmix.errors import ConfigurationError
-from fedmix.pipeline.checking import Vocabulary, condition_errors, unknown, value_errors
+from fedmix.pipeline.checking import (
+    Vocabulary,
+    condition_errors,
+    number_errors,
+    unknown,
+    value_errors,
+)
 from fedmix.pipeline.checking.printed import PrintedFiles, printed_errors
 from fedmix.pipeline.coverage import identity_in
 from fedmix.pipeline.plan import Setting, Study
@@ -38,6 +44,14 @@ _NEEDED_OF_PANELS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 # Keys of a discrepancy's readings that are not conditions on a setting.
 _NO_SETTINGS = ("method", "metric")
+# Pairs of a predicate's parameters: nothing is compared if they are equal.
+_DIFFERENT = (
+    *(("method", other) for other in ("than", "to", "relative_to")),
+    *(("first", "middle"), ("middle", "last"), ("metric", "than_metric"), ("at", "than")),
+    *(("along", "column"), ("along", "per"), ("column", "per")),
+)
+# Pairs of which the second is larger.
+_INCREASING = (("low", "high"), ("split", "until"))
 
 
 def name_errors(name: str, document: Document, papers: Collection[str]) -> Iterator[str]:
@@ -74,7 +88,7 @@ def item_errors(
                 yield from unknown(document.place(key), "column", name, known)
     if item.kind == "figure":
         yield from _missing_options(document.part("options"), item.builder)
-        yield from _option_errors(document.part("options"), study)
+        yield from _option_errors(document.part("options"), study, item.builder == "lines")
     for option in ("show", "metrics"):
         for metric in item.options.get(option, ()):
             place = document.place("options", option, metric)
@@ -201,8 +215,11 @@ def _missing_options(options: Document, builder: str) -> Iterator[str]:
                 yield f"{options.place(side, i)}: missing {', '.join(lacking)}"
 
 
-def _option_errors(options: Document, study: Vocabulary) -> Iterator[str]:
-    """Yield the unknown names in the options of a figure, or of a row or column of panels."""
+def _option_errors(options: Document, study: Vocabulary, of_lines: bool) -> Iterator[str]:
+    """Yield the unknown names in the options of a figure, or of a row or column of panels.
+
+    An x axis of lines needs numbers.
+    """
     content, columns = options.content, study.cell_columns
     yield from _shown_errors(options, study)
     for key in _COLUMNS:
@@ -213,6 +230,9 @@ def _option_errors(options: Document, study: Vocabulary) -> Iterator[str]:
     for name in names_in(content["x"]) if "x" in content else ():
         known = {*columns, *study.metrics}
         yield from unknown(options.place("x"), "column or metric", name, known)
+        if of_lines and name in columns and name.startswith("setting_"):
+            key = name.removeprefix("setting_")
+            yield from number_errors(options.place("x"), key, study.settings)
     for key, value in content.get("where", {}).items():
         name = key.removeprefix("setting_")
         yield from unknown(options.place("where", key), "column", key, columns)
@@ -224,7 +244,7 @@ def _option_errors(options: Document, study: Vocabulary) -> Iterator[str]:
             yield from unknown(options.place(key), "column", panels, columns)
         else:
             for i in range(len(panels)):
-                yield from _option_errors(options.part(key, i), study)
+                yield from _option_errors(options.part(key, i), study, of_lines)
 
 
 def claim_errors(claim: Document, studies: Mapping[str, Vocabulary]) -> Iterator[str]:
@@ -255,7 +275,19 @@ def claim_errors(claim: Document, studies: Mapping[str, Vocabulary]) -> Iterator
 
 
 def _value_errors(claim: Document, given: Mapping[str, Any], study: Vocabulary) -> Iterator[str]:
-    """Yield values among a predicate's parameters that no setting has."""
+    """Yield a predicate's parameters that no setting has, or that do not fit one another."""
+    if "along" in given:
+        where = claim.content.get("where", {})
+        there = [setting for setting in study.settings if setting.matches(where)]
+        place = claim.place("parameters", "along")
+        yield from number_errors(place, given["along"], there, least=2)
+    for one, other in _DIFFERENT:
+        if {one, other} <= given.keys() and _listed(given[one]) == _listed(given[other]):
+            yield f"{claim.place('parameters', other)}: the same as `{one}`. Change one of them"
+    for low, high in _INCREASING:
+        if None not in (given.get(low), given.get(high)) and given[low] >= given[high]:
+            place = claim.place("parameters", high)
+            yield f"{place}: expected a number above `{low}`, which is {given[low]}"
     if "column" in given:
         for key in ("at", "than"):
             place = claim.place("parameters", key)
@@ -265,6 +297,10 @@ def _value_errors(claim: Document, given: Mapping[str, Any], study: Vocabulary) 
         yield from value_errors(place, "dataset", list(given["targets"]), study.settings)
     if claim.content["predicate"] == "between" and not {"low", "high"} & set(given):
         yield f"{claim.place('parameters')}: neither low nor high is given; give at least one"
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def discrepancy_errors(entry: Document, studies: Mapping[str, Vocabulary]) -> Iterator[str]:
