@@ -31,6 +31,7 @@ class Study(Declared):
     share: float = Field(0.0, ge=0)
     parts: Annotated[dict[str, Part], Named] = Field({})
     one_or_more: str | Annotated[list[Part], Field(min_length=1)] = ""
+    fixed: tuple[Part, ...] = Field((), strict=False, min_length=1)
     digits: SkipJsonSchema[int] = 2
 
 
@@ -61,8 +62,9 @@ def test_validation_reports_all_errors_with_nearest_names(tmp_path):
         ("parts: {a: {rows: 1, name: b}}", "1: parts: a: unknown key 'name'"),
         ("parts: [a]", r"1: parts: expected a mapping, got \['a'\]"),
         ("one_or_more: []", "1: one_or_more: expected a list to have at least 1 item, got"),
+        ("fixed: [{name: a, rows: x}]", "1: fixed.0.rows: expected a valid integer, got 'x'"),
         ("one_or_more: 5", "1: one_or_more: expected a valid string or a valid list, got 5"),
-        ("digits: 3", "1: digits: unknown key 'digits'. Valid: block, one_or_more, parts,"),
+        ("digits: 3", "1: digits: unknown key 'digits'. Valid: block, fixed, one_or_more,"),
         ("share: -1", "1: share: expected greater than or equal to 0, got -1"),
         ("- block", "1: top level: expected a mapping, got"),
     ],

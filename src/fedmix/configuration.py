@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -224,8 +226,15 @@ def checked(
     try:
         return adapter(kind).validate_python(values, context=context), []
     except ValidationError as error:
-        found = explained(error, kind, values)
-        return None, [f"{document.place(*keys)}: {message}" for keys, message in found]
+        found = _without_lists_of_wrong_items(dict(explained(error, kind, values)), values)
+        return None, [f"{document.place(*keys)}: {message}" for keys, message in found.items()]
+
+
+def _without_lists_of_wrong_items(found: dict[Keys, str], values: Any) -> dict[Keys, str]:
+    """Leave out lists with a wrong item, because pydantic calls some of them too short."""
+    around = {keys[:depth] for keys in found for depth in range(len(keys))}
+    lists = {keys for keys in around if isinstance(reduce(getitem, keys, values), list)}
+    return {keys: message for keys, message in found.items() if keys not in lists}
 
 
 def raise_all(errors: Iterable[str]) -> None:
