@@ -92,6 +92,23 @@ def test_a_claim_that_no_result_could_decide_is_refused(copy, capsys, predicate,
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("file", "old", "new", "says"),
+    [
+        ("about.yaml", "year:", "link: example.org\nyear:", "link: expected an address that"),
+        ("studies/mine.yaml", "as_written:", "{}\n#", "variants: expected a mapping to have"),
+        ("tables.yaml", "{n_clients: setting_n_clients, method: label}", "{}", "columns: expected"),
+    ],
+)
+def test_what_a_paper_leaves_empty_is_told_once(copy, capsys, file, old, new, says):
+    assert main(["new-paper", "mine"]) == 0
+    spoil(copy / "config/papers/mine" / file, old, new)
+    assert main(["check"]) == 1
+    said = capsys.readouterr().err
+    assert "1 error:" in said
+    assert says in said
+
+
 def test_an_x_axis_of_lines_needs_numbers(copy, capsys):
     figures = copy / "config/beyond/beyond/figures.yaml"
     spoil(figures, "x: setting_n_points", "x: setting_axis")

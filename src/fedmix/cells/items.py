@@ -49,8 +49,9 @@ class Printed(Declared):
     file: str = Field(description="File in the paper's folder of data/published.")
     where: dict[str, Any] = Field({}, description="Printed column -> the value a row must have.")
     columns: dict[str, str | PrintedColumn] = Field(
+        min_length=1,
         description="Printed column -> our column, with the published names of our values if they "
-        "differ."
+        "differ.",
     )
     mean: str = Field(description="The printed column of means.")
     sd: str = Field(description="The printed column of standard deviations.")

@@ -58,7 +58,9 @@ class Paper(Declared):
     about: str = Field(description="Subject, in half a sentence.")
     year: int = Field(9999, description="Year, by which papers are sorted.")
     citation: str = Field("", description="Authors, year, title and venue.")
-    link: str = Field("", description="Address of the paper, which the README links to.")
+    link: str = Field(
+        "", pattern="^https?://", description="Address of the paper, which the README links to."
+    )
     variants: dict[str, str] = Field(
         {}, description="Variant of its studies -> what it is, in half a sentence."
     )

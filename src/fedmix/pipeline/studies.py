@@ -105,7 +105,9 @@ class StudyFile(Declared):
     setting_id: Template = Field(
         description="A format string with settings' values, short and safe in a path."
     )
-    variants: dict[str, Variant] = Field({}, description="Variant name -> what it changes.")
+    variants: dict[str, Variant] = Field(
+        {}, min_length=1, description="Variant name -> what it changes."
+    )
     methods: Literal["registered"] | Annotated[list[str | ListedMethod], Field(min_length=1)] = (
         Field(
             description='The methods to run, or "registered": every method of fedmix.methods that '
