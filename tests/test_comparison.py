@@ -188,6 +188,13 @@ def test_a_failure_stands_in_the_table_with_its_reason(problem, origin):
         compare(class_, *problem, replications=1, progress=False).plot()
 
 
+def test_one_cluster_without_labels_has_no_ranks_and_did_not_fail(problem):
+    found = compare(["KFED"], problem[0], n_components=1, replications=1, progress=False)
+    assert found.failures.empty
+    with pytest.raises(ConfigurationError, match="There are no scores: .* or have one cluster"):
+        found.ranks()
+
+
 @pytest.mark.parametrize(
     ("given", "options", "says"),
     [
@@ -216,7 +223,7 @@ def test_wrong_labels_and_regressions_are_refused(problem):
     with pytest.raises(DataError, match="labels: expected one per point"):
         compare(["FedEM"], xs, labels[:2], progress=False)
     named = dict(enumerate(labels))
-    with pytest.raises(DataError, match=r"labels: client x is not among"):
+    with pytest.raises(DataError, match=r"labels: client 'x' is not among"):
         compare(["FedEM"], dict(enumerate(xs)), named | {"x": labels[0]}, progress=False)
     with pytest.raises(DataError, match=r"got \[\(39,\), \(30,\), \(0,\), \(35,\)\]"):
         compare(["FedEM"], xs, [labels[0][1:], *labels[1:]], progress=False)

@@ -196,9 +196,9 @@ def test_given_axes_are_drawn_on_and_must_be_one_per_client(problem):
         plot.clusters(xs, labels, axes=own[0])
     with pytest.raises(DataError, match="one label per point"):
         plot.clusters(xs, labels[::-1])
-    with pytest.raises(DataError, match="client x is not among"):
+    with pytest.raises(DataError, match="client 'x' is not among"):
         plot.clusters(xs, labels, contaminated=["x"])
-    with pytest.raises(DataError, match="client x is not among"):
+    with pytest.raises(DataError, match="client 'x' is not among"):
         plot.clusters(xs, dict(zip("abcd", labels, strict=True)) | {"x": labels[0]})
     with pytest.raises(DataError, match="at least one client with points that is not marked"):
         plot.clusters(xs, labels, contaminated=["a", "b", "d"])

@@ -141,9 +141,10 @@ class Comparison:
         known = set(self.frame["metric"])
         there = [n for n, (best, _) in _SCORES.items() if best != "none" and n in known]
         if not there:
-            raise ConfigurationError("There are no scores: all replications failed, see failures.")
-        if score is None:
-            return there[0]
+            raise ConfigurationError(
+                "There are no scores: all replications failed, see failures, or have one cluster."
+            )
+        score = score or there[0]
         if score not in there:
             raise ConfigurationError(f"Unknown score {score!r}. Valid: {', '.join(there)}.")
         return score
@@ -380,7 +381,7 @@ def _numbered(labels: Any, data: Clients) -> tuple[NDArray[np.int64], int]:
         return np.zeros(data.n_points, dtype=np.int64), 0
     if isinstance(labels, Mapping):
         if unknown := set(labels) - set(data.names):
-            raise DataError(f"labels: client {min(map(str, unknown))} is not among {data.names}.")
+            raise DataError(f"labels: client {min(map(repr, unknown))} is not among {data.names}.")
         labels = [labels[name] for name in data.names if name in labels]
     each = [np.shape(own) for own in labels] if isinstance(labels, list | tuple) else []
     if each == [(n,) for n in data.sizes]:

@@ -59,7 +59,7 @@ def clusters(
     data, marked = as_clients(clients), set(contaminated)
     named = marked.union(labels) if isinstance(labels, Mapping) else marked
     if unknown := named - set(data.names):
-        raise DataError(f"clusters: client {min(map(str, unknown))} is not among {data.names}.")
+        raise DataError(f"clusters: client {min(map(repr, unknown))} is not among {data.names}.")
     if isinstance(labels, Mapping):
         labels = [labels[name] for name in data.names if name in labels]
     if [np.shape(own) for own in labels] != [(n,) for n in data.sizes]:
