@@ -51,6 +51,11 @@ def test_an_archive_without_replications_is_told(tmp_path):
     assert told == f"{tmp_path / 'archive.zip'}: there are no replications in it."
 
 
+def test_a_file_that_does_not_exist_is_told(tmp_path):
+    with pytest.raises(DataError, match=r"There is no file .*none\.zip\.$"):
+        list(add(request_in(tmp_path), tmp_path, [tmp_path / "none.zip"]))
+
+
 def test_a_file_of_evidence_is_added_like_an_archive(content, tmp_path):
     (tmp_path / f"{STUDY}.parquet").write_bytes(content)
     request = request_in(tmp_path)

@@ -162,6 +162,8 @@ def _from_results(study: Study, workdir: Path) -> pd.DataFrame:
 
 def _read_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the studies of a file or an archive, whose members are read into memory."""
+    if not path.is_file():
+        raise DataError(f"There is no file {path}.")
     if not zipfile.is_zipfile(path):
         yield path.stem, read_foreign(path, str(path))
         return
