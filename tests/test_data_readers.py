@@ -274,6 +274,12 @@ def test_label_bins_do_not_depend_on_the_order_of_their_edges(tmp_path, edges):
     assert raw.labels.tolist() == [0, 1, 2]
 
 
+def test_a_label_that_is_no_number_has_no_bin(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n1,nan\n2,5\n")
+    with pytest.raises(ConfigurationError, match=r"column 'y' holds text.*'nan' is not a number"):
+        read("table", [tmp_path / "t.csv"], {"label": "y", "label_edges": [3]})
+
+
 def test_codes_replace_numbers_as_well_as_words(tmp_path):
     (tmp_path / "t.csv").write_text("s,y\n1,0\n2,1\n")
     raw = read("table", [tmp_path / "t.csv"], {"label": "y", "codes": {"s": {1: 5.0, "2": 6.0}}})

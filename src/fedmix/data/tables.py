@@ -247,6 +247,8 @@ def _binned(labels: NDArray, edges: Sequence[float], column: str) -> NDArray[np.
     """Return the number of edges below each label."""
     try:
         numbers = labels.astype(np.float64)
+        if np.isnan(numbers).any():
+            raise ValueError("'nan' is not a number")
     except ValueError as error:
         raise ConfigurationError(
             f"option 'label_edges': column {column!r} holds text, which has no bins ({error}). "
