@@ -184,7 +184,10 @@ def test_of_several_conditions_one_must_hold():
             {"variants": {"v": {"settings": [{"grid": {"model": ["a"], "h": [0.0, 0.0]}}]}}},
             r"study\.yaml:variants\.v\.settings\.0: two settings share",
         ),
-        ({"setting_id": "{modle}"}, "names 'modle'.*Did you mean 'model'"),
+        (
+            {"setting_id": "{modle}"},
+            r"names 'modle', which the setting in study\.yaml:settings\.0 .*Did you mean 'model'",
+        ),
         ({"methods": ["FedGrEM", "FedGrEM"]}, "'FedGrEM' is listed twice"),
         ({"setting_id": "{model"}, "'{model' cannot be filled in: expected '}'"),
         ({"setting_id": "{outlier:d}"}, "cannot be filled in: unsupported format"),

@@ -273,7 +273,7 @@ def plan_study(
     planned = {m.name: m for m in _planned_methods(document.part("methods"), methods)}
     settings: dict[str, Setting] = {}
     for variant, keys, values in combinations(content):
-        setting = Setting(variant, _format_id(document, values), values)
+        setting = Setting(variant, _format_id(document, keys, values), values)
         if setting.folder in settings:
             raise ConfigurationError(
                 f"{document.place(*keys)}: two settings share the id {setting.folder!r}. "
@@ -332,7 +332,7 @@ def variants_of(document: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     return document.get("variants", {DEFAULT_VARIANT: {"role": WRITTEN}})
 
 
-def _format_id(document: Document, values: Mapping[str, Any]) -> str:
+def _format_id(document: Document, of: Keys, values: Mapping[str, Any]) -> str:
     template, place = document.content["setting_id"], document.place("setting_id")
     try:
         keys = [key for _, key, _, _ in Formatter().parse(template) if key is not None]
@@ -342,8 +342,8 @@ def _format_id(document: Document, values: Mapping[str, Any]) -> str:
         raise ConfigurationError(f"{place}: {template!r} cannot be filled in: {error}") from None
     if missing:
         raise ConfigurationError(
-            f"{place}: names {missing[0]!r}, which a setting does not have. "
-            f"{nearest_names(missing[0], values)}"
+            f"{place}: names {missing[0]!r}, which the setting in {document.place(*of)} does not "
+            f"have. {nearest_names(missing[0], values)}"
         )
     if not _SAFE_ID.fullmatch(name):
         raise ConfigurationError(
