@@ -191,7 +191,7 @@ def test_a_failure_stands_in_the_table_with_its_reason(problem, origin):
 def test_one_cluster_without_labels_has_no_ranks_and_did_not_fail(problem):
     found = compare(["KFED"], problem[0], n_components=1, replications=1, progress=False)
     assert found.failures.empty
-    with pytest.raises(ConfigurationError, match="There are no scores: .* or have one cluster"):
+    with pytest.raises(ConfigurationError, match="or have one cluster"):
         found.ranks()
 
 

@@ -141,9 +141,7 @@ class Comparison:
         known = set(self.frame["metric"])
         there = [n for n, (best, _) in _SCORES.items() if best != "none" and n in known]
         if not there:
-            raise ConfigurationError(
-                "There are no scores: all replications failed, see failures, or have one cluster."
-            )
+            raise ConfigurationError("No scores: all replications failed or have one cluster.")
         score = score or there[0]
         if score not in there:
             raise ConfigurationError(f"Unknown score {score!r}. Valid: {', '.join(there)}.")
