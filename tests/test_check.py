@@ -1,5 +1,6 @@
 """Before a run: all problems at once, and skeletons that have none."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -210,8 +211,9 @@ def test_a_misspelt_file_of_a_paper_is_an_error(copy, capsys, old, new, says):
 
 
 def test_folders_that_do_not_exist_are_errors(copy, capsys):
-    for option, says in (("evidence=mine", "no folder mine"), ("mirror=mine", "mine")):
-        assert main(["check", "--config", option]) == 1
+    options = (("evidence=mine", "no folder mine"), ("mirror=mine", "mine"))
+    for command, (option, says) in product(("check", "status", "forecast"), options):
+        assert main([command, "--config", option]) == 1
         assert says in capsys.readouterr().err
     assert main(["status", "--directory", "mine"]) == 1
     assert "there is no folder mine" in capsys.readouterr().err

@@ -174,13 +174,7 @@ def _check(options: argparse.Namespace) -> Iterable[str]:
     if options.plugins:
         options.config = [*options.config, f"plugins={options.plugins}"]
 
-    def read() -> Request:
-        request = _request(options)
-        mirror_folder(request.options["mirror"])
-        require_evidence(request.options["evidence"], options.workflow)
-        return request
-
-    return check(read, options.workflow / "config", options.paper)
+    return check(lambda: _run_request(options), options.workflow / "config", options.paper)
 
 
 def _replication(text: str) -> int:
@@ -206,8 +200,16 @@ def _request(options: argparse.Namespace) -> Request:
     return read_request(config, {**known, **changes}, options.directory)
 
 
+def _run_request(options: argparse.Namespace) -> Request:
+    """Return the request of a run, whose folders of data and evidence exist."""
+    request = _request(options)
+    mirror_folder(request.options["mirror"])
+    require_evidence(request.options["evidence"], options.workflow)
+    return request
+
+
 def _status(options: argparse.Namespace) -> Iterable[str]:
-    request, name = _request(options), options.name
+    request, name = _run_request(options), options.name
     if name is None or name in request.studies:
         return status_lines(read_status(request, options.directory), request.asked, name)
     return status_lines(read_status(request.of_target(name), options.directory), request.asked)
@@ -215,7 +217,7 @@ def _status(options: argparse.Namespace) -> Iterable[str]:
 
 def _costs(options: argparse.Namespace) -> Iterable[str]:
     """Return the forecast or known costs of a request, in seconds of this machine."""
-    request = _request(options)
+    request = _run_request(options)
     prepare_process()
     if options.command == "costs":
         found = read_actual(request, options.results) if options.results else read_kept(request)
