@@ -64,11 +64,29 @@ def test_metrics_in_the_options_of_a_table_are_checked(copy, capsys):
         assert wrong in said
 
 
-def test_a_claim_between_no_bounds_is_refused(copy, capsys):
-    claims = copy / "config/papers/mixed_regression/claims.yaml"
-    spoil(claims, ", low: 16, high: 24}", "}")
+@pytest.mark.parametrize(
+    ("file", "old", "new", "says"),
+    [
+        (
+            "papers/mixed_regression/claims.yaml",
+            ", low: 16, high: 24}",
+            "}",
+            "neither low nor high is given",
+        ),
+        (
+            "beyond/beyond/figures.yaml",
+            "x: setting_n_points",
+            "x: setting_axis",
+            "x: expected a setting with numbers; axis has",
+        ),
+    ],
+)
+def test_a_claim_without_bounds_and_an_axis_without_numbers_are_refused(
+    copy, capsys, file, old, new, says
+):
+    spoil(copy / "config" / file, old, new)
     assert main(["check"]) == 1
-    assert "neither low nor high is given" in capsys.readouterr().err
+    assert says in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -108,13 +126,6 @@ def test_what_a_paper_leaves_empty_is_told_once(copy, capsys, file, old, new, sa
     said = capsys.readouterr().err
     assert "1 error:" in said
     assert says in said
-
-
-def test_an_x_axis_of_lines_needs_numbers(copy, capsys):
-    figures = copy / "config/beyond/beyond/figures.yaml"
-    spoil(figures, "x: setting_n_points", "x: setting_axis")
-    assert main(["check"]) == 1
-    assert "x: expected a setting with numbers; axis has" in capsys.readouterr().err
 
 
 def test_two_numbers_in_one_place_of_a_table_are_refused(copy, capsys):

@@ -139,18 +139,14 @@ def _add_command(
     what: str,
 ) -> argparse.ArgumentParser:
     """Add a command, and the function that returns the lines to print."""
-    command = commands.add_parser(name, parents=parents, help=what, description=_sentence(what))
+    sentence = f"{what[0].upper()}{what[1:]}."
+    command = commands.add_parser(name, parents=parents, help=what, description=sentence)
     command.set_defaults(report=report)
     return command
 
 
-def _sentence(what: str) -> str:
-    return f"{what[0].upper()}{what[1:]}."
-
-
 def _add_skeletons(commands: Any, repository: argparse.ArgumentParser) -> None:
-    what = "write a method to start from"
-    method = commands.add_parser("new-method", help=what, description=_sentence(what))
+    method = _add_command(commands, [], "new-method", None, "write a method to start from")
     method.add_argument("name", help="name of its class, e.g. MyKMeans")
     method.add_argument(
         "--folder",
@@ -159,13 +155,11 @@ def _add_skeletons(commands: Any, repository: argparse.ArgumentParser) -> None:
         help="a folder of plug-ins (default: my_methods)",
     )
     method.set_defaults(report=lambda given: new_method(given.name, given.folder))
-    for command, what, write in (
+    for name, what, write in (
         ("new-dataset", "write a data set's entry to start from", new_dataset),
         ("new-paper", "write a paper's folders to start from", new_paper),
     ):
-        new = commands.add_parser(
-            command, parents=[repository], help=what, description=_sentence(what)
-        )
+        new = _add_command(commands, [repository], name, None, what)
         new.add_argument("name", help="lower-case letters, digits and underscores")
         new.set_defaults(report=lambda given, write=write: write(given.name, given.workflow))
 

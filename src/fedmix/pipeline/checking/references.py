@@ -195,7 +195,7 @@ def _shown_errors(part: Document, study: Vocabulary) -> Iterator[str]:
     for i, name in enumerate(content.get("methods", ())):
         yield from unknown(part.place("methods", i), "method", name, study.methods)
     metric = content.get("metric", [])
-    for i, one in enumerate(metric if isinstance(metric, list) else [metric]):
+    for i, one in enumerate(_listed(metric)):
         place = part.place("metric", i) if isinstance(metric, list) else part.place("metric")
         for method, name in one.items() if isinstance(one, Mapping) else [("default", one)]:
             yield from unknown(place, "method", method, ("default", *study.methods))
@@ -317,9 +317,8 @@ def _effect_errors(effect: Document, study: Vocabulary) -> Iterator[str]:
     content = effect.content
     if content["from"] == content["to"]:
         yield f"{effect.place('to')}: the same as `from`, so there is no effect. Change one of them"
-    switches = content.get("switch", [])
-    for switch in [switches] if isinstance(switches, str) else switches:
-        known = {*study.columns - {"variant", "setting"}, *study.parameters}
+    for switch in _listed(content.get("switch", [])):
+        known = {*study.context["setting"], *study.parameters}
         yield from unknown(effect.place("switch"), "switch", switch, known)
     for side in ("from", "to"):
         reading = {**content, **content[side]}
