@@ -80,12 +80,16 @@ def test_no_contaminated_client_changes_nothing(clients):
     assert contaminate(clients, [], "gaussian", rng()) is clients
 
 
-def test_gaussian_outlier_is_in_the_datas_own_scale(clients):
-    own = contaminate(clients, [4], "gaussian", rng())[4]
+@pytest.mark.parametrize(
+    ("kind", "shift", "spread"),
+    [("gaussian", 2.5, 2.0), ("wide_noise", 0.0, 3.0), ("far_outlier", 10.0, 1.0)],
+)
+def test_noise_is_in_the_datas_own_scale(clients, kind, shift, spread):
+    own = contaminate(clients, [4], kind, rng())[4]
     good = clients.subset([0, 1, 2, 3]).points
-    scale = good.std(axis=0, ddof=1)
-    np.testing.assert_allclose(own.mean(axis=0), good.mean(axis=0) + 2.5 * scale, rtol=0.05)
-    np.testing.assert_allclose(own.std(axis=0), 2 * scale, rtol=0.05)
+    scaled = (own - good.mean(axis=0)) / good.std(axis=0, ddof=1)
+    np.testing.assert_allclose(scaled.mean(axis=0), shift, atol=0.15)
+    np.testing.assert_allclose(scaled.std(axis=0), spread, rtol=0.05)
 
 
 @pytest.mark.parametrize(

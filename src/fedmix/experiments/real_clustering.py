@@ -52,6 +52,8 @@ class Settings(DataSettings):
     good one."""
     contamination: Literal[
         "gaussian",
+        "wide_noise",
+        "far_outlier",
         "simulation",
         "simulation_as_written",
         "shuffled_coordinates",

@@ -24,6 +24,8 @@ from fedmix.partition.scaling import column_scales
 SHIFT, SPREAD = 2.5, 2.0
 #: ... and in the paper (Section B.1).
 SHIFT_AS_WRITTEN, SPREAD_AS_WRITTEN = 2.0, 3.0**0.5
+#: Standard deviation of wide noise, and shift of a far outlier: our choices.
+WIDE_SPREAD, FAR_SHIFT = 3.0, 10.0
 
 #: Which clients are contaminated: the last, as in the simulations, the first, or any.
 PLACES = ("last", "first", "random")
@@ -168,9 +170,34 @@ def _gaussian_points(
 
     m and s are the mean and the standard deviation of the good clients' pooled column.
     """
+    return _noise_in_scale(points, rng, reference, SHIFT, SPREAD)
+
+
+def _wide_noise(
+    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
+) -> NDArray[np.float64]:
+    """Draw from N(m, 9 s^2) in each column, with m and s as in ``gaussian``."""
+    return _noise_in_scale(points, rng, reference, 0.0, WIDE_SPREAD)
+
+
+def _far_outlier(
+    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
+) -> NDArray[np.float64]:
+    """Draw from N(m + 10 s, s^2) in each column, with m and s as in ``gaussian``."""
+    return _noise_in_scale(points, rng, reference, FAR_SHIFT, 1.0)
+
+
+def _noise_in_scale(
+    points: NDArray[np.float64],
+    rng: np.random.Generator,
+    reference: Reference,
+    shift: float,
+    spread: float,
+) -> NDArray[np.float64]:
+    """Draw normal points; ``shift`` and ``spread`` count in the columns' standard deviations."""
     pooled = reference.clients.points
     scale = column_scales(pooled)
-    return pooled.mean(axis=0) + scale * (SHIFT + SPREAD * rng.standard_normal(points.shape))
+    return pooled.mean(axis=0) + scale * (shift + spread * rng.standard_normal(points.shape))
 
 
 def _simulation(
@@ -271,6 +298,8 @@ def _flipped_responses(x: NDArray, y: NDArray, length: float, rng: np.random.Gen
 CONTAMINATIONS: dict[str, dict[str, Callable[..., NDArray[np.float64]]]] = {
     "points": {
         "gaussian": _gaussian_points,
+        "wide_noise": _wide_noise,
+        "far_outlier": _far_outlier,
         "simulation": _simulation,
         "simulation_as_written": _simulation_as_written,
         "shuffled_coordinates": _shuffled_coordinates,
