@@ -214,10 +214,16 @@ def test_divergence_names_cluster_and_round(problem):
                 method.fit(clients)
 
 
-def test_communication_of_phase_2_is_one_model_up_and_k_down(problem):
+@pytest.mark.parametrize(("learning_rate", "exchanged"), [(0.01, 0), (None, 170)])
+def test_communication_of_phase_2_is_one_model_up_and_k_down(problem, learning_rate, exchanged):
     clients, truth = problem
-    fit = methods.OracleClustering(truth.models, rounds=7).fit(clients)
-    assert fit.communication_ == {"up": 7 * 170 * 15, "down": 7 * 170 * 45}
+    oracle = methods.OracleClustering(truth.models, rounds=7, learning_rate=learning_rate)
+    fit = oracle.fit(clients)
+    # The default step needs a curvature of every client, and is sent to it.
+    assert fit.communication_ == {
+        "up": 7 * 170 * 15 + exchanged,
+        "down": 7 * 170 * 45 + exchanged,
+    }
 
 
 def test_tolerance_ends_the_rounds(problem):

@@ -162,11 +162,13 @@ class ClusteredRegression(FederatedEstimator):
         raise NotImplementedError
 
     def _choose_learning_rate(self, rotated: RotatedClients) -> None:
-        curvature = rotated.largest_curvature
+        """Set the step. By default each client sends its curvature and receives the step."""
+        curvature, n_clients = rotated.largest_curvature, len(rotated.sizes)
         if self.learning_rate is not None:
             self.learning_rate_ = float(self.learning_rate)
         else:
             self.learning_rate_ = self.gamma / curvature if curvature > 0 else self.gamma
+            self._send(up=n_clients, down=n_clients)
         self.gamma_ = self.learning_rate_ * curvature
 
     def _refine(self, rotated: RotatedClients, start: Start) -> None:

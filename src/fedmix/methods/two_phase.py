@@ -43,8 +43,8 @@ class TwoPhase(ClusteredRegression):
     local_steps : int, default=5
         Number s of local gradient steps of FedAvg. The default is that of the paper's comparison.
     learning_rate : float, optional
-        Step eta of Phase 2. The default is ``gamma / max_i ||X_i||^2 / n_i``, for which the server
-        asks every client for its largest curvature. ``communication_`` does not count these floats.
+        Step eta of Phase 2. The default is ``gamma / max_i ||X_i||^2 / n_i``, for which every
+        client sends its largest curvature to the server, and receives the step.
     rounds : int, default=400
         Number T' of rounds of Phase 2. The default is the paper's.
     n_anchors : int, optional
