@@ -324,3 +324,10 @@ def test_the_program_s_clients_lack_two_clusters_and_test_all_of_theirs_equally(
 def test_an_unknown_design_is_refused():
     with pytest.raises(ConfigurationError, match="design"):
         simulate_clusters(np.random.default_rng(0), design="other")
+
+
+def test_numbers_of_the_program_that_cannot_cover_the_clusters_are_drawn_anew():
+    # The first numbers of this seed are two and three, of six clusters.
+    drawn = simulate_clusters(np.random.default_rng(0), n_clients=2, n_clusters=6, design="program")
+    assert drawn.n_components.sum() >= 6
+    assert set(drawn.test_labels) == set(range(6))

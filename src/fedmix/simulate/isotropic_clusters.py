@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,8 @@ DESIGNS = ("text", "program")
 #: Standard deviation of the centres in each coordinate.
 CENTRE_SCALE = 5.0
 _TRIES = 10_000
+#: How often the program's numbers of clusters are drawn.
+_NUMBERS = 10
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,8 @@ def simulate_clusters(
     design : {"text", "program"}, default="text"
         "text" draws 2 <= K_g < K (2 for K = 2), anew if a cluster is at no client, and test points
         in the shares of training. The published program draws 2 <= K_g <= K - 2 once, and equally
-        many test points of every cluster of every client.
+        many test points of every cluster of every client. It would not end if such numbers cannot
+        cover the clusters; then they are drawn anew.
 
     Returns
     -------
@@ -136,20 +141,25 @@ def _classes_that_cover(
     n_clusters: int, n_clients: int, design: str, rng: np.random.Generator
 ) -> list[IntArray]:
     """Draw the clients' clusters until every cluster is at some client."""
-    most = max(2, n_clusters - (1 if design == "text" else 2))
-    numbers: IntArray | None = None
-    if design == "program":
-        numbers = rng.integers(2, most, endpoint=True, size=n_clients)
-    for _ in range(_TRIES):
-        if numbers is None:
-            classes = draw_classes(n_clusters, n_clients, most, rng)
-        else:
-            classes = [np.sort(rng.permutation(n_clusters)[:k]) for k in numbers]
-        if len(np.unique(np.concatenate(classes))) == n_clusters:
-            return classes
+    for _ in range(1 if design == "text" else _NUMBERS):
+        draw = _draws_of_classes(n_clusters, n_clients, design, rng)
+        for _ in range(_TRIES):
+            classes = draw()
+            if len(np.unique(np.concatenate(classes))) == n_clusters:
+                return classes
     raise ConfigurationError(
         f"{n_clients} clients never have all {n_clusters} clusters: choose more clients."
     )
+
+
+def _draws_of_classes(
+    n_clusters: int, n_clients: int, design: str, rng: np.random.Generator
+) -> Callable[[], list[IntArray]]:
+    """Return what draws the clients' clusters: their numbers each time, or once as the program."""
+    if design == "text":
+        return partial(draw_classes, n_clusters, n_clients, max(2, n_clusters - 1), rng)
+    numbers = rng.integers(2, max(2, n_clusters - 2), endpoint=True, size=n_clients)
+    return lambda: [np.sort(rng.permutation(n_clusters)[:k]) for k in numbers]
 
 
 def _shares(n_components: int, imbalance: str, rng: np.random.Generator) -> FloatArray:
