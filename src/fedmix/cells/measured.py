@@ -82,7 +82,8 @@ def measure(
     results: pd.DataFrame, timings: pd.DataFrame, labels: Mapping[str, str] | None = None
 ) -> Measured:
     """Return what was measured in one setting; see :func:`fedmix.cells.frame.make_cells`."""
-    finals = final_values(results, timings)
+    fits = results.drop_duplicates(["method", "replication"])
+    finals = final_values(results, fits, timings)
     twice = finals.duplicated(["method", "metric", "replication"])
     if twice.any():
         first, place = finals[twice].iloc[0], "/".join(results[PLACE].iloc[0])
@@ -91,26 +92,27 @@ def measure(
             "occurs twice. Are blocks of two runs mixed?"
         )
     numbered = finals.set_index("replication").groupby(["method", "metric"], sort=False)["value"]
-    values = {key: own.sort_index() for key, own in numbered}
-    runs = results.groupby("method")["replication"].unique()
-    ended = results.loc[results["status"] == "ok", ["method", "replication"]]
-    finished = ended.groupby("method")["replication"].nunique()
+    failed = fits[fits["status"] != "ok"]
+    lost = failed["method"].value_counts()
+    runs = {method: sorted(own) for method, own in fits.groupby("method")["replication"]}
     return Measured(
-        methods={identity["method"]: identity for identity in _identities(results, labels or {})},
-        values=values,
-        runs={method: sorted(own) for method, own in runs.items()},
-        failed={method: len(own) - int(finished.get(method, 0)) for method, own in runs.items()},
+        methods={identity["method"]: identity for identity in _identities(fits, labels or {})},
+        values={key: own.sort_index() for key, own in numbered},
+        runs=runs,
+        failed={method: int(lost.get(method, 0)) for method in runs},
         trajectories=results.loc[results["round"].notna(), _STEP],
         origins=_origins(timings) if "made" in timings else {},
-        failures=_failures(results),
+        failures=_failures(failed),
     )
 
 
-def _failures(results: pd.DataFrame) -> dict[str, str]:
+def _failures(failed: pd.DataFrame) -> dict[str, str]:
     """Return how each method failed: every status that occurred, with its first message."""
-    failed = results[results["status"] != "ok"].drop_duplicates(["method", "status"])
-    told = failed["status"] + ": " + failed["message"].fillna("")
-    return told.groupby(failed["method"]).agg("; ".join).to_dict()
+    found: dict[str, list[str]] = {}
+    first = failed.drop_duplicates(["method", "status"]).fillna({"message": ""})
+    for own in first.itertuples():
+        found.setdefault(own.method, []).append(f"{own.status}: {own.message}")
+    return {method: "; ".join(ways) for method, ways in found.items()}
 
 
 def _origins(timings: pd.DataFrame) -> dict[str, tuple[str, str]]:
@@ -131,18 +133,18 @@ def _when(made: str) -> str:
     return f"{about['date']} at commit {about['commit']}{note}"
 
 
-def final_values(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+def final_values(results: pd.DataFrame, fits: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     """Return ``method, metric, replication, value``, one row per finished replication and metric.
 
-    Of the rows of one setting, the rounds, the floats sent and the steady seconds (:func:`steady`)
-    become metrics too. A method with neither rounds nor floats reports none, which is not 0.
+    Of the rows of one setting, of which ``fits`` has one per replication, the rounds, the floats
+    sent and the steady seconds (:func:`steady`) become metrics too. A method with neither rounds
+    nor floats reports none, which is not 0.
     """
     import pandas as pd
 
-    runs = results.loc[results["status"] == "ok", ["method", "replication", *RUN_METRICS]]
-    runs = runs.drop_duplicates(["method", "replication"])
-    reported = runs[list(RUN_METRICS)].any(axis=1).groupby(runs["method"]).transform("any")
-    runs = runs[reported.astype(bool)]
+    runs = fits.loc[fits["status"] == "ok", ["method", "replication", *RUN_METRICS]]
+    reported = runs.loc[runs[list(RUN_METRICS)].any(axis=1), "method"].unique()
+    runs = runs[runs["method"].isin(reported)]
     parts = [finals_in(results[[*_STEP, "status"]])]
     parts += [runs.assign(metric=name, value=runs[name].astype(float)) for name in RUN_METRICS]
     if len(timings):
@@ -167,10 +169,10 @@ def steady(timings: pd.DataFrame) -> pd.DataFrame:
     return timings[warm | ~has_warm]
 
 
-def _identities(results: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _identities(fits: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield what identifies each method of a setting: the columns of its results with a value."""
-    columns = [c for c in results if c in PLACE or c.startswith(("setting_", "method"))]
-    first = results.loc[~results["method"].duplicated(), columns]
+    columns = [c for c in fits if c in PLACE or c.startswith(("setting_", "method"))]
+    first = fits.loc[~fits["method"].duplicated(), columns]
     for record in first.to_dict("records"):
         present = {k: v for k, v in record.items() if v is not None and v == v}
         label = labels.get(present["method"], present["method"])

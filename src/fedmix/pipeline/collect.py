@@ -144,14 +144,16 @@ def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """
     if results.empty:
         return {}
-    ended = results.drop_duplicates(["method", "replication"])
-    return {
-        method: {
-            "replications": own["status"].value_counts().to_dict(),
-            "error": next(iter(own.loc[own["status"] == "error", "message"]), ""),
-        }
-        for method, own in ended.groupby("method")
+    columns = results[["method", "replication", "status", "message"]]
+    fits = columns.drop_duplicates(["method", "replication"])
+    found: dict[str, dict[str, Any]] = {
+        method: {"replications": {}, "error": ""} for method in sorted(fits["method"].unique())
     }
+    for (method, status), n in fits[["method", "status"]].value_counts().items():
+        found[method]["replications"][status] = n
+    for first in fits[fits["status"] == "error"].drop_duplicates("method").itertuples():
+        found[first.method]["error"] = first.message
+    return found
 
 
 def read_blocks(
