@@ -11,7 +11,7 @@ from fedmix.cells.frame import complete
 from fedmix.cells.papers import read_claims, read_papers
 from fedmix.cells.protocols.kept import Search, keep, read_search, write_search
 from fedmix.cells.protocols.running import draw_protocols
-from fedmix.cells.protocols.score import judged_cells, printed_cells, score_protocols, score_search
+from fedmix.cells.protocols.score import judged_cells, printed_cells, score_search, score_tables
 from fedmix.cells.protocols.space import Claim, Draw, Space, read_searches
 from fedmix.cells.unreported import (
     answers_by_protocol,
@@ -126,7 +126,7 @@ def drawn_fits(search):
 
 def test_the_share_is_that_of_the_searchs_own_scores(search, printed, evaluated):
     first = drawn_fits(search).rename(columns={"row": "n_contaminated"})
-    lowest = score_protocols(first, printed, Claim(method="FedGrEM"))["lowest"].mean()
+    lowest = score_tables(first, {TABLE: printed}, Claim(method="FedGrEM"))["lowest"].mean()
     assert 0 < lowest < 1
     remarks = " ".join(evaluated.loc["fedgrem-pendigits-lowest", "remarks"])
     assert (

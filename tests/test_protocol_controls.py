@@ -12,7 +12,7 @@ from fedmix.cells.protocols.controls import (
 )
 from fedmix.cells.protocols.findings import _leads, _percent, _permuted
 from fedmix.cells.protocols.running import draw_protocols
-from fedmix.cells.protocols.score import score_protocols
+from fedmix.cells.protocols.score import score_tables
 from synthetic_search import CLAIM, PRINTED, runs_of, space
 
 
@@ -111,7 +111,7 @@ def test_shares_are_weighed_again_under_other_priors():
 
 def test_leads_are_told_where_the_other_columns_are_near():
     runs = runs_of({"near": 0.5, "far": 2.0})
-    scores = score_protocols(runs, PRINTED, CLAIM).assign(table="one")
+    scores = score_tables(runs, {"one": PRINTED}, CLAIM)
     row = leads_where_others_are_near(scores).iloc[0]
     assert (row["n"], row["least"]) == (1, pytest.approx(1.0))
     leads = {0.1: 2.0, 0.2: 1.5, 0.3: 1.0, 1.0: 0.0, 1.2: 4.5}  # the last is not near
@@ -128,16 +128,14 @@ def test_a_lead_is_a_share_of_the_published_one_in_the_rows_that_ran():
     wide = PRINTED.assign(mean=PRINTED["mean"] - 0.2 * last)
     runs = runs_of({"a": 0.0, "s1.0": 0.0})
     runs.loc[runs["n_contaminated"].eq(2) & runs["method"].eq("FedGrEM"), "value"] -= 0.2
-    both = score_protocols(runs[runs["protocol"] == "a"], wide, CLAIM)
-    first = score_protocols(
-        runs[(runs["protocol"] == "s1.0") & (runs["n_contaminated"] == 0)], wide, CLAIM
-    )
-    scores = pd.concat([both, first]).assign(table="one")
+    both = score_tables(runs[runs["protocol"] == "a"], {"one": wide}, CLAIM)
+    first_row = runs[(runs["protocol"] == "s1.0") & (runs["n_contaminated"] == 0)]
+    scores = pd.concat([both, score_tables(first_row, {"one": wide}, CLAIM)])
     row = leads_where_others_are_near(scores).iloc[0]
     assert row[["n", "least", "most"]].tolist() == pytest.approx([2, 1.0, 1.0])
     # It lies behind in the only row that this one ran: no share can be told.
     behind = PRINTED.assign(mean=0.3 - PRINTED["mean"])
-    none = score_protocols(runs[runs["n_contaminated"] == 0], behind, CLAIM).assign(table="one")
+    none = score_tables(runs[runs["n_contaminated"] == 0], {"one": behind}, CLAIM)
     assert leads_where_others_are_near(none.assign(others=0.0)).empty
 
 

@@ -315,13 +315,13 @@ def test_a_search_is_the_same_from_the_same_seed(own, found):
 def test_missed_contrasts_count_as_much_as_cells():
     own = space()
     runs = runs_of({"a": 0.0})
-    assert objective(own, runs, {"one": PRINTED}) == pytest.approx(0.0, abs=1e-9)
+    assert objective(runs, {"one": PRINTED}, own.claim) == pytest.approx(0.0, abs=1e-9)
     lost = runs.assign(value=runs["value"].mask(runs["method"] == "FedGrEM", 0.2))
     # Ten published sd away in two of six cells and in two of three contrasts: not in the change.
     expected = np.sqrt((2 * 10**2 + 2 * 10**2) / (6 + 3))
-    assert objective(own, lost, {"one": PRINTED}) == pytest.approx(expected)
+    assert objective(lost, {"one": PRINTED}, own.claim) == pytest.approx(expected)
     lost.loc[lost.index[0], "value"] = np.nan
-    assert objective(own, lost, {"one": PRINTED}) == np.inf
+    assert objective(lost, {"one": PRINTED}, own.claim) == np.inf
 
 
 def test_contrasts_are_leads_the_change_and_the_lead_over_the_baseline():

@@ -15,7 +15,7 @@ from fedmix.cells.protocols.controls import (
 )
 from fedmix.cells.protocols.findings import in_words, variance_shares
 from fedmix.cells.protocols.running import Runner, draw_protocols
-from fedmix.cells.protocols.score import judged_cells, score_protocols, score_search, score_tables
+from fedmix.cells.protocols.score import judged_cells, score_search, score_tables
 from fedmix.cells.protocols.space import Claim, read_searches
 from fedmix.data import Dataset
 from fedmix.errors import DataError
@@ -28,7 +28,7 @@ from synthetic_search import CLAIM, ITEM, PRINTED, ROOT, printed_of, runs_of, se
 
 
 def test_distance_is_in_printed_standard_deviations():
-    scores = score_protocols(runs_of({"a": 0.0, "b": -2.0}), PRINTED, CLAIM)
+    scores = score_tables(runs_of({"a": 0.0, "b": -2.0}), {"one": PRINTED}, CLAIM)
     scores = scores.set_index("protocol")
     assert scores.loc["a", "distance"] == pytest.approx(0.0, abs=1e-9)
     assert scores.loc["b", "distance"] == pytest.approx(2.0)
@@ -50,7 +50,7 @@ def test_claim_can_be_that_a_method_lies_above_some_others():
         (Claim(method="FedEM", than=["LocalEM"]), -0.1),
         (Claim(method="FedEM"), 0.1),
     ):
-        score = score_protocols(runs, PRINTED, claim).iloc[0]
+        score = score_tables(runs, {"one": PRINTED}, claim).iloc[0]
         assert score["effect"] == pytest.approx(effect)
         assert score["printed_effect"] == pytest.approx(effect)
         assert score["lowest"] == (len(claim.than) > 0)
@@ -60,10 +60,11 @@ def test_claim_can_be_that_a_method_lies_above_some_others():
 def test_shares_of_the_lead_are_those_of_rows_in_which_the_method_leads_as_published():
     wide = PRINTED.assign(mean=PRINTED["mean"].where(PRINTED["n_contaminated"] == 0, 0.2))
     runs = runs_of({"a": 0.0}).assign(protocol="a")
-    score = score_protocols(runs, wide, CLAIM).iloc[0]
+    score = score_tables(runs, {"one": wide}, CLAIM).iloc[0]
     assert (score["least_lead"], score["most_lead"]) == (pytest.approx(1.0), pytest.approx(1.0))
     far = PRINTED["method"].eq("FedGrEM") & PRINTED["n_contaminated"].eq(2)
-    score = score_protocols(runs, PRINTED.assign(mean=PRINTED["mean"] - 0.1 * far), CLAIM).iloc[0]
+    further = PRINTED.assign(mean=PRINTED["mean"] - 0.1 * far)
+    score = score_tables(runs, {"one": further}, CLAIM).iloc[0]
     assert (score["least_lead"], score["most_lead"]) == (pytest.approx(0.5), pytest.approx(1.0))
 
 
@@ -72,7 +73,7 @@ def test_equal_errors_summed_in_another_order_are_no_lead():
     values = {"LocalEM": (0.3, 0.2, 0.1), "FedEM": (0.4, 0.5, 0.6), "FedGrEM": (0.1, 0.2, 0.3)}
     runs["value"] = [values[m][r] for m, r in zip(runs["method"], runs["replication"], strict=True)]
     assert np.mean(values["FedGrEM"]) != np.mean(values["LocalEM"])
-    score = score_protocols(runs, PRINTED, CLAIM).iloc[0]
+    score = score_tables(runs, {"one": PRINTED}, CLAIM).iloc[0]
     assert (score["effect"], score["rows_lowest"]) == (0.0, 0)
 
 
@@ -81,18 +82,18 @@ def test_method_that_diverged_is_behind_the_others_whatever_their_scale():
     runs = runs_of({"a": 0.0})
     runs["value"] *= 50
     runs.loc[runs["method"] == "FedGrEM", "value"] = np.nan
-    score = score_protocols(runs, far, CLAIM).iloc[0]
+    score = score_tables(runs, {"one": far}, CLAIM).iloc[0]
     assert score["effect"] == pytest.approx(15.0 - 10.0)
     assert not score["lowest"]
     runs["value"] /= 50
-    score = score_protocols(runs, PRINTED, CLAIM).iloc[0]
+    score = score_tables(runs, {"one": PRINTED}, CLAIM).iloc[0]
     assert score["effect"] == pytest.approx(1.0 - 0.2)  # an error of 1 where all are below
 
 
 def test_protocol_with_a_fit_that_diverged_is_infinitely_far():
     runs = runs_of({"a": 0.0, "b": 0.0})
     runs.loc[(runs["protocol"] == "a") & (runs["method"] == "FedGrEM"), "value"] = np.nan
-    scores = score_protocols(runs, PRINTED, CLAIM).set_index("protocol")
+    scores = score_tables(runs, {"one": PRINTED}, CLAIM).set_index("protocol")
     assert scores.loc["a", "distance"] == np.inf
     assert not scores.loc["a", "lowest"]
     assert scores.loc["b", "distance"] < 0.1
@@ -302,7 +303,7 @@ def test_the_documented_paper_is_searched_by_its_own_study(folder, tmp_path):
     runner.benches[name].data["waveform_generated", "raw"] = dataset
     protocols = draw_protocols(own).to_dict("records")
     runs = runner.run(protocols, {name: own.drawn_cells(name)})
-    scores = score_tables(own, runs, printed)
+    scores = score_tables(runs, printed, own.claim)
     assert len(scores) == 16
     assert (scores["cells"] == 4).all()
     # High values are good: k-FED leads where its index is above FedKMeans'.

@@ -214,10 +214,11 @@ def test_choice_on_an_entry_holds_for_the_methods_that_vary_it():
 def test_the_search_sees_every_other_row_and_fresh_replications_judge():
     own = space()
     assert own.drawn_cells("one") == [(n, r) for n in (0, 2) for r in range(3)]
-    assert own.searched_cells(["one"])["one"] == [(0, r) for r in range(4)]
-    assert own.confirmed_cells(["one"])["one"] == [(0, 4), (0, 5)]  # not seen before
-    assert own.compared_cells(["one"])["one"] == [(n, r) for n in (0, 2) for r in (6, 7)]
-    assert own.judged_cells(["one"])["one"] == [(n, r) for n in (0, 2) for r in range(1000, 1003)]
+    assert own.cells("tried", ["one"])["one"] == [(0, r) for r in range(4)]
+    assert own.cells("confirmed", ["one"])["one"] == [(0, 4), (0, 5)]  # not seen before
+    assert own.cells("compared", ["one"])["one"] == [(n, r) for n in (0, 2) for r in (6, 7)]
+    fresh = range(1000, 1003)
+    assert own.cells("judged", ["one"])["one"] == [(n, r) for n in (0, 2) for r in fresh]
 
 
 def test_jobs_run_every_drawn_protocol_once():
@@ -240,12 +241,12 @@ def test_a_table_can_be_searched_and_drawn_with_less():
     less = own.search.model_copy(update={"trials": 18, "replications": 1, "judged": 2})
     own.tables["two"] = own.tables["two"].model_copy(update={"drawn": 2, "search": less})
     assert own.drawn_cells("two") == [(n, r) for n in (0, 2) for r in range(2)]
-    assert own.searched_cells(["two"])["two"] == [(0, 0)]
-    assert own.judged_cells(["two"])["two"] == [(n, r) for n in (0, 2) for r in (1000, 1001)]
+    assert own.cells("tried", ["two"])["two"] == [(0, 0)]
+    assert own.cells("judged", ["two"])["two"] == [(n, r) for n in (0, 2) for r in (1000, 1001)]
     assert len(own.drawn_cells("one")) == 6
     assert own.search_of(["one"]).trials == 120
     assert own.search_of(own.targets["common"]).trials == 18
-    assert own.searched_cells(own.targets["common"]) == {"one": [(0, 0)], "two": [(0, 0)]}
+    assert own.cells("tried", own.targets["common"]) == {"one": [(0, 0)], "two": [(0, 0)]}
     assert own.for_running("two").tables["two"].search is None
 
 

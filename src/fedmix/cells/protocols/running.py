@@ -16,6 +16,7 @@ import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import ceil
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 
 from fedmix.cells.protocols.choices import Choice
 from fedmix.cells.protocols.score import objective
-from fedmix.cells.protocols.space import STAGES, STARTS, Space
+from fedmix.cells.protocols.space import CONFIRMED, STAGES, STARTS, TRIED, Space
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -40,23 +41,23 @@ FEW = 4
 
 
 def draw_protocols(space: Space) -> pd.DataFrame:
-    """Return protocols from a Latin hypercube over the choices.
+    """Return protocols from a Latin hypercube over the choices, each with its name.
 
     Each choice takes its values in proportion to their weights, and numbers evenly from a range.
     The protocols are sorted by the choices that fill the setting, so that the protocols of a job
     share data, which take longest to make. A choice that is drawn apart changes neither the others
     nor this order.
-
-    Returns
-    -------
-    DataFrame
-        ``protocol``, its name, and one column per choice with what the protocol says.
     """
+    from scipy.stats import qmc
+
     n = space.draw.protocols
     together = [name for name, choice in space.choices.items() if not choice.drawn_apart]
-    shares = _hypercube(space, "design", together)
-    for name in space.choices.keys() - shares.keys():
-        shares |= _hypercube(space, name, [name])
+    apart = [name for name in space.choices if name not in together]
+    shares: dict[str, NDArray[np.float64]] = {}
+    for stream, names in [("design", together), *((name, [name]) for name in apart)]:
+        rng = Streams(space.study, "protocols", 0).generator(stream)
+        points = qmc.LatinHypercube(len(names), rng=rng).random(n)
+        shares |= dict(zip(names, points.T, strict=True))
     chosen = {
         name: [choice.draw(share) for share in shares[name]]
         for name, choice in space.choices.items()
@@ -65,15 +66,6 @@ def draw_protocols(space: Space) -> pd.DataFrame:
     design = pd.DataFrame(chosen).sort_values(by, kind="stable", ignore_index=True)
     design.insert(0, "protocol", [f"p{i:0{len(str(n - 1))}d}" for i in range(n)])
     return design
-
-
-def _hypercube(space: Space, stream: str, names: list[str]) -> dict[str, NDArray[np.float64]]:
-    """Return some choices' shares for every drawn protocol, from one random stream."""
-    from scipy.stats import qmc
-
-    rng = Streams(space.study, "protocols", 0).generator(stream)
-    points = qmc.LatinHypercube(len(names), rng=rng).random(space.draw.protocols)
-    return dict(zip(names, points.T, strict=True))
 
 
 class Runner:
@@ -109,13 +101,7 @@ class Runner:
     def run(
         self, protocols: Sequence[Mapping[str, str]], cells: Mapping[str, list[tuple[Any, int]]]
     ) -> pd.DataFrame:
-        """Run protocols on some cells (row, replication) of some tables.
-
-        Returns
-        -------
-        DataFrame
-            That of :meth:`fedmix.protocols.Bench.run`, with the ``table``.
-        """
+        """Return :meth:`fedmix.protocols.Bench.run` on cells of some tables, with the ``table``."""
         parts = {
             table: self.benches[table].run([self.space.protocol(table, p) for p in protocols], own)
             for table, own in cells.items()
@@ -124,21 +110,12 @@ class Runner:
 
 
 def optimize(
-    space: Space,
-    runner: Runner,
-    printed: Mapping[str, pd.DataFrame],
-    seed: int,
+    space: Space, runner: Runner, printed: Mapping[str, pd.DataFrame], seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Search for the protocol that gives the runner's tables, the same for all of them.
 
-    Parameters
-    ----------
-    space : Space
-    runner : Runner
-    printed : mapping of str to DataFrame
-        The tables' published values, see :func:`fedmix.cells.protocols.score.printed_cells`.
-    seed : int
-        The seed, which also names the protocols.
+    ``printed`` are the published values, see :func:`fedmix.cells.protocols.score.printed_cells`.
+    The ``seed`` also names the protocols.
 
     Returns
     -------
@@ -159,9 +136,10 @@ def optimize(
     best = frame[frame["complete"]].sort_values("objective", kind="stable")
     best = best.drop_duplicates(["start", "objective"]).groupby("start").head(FEW)
     best = best.drop_duplicates(list(space.choices))
-    further = runner.run(best.to_dict("records"), space.confirmed_cells(runner.benches))
+    further = runner.run(best.to_dict("records"), space.cells(CONFIRMED, runner.benches))
     confirmed = {
-        protocol: objective(space, own, printed) for protocol, own in further.groupby("protocol")
+        protocol: objective(own, printed, space.claim)
+        for protocol, own in further.groupby("protocol")
     }
     frame["confirmed"] = frame["protocol"].map(confirmed)
     return frame, pd.concat([*runs, further], ignore_index=True)
@@ -202,13 +180,10 @@ def _search(
 
 
 def parts_of(space: Space, tables: Collection[str]) -> list[list[str]]:
-    """Return the choices that change the claim's method alone, and all others; none is empty."""
-    own: list[str] = []
-    rest: list[str] = []
-    for name, choice in space.choices.items():
-        if choice.concerns(*tables):
-            alone = set(space.filled_by(choice)) == {space.claim.method}
-            (own if alone else rest).append(name)
+    """Return the choices that change the claim's method alone, after all others; none is empty."""
+    varied = {name: choice for name, choice in space.choices.items() if choice.concerns(*tables)}
+    own = [name for name in varied if set(space.filled_by(varied[name])) == {space.claim.method}]
+    rest = [name for name in varied if name not in own]
     return [part for part in (rest, own) if part]
 
 
@@ -230,7 +205,7 @@ def _study_of(
     study = optuna.create_study(sampler=sampler, pruner=pruner)
     if best:
         study.add_trial(best)
-        for name in (name for name in free if name in best.params):
+        for name in free:
             for value in getattr(best.distributions[name], "choices", ()):
                 if value != best.params[name]:
                     study.enqueue_trial({**best.params, name: value})
@@ -247,14 +222,14 @@ def _attempt(
     """Run a protocol cell by cell. Return its runs, their objective, and whether it ran all."""
     cells = [
         (position, table, cell)
-        for table, own in space.searched_cells(runner.benches).items()
+        for table, own in space.cells(TRIED, runner.benches).items()
         for position, cell in enumerate(own)
     ]
-    cells.sort(key=lambda place: place[0])  # the same row of all tables, one after the other
+    cells.sort(key=itemgetter(0))  # the same row of all tables, one after the other
     parts: list[pd.DataFrame] = []
     for _, table, cell in cells:
         parts.append(runner.run([protocol], {table: [cell]}))
-        value = objective(space, pd.concat(parts), printed)
+        value = objective(pd.concat(parts), printed, space.claim)
         trial.report(value, len(parts))
         if len(parts) < len(cells) and trial.should_prune():
             break

@@ -14,35 +14,30 @@ from numpy.typing import NDArray
 from fedmix.cells.items import Item
 from fedmix.cells.measured import identity_of
 from fedmix.cells.printed import PrintedTable, names_of
-from fedmix.cells.protocols.space import DRAWN, Claim, Column, Space, Table
+from fedmix.cells.protocols.space import (
+    COMPARED,
+    DRAWN,
+    JUDGED,
+    TRIED,
+    Claim,
+    Column,
+    Space,
+    Table,
+)
 from fedmix.errors import DataError
 
 FloatArray = NDArray[np.float64]
 RESAMPLES = 200
 INTERVAL = (0.025, 0.975)
-#: Kinds of runs beside the drawn ones: of the optimiser, of the best protocol of each seed, which
-#: rank them, and of these on fresh replications.
-TRIED, COMPARED, JUDGED = "tried", "compared", "judged"
 
 
 def printed_cells(
     space: Space, items: Mapping[str, Item], published: str | os.PathLike
 ) -> dict[str, pd.DataFrame]:
-    """Return the published values of every table, in our unit.
+    """Return the published values of every table, in our unit and row by row.
 
-    Parameters
-    ----------
-    space : Space
-    items : mapping of str to Item
-        The tables' items.
-    published : path-like
-        ``data/published``.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        Table -> its published values, row by row. The first column has the name of the setting
-        that varies by row; the others are ``method, mean, sd``.
+    The first column has the name of the setting that varies by row; the others are ``method, mean,
+    sd``. ``items`` are those of the tables, and ``published`` is ``data/published``.
 
     Raises
     ------
@@ -86,36 +81,38 @@ def errors_of(runs: pd.DataFrame, printed: pd.DataFrame) -> dict[str, pd.DataFra
     The columns are pairs (row, method) in the published order. A replication that was not run for
     all rows is left out, so that all cells of a protocol have the same replications.
     """
-    cell = list(printed.columns[:2])
-    index = ["protocol", "replication"]
-    wide = runs.pivot(index=index, columns=cell, values="value")
-    ran = runs.assign(ran=1.0).pivot(index=index, columns=cell, values="ran")
-    order = [pair for pair in printed.set_index(cell).index if pair in wide]
-    found = {}
-    for protocol, there in ran[order].groupby(level="protocol"):
-        there = there.dropna(axis=1, how="all").dropna()
-        found[str(protocol)] = wide.loc[there.index, there.columns].droplevel("protocol")
-    return found
+    cells = printed.set_index(list(printed.columns[:2])).index
+    marked = runs.fillna({"value": np.inf})  # a fit that diverged, unlike one that did not run
+    wide = marked.pivot(index=["protocol", "replication"], columns=cells.names, values="value")
+    ran = wide[[cell for cell in cells if cell in wide]].groupby(level="protocol")
+    return {
+        str(protocol): own.dropna(axis="columns", how="all")
+        .dropna()
+        .replace(np.inf, np.nan)
+        .droplevel("protocol")
+        for protocol, own in ran
+    }
 
 
-def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> pd.DataFrame:
-    """Score every protocol on one table.
+def score_tables(
+    runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame], claim: Claim
+) -> pd.DataFrame:
+    """Score every protocol on every table that it ran.
 
     Parameters
     ----------
     runs : DataFrame
-        The result of :meth:`fedmix.protocols.Bench.run`.
-    printed : DataFrame
-        The table's published values, see :func:`printed_cells`.
+        The result of :meth:`fedmix.cells.protocols.running.Runner.run`.
+    printed : mapping of str to DataFrame
+        The tables' published values, see :func:`printed_cells`.
     claim : Claim
-        Names the method, and the methods that it is compared with.
 
     Returns
     -------
     DataFrame
-        One row per protocol, with the columns
+        One row per table and protocol, with the columns
 
-        - ``protocol, rows, cells, replications``;
+        - ``table, protocol, rows, cells, replications``;
         - ``distance``: the root mean square over cells of (our mean - published mean) / published
           sd; infinite where a fit diverged;
         - ``others``: the same over the columns of all other methods;
@@ -132,23 +129,16 @@ def score_protocols(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> 
         Columns that end in ``_low`` and ``_high`` are the ends of a 95 % bootstrap interval over
         replications.
     """
-    values = printed.set_index(list(printed.columns[:2]))
     rows = []
-    for protocol, errors in errors_of(runs, printed).items():
-        own = values.loc[errors.columns]
-        rows.append({"protocol": protocol, **_score(errors, own, claim)})
+    for table, own in runs.groupby("table", sort=False):
+        cells = printed[str(table)]
+        values = cells.set_index(list(cells.columns[:2]))
+        rows += [
+            {"table": table, "protocol": protocol}
+            | _score(errors, values.loc[errors.columns], claim)
+            for protocol, errors in errors_of(own, cells).items()
+        ]
     return pd.DataFrame(rows)
-
-
-def score_tables(
-    space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
-    """Score every protocol on every table that it ran, see :func:`score_protocols`."""
-    parts = {
-        table: score_protocols(own, printed[str(table)], space.claim)
-        for table, own in runs.groupby("table", sort=False)
-    }
-    return pd.concat(parts, names=["table"]).droplevel(1).reset_index()
 
 
 def layout_of(cells: pd.MultiIndex) -> tuple[list[str], tuple[int, int]]:
@@ -174,56 +164,64 @@ def _score(errors: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> dict[st
     methods, layout = layout_of(errors.columns)
     effects = leads(means.reshape(layout), methods, claim)
     printed_effects = leads(centre.reshape(layout), methods, claim)
+    resampled_effects = leads(resampled.reshape(-1, *layout), methods, claim).mean(axis=-1)
+    nearest, farthest = np.quantile(distances(resampled, centre, sd), INTERVAL, method="nearest")
+    least, most = np.quantile(resampled_effects, INTERVAL, method="nearest")
+    other = errors.columns.get_level_values(1) != claim.method
     leading = claim.sign * printed_effects < 0
     ours, theirs = effects[leading], printed_effects[leading]
     shares = ours / theirs if leading.any() else np.array([np.nan])
-    other = np.tile([method != claim.method for method in methods], layout[0])
-    low, high = np.quantile(distances(resampled, centre, sd), INTERVAL, method="nearest")
-    effect = leads(resampled.reshape(-1, *layout), methods, claim).mean(axis=-1)
-    effect_low, effect_high = np.quantile(effect, INTERVAL, method="nearest")
+    lowest = claim.sign * effects < 0
     return {
         "rows": layout[0],
         "cells": len(means),
         "replications": n,
         "distance": float(distances(means, centre, sd)),
-        "distance_low": float(low),
-        "distance_high": float(high),
+        "distance_low": nearest,
+        "distance_high": farthest,
         "others": float(distances(means[other], centre[other], sd[other])),
-        "effect": float(effects.mean()),
-        "effect_low": float(effect_low),
-        "effect_high": float(effect_high),
-        "printed_effect": float(printed_effects.mean()),
-        "lead": float(ours.mean() / theirs.mean()) if leading.any() else float("nan"),
-        "least_lead": float(shares.min()),
-        "most_lead": float(shares.max()),
-        "rows_lowest": int((claim.sign * effects < 0).sum()),
-        "lowest": bool((claim.sign * effects < 0).all()),
+        "effect": effects.mean(),
+        "effect_low": least,
+        "effect_high": most,
+        "printed_effect": printed_effects.mean(),
+        "lead": ours.mean() / theirs.mean() if leading.any() else np.nan,
+        "least_lead": shares.min(),
+        "most_lead": shares.max(),
+        "rows_lowest": lowest.sum(),
+        "lowest": lowest.all(),
     }
+
+
+def filled(values: FloatArray, sign: int) -> FloatArray:
+    """Return values in which a method that diverged is the worst of its row, the last axis.
+
+    It is at least 1 where low values are good (``sign`` 1), and at most -1 where high ones are.
+    """
+    signed = sign * values
+    worst = np.fmax.reduce(signed, axis=-1, initial=1.0, keepdims=True)
+    return sign * np.where(np.isnan(signed), worst, signed)
 
 
 def leads(means: FloatArray, methods: Sequence[str], claim: Claim) -> FloatArray:
     """Return the claim's method minus the best method that it is compared with, for each row.
 
-    ``means`` has the shape (..., rows, methods), the result (..., rows). A method that diverged
-    counts as the worst of its row, at least 1 where low values are good. Differences are rounded to
+    ``means`` has the shape (..., rows, methods), the result (..., rows). Differences are rounded to
     12 decimals, because the means of equal errors can differ in their last digits.
     """
-    values = claim.sign * means
-    worst = np.fmax.reduce(values, axis=-1, initial=1.0, keepdims=True)
-    values = np.where(np.isnan(values), worst, values)
+    values = claim.sign * filled(means, claim.sign)
     others = [m in claim.than if claim.than else m != claim.method for m in methods]
     lead = values[..., methods.index(claim.method)] - values[..., others].min(axis=-1)
     return claim.sign * lead.round(12)
 
 
-def objective(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> float:
+def objective(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame], claim: Claim) -> float:
     """Return a protocol's distance from the cells of its tables and from their contrasts.
 
     It is the root mean square of all differences, in published standard deviations; the root mean
     square over tables if there are several; infinite if a fit diverged.
     """
     parts = [
-        _objective_of_table(own, printed[str(table)], space.claim)
+        _objective_of_table(own, printed[str(table)], claim)
         for table, own in runs.groupby("table", sort=False)
     ]
     return float(np.sqrt(np.mean(np.square(parts))))
@@ -281,47 +279,33 @@ def score_search(
     runs : mapping of str to DataFrame
         The runs of each kind: "drawn", "tried", "compared" and "judged".
     printed : mapping of str to DataFrame
-        The published values, see :func:`fedmix.cells.protocols.score.printed_cells`.
+        The published values, see :func:`printed_cells`.
 
     Returns
     -------
     DataFrame
-        One row per kind, protocol and table: ``kind, protocol, table``; the columns of
-        :func:`fedmix.cells.protocols.score.score_protocols`; the choices; and of judged protocols
-        ``rank``, by the objective on all rows of the compared runs, so that fresh replications
-        choose nothing; and the distances from the rows that the search ``saw`` and from those
-        ``held_out``, if any.
+        One row per kind, protocol and table: ``kind``; the columns of :func:`score_tables`; of
+        judged protocols the distances from the rows that the search ``saw`` and from those
+        ``held_out``, if any, and ``rank``, by the objective on all rows of the compared runs, so
+        that fresh replications choose nothing; and the choices.
     """
-    protocols = without_idle(space, pd.concat([design, trials]), printed)
-    protocols = protocols[["protocol", *space.choices]]
-    parts = {kind: score_tables(space, runs[kind], printed) for kind in (DRAWN, TRIED, JUDGED)}
-    judged = parts[JUDGED]
-    for name, wanted in (("saw", True), ("held_out", False)):
-        judged[name] = _distances_on(space, runs[JUDGED], printed, judged, wanted)
+    claim, place = space.claim, ["table", "protocol"]
+    parts = {kind: score_tables(runs[kind], printed, claim) for kind in (DRAWN, TRIED, JUDGED)}
+    judged = parts[JUDGED].set_index(place).assign(saw=np.nan, held_out=np.nan)
+    fresh = runs[JUDGED]
+    rows = zip(fresh["table"], fresh[space.row], strict=True)
+    seen = [value in space.searched_rows(table) for table, value in rows]
+    for name, own in fresh.groupby(np.where(seen, "saw", "held_out")):
+        judged[name] = score_tables(own, printed, claim).set_index(place)["distance"]
     compared = runs[COMPARED].groupby("protocol", sort=False)
-    values = pd.Series({name: objective(space, own, printed) for name, own in compared})
+    values = pd.Series({name: objective(own, printed, claim) for name, own in compared})
+    judged = judged.reset_index()
     # Two seeds may end at one objective: the first is ranked before.
     judged["rank"] = judged["protocol"].map(values.rank(method="first")).astype("Int64")
+    parts[JUDGED] = judged
     scores = pd.concat(parts, names=["kind"]).reset_index("kind")
-    return scores.merge(protocols, on="protocol", sort=False)
-
-
-def _distances_on(
-    space: Space,
-    runs: pd.DataFrame,
-    printed: Mapping[str, pd.DataFrame],
-    judged: pd.DataFrame,
-    searched: bool,
-) -> list[float]:
-    """Return the distances of judged protocols on the rows that the search saw, or did not."""
-    seen = [
-        (value in space.searched_rows(table)) == searched
-        for table, value in zip(runs["table"], runs[space.row], strict=True)
-    ]
-    if not any(seen):
-        return [float("nan")] * len(judged)
-    found = score_tables(space, runs[seen], printed).set_index(["protocol", "table"])["distance"]
-    return found.reindex(judged.set_index(["protocol", "table"]).index).tolist()
+    protocols = without_idle(space, pd.concat([design, trials]), printed)
+    return scores.merge(protocols[["protocol", *space.choices]], on="protocol", sort=False)
 
 
 def judged_cells(

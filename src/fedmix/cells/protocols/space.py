@@ -25,11 +25,12 @@ COMMON = "common"
 #: Kinds of protocols that test a claim: drawn at random, or near the published values.
 DRAWN, NEAR = "drawn", "near"
 
+#: Kinds of runs beside the drawn ones: of the optimiser, of its best few, of the best protocol of
+#: each seed, which rank them, and of these on fresh replications.
+TRIED, CONFIRMED, COMPARED, JUDGED = "tried", "confirmed", "compared", "judged"
+
 #: Replications from here on judge protocols; those before chose them.
 FRESH = 1000
-
-#: Rows and replications, by table.
-Cells = dict[str, list[tuple[Any, int]]]
 
 #: Starts of a search, and stages of a start, with equally many trials.
 STARTS, STAGES = 3, 6
@@ -197,12 +198,12 @@ class Space(Declared):
 
     def filled_by(self, choice: Choice) -> dict[str, str]:
         """Return the methods that a choice changes, with the parameter that it fills in."""
-        found = {}
-        for name, method in self.methods.items():
-            for key in (method.source, name):
-                if key in choice.methods:
-                    found[name] = choice.methods[key]
-        return found
+        return {
+            name: choice.methods[key]
+            for name, method in self.methods.items()
+            for key in (method.source, name)
+            if key in choice.methods
+        }
 
     def searched_rows(self, table: str) -> list[Any]:
         """Return the rows that the optimiser sees: every other one. The others are held out."""
@@ -220,28 +221,22 @@ class Space(Declared):
         own = self.tables[table]
         return list(product(own.rows, range(own.drawn or self.draw.replications)))
 
-    def searched_cells(self, tables: Collection[str]) -> Cells:
-        """Return the rows and replications that the optimiser sees, row by row."""
-        seen = range(self.search_of(tables).replications)
-        return {table: list(product(self.searched_rows(table), seen)) for table in tables}
+    def cells(self, kind: str, tables: Collection[str]) -> dict[str, list[tuple[Any, int]]]:
+        """Return the rows and replications of a kind of runs that are not drawn, by table.
 
-    def confirmed_cells(self, tables: Collection[str]) -> Cells:
-        """Return the rows and replications on which the optimiser's best few compete."""
+        The optimiser sees every other row, and each further kind runs on other replications.
+        """
         search = self.search_of(tables)
-        further = range(search.replications, search.replications + search.confirmed)
-        return {table: list(product(self.searched_rows(table), further)) for table in tables}
-
-    def compared_cells(self, tables: Collection[str]) -> Cells:
-        """Return the rows and replications that rank the best protocol of each seed: all rows."""
-        search = self.search_of(tables)
-        chose = search.replications + search.confirmed
-        further = range(chose, chose + search.confirmed)
-        return {table: list(product(self.tables[table].rows, further)) for table in tables}
-
-    def judged_cells(self, tables: Collection[str]) -> Cells:
-        """Return the rows and fresh replications that judge protocols."""
-        fresh = range(FRESH, FRESH + self.search_of(tables).judged)
-        return {table: list(product(self.tables[table].rows, fresh)) for table in tables}
+        seen, chose = search.replications, search.replications + search.confirmed
+        numbers = {
+            TRIED: range(seen),
+            CONFIRMED: range(seen, chose),
+            COMPARED: range(chose, chose + search.confirmed),
+            JUDGED: range(FRESH, FRESH + search.judged),
+        }[kind]
+        some = kind in (TRIED, CONFIRMED)
+        rows = {t: self.searched_rows(t) if some else self.tables[t].rows for t in tables}
+        return {table: list(product(own, numbers)) for table, own in rows.items()}
 
     def for_running(self, table: str) -> Space:
         """Return the part that drawn runs depend on; a change elsewhere reruns none of them."""
@@ -255,14 +250,7 @@ class Space(Declared):
         return self.model_copy(update={"tables": {table: own}, "choices": choices, **rest})
 
     def protocol(self, table: str, chosen: Mapping[str, Any]) -> Protocol:
-        """Return a protocol of a table.
-
-        Parameters
-        ----------
-        table : str
-        chosen : mapping
-            A row of the design: the name under ``protocol``, and a value's text under each choice.
-        """
+        """Return a protocol of a table from a row of the design: its name, and choices' texts."""
         from fedmix.experiments.base import Method  # compiled code that a plan does not need
         from fedmix.protocols import Protocol
 
@@ -313,7 +301,12 @@ def space_of(name: str, paper: Paper, document: Document) -> Space:
     entries = read_document(paper.folder.parents[1] / "methods.yaml").content
     known = {name: {"estimator": name, "label": name} for name in registered_methods()} | entries
     studies = {path.stem: path for path in paper.folder.glob("studies/*.yaml")}
-    raise_all(_errors(space, document, known, studies))
+    raise_all(
+        f"{place}: {message.format(name)}. {nearest_names(name, there)}"
+        for place, message, names, there in _names(space, document, known, studies)
+        for name in names
+        if name not in there
+    )
     tables = {
         name: table.model_copy(update={"setting": {**space.constants, **table.setting}})
         for name, table in space.tables.items()
@@ -334,27 +327,19 @@ def _column(column: Column, known: Mapping[str, Any]) -> Column:
     return column.model_copy(update=changes)
 
 
-def _errors(
+def _names(
     space: Space, document: Document, known: Mapping[str, Any], studies: Iterable[str]
-) -> Iterator[str]:
-    """Yield an error for each unknown name in a space."""
+) -> Iterator[tuple[Place, str, Iterable[str], Iterable[str]]]:
+    """Yield names in a space: where they stand, the message of an unknown one, and those known."""
     place, claim, methods = document.place, space.claim, space.methods
-    yield from _unknown(place("study"), "the paper has no study {!r}", [space.study], studies)
+    yield place("study"), "the paper has no study {!r}", [space.study], studies
     for name, column in methods.items():
-        yield from _unknown(place("methods", name), "unknown method {!r}", [column.source], known)
-    yield from _unknown(place("only_tables"), "unknown table {!r}", space.only_tables, space.tables)
+        yield place("methods", name), "unknown method {!r}", [column.source], known
+    yield place("only_tables"), "unknown table {!r}", space.only_tables, space.tables
     compared = (claim.method, *claim.than, *filter(None, [claim.baseline]))
-    yield from _unknown(place("claim"), "{!r} is not run", compared, methods)
+    yield place("claim"), "{!r} is not run", compared, methods
     run = {*methods, *(column.source for column in methods.values())}
     for name, choice in space.choices.items():
         at = place("choices", name)
-        yield from _unknown(at, "unknown table {!r}", choice.tables or (), space.tables)
-        yield from _unknown(at, "method {!r} is not run", choice.methods, run)
-
-
-def _unknown(
-    place: Place, message: str, names: Iterable[str], known: Iterable[str]
-) -> Iterator[str]:
-    for name in names:
-        if name not in known:
-            yield f"{place}: {message.format(name)}. {nearest_names(name, known)}"
+        yield at, "unknown table {!r}", choice.tables or (), space.tables
+        yield at, "method {!r} is not run", choice.methods, run
