@@ -6,7 +6,7 @@ no prior.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
@@ -45,13 +45,13 @@ def permuted(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFram
     """
     rows = []
     kinds = [column.kind for column in space.methods.values()]
+    orders = _orders(kinds)
     for table, cells in printed.items():
         means = _means(runs, table, cells).to_numpy()
-        places = np.arange(len(cells)).reshape(-1, len(kinds))
-        centre, sd = cells["mean"].to_numpy(), cells["sd"].to_numpy()
+        centre, sd = (cells[name].to_numpy().reshape(-1, len(kinds)) for name in ("mean", "sd"))
         true, *others = [
-            float(distances(means, centre[order], sd[order]).min())
-            for order in ((places[:, columns]).ravel() for columns in _orders(kinds))
+            float(distances(means, centre[:, order].ravel(), sd[:, order].ravel()).min())
+            for order in orders
         ]
         found = (np.median(others), np.mean(np.array(others) <= true)) if others else (None, None)
         rows.append((table, len(means), len(others), true, *found))
@@ -63,9 +63,7 @@ def held_out(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFram
     """Choose the nearest drawn protocol by some cells, and judge it on the others.
 
     Of one table, half of the columns choose, in all ways to split them. Of several tables, each
-    table chooses for the others.
-
-    Parameters are those of :func:`permuted`.
+    table chooses for the others. The parameters are those of :func:`permuted`.
 
     Returns
     -------
@@ -84,11 +82,8 @@ def held_out(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFram
     half = 0 if len(printed) > 1 else len(space.methods) // 2
     rows = []
     for table in printed:
-        splits = (
-            [columns.isin(own) for own in combinations(space.methods, half)]
-            if half
-            else [tables == table]
-        )
+        ways = combinations(space.methods, half)
+        splits = [columns.isin(own) for own in ways] if half else [tables == table]
         found = []
         for chooses in splits:
             seen, other = (
@@ -107,20 +102,17 @@ def _means(runs: pd.DataFrame, table: str, cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({name: own.mean(skipna=False) for name, own in errors.items()}).T
 
 
-def _orders(kinds: list[str]) -> Iterator[np.ndarray]:
-    """Yield the columns in order, then different permutations within kinds."""
+def _orders(kinds: list[str]) -> list[tuple[int, ...]]:
+    """Return the columns in order, then different permutations within kinds."""
     rng = np.random.default_rng(0)
     members = [np.flatnonzero(np.array(kinds) == kind) for kind in dict.fromkeys(kinds)]
-    identity = np.arange(len(kinds))
-    seen = {tuple(identity)}
-    yield identity
+    order = np.arange(len(kinds))
+    found = [tuple(order.tolist())]
     for _ in range(PERMUTATIONS):
-        order = identity.copy()
         for own in members:
             order[own] = rng.permutation(own)
-        if tuple(order) not in seen:
-            seen.add(tuple(order))
-            yield order
+        found.append(tuple(order.tolist()))
+    return list(dict.fromkeys(found))
 
 
 def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:

@@ -8,15 +8,14 @@ Leyton-Brown 2014).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import inf
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fedmix.cells.protocols.controls import NEAR_ENOUGH
-from fedmix.cells.protocols.score import JUDGED
-from fedmix.cells.protocols.space import DRAWN, Space
+from fedmix.cells.protocols.space import DRAWN, JUDGED, Space
 
 #: The share of leads under a value is reported if at least this many protocols have the value.
 FEWEST = 10
@@ -25,58 +24,43 @@ FEWEST = 10
 def variance_shares(space: Space, table: str, scores: pd.DataFrame) -> pd.DataFrame:
     """Return how much of the distance's log and of the claim the choices explain.
 
-    Parameters
-    ----------
-    space : Space
-    table : str
-    scores : DataFrame
-        The scores of the drawn protocols, with the choices' columns. Infinite distances are left
-        out.
-
-    Returns
-    -------
-    DataFrame
-        ``table, outcome, choice, share``. The shares of an outcome sum to one; all are zero if it
-        does not vary.
+    ``scores`` are those of drawn protocols, with the choices' columns. Infinite distances are left
+    out. The columns are ``table, outcome, choice, share``. The shares of an outcome sum to one; all
+    are zero if it does not vary.
     """
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    own = scores[np.isfinite(scores["distance"])]
+    own = in_categories(space, scores[np.isfinite(scores["distance"])])
     measured = {"distance": np.log(own["distance"]), "lowest": own["lowest"].astype(float)}
-    choices = {c.name: c for c in space.choices_of(table) if len(c.categories) > 1}
-    params = own[list(choices)].apply(lambda texts: _categories(space, texts))
     distributions: dict[str, optuna.distributions.BaseDistribution] = {
-        name: optuna.distributions.CategoricalDistribution(choice.categories)
-        for name, choice in choices.items()
+        choice.name: optuna.distributions.CategoricalDistribution(choice.categories)
+        for choice in space.choices_of(table)
+        if len(choice.categories) > 1
     }
     rows = []
     for outcome, values in measured.items():
-        study = optuna.create_study()
-        for chosen, value in zip(params.to_dict("records"), values, strict=True):
-            study.add_trial(
-                optuna.trial.create_trial(params=chosen, distributions=distributions, value=value)
-            )
-        found = dict.fromkeys(choices, 0.0)
+        found = dict.fromkeys(distributions, 0.0)
         if values.nunique() > 1:
+            study = optuna.create_study()
+            study.add_trials(
+                optuna.trial.create_trial(params=chosen, distributions=distributions, value=value)
+                for chosen, value in zip(own[list(found)].to_dict("records"), values, strict=True)
+            )
             evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
             found |= optuna.importance.get_param_importances(study, evaluator=evaluator)
-        rows += [
-            {"table": table, "outcome": outcome, "choice": name, "share": share}
-            for name, share in found.items()
-        ]
+        rows += [(table, outcome, name, share) for name, share in found.items()]
     return pd.DataFrame(rows, columns=["table", "outcome", "choice", "share"])
 
 
 def in_categories(space: Space, protocols: pd.DataFrame) -> pd.DataFrame:
     """Return protocols with the part of a range in place of a number; empty choices stay so."""
-    named = {name: _categories(space, protocols[name]) for name in space.choices}
-    return protocols.assign(**named)
-
-
-def _categories(space: Space, texts: pd.Series) -> pd.Series:
-    choice = space.choices[str(texts.name)]
-    return texts.map(lambda text: choice.meant(text).category(text) if text else "")
+    return protocols.assign(
+        **{
+            name: [choice.meant(text).category(text) if text else "" for text in protocols[name]]
+            for name, choice in space.choices.items()
+        }
+    )
 
 
 def in_words(
@@ -91,17 +75,9 @@ def in_words(
 ) -> list[str]:
     """Return sentences about what was tried, how near it came, and which choices matter.
 
-    Parameters
-    ----------
-    space : Space
-    target : str
-        A table, or "common".
-    scores : DataFrame
-        Of :func:`fedmix.cells.protocols.score.score_search`.
-    shares : DataFrame
-        Of :func:`variance_shares`.
-    leads, priors, permuted, held_out : DataFrame
-        Of the functions of :mod:`fedmix.cells.protocols.controls`.
+    ``target`` is a table or "common", ``scores`` come from
+    :func:`fedmix.cells.protocols.score.score_search`, ``shares`` from :func:`variance_shares`, and
+    the others from the functions of :mod:`fedmix.cells.protocols.controls`.
     """
     return [
         _tried(space, target, scores),
@@ -142,30 +118,31 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
 
 
 def _judged(space: Space, scores: pd.DataFrame) -> Iterator[str]:
-    judged = scores[scores["kind"] == JUDGED].sort_values(["rank", "table"])
-    for score in judged.to_dict("records"):
+    judged = scores[scores["kind"] == JUDGED].sort_values(["rank", "table"]).to_dict("records")
+    for score in judged:
         yield (
             f"Protocol {score['protocol']} {_distance(space, score)} {space.claim.method} is "
             f"{_lead_of(space)} in {score['rows_lowest']} of {_count(score['rows'], 'row')}."
             f"{_lead_in_rows(score)}"
         )
-    first = judged.iloc[0]
-    choices = ", ".join(
-        f"{name.replace('_', ' ')} {first[name]}" for name in space.choices if first[name]
+    first = judged[0]
+    choices = (f"{name.replace('_', ' ')} {first[name]}" for name in space.choices if first[name])
+    yield (
+        f"The choices of the protocol that the search chose, {first['protocol']}: "
+        f"{', '.join(choices)}."
     )
-    yield f"The choices of the protocol that the search chose, {first['protocol']}: {choices}."
 
 
 def _distance(space: Space, score: Mapping[str, Any]) -> str:
     title = space.tables[score["table"]].title
     if score["distance"] == inf:
         return f"has no distance from {title}, because a method diverged."
-    held_out = (
-        f"{score['saw']:.2f} on the rows that the search saw and {score['held_out']:.2f} on "
-        "those held out"
-        if score["held_out"] == score["held_out"]
-        else "nothing is held out, because the table has one row"
-    )
+    held_out = "nothing is held out, because the table has one row"
+    if not isnan(score["held_out"]):
+        held_out = (
+            f"{score['saw']:.2f} on the rows that the search saw and {score['held_out']:.2f} on "
+            "those held out"
+        )
     return (
         f"is {score['distance']:.2f} published standard deviations from {title} (root mean square "
         f"over {score['cells']} cells; 95 % interval {score['distance_low']:.2f} to "
@@ -174,7 +151,7 @@ def _distance(space: Space, score: Mapping[str, Any]) -> str:
 
 
 def _lead_in_rows(score: Mapping[str, Any]) -> str:
-    if score["least_lead"] != score["least_lead"]:
+    if isnan(score["least_lead"]):
         return ""
     low, high = (f"{score[name]:.2f}" for name in ("least_lead", "most_lead"))
     return (
@@ -191,8 +168,7 @@ def _leads(space: Space, leads: pd.DataFrame) -> Iterator[str]:
             f"values (at most {NEAR_ENOUGH:.1f} standard deviations, "
             f"{_count(row['n'], 'protocol')}), the lead of {space.claim.method} lies between "
             f"{row['least']:.2f} and {row['most']:.2f} of the published one in the same rows "
-            "(the middle half: "
-            f"{row['quarter']:.2f} to {row['three_quarters']:.2f})."
+            f"(the middle half: {row['quarter']:.2f} to {row['three_quarters']:.2f})."
         )
 
 
