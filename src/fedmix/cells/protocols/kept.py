@@ -31,8 +31,8 @@ from fedmix.cells.frame import cells_of
 from fedmix.cells.items import Item
 from fedmix.cells.measured import Measured
 from fedmix.cells.protocols.findings import in_categories
-from fedmix.cells.protocols.score import JUDGED, cell_identity, read_part, without_idle
-from fedmix.cells.protocols.space import DRAWN, NEAR, Space
+from fedmix.cells.protocols.score import cell_identity, filled, read_part, without_idle
+from fedmix.cells.protocols.space import DRAWN, JUDGED, NEAR, Space
 from fedmix.cells.verdicts import DIAGNOSTIC, NEAREST
 from fedmix.errors import DataError, nearest_names
 from fedmix.storage import read_table, write_table, write_text
@@ -52,34 +52,29 @@ def keep(
 ) -> dict[str, pd.DataFrame]:
     """Return the two tables that are kept of a target of a search, ``protocols`` and ``runs``.
 
-    Parameters
-    ----------
-    space : Space
-    design, drawn : DataFrame
-        The drawn protocols and their runs.
-    scores, judged : DataFrame
-        The results of :func:`fedmix.cells.protocols.score.score_search` and of
-        :func:`fedmix.cells.protocols.score.judged_cells`.
+    ``design`` and ``drawn`` are the drawn protocols and their runs, ``scores`` and ``judged`` come
+    from :func:`fedmix.cells.protocols.score.score_search` and
+    :func:`fedmix.cells.protocols.score.judged_cells`.
     """
     protocols, runs = [], []
     for table, own in scores.groupby("table", sort=False):
+        every = without_idle(space, design, [str(table)]).assign(table=table)
         close = own[own["kind"] == DRAWN].nsmallest(SHOWN, "distance")
         found = own[own["kind"] == JUDGED]
         first = found[found["rank"] == 1]
-        every = without_idle(space, design, [str(table)]).assign(table=table)
-        of_kinds = ((every, DRAWN), (close, NEAR), (found, NEAR), (first, NEAREST))
-        protocols += [part.assign(kind=kind) for part, kind in of_kinds]
-        in_table, in_judged = (part[part["table"] == table] for part in (drawn, judged))
-        runs += [
-            in_table.assign(kind=DRAWN),
-            in_table[in_table["protocol"].isin(close["protocol"])].assign(kind=NEAR),
-            in_judged.assign(kind=NEAR),
-            in_judged[in_judged["rank"] == 1].assign(kind=NEAREST),
-        ]
+        for kind, listed, ran in (
+            (DRAWN, every, drawn),
+            (NEAR, close, drawn),
+            (NEAR, found, judged),
+            (NEAREST, first, judged),
+        ):
+            theirs = (ran["table"] == table) & ran["protocol"].isin(listed["protocol"])
+            protocols.append(listed.assign(kind=kind))
+            runs.append(ran[theirs].assign(kind=kind))
     wide = pd.concat(runs).rename(columns={space.row: "row"}).set_index([*_FIT, "method"])
     wide = wide["value"].unstack("method", sort=False)[list(space.methods)].map(_rounded)
     listed = pd.concat(protocols)[["kind", "table", "protocol", "distance", *space.choices]]
-    listed = listed.assign(distance=listed["distance"].map(_rounded))
+    listed["distance"] = listed["distance"].map(_rounded)
     return {"protocols": listed, "runs": wide.reset_index()}
 
 
@@ -142,46 +137,39 @@ class Search:
 
     def _protocols(self, kind: str) -> Evidence:
         runs = self.runs[self.runs["kind"] == kind]
-        sign = self.space.claim.sign
-        values = sign * runs[list(self.space.methods)]
-        worst = values.max(axis="columns").clip(lower=1.0).fillna(1.0)
-        filled = sign * values.where(values.notna(), worst, axis="index")
-        runs = runs.assign(**filled, variant=runs["protocol"])
+        methods = list(self.space.methods)
+        runs = runs.assign(variant=runs["protocol"])
+        runs[methods] = filled(runs[methods].to_numpy(), self.space.claim.sign)
         roles = dict.fromkeys(runs["variant"], DIAGNOSTIC)
         return Evidence(cells_of(self._measured(runs), [], self.published, self.space.paper, roles))
 
     def nearest_cells(self) -> pd.DataFrame:
         """Return the cells of each table's nearest protocol, beside the published values."""
         runs = self.runs[self.runs["kind"] == NEAREST].assign(variant=NEAREST)
-        items = dict.fromkeys(table.item for table in self.space.tables.values())
-        shown = [_in_any_variant(self.items[item]) for item in items]
+        shown = []
+        for name in dict.fromkeys(table.item for table in self.space.tables.values()):
+            item = self.items[name]
+            where = {key: wanted for key, wanted in item.where.items() if key != "variant"}
+            shown.append(item.model_copy(update={"where": where}))
         measured = self._measured(runs)
         return cells_of(measured, shown, self.published, self.space.paper, {NEAREST: NEAREST})
 
     def _measured(self, runs: pd.DataFrame) -> Iterator[Measured]:
+        space, methods = self.space, self.space.methods
         numbered = runs.set_index("replication")
         for (variant, name, row), own in numbered.groupby(["variant", "table", "row"], sort=False):
-            table = self.space.tables[name]
+            own, table = own.sort_index(), space.tables[name]
             item = self.items[table.item]
-            place = {
-                "study": self.space.study,
-                "variant": variant,
-                "setting": f"{table.title}, {self.space.row} {row}",
-            }
-            ordered = own.sort_index()
-            scores = {method: ordered[method] for method in self.space.methods}
+            setting = f"{table.title}, {space.row} {row}"
+            place = {"study": space.study, "variant": variant, "setting": setting}
             yield Measured(
                 methods={
-                    method: place
-                    | cell_identity(self.space, table, row, self.space.methods[method])
-                    for method in scores
+                    method: place | cell_identity(space, table, row, column)
+                    for method, column in methods.items()
                 },
-                values={
-                    (method, item.metrics_of(method)[0]): values.dropna()
-                    for method, values in scores.items()
-                },
-                runs={method: values.index.tolist() for method, values in scores.items()},
-                failed={method: int(values.isna().sum()) for method, values in scores.items()},
+                values={(m, item.metrics_of(m)[0]): own[m].dropna() for m in methods},
+                runs=dict.fromkeys(methods, own.index.tolist()),
+                failed=own[list(methods)].isna().sum().to_dict(),
                 trajectories=runs.iloc[:0],
             )
 
@@ -208,7 +196,15 @@ def read_search(
     there = [Path(folder) / table for table in space.tables if table in kept]
     if not there:
         return None
-    protocols = pd.concat([_read_protocols(own / PROTOCOLS, space) for own in there])
+    parts = {own / PROTOCOLS: read_part(own / PROTOCOLS, space) for own in there}
+    for path, part in parts.items():
+        for choice in space.choices:
+            if choice not in part:
+                raise DataError(
+                    f"{path} has no column {choice!r}: the space was changed after the search, "
+                    f"which must be run again. {nearest_names(choice, part.columns)}"
+                )
+    protocols = pd.concat(parts.values())
     runs = pd.concat([read_table(own / RUNS) for own in there], ignore_index=True)
     drawn = protocols[protocols["kind"] == DRAWN]
     for choice in space.choices:
@@ -219,28 +215,7 @@ def read_search(
                 f"({choice}). The space was changed after one of them was searched, so all must be "
                 "searched again."
             )
-    protocols, runs = (_named_by_table(part, drawn["protocol"]) for part in (protocols, runs))
+    for part in (protocols, runs):
+        names = part["table"] + " " + part["protocol"]
+        part["protocol"] = part["protocol"].where(part["protocol"].isin(drawn["protocol"]), names)
     return Search(space, protocols, runs, items, published)
-
-
-def _named_by_table(part: pd.DataFrame, drawn: pd.Series) -> pd.DataFrame:
-    """Return kept rows whose protocols that were not drawn are named by their table too."""
-    names = part["table"] + " " + part["protocol"]
-    return part.assign(protocol=part["protocol"].where(part["protocol"].isin(drawn), names))
-
-
-def _read_protocols(path: Path, space: Space) -> pd.DataFrame:
-    protocols = read_part(path, space)
-    for choice in space.choices:
-        if choice not in protocols:
-            hint = nearest_names(choice, protocols.columns)
-            raise DataError(
-                f"{path} has no column {choice!r}: the space was changed after the search, which "
-                f"must be run again. {hint}"
-            )
-    return protocols
-
-
-def _in_any_variant(item: Item) -> Item:
-    where = {name: wanted for name, wanted in item.where.items() if name != "variant"}
-    return item.model_copy(update={"where": where})
