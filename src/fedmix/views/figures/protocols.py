@@ -16,8 +16,8 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from fedmix.cells.items import Item
 from fedmix.cells.protocols.findings import in_categories
 from fedmix.cells.protocols.kept import SHOWN
-from fedmix.cells.protocols.score import JUDGED, read_part, read_trials
-from fedmix.cells.protocols.space import DRAWN, Space
+from fedmix.cells.protocols.score import read_part, read_trials
+from fedmix.cells.protocols.space import DRAWN, JUDGED, Space
 from fedmix.plot.style import COLORS, MANY, house_style
 from fedmix.views.captions import in_words, joined, written_by
 from fedmix.views.figures.panels import legend_below
@@ -67,7 +67,6 @@ def draw_search(
     outputs : iterable of path-like
         Stems that end in ``_curve``, ``_path`` and ``_nearest``, with suffixes.
     preset : str
-        The preset of the run.
     """
     parts = {name: read_part(inputs[name], space) for name in ("scores", "judged", "shares")}
     drawn = parts["scores"][parts["scores"]["kind"] == DRAWN]
@@ -169,37 +168,21 @@ def _nearest(space: Space, item: Item, cells: pd.DataFrame) -> Figure:
 
 def _beside(axis: Axes, own: pd.DataFrame, labels: Mapping[str, str], scale: float) -> None:
     """Draw ours and the published values of each method, by name -> label."""
-    methods, x = list(labels), np.arange(len(labels))
-    near = own.groupby(["protocol", "method"])["value"].mean() / scale
-    axis.plot(
-        x,
-        near.unstack("protocol").loc[methods],
-        "_",
-        color=COLORS["grey"],
-        markersize=5,
-        label="means of the best of each seed",
-        **MANY,
-    )
-    first = own[own["rank"] == 1]
-    groups = [first[first["method"] == method] for method in methods]
-    printed = np.array([[g["printed_mean"].iloc[0], g["printed_sd"].iloc[0]] for g in groups])
-    printed /= scale
-    axis.errorbar(
-        x - 0.18, printed[:, 0], printed[:, 1], fmt="s", color=COLORS["black"], label="published"
-    )
-    means = [group["value"].mean() / scale for group in groups]
-    for place, group in zip(x + 0.18, groups, strict=True):
-        axis.plot(
-            np.full(len(group), place),
-            group["value"] / scale,
-            "o",
-            color=COLORS["sky"],
-            markersize=2.5,
-            alpha=0.6,
-            label="fresh replications of the best protocol",
-            **MANY,
-        )
-    axis.plot(x + 0.18, means, "_", color=COLORS["vermillion"], markersize=10, label="their mean")
+    numbers = ["value", "printed_mean", "printed_sd"]
+    own = own.assign(**own[numbers] / scale)
+    x = np.arange(len(labels))
+    near = own.pivot_table("value", "method", "protocol").loc[list(labels)]
+    of_seeds = "means of the best of each seed"
+    axis.plot(x, near, "_", color=COLORS["grey"], markersize=5, label=of_seeds, **MANY)
+    by_method = own[own["rank"] == 1].groupby("method")
+    mean, printed, sd = by_method[numbers].mean().loc[list(labels)].to_numpy().T
+    axis.errorbar(x - 0.18, printed, sd, fmt="s", color=COLORS["black"], label="published")
+    points = {"color": COLORS["sky"], "markersize": 2.5, "alpha": 0.6, **MANY}
+    points["label"] = "fresh replications of the best protocol"
+    for place, method in zip(x + 0.18, labels, strict=True):
+        values = by_method.get_group(method)["value"]
+        axis.plot(np.full(len(values), place), values, "o", **points)
+    axis.plot(x + 0.18, mean, "_", color=COLORS["vermillion"], markersize=10, label="their mean")
     axis.set_xticks(x, list(labels.values()), rotation=60, ha="right")
     if own["value"].min() >= 0:  # an index can be negative
         axis.set_ylim(bottom=0)
