@@ -314,11 +314,13 @@ def check(read: Callable[[], Request], config: Path, paper: str | None = None) -
         elsewhere = number_of(len(error.problems), "problem")
         yield f"No problem in {paper}, but {elsewhere} elsewhere: leave out --paper."
         return
+    n_studies = len(request.studies)
     n_settings = sum(len(study.settings) for study in request.studies.values())
     yield (
         f"No problem found in {len(request.papers)} papers and comparisons, in all presets. The "
-        f"preset {request.options['preset']} has {len(request.studies)} studies, {n_settings} "
-        f"settings, and {len(request.items)} tables and figures."
+        f"preset {request.options['preset']} has {n_studies} "
+        f"{'study' if n_studies == 1 else 'studies'}, {number_of(n_settings, 'setting')}, and "
+        f"{len(request.items)} tables and figures."
     )
 
 
