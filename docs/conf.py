@@ -2,7 +2,6 @@
 
 import logging
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -12,7 +11,8 @@ from docutils.utils.math.latex2mathml import tex2mathml
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import generate  # noqa: E402 - found beside this file
+import copy_pages  # noqa: E402 - found beside this file
+import generate  # noqa: E402
 import generate_code  # noqa: E402
 
 import fedmix  # noqa: E402
@@ -42,7 +42,6 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "remove_config_comments": True,
 }
-DATA = ["*.parquet", "*.zip", "audit"]  # of a run, which its pages do not link to
 exclude_patterns = ["_build", "examples", "gallery", "templates", "reproduction/protocols"]
 exclude_patterns += ["generated/gallery/*.ipynb"]  # what an example's page offers as a download
 templates_path = ["templates"]
@@ -91,9 +90,11 @@ def draw_math(writer, node):
 
 def copy_run(app, exception):
     """Copy the HTML pages of the three papers, if ``make`` has built them."""
-    built, target = HERE.parent / "results" / "paper", Path(app.outdir, "reproduction")
-    if (built / "index.html").exists():
-        shutil.copytree(built, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*DATA))
+    copy_pages.copy_pages(
+        HERE.parent / "results" / "paper",
+        Path(app.outdir, "reproduction"),
+        HERE / "reproduction" / "protocols",
+    )
 
 
 def setup(app):

@@ -334,9 +334,15 @@ def test_the_pages_that_make_has_built_are_in_the_documentation(tmp_path, monkey
     monkeypatch.setattr(conf, "HERE", tmp_path / "docs")
     conf.copy_run(SimpleNamespace(outdir=built), None)
     assert not built.exists()
+    curve = "reproduction/protocols/a/b/curve.svg"
+    (tmp_path / "docs" / curve).parent.mkdir(parents=True)
+    (tmp_path / "docs" / curve).touch()
     (results / "pages").mkdir(parents=True)
-    for name in ("index.html", "pages/a.html", "cells.parquet"):
-        (results / name).write_text(name)
+    (results / "cells.parquet").touch()
+    (results / "index.html").write_text('<a href="pages/a.html">An item</a>')
+    figure = f'<img src="../../../docs/{curve}">'
+    (results / "pages" / "a.html").write_text(f'{figure}<a href="../index.html">All</a>')
     conf.copy_run(SimpleNamespace(outdir=built), None)
     copied = {p.relative_to(built).as_posix() for p in built.rglob("*") if p.is_file()}
-    assert copied == {"reproduction/index.html", "reproduction/pages/a.html"}
+    assert copied == {"reproduction/index.html", "reproduction/pages/a.html", curve}
+    assert list(script("check_links").dead_links(built)) == []
