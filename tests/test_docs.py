@@ -338,7 +338,9 @@ def test_the_pages_that_make_has_built_are_in_the_documentation(tmp_path, monkey
     (tmp_path / "docs" / curve).parent.mkdir(parents=True)
     (tmp_path / "docs" / curve).touch()
     (results / "pages").mkdir(parents=True)
-    (results / "cells.parquet").touch()
+    (results / "collected").mkdir()
+    for name in ("cells.parquet", "collected/outcomes.json"):
+        (results / name).touch()
     (results / "index.html").write_text('<a href="pages/a.html">An item</a>')
     figure = f'<img src="../../../docs/{curve}">'
     (results / "pages" / "a.html").write_text(f'{figure}<a href="../index.html">All</a>')

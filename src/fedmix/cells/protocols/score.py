@@ -205,8 +205,9 @@ def filled(values: FloatArray, sign: int) -> FloatArray:
 def leads(means: FloatArray, methods: Sequence[str], claim: Claim) -> FloatArray:
     """Return the claim's method minus the best method that it is compared with, for each row.
 
-    ``means`` has the shape (..., rows, methods), the result (..., rows). Differences are rounded to
-    12 decimals, because the means of equal errors can differ in their last digits.
+    ``means`` has the shape (..., rows, methods), the result (..., rows). A method that diverged has
+    the value of :func:`filled`. Differences are rounded to 12 decimals, because the means of equal
+    errors can differ in their last digits.
     """
     values = claim.sign * filled(means, claim.sign)
     others = [m in claim.than if claim.than else m != claim.method for m in methods]
