@@ -13,18 +13,20 @@ from fedmix.cells.verdicts import COUNTED
 from fedmix.configuration import Document
 from fedmix.errors import DataError
 from fedmix.pipeline.collect import count_outcomes
-from fedmix.pipeline.outcome import (
+from fedmix.pipeline.plan import plan_study
+from fedmix.pipeline.request import Request
+from fedmix.pipeline.status import (
+    error_in,
     failed_jobs,
     failed_throughout,
     failure_lines,
     lacking,
+    read_status,
     remove_temporary,
     require_past,
+    status_lines,
     summary_lines,
 )
-from fedmix.pipeline.plan import plan_study
-from fedmix.pipeline.request import Request
-from fedmix.pipeline.status import error_in, read_status, status_lines
 from fedmix.storage import atomic_path, write_table
 
 

@@ -12,7 +12,7 @@ import pytest
 from fedmix.cells.scorecard import counts, score_tables, scorecard
 from fedmix.cells.verdicts import NEAREST
 from fedmix.pipeline.explain import explain_kept
-from fedmix.pipeline.outcome import summary_lines
+from fedmix.pipeline.status import summary_lines
 from fedmix.views.marks import SIGNS, tally
 from fedmix.views.page import PageContext, build_pages
 from fedmix.views.page.views import score_views

@@ -4,7 +4,7 @@ import atexit
 import gc
 import time
 
-from fedmix.pipeline.outcome import (
+from fedmix.pipeline.status import (
     failed_jobs,
     failed_throughout,
     failure_lines,
