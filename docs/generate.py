@@ -21,8 +21,7 @@ from fedmix.configuration import read_yaml
 from fedmix.data.registry import Registry
 from fedmix.declarations import json_schema
 from fedmix.experiments import settings as experiments
-from fedmix.pipeline.options import Options
-from fedmix.pipeline.studies import MethodEntry, PresetFile, StudyFile
+from fedmix.pipeline.schemas import MethodEntry, Options, PresetFile, StudyFile
 
 ROOT = Path(__file__).parents[1]
 #: Schema's name -> the files that it is for, and what they declare.

@@ -58,7 +58,7 @@ _API = {
     "The pipeline": [
         "fedmix.experiments.base",
         "fedmix.experiments.runner",
-        "fedmix.pipeline.options",
+        "fedmix.pipeline.schemas",
         "fedmix.pipeline.request",
         "fedmix.pipeline.plan",
         "fedmix.pipeline.explain",

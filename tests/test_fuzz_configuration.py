@@ -16,8 +16,7 @@ from fedmix.cells import items
 from fedmix.cells.papers import read_claims, read_discrepancies
 from fedmix.cells.protocols.space import read_searches
 from fedmix.errors import ConfigurationError
-from fedmix.pipeline.configured import read_configuration
-from fedmix.pipeline.options import read_options
+from fedmix.pipeline.configured import read_configuration, read_options
 
 pytestmark = pytest.mark.slow
 

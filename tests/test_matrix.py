@@ -14,7 +14,7 @@ from fedmix.data import Dataset
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, run_block, tables_of
 from fedmix.methods.capabilities import Capabilities, able_methods, capabilities_of, obstacles
-from fedmix.pipeline.options import left_out
+from fedmix.pipeline.request import left_out
 from fedmix.plot.style import COLORS, looks_of
 from fedmix.views.figures.maps import draw_ranks
 from fedmix.views.tables.build import as_text, blocks_of, notes

@@ -20,7 +20,7 @@ from fedmix.pipeline.precision import (
     precision_lines,
 )
 from fedmix.pipeline.request import read_request
-from fedmix.pipeline.studies import ReplicationRule
+from fedmix.pipeline.schemas import ReplicationRule
 
 ROOT = Path(__file__).parents[1]
 RULE = ReplicationRule(steps=[20, 50, 100], precision=0.125, other_variants=50)

@@ -9,9 +9,8 @@ from configured_studies import STUDY, edit, options
 from fedmix.__main__ import main
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.forecast import forecast
-from fedmix.pipeline.options import left_out
 from fedmix.pipeline.plan import replications_of
-from fedmix.pipeline.request import read_request
+from fedmix.pipeline.request import left_out, read_request
 
 ROOT = Path(__file__).parents[1]
 PRESETS = sorted(path.stem for path in (ROOT / "config" / "presets").glob("*.yaml"))

@@ -32,7 +32,6 @@ from fedmix.data.registry import DatasetEntry, mirror_folder
 from fedmix.errors import FedmixError, nearest_names
 from fedmix.pipeline.coverage import experiment_hash, method_hashes, methods_in, scenario_of
 from fedmix.pipeline.kept_embeddings import embedding_hash, raw_parameters
-from fedmix.pipeline.options import left_out
 from fedmix.pipeline.plan import RUNTIME, finished_blocks, timings_of
 from fedmix.pipeline.provenance import (
     LOADED_BY_NAME,
@@ -43,7 +42,7 @@ from fedmix.pipeline.provenance import (
     source_hash,
     stamp_of,
 )
-from fedmix.pipeline.request import read_request, require_evidence
+from fedmix.pipeline.request import left_out, read_request, require_evidence
 
 BASE = Path(workflow.basedir)
 

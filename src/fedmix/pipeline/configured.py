@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+
+import yaml
 
 from fedmix.cells.items import item_entries, items_of
 from fedmix.cells.papers import (
@@ -22,8 +24,9 @@ from fedmix.cells.papers import (
     read_papers,
 )
 from fedmix.cells.protocols.space import search_documents, space_of
-from fedmix.configuration import Document, Problems, name_of, raise_all, read_document
+from fedmix.configuration import Document, Problems, name_of, raise_all, read_document, validate
 from fedmix.data.registry import entries_of
+from fedmix.declarations import Keys
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.checking import Vocabulary, unknown
 from fedmix.pipeline.checking.printed import PrintedFiles, coverage_errors, read_printed
@@ -39,9 +42,17 @@ from fedmix.pipeline.checking.references import (
 from fedmix.pipeline.checking.studies import method_errors, search_errors, study_errors
 from fedmix.pipeline.costs import read_costs
 from fedmix.pipeline.plan import Study, plan_study
-from fedmix.pipeline.studies import ONLY, MethodEntry, PresetFile, ReplicationRule, StudyFile
+from fedmix.pipeline.schemas import (
+    ONLY,
+    MethodEntry,
+    Options,
+    PresetFile,
+    ReplicationRule,
+    StudyFile,
+)
 
 ALL = "all"
+_WORDS = ("true", "false", "null")  # never a name or a folder
 # Folders of results that belong to no study or preset: protocol searches, figures of the data.
 SHARED_FOLDERS = ("protocols", "embeddings")
 
@@ -147,6 +158,41 @@ def read_configuration(folder: str | Path) -> Configuration:
     configuration = Configuration(papers, datasets.content, published, presets, changes)
     raise_all(_reference_errors(configuration, read_printed(folder.parent / "data" / "published")))
     return configuration
+
+
+def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the main options, checked.
+
+    ``options`` are ``config.yaml`` in ``folder`` with the changes of the command line. Snakemake
+    leaves some of them as text, such as the ``true`` of ``--config partial=true``.
+
+    Raises
+    ------
+    ConfigurationError
+        With each problem, and whether it is in the file or on the command line.
+    """
+    file = read_document(folder / "config.yaml", empty={})
+    given = {key for key, value in options.items() if value != file.content.get(key)}
+    values = {key: _value(key, own) if key in given else own for key, own in options.items()}
+
+    def find(keys: Keys) -> str | None:
+        return f"the command line (--config): {keys[0]}" if keys and keys[0] in given else None
+
+    document = Document(values, (find, *file.finders))
+    validate(document, Options)
+    return values
+
+
+def _value(key: str, given: Any) -> Any:
+    """Return an option's value from the command line, which may be a text such as ``"7"``."""
+    field = Options.model_fields.get(key)
+    may_be_text = field is None or str in (field.annotation, *get_args(field.annotation))
+    if not isinstance(given, str) or (may_be_text and given.lower() not in _WORDS):
+        return given
+    try:
+        return yaml.safe_load(given)
+    except yaml.YAMLError:
+        return given
 
 
 def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iterator[str]:

@@ -23,7 +23,7 @@ from fedmix.cells.printed import PrintedTable, names_of
 from fedmix.cells.verdicts import headline
 from fedmix.pipeline.coverage import Coverage, identity_in
 from fedmix.pipeline.plan import Setting, Study
-from fedmix.pipeline.studies import ReplicationRule
+from fedmix.pipeline.schemas import ReplicationRule
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,9 +1,9 @@
-"""Read and check the request of a run: its options, studies, data sets, tables and figures."""
+"""The request of a run: its studies, data sets, tables and figures, as its options choose them."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,12 +13,12 @@ from fedmix.cells.items import Item, read_items
 from fedmix.cells.papers import KINDS, Paper
 from fedmix.configuration import Problems, raise_all, read_yaml
 from fedmix.errors import ConfigurationError, nearest_names
-from fedmix.methods import use_plugins
+from fedmix.methods import index, use_plugins
+from fedmix.methods.capabilities import obstacles
 from fedmix.pipeline.checking.studies import folder_of_plugins, plugin_errors
-from fedmix.pipeline.configured import read_configuration
+from fedmix.pipeline.configured import read_configuration, read_options
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import Evidence
-from fedmix.pipeline.options import not_chosen, read_options, with_methods, with_metrics
 from fedmix.pipeline.plan import Setting, Study, block_paths
 from fedmix.pipeline.precision import Precision
 from fedmix.views.marks import number_of
@@ -41,17 +41,12 @@ class Request:
     ----------
     options : mapping
         The top-level configuration, e.g. ``preset`` and ``mirror``.
-    studies : mapping of str to Study
-    items : mapping of str to Item
-    datasets : mapping of str to mapping
-        Entries of ``config/datasets.yaml``.
-    papers : mapping of str to Paper
-        Every folder of ``config/papers`` and ``config/beyond``.
+    studies, items, datasets, papers : mapping
+        By name. All papers and entries of ``config/datasets.yaml``, used or not.
     left_out : mapping of str to tuple of Setting
         Study -> its optional settings whose embedding is missing.
     on_request : frozenset of str
-        Papers that run only if a target names them: the preset's, or those that the options do not
-        choose.
+        Papers that run only if a target names them.
     coverage : Coverage
         The finished replications that the evidence holds.
     precision : Precision or None
@@ -83,13 +78,7 @@ class Request:
         return replace(self, studies=kept, items=items, papers=papers)
 
     def of_target(self, name: str) -> Request:
-        """Return the part behind a target: a paper, a study, a table or a figure, or ``all``.
-
-        Raises
-        ------
-        ConfigurationError
-            If there is no such target, with the nearest names.
-        """
+        """Return the part behind a target: a paper, a study, a table or a figure, or ``all``."""
         if name == "all":
             return self.in_all()
         items = {k: item for k, item in self.items.items() if name in (k, item.paper, item.study)}
@@ -114,7 +103,7 @@ class Request:
     def parts(self) -> dict[tuple[str, str], Part]:
         """The settings that are collected together, by study and name: those of the same items.
 
-        A part bears the name of the first of its items, so a single item needs no other settings.
+        A part bears the name of its first item, so that one item needs no other settings.
         """
         found: dict[tuple[str, str], Part] = {}
         for study in self.studies.values():
@@ -145,17 +134,11 @@ class Request:
         return [part for part in own if shown & {setting.folder for setting in part.settings}]
 
     def parts_behind(self, item: Item) -> list[Part]:
-        """Return the parts behind an item and its verdicts.
-
-        They are its own, and those of the study with other draws if that is run.
-        """
+        """Return the parts of an item, and those of the study with other draws if that is run."""
         return [*self.parts_of(item), *self.parts_in(item.other_draws)]
 
     def with_optional(self, study: Study) -> Study:
-        """Return a study with its optional settings whose embedding is missing.
-
-        Evidence from outside may have used an embedding that cannot be made here.
-        """
+        """Return a study with its optional settings, whose embedding others may have."""
         missing = {setting.folder: setting for setting in self.left_out.get(study.name, ())}
         return replace(study, settings={**study.settings, **missing})
 
@@ -176,14 +159,14 @@ class Request:
 def read_request(
     folder: str | Path, options: Mapping[str, Any], workdir: str | Path = "."
 ) -> Request:
-    """Resolve a request against the configuration folder.
+    """Resolve the options of a run against the configuration.
 
     Parameters
     ----------
     folder : path-like
         The ``config`` folder.
     options : mapping
-        The top-level configuration after ``--config``.
+        ``config.yaml`` with the changes of ``--config``.
     workdir : path-like, default="."
         Where Snakemake works. Optional settings run if their embedding exists there.
 
@@ -206,12 +189,12 @@ def read_request(
     limits = {key: options[key] for key in ("replications", "block") if options[key]}
     studies = {name: replace(study, **limits) for name, study in declared.items()}
     compared = [name for name, study in studies.items() if study.experiment == "matrix"]
-    studies = with_methods(studies, compared, options["methods"])
+    studies = _with_methods(studies, compared, options["methods"])
     kept = Evidence(folder.parent / options["evidence"] if options["evidence"] else None)
     limit = options["replication_timeout"]
     coverage = Coverage(kept, configuration.datasets, Path(workdir), limit)
     present = _with_settings(studies, partial(_has_data, coverage))
-    left_out = {
+    missing = {
         name: tuple(s for key, s in study.settings.items() if key not in present[name].settings)
         for name, study in studies.items()
         if len(study.settings) > len(present[name].settings)
@@ -225,23 +208,84 @@ def read_request(
         precision = Precision(changes.replications, coverage, present, items, published)
         present = {name: replace(study, enough=precision) for name, study in present.items()}
     planned = {name: item for name, item in items.items() if item.study in studies}
-    planned = with_metrics(planned, compared, options["metrics"])
+    planned = _with_metrics(planned, compared, options["metrics"])
     on_request = changes.on_request
     if options["papers"]:
-        on_request = not_chosen(configuration.papers, options["papers"])
+        raise_all(_unknown("paper", options["papers"], configuration.papers))
+        on_request = configuration.papers.keys() - options["papers"]
     request = Request(
         options=options,
         studies=present,
         items=planned,
         datasets=configuration.datasets,
         papers=configuration.papers,
-        left_out=left_out,
+        left_out=missing,
         on_request=frozenset(on_request),
         coverage=coverage,
         precision=precision,
     )
     shown = {name: item for name, item in planned.items() if _has_something_to_show(item, request)}
     return replace(request, items=shown)
+
+
+def _with_methods(
+    studies: Mapping[str, Study], compared: Collection[str], chosen: Sequence[str] | None
+) -> dict[str, Study]:
+    """Return the studies, of which the ``compared`` ones have the chosen methods in this order."""
+    if chosen is None:
+        return dict(studies)
+    known = dict.fromkeys(method for name in compared for method in studies[name].methods)
+    raise_all(_unknown("method", chosen, known))
+    found = dict(studies)
+    for name in compared:
+        own = studies[name].methods
+        found[name] = replace(studies[name], methods={m: own[m] for m in chosen if m in own})
+    return found
+
+
+def _with_metrics(
+    items: Mapping[str, Item], compared: Collection[str], chosen: Sequence[str] | None
+) -> dict[str, Item]:
+    """Return the items, of which those of ``compared`` studies have the chosen metrics, if any."""
+    if chosen is None:
+        return dict(items)
+    own = {name: item for name, item in items.items() if item.study in compared}
+    known = dict.fromkeys(_measured(m) for item in own.values() for m in item.metrics)
+    raise_all(_unknown("metric", chosen, known))
+    whole = {**items, **{name: _narrowed(item, chosen) for name, item in own.items()}}
+    return {name: item for name, item in whole.items() if name not in own or item.metric}
+
+
+def _measured(metric: str) -> str:
+    """Return the metric behind a derived one: ``"ari"`` for ``"rank: ari"``."""
+    return metric.rpartition(": ")[2]
+
+
+def _narrowed(item: Item, chosen: Sequence[str]) -> Item:
+    metrics = [m for name in chosen for m in item.metrics if _measured(m) == name]
+    rows = item.options.get("rows", [])
+    if isinstance(rows, list):  # a figure's panels, one per metric
+        rows = [row for name in chosen for row in rows if row.get("metric") == name]
+    options = {**item.options, "rows": rows} if rows else item.options
+    return item.model_copy(update={"metric": metrics, "options": options})
+
+
+def _unknown(kind: str, names: Sequence[str], known: Iterable[str]) -> Iterator[str]:
+    known = list(known)
+    for name in names:
+        if name not in known:
+            nearest = nearest_names(name, known) if known else "This preset compares nothing."
+            yield f"--config {kind}s: unknown {kind} {name!r}. {nearest}"
+
+
+def left_out(study: Study) -> dict[str, list[str]]:
+    """Return the registered methods that a study of the matrix does not run, by reason."""
+    running = {method.estimator for method in study.methods.values()}
+    reasons = dict.fromkeys(index(), "not chosen") | obstacles()
+    found: dict[str, list[str]] = {}
+    for name in sorted(reasons.keys() - running):
+        found.setdefault(reasons[name], []).append(name)
+    return found
 
 
 def _has_something_to_show(item: Item, request: Request) -> bool:
@@ -285,16 +329,10 @@ def named(kind: str, name: str, known: Mapping[str, Any]) -> Any:
 
 
 def check(read: Callable[[], Request], config: Path, paper: str | None = None) -> Iterator[str]:
-    """Yield what was checked, if nothing is wrong.
+    """Yield what was checked by ``read``, if nothing is wrong.
 
-    Parameters
-    ----------
-    read : callable
-        Reads the request, which checks all of the configuration and imports the plug-ins.
-    config : Path
-        The folder of the configuration.
-    paper : str, optional
-        A folder of ``config/papers`` or ``config/beyond``. Problems elsewhere are only counted.
+    With ``paper``, a folder of ``config/papers`` or ``config/beyond``, problems elsewhere are only
+    counted.
 
     Raises
     ------
@@ -327,12 +365,7 @@ def check(read: Callable[[], Request], config: Path, paper: str | None = None) -
 def require_evidence(folder: str | None, root: Path) -> None:
     """Stop if a folder of kept replications that was asked for does not exist.
 
-    Otherwise everything would run again. The folder that ``config.yaml`` names appears with the
-    first replications.
-
-    Raises
-    ------
-    ConfigurationError
+    Otherwise everything would run again. That of ``config.yaml`` appears with the first ones.
     """
     default = read_yaml(root / "config" / "config.yaml").get("evidence")
     if folder and folder != default and not (root / folder).is_dir():

@@ -1,4 +1,4 @@
-"""Models of the files of studies and presets, and of ``config/methods.yaml``."""
+"""Models of the configuration's files, from which ``workflow/schemas`` is made."""
 
 from __future__ import annotations
 
@@ -8,12 +8,72 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Field, create_model, field_validator, model_validator
 
 from fedmix.declarations import Declared, Names, Template, Unique
+from fedmix.pipeline.plan import RUNTIME
 
-Replications = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1)]
 #: The key for the variants of a study that a preset runs; without it, all of them run.
 ONLY = "only_variants"
 Condition = dict[str, Any] | Annotated[list[dict[str, Any]], Field(min_length=1)]
 Values = Annotated[list[Any], Field(min_length=1, json_schema_extra={"uniqueItems": True}), Unique]
+
+
+class Options(Declared):
+    """The main options, to edit or to override with --config key=value."""
+
+    preset: str = Field(
+        description="A file of config/presets. quick needs no network; paper has the published "
+        "sizes."
+    )
+    mirror: str | None = Field(
+        description="A folder with copies of the raw files, used before the network. "
+        "FEDMIX_MIRROR does the same."
+    )
+    plugins: str | None = Field(
+        description="A folder with your own methods, relative to where Snakemake works or to the "
+        "repository. FEDMIX_PLUGINS does the same."
+    )
+    papers: Names | None = Field(
+        min_length=1,
+        description="Papers that `all`, its audit and its pages show, by their folders in "
+        "config/papers and config/beyond; without it, all but those on request.",
+    )
+    replications: Count | None = Field(
+        description="Replications of every study, instead of the preset's numbers or rule."
+    )
+    block: Count | None = Field(
+        description="Replications per job; by default sized with config/costs.csv to last minutes."
+    )
+    replication_timeout: Annotated[float, Field(gt=0)] | None = Field(
+        description="Seconds one replication of one method may take before it counts as timed out."
+    )
+    download_timeout: float = Field(
+        gt=0, description="Seconds a server may stay silent before the next source is tried."
+    )
+    methods: Names | None = Field(
+        description="Methods that the matrix compares, in this order; all without it."
+    )
+    metrics: Names | None = Field(
+        description="Metrics in the tables and figures of the matrix, in this order; all "
+        "without it."
+    )
+    partial: bool = Field(
+        description="Make tables and figures from finished blocks, with n in every cell."
+    )
+    evidence: str | Literal[False] = Field(
+        description="The folder of kept replications, relative to the repository. They are used "
+        "instead of running them again; false runs everything."
+    )
+
+    @field_validator("replication_timeout")
+    @classmethod
+    def _shorter_than_its_job(cls, timeout: float | None) -> float | None:
+        if timeout and timeout > RUNTIME * 60:
+            raise ValueError(
+                f"{timeout:g} s is more than the {RUNTIME} minutes of a job: a replication that "
+                "takes this long would end its job at every attempt. Finished replications of a "
+                "job that ran out of time are kept."
+            )
+        return timeout
 
 
 class MethodEntry(Declared):
@@ -60,7 +120,7 @@ class Variant(Declared):
         "errors corrected and strong baselines. A study has at most one variant of each. A "
         "diagnostic variant shows the effect of one switch, and decides no verdict.",
     )
-    replications: Replications | None = Field(
+    replications: Count | None = Field(
         None, description="Fewer than the study's, for a variant that needs fewer."
     )
     only: list[str] = Field(
@@ -80,7 +140,7 @@ class ListedMethod(Declared):
     method: str = Field("", description="The entry of config/methods.yaml that this one varies.")
     label: str = ""
     parameters: dict[str, Any] = Field({}, description="Added to those of its entry.")
-    replications: Replications | None = Field(
+    replications: Count | None = Field(
         None, description="Fewer than the study's, for a method that takes long."
     )
     where: Condition = Field(
@@ -126,7 +186,7 @@ class StudyFile(Declared):
 class ReplicationRule(Declared):
     """When a setting has enough replications."""
 
-    steps: list[Replications] = Field(
+    steps: list[Count] = Field(
         min_length=1,
         description="Numbers of replications after which the precision is looked at. The last step "
         "of a study is its own number, whatever the precision.",
@@ -136,7 +196,7 @@ class ReplicationRule(Declared):
         description="The half-width of the 90 % interval of our mean, in published standard "
         "deviations, at which a setting needs no more replications.",
     )
-    other_variants: Replications = Field(
+    other_variants: Count = Field(
         description="The most replications of a variant that does not count for the paper's tables."
     )
 
