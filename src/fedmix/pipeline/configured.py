@@ -1,13 +1,13 @@
 """Read all configuration files, apply presets, and check everything together.
 
-Every run checks everything: each study as published and in all presets, and all names in tables,
-figures, published values, claims and discrepancies.
+A run checks each study as published and in all presets, and all names in tables, figures,
+published values, claims and discrepancies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -57,19 +57,9 @@ _WORDS = ("true", "false", "null")  # never a name or a folder
 SHARED_FOLDERS = ("protocols", "embeddings")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Preset:
-    """The changes of a preset.
-
-    Parameters
-    ----------
-    studies, items : mapping of str to Document
-        The changes of each study to run, and of items.
-    on_request : set of str
-        Papers that run only if a target names them.
-    replications : ReplicationRule or None
-        When a setting has enough replications.
-    """
+    """The changes of studies and items, the papers on request, and the rule for replications."""
 
     studies: dict[str, Document] = field(default_factory=dict)
     items: dict[str, Document] = field(default_factory=dict)
@@ -79,20 +69,10 @@ class Preset:
 
 @dataclass(frozen=True)
 class Configuration:
-    """The whole configuration.
+    """The whole configuration, by name.
 
-    Attributes
-    ----------
-    papers : mapping of str to Paper
-        Every folder of ``config/papers`` and ``config/beyond``.
-    datasets : mapping of str to mapping
-        Entries of ``config/datasets.yaml``.
-    published : mapping of str to Study
-        All studies as in their own files.
-    presets : mapping of str to mapping of str to Study
-        The studies of each preset, with its changes.
-    changes : mapping of str to Preset
-        The changes of each preset.
+    ``datasets`` are the entries of ``config/datasets.yaml``, ``published`` all studies as in their
+    own files, ``presets`` the studies of each preset with its ``changes``.
     """
 
     papers: Mapping[str, Paper]
@@ -150,7 +130,7 @@ def read_configuration(folder: str | Path) -> Configuration:
             if name in published:
                 with problems.kept():
                     presets[preset][name] = (
-                        plan(name, changed(studies[name], change), published[name])
+                        plan(name, _changed(studies[name], change), published[name])
                         if change.content
                         else published[name]
                     )
@@ -249,7 +229,11 @@ def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iter
 def _read_presets(
     folder: Path, papers: Mapping[str, Paper], studies: Mapping[str, Document]
 ) -> dict[str, Preset]:
-    files = preset_files(folder, papers)
+    """Return each preset, which is its main file and the parts of papers, by its name."""
+    files: dict[str, list[Path]] = {}
+    for part in (folder, *(paper.folder for paper in papers.values())):
+        for path in sorted(part.glob("presets/*.yaml")):
+            files.setdefault(path.stem, []).append(path)
     shared = {*studies, *SHARED_FOLDERS}
     raise_all(
         f"{name_of(paths[0])}: a preset cannot be called {name!r}, because results/{name} is "
@@ -283,15 +267,6 @@ def _study_files(papers: Mapping[str, Paper]) -> dict[str, tuple[Paper, Path]]:
     return found
 
 
-def preset_files(folder: Path, papers: Mapping[str, Paper]) -> dict[str, list[Path]]:
-    """Return the files of each preset by its name: its main file and the parts of papers."""
-    found: dict[str, list[Path]] = {}
-    for part in (folder, *(paper.folder for paper in papers.values())):
-        for path in sorted(part.glob("presets/*.yaml")):
-            found.setdefault(path.stem, []).append(path)
-    return found
-
-
 def _read_preset(
     parts: list[Document], studies: Mapping[str, Document], papers: Collection[str]
 ) -> Preset:
@@ -310,9 +285,9 @@ def _read_preset(
         f"{part.place('replications')}: another file of the preset has a rule too"
         for part in rules[1:]
     )
-    if not rules:
-        return preset
-    return replace(preset, replications=ReplicationRule(**rules[0].content["replications"]))
+    if rules:
+        preset.replications = ReplicationRule(**rules[0].content["replications"])
+    return preset
 
 
 def _unknown(
@@ -332,14 +307,8 @@ def _add(found: dict[str, Document], part: Document, kind: str) -> Iterator[str]
         found[name] = part.part(kind, name)
 
 
-def changed(study: Document, change: Document) -> Document:
-    """Return a study as a preset runs it.
-
-    Raises
-    ------
-    ConfigurationError
-        If the preset names an unknown variant, or changes one that it does not run.
-    """
+def _changed(study: Document, change: Document) -> Document:
+    """Return a study as a preset runs it, without the variants that the preset leaves out."""
     whole = study.under(change)
     wanted = whole.content.pop(ONLY, None)
     if wanted is None:

@@ -1,7 +1,7 @@
 """Checks that no schema can do: whether the names and values of the configuration match.
 
-This file has the names that a study defines, and checks of conditions on its settings. Each check
-yields messages that start with the file and the line.
+Each check yields messages that start with the file and the line. Here are the names that a study
+defines, and checks of conditions on its settings.
 """
 
 from __future__ import annotations
@@ -18,18 +18,14 @@ from fedmix.experiments.settings import declared
 from fedmix.methods.capabilities import constraints_of
 from fedmix.pipeline.plan import Setting, Study
 
-#: Columns that identify cells, besides settings and parameters; see fedmix.cells.frame.
-OF_EVERY_CELL = (
-    *("row", "column", "variant", "setting", "method", "label", "metric"),
-    "contaminated_percent",
+# Columns that identify cells, besides settings and parameters; see fedmix.cells.frame.
+_OF_EVERY_CELL = frozenset(
+    ["row", "column", "variant", "setting", "method", "label", "metric", "contaminated_percent"]
 )
 
 
 class Vocabulary:
-    """The names in all plans of one study: its settings, its methods, and the metrics.
-
-    Metrics are those of the experiment and of every run, and those derived from them.
-    """
+    """The names in all plans of one study: its settings, its methods, and all metrics."""
 
     def __init__(self, plans: Iterable[Study]) -> None:
         plans = list({id(plan): plan for plan in plans}.values())  # presets share unchanged plans
@@ -51,8 +47,8 @@ class Vocabulary:
     @cached_property
     def cell_columns(self) -> set[str]:
         """Columns of the frame of cells that identify a cell."""
-        settings = {f"setting_{name}" for name in self.columns - {"variant", "setting"}}
-        return {*OF_EVERY_CELL, *settings, *(f"method_{name}" for name in self.parameters)}
+        settings = {f"setting_{name}" for name in self.context["setting"]}
+        return {*_OF_EVERY_CELL, *settings, *(f"method_{name}" for name in self.parameters)}
 
     @cached_property
     def context(self) -> Mapping[str, Any]:
@@ -68,11 +64,7 @@ def unknown(place: Place, kind: str, name: Any, known: Collection[str]) -> Itera
 
 
 def condition_errors(where: Document, settings: Collection[Setting]) -> Iterator[str]:
-    """Yield the parts of a condition that no setting satisfies: keys, values, or all together.
-
-    ``where`` has for each key a value or a list of allowed values, or several such mappings, one of
-    which must match. It may select any of the settings.
-    """
+    """Yield the parts of a condition that no setting satisfies: keys, values, or all together."""
     if isinstance(where.content, list):
         for i in range(len(where.content)):
             yield from condition_errors(where.part(i), settings)

@@ -45,10 +45,7 @@ def read_printed(folder: Path) -> PrintedFiles:
 def coverage_errors(
     items: Mapping[str, Item], documents: Mapping[str, Document], files: PrintedFiles
 ) -> Iterator[str]:
-    """Yield published values that no item has, or more than one.
-
-    The items are those of all papers, and the documents their parts of the configuration.
-    """
+    """Yield published values that none of all items has, or more than one."""
     papers = {item.paper for item in items.values()}
     for paper, own in files.items():
         if paper not in papers:
@@ -166,10 +163,10 @@ def _unmatched_rows(
 ) -> Iterator[str]:
     """Yield the published rows that no setting and no method of the study can match."""
     columns = columns_of(printed.content)
-    if not {ours["column"] for ours in columns.values()} <= study.cell_columns:
-        return  # which is an error of its own
-    if not all(column in row for row in shown.values() for column in columns):
-        return  # which is an error of its own
+    if not {ours["column"] for ours in columns.values()} <= study.cell_columns or not all(
+        column in row for row in shown.values() for column in columns
+    ):
+        return  # which are errors of their own
     of_settings = {
         column: ours
         for column, ours in columns.items()

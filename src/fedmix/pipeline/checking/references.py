@@ -38,9 +38,9 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "ranks": ("rows",),
     "trajectories": ("columns", "ylabel"),
 }
-_NEEDED_OF_PANELS: dict[str, dict[str, tuple[str, ...]]] = {
-    "ranks": {"rows": ("metric", "rank", "title")},
-    "trajectories": {"columns": ("methods", "title")},
+_NEEDED_OF_PANELS = {
+    "ranks": ("rows", ("metric", "rank", "title")),
+    "trajectories": ("columns", ("methods", "title")),
 }
 # Keys of a discrepancy's readings that are not conditions on a setting.
 _NO_SETTINGS = ("method", "metric")
@@ -64,10 +64,7 @@ def name_errors(name: str, document: Document, papers: Collection[str]) -> Itera
 def item_errors(
     item: Item, document: Document, studies: Mapping[str, Vocabulary], files: PrintedFiles
 ) -> Iterator[str]:
-    """Yield the names in an item that its study or the file of published values does not have.
-
-    The document is the item's part of the configuration.
-    """
+    """Yield the names in an item that its study or the file of published values does not have."""
     if item.study not in studies:
         yield from unknown(document.place("study"), "study", item.study, studies)
         return
@@ -77,10 +74,8 @@ def item_errors(
     yield from _shown_errors(document, study)
     if item.printed and item.judged:
         yield from printed_errors(document.part("printed"), item.paper, study, files)
-        if item.other_draws:
-            yield from unknown(
-                document.place("printed", "other_draws"), "study", item.other_draws, studies
-            )
+        if other := item.other_draws:
+            yield from unknown(document.place("printed", "other_draws"), "study", other, studies)
     known = {*study.cell_columns, *item.printed.get("columns", ())}
     for key, template in (("row", item.row), ("column", item.column)):
         for _, name, _, _ in Formatter().parse(template):
@@ -109,24 +104,17 @@ def unmatched_errors(item: Item, document: Document, plans: Mapping[str, Study])
 def place_errors(
     items: Mapping[str, Item], documents: Mapping[str, Document], plans: Mapping[str, Study]
 ) -> Iterator[str]:
-    """Yield an error for each table in which two numbers have the same place, or one has none.
-
-    The documents are the items' parts of the configuration, the plans the studies that they show.
-    """
+    """Yield an error for each table in which two numbers have the same place, or one has none."""
     numbers: dict[str, Numbers] = {}  # many items show the same study
     for name, item in items.items():
         if item.kind == "table" and "condensed" not in item.options:
+            plan = plans[item.study]
             if item.study not in numbers:
-                numbers[item.study] = _numbers(plans[item.study])
+                numbers[item.study] = [
+                    (s, {name: identity_in(plan, s, name) for name in plan.methods_of(s)})
+                    for s in plan.settings.values()
+                ]
             yield from _clashes(item, documents[name], numbers[item.study])
-
-
-def _numbers(plan: Study) -> Numbers:
-    """Return each setting of a study with what identifies each method there."""
-    return [
-        (setting, {name: identity_in(plan, setting, name) for name in plan.methods_of(setting)})
-        for setting in plan.settings.values()
-    ]
 
 
 def _clashes(item: Item, document: Document, numbers: Numbers) -> Iterator[str]:
@@ -144,18 +132,14 @@ def _clashes(item: Item, document: Document, numbers: Numbers) -> Iterator[str]:
         other = first.setdefault((identity["variant"], *place, cell["metric"]), own)
         if other != own:
             yield (
-                f"{document.place()}: {other} and {own} both have row {place[0]!r}, "
-                f"column {place[1]!r}. "
-                "Name a column in `row` or `column` that distinguishes them."
+                f"{document.place()}: {other} and {own} both have row {place[0]!r}, column "
+                f"{place[1]!r}. Name a column in `row` or `column` that distinguishes them."
             )
             return
 
 
 def _cells(item: Item, numbers: Numbers) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield what identifies each number that a study will have for an item.
-
-    The second mapping has the values in printed columns too. They replace columns of equal names.
-    """
+    """Yield what identifies each number of an item, without and with values in printed columns."""
     for setting, identities in numbers:
         for name, identity in identities.items() if setting.matches(item.where) else ():
             names = names_of(item, identity)[0]
@@ -209,17 +193,14 @@ def _missing_options(options: Document, builder: str) -> Iterator[str]:
     for key in _NEEDED.get(builder, ()):
         if key not in content and not any(all(key in one for one in side) for side in panels):
             yield f"{options.place()}: missing {key}, which a figure of {builder} needs"
-    for side, keys in _NEEDED_OF_PANELS.get(builder, {}).items():
-        for i, one in enumerate(content[side] if isinstance(content.get(side), list) else ()):
-            if lacking := [key for key in keys if key not in one]:
-                yield f"{options.place(side, i)}: missing {', '.join(lacking)}"
+    side, keys = _NEEDED_OF_PANELS.get(builder, ("", ()))
+    for i, one in enumerate(content[side] if isinstance(content.get(side), list) else ()):
+        if lacking := [key for key in keys if key not in one]:
+            yield f"{options.place(side, i)}: missing {', '.join(lacking)}"
 
 
 def _option_errors(options: Document, study: Vocabulary, of_lines: bool) -> Iterator[str]:
-    """Yield the unknown names in the options of a figure, or of a row or column of panels.
-
-    An x axis of lines needs numbers.
-    """
+    """Yield the unknown names in the options of a figure, or of a row or column of panels."""
     content, columns = options.content, study.cell_columns
     yield from _shown_errors(options, study)
     for key in _COLUMNS:
@@ -248,10 +229,7 @@ def _option_errors(options: Document, study: Vocabulary, of_lines: bool) -> Iter
 
 
 def claim_errors(claim: Document, studies: Mapping[str, Vocabulary]) -> Iterator[str]:
-    """Yield the names in a claim that its study does not have or its predicate does not accept.
-
-    The claim is an entry of ``claims.yaml`` that has been validated.
-    """
+    """Yield the names in a claim that its study does not have or its predicate does not accept."""
     content = claim.content
     if "study" not in content:
         return
@@ -307,10 +285,10 @@ def discrepancy_errors(entry: Document, studies: Mapping[str, Vocabulary]) -> It
     """Yield the names in a discrepancy's effects that their study does not have."""
     for i, effect in enumerate(entry.content.get("effects", ())):
         part = entry.part("effects", i)
-        if effect["study"] not in studies:
+        if effect["study"] in studies:
+            yield from _effect_errors(part, studies[effect["study"]])
+        else:
             yield from unknown(part.place("study"), "study", effect["study"], studies)
-            continue
-        yield from _effect_errors(part, studies[effect["study"]])
 
 
 def _effect_errors(effect: Document, study: Vocabulary) -> Iterator[str]:

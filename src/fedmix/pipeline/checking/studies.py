@@ -34,14 +34,8 @@ def study_errors(
 ) -> Iterator[str]:
     """Yield the problems of a study's settings, methods and parameters.
 
-    Parameters
-    ----------
-    document : Document
-        The study's file with the changes of a preset, already validated.
-    plans : sequence of Study
-        The plan of this document. For a preset, also the published plan, whose names it may use.
-    datasets : mapping
-        Entries of ``config/datasets.yaml``.
+    ``document`` is its validated file with the changes of a preset. ``plans`` are its plan and, for
+    a preset, the published plan, whose names it may use.
     """
     try:
         settings, _ = declared(document.content["experiment"])
@@ -62,16 +56,10 @@ def study_errors(
 
 
 def _origin(document: Document, variant: str, entry: Keys, place: Keys) -> Place:
-    """Return the place of a setting's value: in its entry, its grid or the constants."""
-    for keys in (
-        (*entry, "grid", *place),
-        (*entry, *place),
-        ("variants", variant, "constants", *place),
-        ("constants", *place),
-    ):
-        if place and document.has(*keys):
-            # A value from a grid has the place of the grid's list.
-            return document.place(*keys)
+    """Return the place of a setting's value: its grid's list, its entry or the constants."""
+    for owner in ((*entry, "grid"), entry, ("variants", variant, "constants"), ("constants",)):
+        if place and document.has(*owner, *place):
+            return document.place(*owner, *place)
     return document.place(*entry)
 
 
@@ -163,9 +151,8 @@ def _variant_errors(
             else:
                 yield from unknown(parameters.place(), "method", name, estimators)
         for i, name in enumerate(change.get("only", ())):
-            yield from unknown(
-                document.place("variants", variant, "only", i), "method", name, methods
-            )
+            place = document.place("variants", variant, "only", i)
+            yield from unknown(place, "method", name, methods)
 
 
 class InUnits(Declared):
@@ -178,10 +165,7 @@ class InUnits(Declared):
 def parameter_errors(
     parameters: Document, estimator: str, units: Collection[str] = ()
 ) -> Iterator[str]:
-    """Yield parameters that an estimator does not accept, and values that it does not allow.
-
-    A number may be in ``units`` of the data.
-    """
+    """Yield the problems of an estimator's parameters; a number may be in ``units`` of the data."""
     for name, value in parameters.content.items():
         yield from parameter_value_errors(parameters.place(name), estimator, name, value, units)
 
@@ -209,10 +193,7 @@ def parameter_value_errors(
 
 
 def search_errors(space: Space, document: Document) -> Iterator[str]:
-    """Yield the values of a search that its methods and settings do not accept.
-
-    The space is that of one preset, and the document the search's file with the preset's changes.
-    """
+    """Yield the values of a search, in one preset, that its methods and settings do not accept."""
     units = units_of(space.experiment)
     for name, column in space.methods.items():
         for key, value in column.parameters.items():
@@ -261,10 +242,7 @@ def folder_of_plugins(given: str | None, root: Path) -> str | Path | None:
 
 
 def plugin_errors() -> Iterator[str]:
-    """Yield why a module of plug-ins cannot be used, with its file and line.
-
-    The decorator ``register`` checks each method's constraints at import.
-    """
+    """Yield why a module of plug-ins cannot be used, with its file and line."""
     for module, path in plugins.modules().items():
         try:
             import_module(module)
@@ -277,7 +255,7 @@ def plugin_errors() -> Iterator[str]:
 
 
 def _undeclared(name: str) -> Iterator[str]:
-    """Yield the class variables of a method that would keep it from running, without a word."""
+    """Yield what would keep a method from running: its class variables, missing functions."""
     try:
         can, arguments = capabilities_of(name), list(constraints_of(name))
     except ConfigurationError:
@@ -292,14 +270,10 @@ def _undeclared(name: str) -> Iterator[str]:
             if one not in valid:
                 hint = nearest_names(str(one), [str(known) for known in valid])
                 yield f"{name}.{variable}: {one!r} is not valid. {hint}"
-    yield from _undefined(method_registry.get(name))
-
-
-def _undefined(method: type) -> Iterator[str]:
-    """Yield the functions that a method does not define: those of the base class only raise."""
     from fedmix.methods.base import FederatedEstimator
 
-    for function in ("_fit", "_predict"):
+    method = method_registry.get(name)
+    for function in ("_fit", "_predict"):  # those of the base class only raise
         if getattr(method, function, None) is getattr(FederatedEstimator, function):
             yield f"{method.__name__} has no {function}. Define it; `fit` and `predict` call it."
 
