@@ -12,9 +12,8 @@ import pytest
 
 from fedmix.errors import DataError
 from fedmix.pipeline import evidence as store
-from fedmix.pipeline.archive import evidence_files, write_zip
 from fedmix.pipeline.evidence import TIMINGS, Evidence, write_evidence
-from fedmix.pipeline.keep import add
+from fedmix.pipeline.keep import add, evidence_files, write_zip
 from fedmix.storage import write_table
 from small_run import METHODS, STUDY, current, kept, planned, request_in
 

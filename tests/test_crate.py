@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from fedmix.pipeline.archive import DOCUMENTS, METADATA, describe_crate, write_zip
+from fedmix.pipeline.keep import DOCUMENTS, METADATA, describe_crate, write_zip
 
 ROOT = Path(__file__).parents[1]
 RESULT = "evidence/study.parquet"

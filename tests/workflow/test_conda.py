@@ -85,7 +85,7 @@ PLAN = """
 import sys
 from fedmix.cells import unreported
 from fedmix.cells.protocols import space
-from fedmix.pipeline import archive, forecast, kept_embeddings, plan, precision
+from fedmix.pipeline import forecast, kept_embeddings, plan, precision
 from fedmix.pipeline import provenance, status
 from fedmix.configuration import read_yaml
 from fedmix.pipeline.request import read_request

@@ -6,7 +6,7 @@ with job(snakemake.log[0], snakemake.threads):
     import json
     from pathlib import Path
 
-    from fedmix.pipeline import archive
+    from fedmix.pipeline import keep
     from fedmix.pipeline.request import read_request
     from fedmix.storage import concatenate
     from fedmix.views.page.words import describe_run
@@ -14,7 +14,7 @@ with job(snakemake.log[0], snakemake.threads):
     params = snakemake.params
     repository = Path(snakemake.scriptdir).resolve().parents[1]
     request = read_request(repository / "config", snakemake.config).in_all()
-    evidence = archive.evidence_files(request, Path())
+    evidence = keep.evidence_files(request, Path())
     timings = concatenate(snakemake.input.timings)
     run = describe_run(params.options, timings)
     ended = max(json.loads(made)["date"] for made in timings["made"].unique())
@@ -28,7 +28,7 @@ with job(snakemake.log[0], snakemake.threads):
         for name, item in request.items.items()
         if item.study in results
     }
-    metadata = archive.describe_crate(list(results.values()), items, params.datasets, run, ended)
-    files = {name: (repository / path).read_bytes() for name, path in archive.DOCUMENTS.items()}
-    files[archive.METADATA] = json.dumps(metadata, indent=1).encode()
-    archive.write_zip(snakemake.output[0], {**files, **evidence})
+    metadata = keep.describe_crate(list(results.values()), items, params.datasets, run, ended)
+    files = {name: (repository / path).read_bytes() for name, path in keep.DOCUMENTS.items()}
+    files[keep.METADATA] = json.dumps(metadata, indent=1).encode()
+    keep.write_zip(snakemake.output[0], {**files, **evidence})
