@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from operator import truediv
 from pathlib import Path
 from statistics import fmean, geometric_mean, median
 from timeit import timeit
@@ -39,35 +40,26 @@ _SIZES = [digit * 10**power for power in range(6) for digit in (1, 2, 5)]
 class Machine(NamedTuple):
     """Seconds that fixed tasks take on one core.
 
-    Parameters
-    ----------
-    arithmetic : float
-        Distances, exponentials and weighted means, as in an E-step.
-    bandwidth : float
-        Passes over an array that no cache holds.
-    interpreter : float
-        Python code without arrays.
+    ``arithmetic`` is an E-step, ``bandwidth`` passes over an array that no cache holds,
+    ``interpreter`` Python code without arrays. Ratios say how many times as long the tasks take as
+    on another machine.
     """
 
     arithmetic: float
     bandwidth: float
     interpreter: float
 
-    def ratios(self, other: Machine) -> list[float]:
-        """Return how many times as long each task takes as on another machine."""
-        return [mine / theirs for mine, theirs in zip(self, other, strict=True)]
-
     def shortest(self, other: Machine) -> float:
-        """Return the smallest ratio to another machine."""
-        return min(self.ratios(other))
+        """Return the smallest ratio."""
+        return min(map(truediv, self, other))
 
     def typical(self, other: Machine) -> float:
-        """Return the geometric mean of the ratios to another machine."""
-        return geometric_mean(self.ratios(other))
+        """Return the geometric mean of the ratios."""
+        return geometric_mean(map(truediv, self, other))
 
     def longest(self, other: Machine) -> float:
-        """Return the largest ratio to another machine."""
-        return max(self.ratios(other))
+        """Return the largest ratio."""
+        return max(map(truediv, self, other))
 
 
 Key = tuple[str, str, str, str]
@@ -78,10 +70,7 @@ _Relative = tuple[str | None, str | None, str | None, str | None]
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of one replication: CPU seconds on one core, and peak memory of its job in MB.
-
-    ``machine`` is the one that it was measured on.
-    """
+    """The CPU seconds of one replication and the peak memory of its job in MB, on a machine."""
 
     seconds: float
     memory: float
@@ -102,10 +91,7 @@ class Costs:
 
         The most similar are the method in other variants, then on other data sets of the study,
         then in other studies, then all methods of the study. The unknown cost of shared work or of
-        an embedding is zero.
-
-        ``scale`` says of the machine of a cost how many times as long the machine of interest
-        takes, such as :meth:`Machine.typical`. By default it is the same machine.
+        an embedding is zero. Without a ``scale``, they are those of the machines of the costs.
         """
         key = study, dataset, variant, method, scale
         if key not in self._found:
@@ -138,8 +124,7 @@ class Costs:
     def block(self, study: str, dataset: str, variant: str, methods: Iterable[str]) -> int:
         """Return the number of replications of some methods that take a job at most ten minutes.
 
-        It is 1, 2 or 5 times a power of ten, so that blocks keep their names if costs change a
-        little or replications are added.
+        It is 1, 2 or 5 times a power of ten, so that blocks keep their names if costs change a bit.
         """
         seconds = sum(self.seconds(study, dataset, variant, name) for name in (SHARED, *methods))
         return max((n for n in _SIZES if n * seconds <= _JOB), default=1)
@@ -160,13 +145,7 @@ class Costs:
 
 @cache
 def read_costs(path: Path) -> Costs:
-    """Read the known costs; a missing file gives none.
-
-    Raises
-    ------
-    ConfigurationError
-        With the line that is not as expected.
-    """
+    """Read the known costs; a missing file gives none."""
     known = {}
     for line, row in enumerate(rows_of(path), start=2):
         try:
@@ -184,9 +163,8 @@ def read_costs(path: Path) -> Costs:
 def costs_text(actual: pd.DataFrame, machine: Machine, known: Costs) -> str:
     """Return the text of ``config/costs.csv``: one row per study, data set, variant and method.
 
-    ``actual`` has one row per replication, see :func:`fedmix.pipeline.forecast.read_actual`;
-    ``machine`` is the one that they ran on. ``known`` has the costs of all that was not run, such
-    as embeddings.
+    ``actual`` is as :func:`fedmix.pipeline.forecast.read_actual` returns it, from runs on
+    ``machine``. ``known`` has the costs of all that was not run, such as embeddings.
     """
     import pandas as pd
 
@@ -219,8 +197,7 @@ def core_hours(hours: float, most: float | None = None) -> str:
 def benchmark(seconds: float = 10.0) -> Machine:
     """Measure one core of this machine, in CPU seconds.
 
-    The tasks use NumPy and Python alone, so that they stay the same when the methods become faster.
-    They take turns for some seconds, and the medians count, which a short load changes little.
+    The tasks take turns for some seconds, and the medians count, which a short load changes little.
     """
     import numpy as np
 

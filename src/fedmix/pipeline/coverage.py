@@ -1,7 +1,4 @@
-"""The keys of planned replications, and which of them the evidence holds, so that no job runs.
-
-A key is the hash of what a replication depends on: parameters, data and code, as planned now.
-"""
+"""The keys of planned replications, and which of them the evidence holds, so that no job runs."""
 
 from __future__ import annotations
 
@@ -34,14 +31,10 @@ def methods_in(
     study: Study, setting: Setting, names: Iterable[str] | None = None
 ) -> list[dict[str, Any]]:
     """Return methods of a setting with their parameters there; by default all of them."""
-    planned = [study.method_in(name, setting) for name in names or study.methods_of(setting)]
+    planned = (study.method_in(name, setting) for name in names or study.methods_of(setting))
     return [
-        {
-            "name": method.name,
-            "estimator": method.estimator,
-            "parameters": dict(sorted(method.parameters.items())),
-        }
-        for method in planned
+        {"name": m.name, "estimator": m.estimator, "parameters": dict(sorted(m.parameters.items()))}
+        for m in planned
     ]
 
 
@@ -74,8 +67,8 @@ class Coverage:
     datasets : mapping of str to mapping
         Entries of ``config/datasets.yaml``.
     workdir : path
-        Where Snakemake works. The keys depend on the embedded data there. Where there are none,
-        they depend on the data that the evidence used, if the present code makes the same.
+        Where Snakemake works. The keys depend on the embedded data there, or else on those that
+        the evidence used, if the present code makes the same.
     limit : float, optional
         Seconds that a replication may take. One that was stopped earlier is not held.
     """
@@ -137,10 +130,7 @@ class Coverage:
         }
 
     def lacking(self, study: Study, setting: Setting) -> dict[Block, dict[str, set[int]]]:
-        """Return the replications of each method of a block that the evidence does not hold.
-
-        Blocks of which it holds all are left out.
-        """
+        """Return the blocks that the evidence does not hold whole: of each method what it lacks."""
         held = self.held(study, setting)
         found = {
             block: {
@@ -160,10 +150,9 @@ class Coverage:
         }
 
     def accept(self, study: Study, data: Mapping[str, Mapping[str, str]]) -> None:
-        """Use the embedded data of evidence from outside, where there are no others.
+        """Use the embedded data of evidence from outside, if this code made them, where none are.
 
-        ``data`` is as in :class:`fedmix.pipeline.evidence.Index`. Data that other code made are
-        ignored.
+        ``data`` is as in :class:`fedmix.pipeline.evidence.Index`.
         """
         for setting in study.settings.values():
             given = data.get(setting.embedded, {})

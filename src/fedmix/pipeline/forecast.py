@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.measured import steady
 from fedmix.errors import DataError
@@ -48,10 +48,10 @@ class Hours:
 class StudyForecast:
     """The cost of what is not yet in the evidence of a study.
 
-    ``hours`` are those of its methods and their shared work, ``starts`` core-hours of starting its
-    ``jobs``. ``memory`` is that of the largest job, ``disk`` the final size of its results, both in
-    MB. ``longest`` is in seconds, of the jobs that run methods; ``shortest`` too, of those that a
-    larger ``block`` would make longer, infinite without any.
+    ``hours`` are those of methods and shared work, ``starts`` core-hours of starting its ``jobs``.
+    ``memory`` is that of the largest job, ``disk`` the final size of its results, both in MB.
+    ``longest`` is in seconds, of jobs that run methods; ``shortest`` too, of those that a larger
+    ``block`` would make longer, infinite without any.
     """
 
     study: str
@@ -87,8 +87,8 @@ def forecast(
     """Forecast the cost of a request.
 
     Replications and embeddings that the evidence holds cost nothing, nor do embeddings that exist
-    where Snakemake works. By default the machine to run on is that of the known costs, and the
-    range counts only how far these are off.
+    below ``workdir``. Without a machine it is that of the known costs, and the range counts only
+    how far these are off.
     """
     scales: list[Scale | None] = [None] * 3
     if machine:
@@ -97,7 +97,7 @@ def forecast(
     costs = [study.costs for study in request.studies.values()]  # the same ones
     missing = {
         f"{dataset}, {embedding}": _hours(
-            [costs[0].seconds(EMBEDDINGS, dataset, "", embedding, scale) for scale in scales]
+            *(costs[0].seconds(EMBEDDINGS, dataset, "", embedding, scale) for scale in scales)
         )
         for dataset, embedding in request.embeddings()
         if not Path(workdir, "data/embedded", dataset, f"{embedding}.npz").is_file()
@@ -106,10 +106,9 @@ def forecast(
     return Forecast(studies, missing, views=len(request.items) + 2 * len(missing))
 
 
-def _hours(seconds: list[float]) -> Hours:
+def _hours(low: float, typical: float, high: float) -> Hours:
     """Return a range from the seconds at the shortest, the typical and the longest scale."""
-    low, typical, high = (each / 3600 for each in seconds)
-    return Hours(low / _OFF, typical, high * _OFF)
+    return Hours(low / 3600 / _OFF, typical / 3600, high / 3600 * _OFF)
 
 
 def _forecast_study(request: Request, study: Study, scales: list[Scale | None]) -> StudyForecast:
@@ -132,7 +131,7 @@ def _forecast_study(request: Request, study: Study, scales: list[Scale | None]) 
     return StudyForecast(
         study=study.name,
         jobs=jobs,
-        hours=_hours([sum(seconds) for seconds in by_scale]),
+        hours=_hours(*map(sum, by_scale)),
         starts=jobs * STARTUP / 3600,
         memory=study.costs.memory(study.name) or _MEMORY,
         disk=fits * _DISK / 1e6,
@@ -194,10 +193,9 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per replication of a method, with ``study, dataset, variant, method, seconds,
-        memory``. The first replication of a process, which loads compiled code, counts only where
-        there is no other. The shared work of a replication has its own row, with the method
-        ``"shared"``. Settings that are no longer planned are left out.
+        One row per replication of a planned method, with ``study, dataset, variant, method,
+        seconds, memory``, and one for its shared work, with the method ``"shared"``. The first
+        replication of a process, which loads compiled code, counts only where there is no other.
 
     Raises
     ------
@@ -207,35 +205,20 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
     folder = results / request.options["preset"] / "collected"
     paths = [(study, folder / study / part / "timings.parquet") for study, part in request.parts]
     tables = [(request.studies[study], read_table(p)) for study, p in paths if p.is_file()]
-    planned = [_planned(study, timings) for study, timings in tables if len(timings)]
-    found = [_costs_in(timings) for timings in planned if len(timings)]
-    if not found:
-        raise DataError(
-            f"{folder} holds no finished results (<study>/<part>/timings.parquet): expected the "
-            "folder `results` of a run, and its preset by --config."
-        )
-    return stacked(found)
+    return _costs_in(
+        (_planned(study, timings) for study, timings in tables if len(timings)),
+        f"{folder} holds no finished results (<study>/<part>/timings.parquet): expected the "
+        "folder `results` of a run, and its preset by --config.",
+    )
 
 
 def read_kept(request: Request) -> pd.DataFrame:
-    """Return the CPU seconds of the evidence's replications that this kind of processor has run.
-
-    Columns are those of :func:`read_actual`. Replications of methods or settings that are no longer
-    planned are left out.
-
-    Raises
-    ------
-    DataError
-        If the evidence holds none.
-    """
-    kept = [_kept(request, study) for study in request.studies.values()]
-    found = [_costs_in(timings) for timings in kept if len(timings)]
-    if not found:
-        raise DataError(
-            f"The evidence holds no replications of this preset that a processor {processor()!r} "
-            "has run. Give the folder `results` of a run: python -m fedmix costs results."
-        )
-    return stacked(found)
+    """Return, as :func:`read_actual`, the evidence's replications that such a processor has run."""
+    return _costs_in(
+        (_kept(request, study) for study in request.studies.values()),
+        f"The evidence holds no replications of this preset that a processor {processor()!r} "
+        "has run. Give the folder `results` of a run: python -m fedmix costs results.",
+    )
 
 
 def _kept(request: Request, study: Study) -> pd.DataFrame:
@@ -264,7 +247,15 @@ def _planned(study: Study, timings: pd.DataFrame) -> pd.DataFrame:
     return found.dropna(subset="dataset")
 
 
-def _costs_in(timings: pd.DataFrame) -> pd.DataFrame:
+def _costs_in(tables: Iterable[pd.DataFrame], missing: str) -> pd.DataFrame:
+    """Return the costs in timings; ``missing`` is the error if there are none."""
+    found = [_costs_of(timings) for timings in tables if len(timings)]
+    if not found:
+        raise DataError(missing)
+    return stacked(found)
+
+
+def _costs_of(timings: pd.DataFrame) -> pd.DataFrame:
     place = ["study", "dataset", "variant", "setting"]
     fits = steady(timings)[[*place, "method", "cpu_seconds"]]
     fits = fits.rename(columns={"cpu_seconds": "seconds"})
@@ -278,25 +269,18 @@ def against_lines(request: Request, actual: pd.DataFrame, scale: Scale) -> Itera
     """Yield a Markdown table of forecast and actual core-hours by study.
 
     ``actual`` is from :func:`read_actual`; only its replications are part of the forecast.
-    ``scale`` says of the machine of a known cost how many times as long this machine takes.
     """
     yield "| study | replications of methods | forecast, core-hours | actual | actual / forecast |"
     yield "|---|---:|---:|---:|---:|"
-    total, expected_total = 0.0, 0.0
+    lines: list[tuple[Any, ...]] = []
     for study, rows in actual.groupby("study", sort=False):
         costs = request.studies[study].costs
-        counts = rows.value_counts(list(PLACE))
         expected = sum(
             n * costs.seconds(study, dataset, variant, method, scale)
-            for (_, dataset, variant, method), n in counts.items()
+            for (_, dataset, variant, method), n in rows.value_counts(list(PLACE)).items()
         )
-        fits = int((rows["method"] != SHARED).sum())
-        taken = rows["seconds"].sum()
-        yield _against(study, fits, expected, taken)
-        total, expected_total = total + taken, expected_total + expected
-    yield _against("together", int((actual["method"] != SHARED).sum()), expected_total, total)
-
-
-def _against(name: str, fits: int, expected: float, taken: float) -> str:
-    ratio = f"{taken / expected:.2f}" if expected else ""
-    return f"| {name} | {fits} | {expected / 3600:.3f} | {taken / 3600:.3f} | {ratio} |"
+        lines.append((study, (rows["method"] != SHARED).sum(), expected, rows["seconds"].sum()))
+    _, *columns = zip(*lines, strict=True)
+    for name, fits, expected, taken in (*lines, ("together", *map(sum, columns))):
+        ratio = f"{taken / expected:.2f}" if expected else ""
+        yield f"| {name} | {fits} | {expected / 3600:.3f} | {taken / 3600:.3f} | {ratio} |"

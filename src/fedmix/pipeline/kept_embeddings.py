@@ -1,10 +1,9 @@
 """The keys of embedded data, and those that the evidence keeps beside results computed from them.
 
-t-SNE of an image set takes an hour of a core. Another processor gives another embedding, because
-the descent magnifies rounding errors. All results on the images depend on this one file, so the
-evidence keeps it, in half precision: a file takes about 1.4 MB. Of those whose seed is given, it
-keeps only what a search runs on. The others show what other draws change, and another machine's
-draws show this as well.
+t-SNE of an image set takes an hour of a core, and another processor gives another embedding,
+because the descent magnifies rounding errors. So the evidence keeps it, in half precision (about
+1.4 MB). Of those whose seed is given, it keeps only what a search runs on: the others show what
+other draws change, as another machine's draws do.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ def embedding_request(dataset: str, embedding: str, entry: Mapping[str, Any]) ->
 def embedding_hash() -> str:
     """Return the hash of the embeddings' code.
 
-    It is the same for all kinds, because a module's hash includes the package that holds it: other
-    code of an autoencoder makes t-SNE out of date as well, unless the evidence keeps its result.
+    It is the same for all kinds: other code of an autoencoder makes t-SNE out of date as well,
+    unless the evidence keeps its result.
     """
     return source_hash("fedmix.embed")
 
@@ -58,9 +57,8 @@ def kept_embedding(
 ) -> str | None:
     """Return the sha256 of a kept embedding that was made as the registry's ``entry`` asks.
 
-    It is None if no evidence is used, and if the evidence has no such embedding, or one of other
-    raw data or parameters. The code that made it does not count: another run of the same code need
-    not give the same file.
+    None if there is no such embedding, or one of other raw data or parameters. The code that made
+    it does not count: another run of the same code need not give the same file.
 
     Raises
     ------
@@ -90,10 +88,10 @@ def keep_embeddings(
     datasets: Mapping[str, Any],
     searched: Collection[tuple[str, str]] = (),
 ) -> Iterator[str]:
-    """Add embeddings to the evidence, which its results were computed from; say so of each.
+    """Add embeddings that results were computed from to the evidence; say so of each.
 
-    ``embedded`` has the file of each pair of a data set and an embedding, ``datasets`` is the
-    registry, and ``searched`` are the pairs that a search runs on.
+    ``embedded`` has the file of each pair of a data set and an embedding. ``searched`` are the
+    pairs that a search runs on.
     """
     for (dataset, embedding), path in embedded.items():
         entry = datasets[dataset]

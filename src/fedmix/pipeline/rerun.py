@@ -1,9 +1,9 @@
 """Run replications again: one, to see its errors, or a sample, to adopt the evidence of other code.
 
 A changed file changes the key of every replication that depends on it, most often without a change
-of any number. A seeded sample of the replications is run again. If all numbers are equal, the
-evidence gets the new keys, and a record of the check; otherwise it stays stale and runs again.
-Evidence that other versions of NumPy, SciPy, scikit-learn or Numba made is checked in the same way.
+of any number. A seeded sample is run again. If all numbers are equal, the evidence gets the new
+keys, and a record of the check; otherwise it stays stale. Evidence that other versions of
+libraries made is checked in the same way.
 """
 
 from __future__ import annotations
@@ -55,11 +55,10 @@ def prepare_rerun(
     Parameters
     ----------
     request : Request
-        The request that has the names below.
     study, setting, method : str
         ``setting`` is the folder's name under ``results/<study>``.
     replication : int
-        Replication number, from 0. Study, setting and replication together are the seed.
+        From 0. Study, setting and replication together are the seed.
     workdir : path-like, default="."
         Where Snakemake works, with the folder ``data/embedded``.
 
@@ -115,13 +114,8 @@ class _Family:
 def adopt(request: Request, workdir: Path) -> Iterator[str]:
     """Check the evidence whose keys have changed, and give it the new ones where it holds.
 
-    Snakemake works in ``workdir``. The evidence of real data needs the embedded data there.
-
-    Yields
-    ------
-    str
-        For every method of every variant with changed keys: adopted, or stale and why. For every
-        study: the embedded data that other code made equal. One line says so if no key has changed.
+    The evidence of real data needs the embedded data below ``workdir``. Each line says of a method
+    of a variant whether it is adopted or stale, or which data of a study other code made equal.
     """
     lines = _adopted(request, workdir)
     first = next(lines, "Nothing to check: no kept replication of the preset has another key.")
@@ -172,8 +166,8 @@ def run_again(
 ) -> dict[Cell, float]:
     """Run replications again, and compare them with ``rows``, the study's evidence.
 
-    Methods share what they share in a run, and ``limit`` is in seconds that a replication may take,
-    as in a run. The embedded data are below ``workdir``, where Snakemake works.
+    Methods share what they share in a run, and ``limit`` is in seconds that a replication may take.
+    The embedded data are below ``workdir``.
 
     Returns
     -------
