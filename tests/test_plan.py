@@ -74,9 +74,6 @@ def test_a_method_that_varies_another_inherits_from_its_entries_and_its_own_para
     study = plan_study("s", "fedgrem", document(methods=[mine, listed]), METHODS)
     coded = study.settings["as_coded.gaussian-h0.0"]
     assert study.method_in("mine", coded).parameters == {"step_scale": 0.7, "tol": 1e-4, **own}
-    assert study.method_names == {"mine", "FedGrEM"}
-    alone = plan_study("s", "fedgrem", document(methods=[mine]), METHODS)
-    assert alone.method_names == {"mine", "FedGrEM"}
 
 
 def test_a_variant_that_names_a_method_wins_over_its_own_parameters():

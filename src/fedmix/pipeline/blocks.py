@@ -1,8 +1,8 @@
 """The files of finished replications: a block's results, and its timings next to them.
 
 ``results/<study>/<setting>/<block>.parquet`` holds the rows of all methods of a block, and in its
-metadata the key of each method: the hash of everything that its replications depend on.
-``<block>.timings.parquet`` holds what differs from run to run, such as seconds and memory.
+metadata the key of each method. ``<block>.timings.parquet`` holds what differs from run to run,
+such as seconds and memory.
 
 A job reuses each replication with the same key, from any block of the setting. So a killed job
 loses one replication, a new block size loses none, and only the methods that changed run again.
@@ -107,11 +107,9 @@ def write_block(
     fits: KeptFits,
     keys: Mapping[str, str],
 ) -> None:
-    """Write a block: its timings first, then its results with the key of each method.
+    """Write a block: its timings first, then its results with the key of each method to ``path``.
 
-    The results go to ``path``, which is ``<block>.parquet``, the timings to
-    ``<block>.timings.parquet``. ``fits`` has all replications of the block. Rows of other methods
-    in the file are kept: a run with fewer methods loses none.
+    ``fits`` has all replications of the block. Rows of other methods in the file are kept.
     """
     replications = replications_of(path.stem)
     tables = [tables_of(scenario, method, fits, replications) for method in methods]

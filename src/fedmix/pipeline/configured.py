@@ -143,8 +143,13 @@ def read_configuration(folder: str | Path) -> Configuration:
 def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the main options, checked.
 
-    ``options`` are ``config.yaml`` in ``folder`` with the changes of the command line. Snakemake
-    leaves some of them as text, such as the ``true`` of ``--config partial=true``.
+    Parameters
+    ----------
+    folder : Path
+        The ``config`` folder.
+    options : mapping
+        ``config.yaml`` with the changes of the command line. Snakemake leaves some of them as
+        text, such as the ``true`` of ``--config partial=true``.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Explain where a number comes from, in the order of the data flow.
 
-``python -m fedmix explain fedgrem_table1 "0 %" FedGrEM`` prints the explanation, and the page shows
-the same text for every cell. Where nothing has been run, the kept pages explain it more briefly.
+``python -m fedmix explain`` prints the same text as the page shows for every cell. Where nothing
+has been run, the kept pages explain it more briefly.
 """
 
 from __future__ import annotations
@@ -52,9 +52,8 @@ def find_cells(frame: pd.DataFrame, item: str, row: str, column: str) -> list[Ce
         known = [value for value in dict.fromkeys(frame[name]) if value]
         same = [value for value in known if _plain(value) == _plain(wanted)]
         if not same:
-            raise ConfigurationError(
-                f"No cells with {name} {wanted!r}. {nearest_names(wanted, known)}"
-            )
+            hint = nearest_names(wanted, known)
+            raise ConfigurationError(f"No cells with {name} {wanted!r}. {hint}")
         frame = frame[frame[name].isin(same)]
     return frame.to_dict("records")
 
@@ -65,15 +64,7 @@ def _plain(name: str) -> str:
 
 
 class Explainer:
-    """Explains where cells come from.
-
-    Parameters
-    ----------
-    request : Request
-        The request of the run.
-    workdir : path-like, default="."
-        Where Snakemake works.
-    """
+    """Explains where the cells of a run come from; Snakemake works in ``workdir``."""
 
     def __init__(self, request: Request, workdir: str | Path = ".") -> None:
         self.request, self.workdir = request, Path(workdir)
@@ -106,15 +97,10 @@ class Explainer:
         return [self.workdir / self.request.folder_of(part) / "cells.parquet" for part in parts]
 
     def lines(self, cell: Cell) -> list[str]:
-        """Return the explanation of a cell as lines of text.
+        """Return the explanation of a cell that was run as lines of text.
 
         They go from the raw data to the verdict, then to what depends on the cell and the files
         behind it.
-
-        Parameters
-        ----------
-        cell : mapping
-            A row of the frame of cells that was run.
 
         Raises
         ------
@@ -186,9 +172,8 @@ def _with_checksum(path: Path, workdir: Path) -> str:
 _checksum = cache(sha256_of)
 
 
-def _values(values: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in sorted(values.items()):
-        yield f"{key}: {value}"
+def _values(values: Mapping[str, Any]) -> list[str]:
+    return [f"{key}: {value}" for key, value in sorted(values.items())]
 
 
 def _results(
@@ -311,7 +296,7 @@ def explain_kept(folder: Path, item: str, row: str, column: str) -> Iterator[str
     folder : Path
         With ``cells.csv`` and ``scores.csv``, usually ``docs/reproduction``.
     item, row, column : str
-        As for :func:`fedmix.pipeline.explain.find_cells`.
+        As for :func:`find_cells`.
 
     Raises
     ------

@@ -213,7 +213,13 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
 
 
 def read_kept(request: Request) -> pd.DataFrame:
-    """Return, as :func:`read_actual`, the evidence's replications that such a processor has run."""
+    """Return, as :func:`read_actual`, the evidence's replications that such a processor has run.
+
+    Raises
+    ------
+    DataError
+        If the evidence holds none.
+    """
     return _costs_in(
         (_kept(request, study) for study in request.studies.values()),
         f"The evidence holds no replications of this preset that a processor {processor()!r} "

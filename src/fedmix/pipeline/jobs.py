@@ -33,7 +33,7 @@ def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
     log : path-like
         Receives log lines, warnings and, if the job fails, the traceback.
     threads : int, default=1
-        Threads of BLAS and Numba, as the rule requests.
+        Threads of BLAS and Numba.
 
     Raises
     ------
@@ -64,10 +64,7 @@ def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
 
 
 def _end_left_threads(status: int) -> None:
-    """End the process if a plug-in has left a thread that would keep it from ending.
-
-    All outputs are written and closed when a job's body has ended.
-    """
+    """End the process, whose files are closed, if a plug-in's thread would keep it from ending."""
     others = set(threading.enumerate()) - {threading.main_thread()}
     if any(not thread.daemon for thread in others):
         sys.stdout.flush()
@@ -85,8 +82,8 @@ def prepare_process(threads: int = 1) -> None:
 def _kernel_cache(given: str | None) -> Path:
     """Return a folder for the compiled code of the current kernels, below the given one.
 
-    Numba checks only a kernel's own file. A kernel that calls a changed one would stay outdated. A
-    folder that others can write to is an error: compiled code is pickled, so theirs would run.
+    Numba checks only a kernel's own file, not those that it calls. A folder that others can write
+    to is an error: compiled code is pickled, so theirs would run.
     """
     version = content_hash(ROOT, "kernels/*.py")
     base = Path(given) if given else ROOT / "kernels" / "__pycache__"

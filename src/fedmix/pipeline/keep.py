@@ -70,7 +70,7 @@ _PROFILES = {
 
 
 def add(request: Request, workdir: Path, files: Sequence[Path] = ()) -> Iterator[str]:
-    """Add finished replications with the planned keys to the evidence; say what of each study.
+    """Add finished replications with the planned keys to the evidence.
 
     Parameters
     ----------
@@ -80,6 +80,11 @@ def add(request: Request, workdir: Path, files: Sequence[Path] = ()) -> Iterator
         Where Snakemake works: all that is finished below its ``results`` is added.
     files : sequence of path, optional
         Add these instead: files of evidence, or archives of ``snakemake archive``.
+
+    Yields
+    ------
+    str
+        What was added to each study, and what was left out and why.
 
     Raises
     ------

@@ -33,12 +33,8 @@ _SAFE_ID = re.compile(r"[\w+-][\w.+-]*")
 class Setting:
     """One cell of a study's grid in one variant.
 
-    Parameters
-    ----------
-    variant, name : str
-        ``name`` is the setting's short id without the variant.
-    values : mapping
-        Constants, the variant's changes and the grid's values.
+    ``name`` is its short id without the variant. ``values`` are constants, the variant's changes
+    and the grid's values.
     """
 
     variant: str
@@ -58,9 +54,8 @@ class Setting:
     @property
     def embedded(self) -> str:
         """The path of the embedded data set; empty for a simulation."""
-        return (
-            f"data/embedded/{self.dataset}/{self.values['embedding']}.npz" if self.dataset else ""
-        )
+        name = self.dataset
+        return f"data/embedded/{name}/{self.values['embedding']}.npz" if name else ""
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -123,11 +118,6 @@ class Study:
     enough: Callable[[Study, Setting], int] | None = field(default=None, repr=False, compare=False)
 
     @property
-    def method_names(self) -> set[str]:
-        """The names that a variant may use for methods: their own, and the entries they vary."""
-        return {name for m in self.methods.values() for name in (m.name, m.source)}
-
-    @property
     def roles(self) -> dict[str, str]:
         """The role of each variant, from :data:`fedmix.cells.verdicts.SOURCES`."""
         return {name: change.get("role", DIAGNOSTIC) for name, change in self.variants.items()}
@@ -148,11 +138,10 @@ class Study:
         return {name: self.replications_of(name, setting) for name in self.methods_of(setting)}
 
     def blocks(self, setting: Setting) -> Iterator[Block]:
-        """Yield the jobs of a setting.
+        """Yield the jobs of a setting, sized by the known costs to last minutes.
 
         A job runs all methods of its replications, because they share the clients and the initial
-        values. A block is sized by the known costs, so that its job lasts minutes. If some methods
-        have fewer replications, a block ends where theirs end.
+        values. If some methods have fewer replications, a block ends where theirs end.
         """
         numbers = self.replications_in(setting)
         first = 0
@@ -258,10 +247,10 @@ def plan_study(
     document : Document
         Its validated configuration, with the preset's changes.
     methods : mapping
-        The method entries of ``config/methods.yaml``. A registered method needs no entry. A study
-        whose methods are ``registered`` runs all that can label the points of Gaussian data.
+        Entries of ``config/methods.yaml``. A registered method needs none. A study whose methods
+        are ``registered`` runs all that can label the points of Gaussian data.
     costs : Costs, optional
-        The costs of replications, used to size blocks if the study sets no size.
+        Used to size blocks if the study sets no size.
 
     Raises
     ------
@@ -374,10 +363,10 @@ def _planned_methods(wanted: Document, known: Mapping[str, Any]) -> Iterator[Pla
 
 def _registered_methods(known: Mapping[str, Any]) -> Iterator[PlannedMethod]:
     for estimator in able_methods():
-        entries = {n: e for n, e in known.items() if e["estimator"] == estimator}
+        entries = ((name, e) for name, e in known.items() if e["estimator"] == estimator)
         # The first entry of a method is its default. A new method needs no entry.
-        name = next(iter(entries), estimator)
-        yield _plan_method({"name": name}, name, entries.get(name) or _plain(estimator))
+        name, entry = next(entries, (estimator, _plain(estimator)))
+        yield _plan_method({"name": name}, name, entry)
 
 
 def _plain(estimator: str) -> dict[str, Any]:

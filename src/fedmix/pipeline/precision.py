@@ -1,8 +1,8 @@
 """How many replications a setting gets: until its printed numbers are precise, never by a verdict.
 
-The rule is fixed before a run, in the preset (:class:`.ReplicationRule`), and looks at the width of
-an interval only. A plan is static, so it is applied between runs: the number of a setting is
-decided from the evidence. Where that is not yet precise, a run goes one step further.
+The rule is fixed before a run, in the preset, and looks at the width of an interval only. A plan is
+static, so the number of a setting is decided from the evidence. Where that is not yet precise, a
+run goes one step further.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Reached:
         Of the 90 % interval of our mean, in published standard deviations; infinite with fewer than
         two finished replications, and NaN if all of them failed.
     planned : int
-        Replications that the next run ends with, if no other method of the setting needs more.
+        Replications that the next run ends with, if no other method needs more.
     state : str
-        Why it stops there: :data:`PRECISE`, :data:`COMPLETE`, :data:`FAILED`; or :data:`GOES_ON`.
+        :data:`PRECISE`, :data:`COMPLETE` or :data:`FAILED`, if it stops there; or :data:`GOES_ON`.
     """
 
     target: Target
@@ -71,11 +71,7 @@ class Reached:
 
 @dataclass(frozen=True)
 class Precision:
-    """The rule of a preset, applied to the evidence.
-
-    ``coverage`` is what the evidence holds with the planned keys, ``published`` the folder
-    ``data/published``.
-    """
+    """The rule of a preset, applied to the evidence; ``published`` is ``data/published``."""
 
     rule: ReplicationRule
     coverage: Coverage
@@ -109,15 +105,19 @@ class Precision:
             complete = max((n for n in steps if own.issuperset(range(n))), default=0)
             width = self._half_width(study, setting, target, complete) if complete else inf
             further = next((n for n in steps if n > complete), complete)
-            state = _state(width, self.rule.precision, complete == further)
+            if isnan(width):
+                state = FAILED
+            elif width <= self.rule.precision:
+                state = PRECISE
+            else:
+                state = COMPLETE if complete == further else GOES_ON
             planned = further if state == GOES_ON else complete
             yield Reached(target, complete, width, planned, state)
 
     def _targets(self, study: Study, setting: Setting) -> Iterator[Target]:
         for item in self.items.values():
-            if item.study != study.name or not (item.judged and item.printed):
-                continue
-            if not setting.matches(item.where):
+            is_here = item.study == study.name and setting.matches(item.where)
+            if not (is_here and item.judged and item.printed):
                 continue
             if item.name not in self._tables:
                 self._tables[item.name] = PrintedTable(item, self.published)
@@ -186,14 +186,6 @@ class Precision:
             if (values := self._finished(study, s, method, metric))
         ]
         return between_draws(pd.DataFrame(cells)) if cells else {}
-
-
-def _state(half_width: float, wanted: float, is_last: bool) -> str:
-    if isnan(half_width):
-        return FAILED
-    if half_width <= wanted:
-        return PRECISE
-    return COMPLETE if is_last else GOES_ON
 
 
 def precision_lines(precision: Precision) -> Iterator[str]:

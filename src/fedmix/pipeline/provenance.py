@@ -40,17 +40,13 @@ LOADED_BY_NAME = ("fedmix.cells", "fedmix.experiments")
 def source_hash(*modules: str) -> str:
     """Return a hash of the source of modules and of all modules of fedmix that they import.
 
+    Comments, docstrings, blank lines and the code of other methods do not change it.
+
     Parameters
     ----------
     *modules : str
         Full names such as ``"fedmix.methods.fedgrem"``. A package includes all its files, also
         templates, because it may load them by name.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits. Comments, docstrings, blank lines and the code of other methods do
-        not change them.
 
     Raises
     ------
@@ -84,7 +80,7 @@ def _hash_of(files: Mapping[str, Path]) -> str:
 def source_files(*modules: str) -> dict[str, Path]:
     """Return the files of modules and of all modules of fedmix and plug-ins that they import.
 
-    Names do not depend on folders: they are relative to fedmix; a plug-in has its module's name.
+    Their names are relative to fedmix; a plug-in has its module's name.
     """
     files: dict[str, Path] = {}
     for module in modules:
@@ -104,13 +100,7 @@ def content_hash(root: Path, *patterns: str) -> str:
     root : path
         The folder that names are relative to.
     *patterns : str
-        Names of files below it, or patterns with wildcards. Hidden files are left out: a killed
-        writer leaves temporary ones.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits.
+        Names or patterns below it. Hidden files are left out: a killed writer leaves some.
     """
     digest = hashlib.sha256()
     found = {path for pattern in patterns for path in root.glob(pattern)}
@@ -300,11 +290,6 @@ def stamp_of(repository: Path) -> str:
     """Return a sentence with the hashes of the evidence, the configuration and the judging code.
 
     Pages with another stamp are out of date: ``make kept`` writes them again.
-
-    Examples
-    --------
-    >>> stamp_of(Path("."))  # doctest: +SKIP
-    'Stamp: evidence 1a2b3c4d, configuration 5e6f7a8b, code 9c0d1e2f.'
     """
     scripts = [repository / "workflow" / "scripts" / f"{name}.py" for name in SCRIPTS]
     hashes = {
@@ -321,14 +306,7 @@ def stamp_of(repository: Path) -> str:
 
 
 class Brief(list):
-    """A list that is recorded and printed by its length and the hash of its values.
-
-    Parameters
-    ----------
-    what : str
-        What its values are, such as ``"settings"``.
-    values : iterable
-        Plain values.
+    """A list that is recorded and printed by what it holds, its length, the hash of its values.
 
     Examples
     --------

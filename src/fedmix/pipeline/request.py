@@ -78,7 +78,13 @@ class Request:
         return replace(self, studies=kept, items=items, papers=papers)
 
     def of_target(self, name: str) -> Request:
-        """Return the part behind a target: a paper, a study, a table or a figure, or ``all``."""
+        """Return the part behind a target: a paper, a study, a table or a figure, or ``all``.
+
+        Raises
+        ------
+        ConfigurationError
+            If there is no such target, with the nearest names.
+        """
         if name == "all":
             return self.in_all()
         items = {k: item for k, item in self.items.items() if name in (k, item.paper, item.study)}
@@ -329,10 +335,15 @@ def named(kind: str, name: str, known: Mapping[str, Any]) -> Any:
 
 
 def check(read: Callable[[], Request], config: Path, paper: str | None = None) -> Iterator[str]:
-    """Yield what was checked by ``read``, if nothing is wrong.
+    """Yield what was checked, if nothing is wrong.
 
-    With ``paper``, a folder of ``config/papers`` or ``config/beyond``, problems elsewhere are only
-    counted.
+    Parameters
+    ----------
+    read : callable
+        Reads the request, which checks all of the configuration and imports the plug-ins.
+    config : Path
+    paper : str, optional
+        A folder of ``config/papers`` or ``config/beyond``. Problems elsewhere are only counted.
 
     Raises
     ------
@@ -366,6 +377,10 @@ def require_evidence(folder: str | None, root: Path) -> None:
     """Stop if a folder of kept replications that was asked for does not exist.
 
     Otherwise everything would run again. That of ``config.yaml`` appears with the first ones.
+
+    Raises
+    ------
+    ConfigurationError
     """
     default = read_yaml(root / "config" / "config.yaml").get("evidence")
     if folder and folder != default and not (root / folder).is_dir():

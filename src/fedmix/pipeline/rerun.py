@@ -114,8 +114,13 @@ class _Family:
 def adopt(request: Request, workdir: Path) -> Iterator[str]:
     """Check the evidence whose keys have changed, and give it the new ones where it holds.
 
-    The evidence of real data needs the embedded data below ``workdir``. Each line says of a method
-    of a variant whether it is adopted or stale, or which data of a study other code made equal.
+    The evidence of real data needs the embedded data below ``workdir``, where Snakemake works.
+
+    Yields
+    ------
+    str
+        For every method of every variant with changed keys: adopted, or stale and why. For every
+        study: the embedded data that other code made equal. One line if no key has changed.
     """
     lines = _adopted(request, workdir)
     first = next(lines, "Nothing to check: no kept replication of the preset has another key.")

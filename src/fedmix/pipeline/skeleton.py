@@ -27,15 +27,7 @@ _PAPER = {
 
 
 def new_method(name: str, folder: Path) -> list[str]:
-    """Write a method to a folder of plug-ins; return what to do next.
-
-    Parameters
-    ----------
-    name : str
-        The class's name, such as ``"MyKMeans"``.
-    folder : Path
-        The folder, which is made if it does not exist.
-    """
+    """Write a method's class to a folder of plug-ins, which is made; return what to do next."""
     if not name.isidentifier() or not name[0].isupper() or iskeyword(name):
         raise ConfigurationError(
             f"new-method: expected the name of a class, such as MyKMeans, got {name!r}."

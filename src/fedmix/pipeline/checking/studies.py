@@ -34,8 +34,14 @@ def study_errors(
 ) -> Iterator[str]:
     """Yield the problems of a study's settings, methods and parameters.
 
-    ``document`` is its validated file with the changes of a preset. ``plans`` are its plan and, for
-    a preset, the published plan, whose names it may use.
+    Parameters
+    ----------
+    document : Document
+        Its validated file with the changes of a preset.
+    plans : sequence of Study
+        Its plan. For a preset, also the published plan, whose names it may use.
+    datasets : mapping
+        Entries of ``config/datasets.yaml``.
     """
     try:
         settings, _ = declared(document.content["experiment"])
