@@ -84,11 +84,16 @@ def source_files(*modules: str) -> dict[str, Path]:
     """
     files: dict[str, Path] = {}
     for module in modules:
-        if _path(module) is None:
+        path = _path(module)
+        if path is None:
             raise ModuleNotFoundError(f"no module {module!r} in {ROOT}: its code has no hash")
-        for name in (module, *_modules_within(module)):
-            files |= _closure(name)
-        files |= _resources_within(module)
+        files |= _closure(module)
+        for within in path.parent.rglob("*") if path.stem == "__init__" else ():
+            name = within.relative_to(path.parent)
+            if within.match("[a-z]*.py"):
+                files |= _closure(".".join([module, *name.with_suffix("").parts]))
+            elif within.is_file() and within.suffix in _RESOURCES:
+                files[f"{module}/{name.as_posix()}"] = within
     return files | _resources_beside(files.values())
 
 
@@ -201,22 +206,6 @@ def _name(module: str, path: Path) -> str:
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else module
 
 
-def _modules_within(package: str) -> list[str]:
-    """Return the modules of a package and of its subpackages; none for a module."""
-    found = [path.relative_to(f) for f in _folders(package) for path in f.rglob("[a-z]*.py")]
-    return [".".join([package, *path.with_suffix("").parts]) for path in found]
-
-
-def _resources_within(package: str) -> dict[str, Path]:
-    """Return the other files of a package, such as templates, by name."""
-    found = [(f, path) for f in _folders(package) for path in f.rglob("*")]
-    return {
-        f"{package}/{path.relative_to(folder).as_posix()}": path
-        for folder, path in found
-        if path.is_file() and path.suffix in _RESOURCES
-    }
-
-
 def _resources_beside(modules: Iterable[Path]) -> dict[str, Path]:
     """Return the other files in the folders of modules, and in their folders of templates."""
     found = [
@@ -226,12 +215,6 @@ def _resources_beside(modules: Iterable[Path]) -> dict[str, Path]:
         for path in folder.glob(pattern)
     ]
     return {_name(path.stem, path): path for path in found if path.suffix in _RESOURCES}
-
-
-def _folders(package: str) -> list[Path]:
-    """Return the folder of a package; none for a module."""
-    path = _path(package)
-    return [path.parent] if path is not None and path.stem == "__init__" else []
 
 
 @cache

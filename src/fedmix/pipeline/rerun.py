@@ -12,7 +12,6 @@ import json
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from math import inf, isfinite
@@ -36,6 +35,8 @@ from fedmix.streams import Streams
 SAMPLE = 3
 #: A setting's folder, a method and the number of a replication.
 Cell = tuple[str, str, int]
+#: A variant and a method -> the settings that it ran in, by their folders.
+_Families = dict[tuple[str, str], dict[str, Setting]]
 _EXACT = ["round", "metric", "status", "rounds", "converged", "floats_up", "floats_down"]
 
 
@@ -102,15 +103,6 @@ def _methods(study: Study, setting: Setting, names: Sequence[str]) -> list[Metho
     return [Method(**method) for method in methods_in(study, setting, names)]
 
 
-@dataclass(frozen=True)
-class _Family:
-    """The replications of a method in the settings of a variant, made by other code or versions."""
-
-    variant: str
-    method: str
-    settings: tuple[str, ...]  # their folders
-
-
 def adopt(request: Request, workdir: Path) -> Iterator[str]:
     """Check the evidence whose keys have changed, and give it the new ones where it holds.
 
@@ -139,11 +131,10 @@ def _adopted(request: Request, workdir: Path) -> Iterator[str]:
         }
         for path in sorted(missing):
             yield f"{study.name}: not checked on {path}, which `snakemake --cores 2 {path}` makes"
-        for family in _families(other, set()):
-            name = f"{study.name}, {family.variant}: {family.method}"
-            yield f"{name} is stale: parameters have changed, in settings: {len(family.settings)}"
-        families = list(_families(same, missing))
-        if families:
+        for (variant, method), settings in _families(other, set()).items():
+            name = f"{study.name}, {variant}: {method}"
+            yield f"{name} is stale: parameters have changed, in settings: {len(settings)}"
+        if families := _families(same, missing):
             yield from _adopt_study(request, study, workdir, rows, families)
 
 
@@ -220,34 +211,34 @@ def _changed(
     return same, other
 
 
-def _families(changed: list[tuple[Setting, str]], missing: set[str]) -> Iterator[_Family]:
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+def _families(changed: list[tuple[Setting, str]], missing: set[str]) -> _Families:
+    """Return the changed settings with embedded data, by variant and method."""
+    found: _Families = defaultdict(dict)
     for setting, method in changed:
         if setting.embedded not in missing:
-            found[setting.variant, method].append(setting.folder)
-    for (variant, method), settings in found.items():
-        yield _Family(variant, method, tuple(settings))
+            found[setting.variant, method][setting.folder] = setting
+    return found
 
 
 def _adopt_study(
-    request: Request, study: Study, workdir: Path, rows: pd.DataFrame, families: list[_Family]
+    request: Request, study: Study, workdir: Path, rows: pd.DataFrame, families: _Families
 ) -> Iterator[str]:
     evidence = request.coverage.evidence
-    drawn = {family: _sample(study, family, rows) for family in families}
+    drawn = {family: _sample(study, *family, own, rows) for family, own in families.items()}
     cells = [cell for own in drawn.values() for cell in own]
     differences = run_again(study, workdir, rows, cells, request.coverage.limit)
     index = evidence.index(study.name)
     adoptions = list(index.adoptions)
-    for family, cells in drawn.items():
+    for (variant, method), cells in drawn.items():
         worst = max(differences[cell] for cell in cells)
-        name = f"{study.name}, {family.variant}: {family.method}"
+        name = f"{study.name}, {variant}: {method}"
         if worst > SAME:
             by = f"by {worst:.2g}" if isfinite(worst) else "in its values, status, rounds or floats"
             yield f"{name} is stale: of {len(cells)} run again, one differs {by}"
             continue
-        own = (rows["method"] == family.method) & rows["setting"].isin(family.settings)
-        settings = {folder: study.settings[folder] for folder in family.settings}
-        keys = {f: request.coverage.keys(study, s)[family.method] for f, s in settings.items()}
+        settings = families[variant, method]
+        own = (rows["method"] == method) & rows["setting"].isin(settings)
+        keys = {f: request.coverage.keys(study, s)[method] for f, s in settings.items()}
         rows.loc[own, "key"] = rows.loc[own, "setting"].map(keys)
         count = len(rows[own].drop_duplicates(FIT))
         rows.loc[own, "made"] = rows.loc[own, "made"].map(_checked)
@@ -255,8 +246,8 @@ def _adopt_study(
             {
                 "date": datetime.now(UTC).date().isoformat(),
                 "commit": commit(),
-                "variant": family.variant,
-                "method": family.method,
+                "variant": variant,
+                "method": method,
                 "replications": count,
                 "run_again": len(cells),
                 "largest_difference": worst,
@@ -276,17 +267,19 @@ def _checked(made: str) -> str:
     return json.dumps({**json.loads(made), **check})
 
 
-def _sample(study: Study, family: _Family, rows: pd.DataFrame) -> list[Cell]:
-    """Draw replications from the cheapest and the dearest setting of a family."""
-    own = rows[(rows["method"] == family.method)].drop_duplicates(FIT)
-    own = own[own["setting"].isin(family.settings)]
+def _sample(
+    study: Study, variant: str, method: str, settings: Collection[str], rows: pd.DataFrame
+) -> list[Cell]:
+    """Draw replications of a method from the cheapest and the dearest of some settings."""
+    own = rows[rows["method"] == method].drop_duplicates(FIT)
+    own = own[own["setting"].isin(settings)]
     cost = own.groupby("setting")["cpu_seconds"].mean().sort_values(kind="stable")
-    rng = Streams(study.name, family.variant, 0).generator(f"adoption {family.method}")
+    rng = Streams(study.name, variant, 0).generator(f"adoption {method}")
     cells = []
     for setting in dict.fromkeys([cost.index[0], cost.index[-1]]):
         held = sorted(own.loc[own["setting"] == setting, "replication"])
         drawn = rng.choice(held, min(SAMPLE, len(held)), replace=False)
-        cells += [(setting, family.method, int(r)) for r in sorted(drawn)]
+        cells += [(setting, method, int(r)) for r in sorted(drawn)]
     return cells
 
 

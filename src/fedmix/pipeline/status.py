@@ -83,8 +83,8 @@ def _setting_status(
     place = f"{study.name}/{setting.folder}"
     folder, logs = workdir / "results" / place, workdir / "logs" / "run_methods" / place
     held = request.coverage.counts(study, setting)
-    lacking = {block.name: own for block, own in request.coverage.lacking(study, setting).items()}
-    files = {n: folder / f"{n}.parquet" for n in lacking}
+    lacks = {block.name: own for block, own in request.coverage.lacking(study, setting).items()}
+    files = {n: folder / f"{n}.parquet" for n in lacks}
     ended = [n for n, file in files.items() if file.exists() and timings_of(file).exists()]
     keys = request.coverage.keys(study, setting)
     current = [n for n in ended if _has_keys(files[n], keys)]
@@ -92,11 +92,11 @@ def _setting_status(
     begun = [n for n in files if n not in ended and (logs / f"{n}.log").exists()]
     errors = {n: error_in(logs / f"{n}.log") for n in begun}
     for method in study.methods_of(setting):
-        mine = [n for n, missing in lacking.items() if method in missing]
+        mine = [n for n, missing in lacks.items() if method in missing]
         timings = {n: done[n][done[n]["method"] == method] for n in mine if n in done}
         bad = {n: int((rows["status"] != "ok").sum()) for n, rows in timings.items()}
         failed = [n for n in mine if errors.get(n)]
-        left = sum(len(lacking[n][method]) for n in mine if n not in done)
+        left = sum(len(lacks[n][method]) for n in mine if n not in done)
         messages = [errors[n] for n in failed]
         messages += [_first_message(files[n], method) for n, count in bad.items() if count]
         yield CellStatus(
@@ -120,7 +120,7 @@ def _has_keys(block: Path, keys: Mapping[str, str]) -> bool:
     from fedmix.pipeline.blocks import keys_in
 
     kept = keys_in(block)
-    return all(kept[method] == keys[method] for method in kept.keys() & keys.keys()) and bool(kept)
+    return bool(kept) and all(kept[method] == keys[method] for method in kept.keys() & keys.keys())
 
 
 def _first_message(block: Path, method: str) -> str:
