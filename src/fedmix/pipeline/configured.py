@@ -129,11 +129,10 @@ def read_configuration(folder: str | Path) -> Configuration:
         for name, change in parts.studies.items():
             if name in published:
                 with problems.kept():
-                    presets[preset][name] = (
-                        plan(name, _changed(studies[name], change), published[name])
-                        if change.content
-                        else published[name]
-                    )
+                    own = published[name]
+                    if change.content:
+                        own = plan(name, _changed(studies[name], change), own)
+                    presets[preset][name] = own
     problems.raise_all()
     configuration = Configuration(papers, datasets.content, published, presets, changes)
     raise_all(_reference_errors(configuration, read_printed(folder.parent / "data" / "published")))
@@ -195,14 +194,10 @@ def _reference_errors(configuration: Configuration, files: PrintedFiles) -> Iter
     entries = item_entries(papers)
     items = items_of(entries)
     documents = {name: entry.document for name, entry in entries.items()}
-    of_items = [
-        error
-        for name, item in items.items()
-        for error in (
-            *name_errors(name, documents[name], papers),
-            *item_errors(item, documents[name], studies, files),
-        )
-    ]
+    of_items: list[str] = []
+    for name, item in items.items():
+        of_items += name_errors(name, documents[name], papers)
+        of_items += item_errors(item, documents[name], studies, files)
     yield from of_items or (
         *coverage_errors(items, documents, files),
         *place_errors(items, documents, configuration.published),

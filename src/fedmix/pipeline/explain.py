@@ -165,8 +165,8 @@ def _data(request: Request, setting: Setting, workdir: Path) -> dict[str, list[s
 
 
 def _with_checksum(path: Path, workdir: Path) -> str:
-    shown = path.relative_to(workdir)
-    return f"{shown}: sha256 {_checksum(path)}" if path.is_file() else f"{shown}: not available"
+    known = f"sha256 {_checksum(path)}" if path.is_file() else "not available"
+    return f"{path.relative_to(workdir)}: {known}"
 
 
 _checksum = cache(sha256_of)

@@ -14,6 +14,7 @@ import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.util import resolve_name
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -230,14 +231,9 @@ def _imports(module: str, path: Path) -> tuple[str, ...]:
             found += [source, *(f"{source}.{alias.name}" for alias in node.names)]
     followed = {PACKAGE, *plugins.packages()}
     own = [name for name in found if name.partition(".")[0] in followed]
-    return tuple(dict.fromkeys(each for name in own for each in _with_parents(name)))
-
-
-def _with_parents(name: str) -> Iterator[str]:
-    """Yield a module and the packages that it is in, which run when it is imported."""
-    while name:
-        yield name
-        name = name.rpartition(".")[0]
+    # The packages that a module is in run when it is imported.
+    parents = (each for name in own for each in accumulate(name.split("."), "{}.{}".format))
+    return tuple(dict.fromkeys(parents))
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:

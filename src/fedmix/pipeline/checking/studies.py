@@ -56,7 +56,10 @@ def study_errors(
         ]
         for keys, message in found:
             yield f"{_origin(document, variant, entry, keys)}: {message}"
-    estimators = _estimators(plans)
+    estimators: dict[str, str] = {}  # behind each name that a variant may use
+    for plan in reversed(plans):  # the first is the plan of the document itself
+        estimators |= {method.source: method.estimator for method in plan.methods.values()}
+        estimators |= {method.name: method.estimator for method in plan.methods.values()}
     yield from _listed_errors(document, estimators, plans)
     yield from _variant_errors(document, estimators, methods)
 
@@ -116,15 +119,6 @@ def method_errors(methods: Document) -> Iterator[str]:
             yield f"{place}: unknown estimator {estimator!r}. {hint}"
         elif "parameters" in entry:
             yield from parameter_errors(methods.part(name, "parameters"), estimator)
-
-
-def _estimators(plans: Sequence[Study]) -> dict[str, str]:
-    """Return the estimator behind each name of a method that a variant may use."""
-    found: dict[str, str] = {}
-    for plan in reversed(plans):  # the first is the plan of the document itself
-        found |= {method.source: method.estimator for method in plan.methods.values()}
-        found |= {method.name: method.estimator for method in plan.methods.values()}
-    return found
 
 
 def _listed_errors(
