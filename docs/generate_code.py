@@ -58,7 +58,7 @@ _API = {
     "The pipeline": [
         "fedmix.experiments.base",
         "fedmix.experiments.runner",
-        "fedmix.pipeline.schemas",
+        "fedmix.pipeline.configured",
         "fedmix.pipeline.request",
         "fedmix.pipeline.plan",
         "fedmix.pipeline.explain",
