@@ -19,7 +19,7 @@ from fedmix.cells.papers import Color, read_papers
 from fedmix.errors import DataError
 from fedmix.plot.points import principal_axes
 from fedmix.plot.style import COLORS, house_style, looks_of
-from fedmix.views.figures.save import save_figure, save_with_caption
+from fedmix.views.figures.save import save_figure
 
 ROOT = Path(__file__).parents[1]
 # Beyond the papers a figure shows some of many methods; the shipped figures are tested one by one.
@@ -80,18 +80,24 @@ def _draw():
     return figure
 
 
+def _saved(figure, folder):
+    save_figure(figure, [folder / "a.svg"])
+    return (folder / "a.svg").read_text()
+
+
 def test_equal_figures_have_equal_bytes(tmp_path):
-    first = save_figure(_draw(), tmp_path / "a-h0.5")
-    second = save_figure(_draw(), tmp_path / "b-h0.5")
-    assert [p.name for p in first] == ["a-h0.5.pdf", "a-h0.5.svg", "a-h0.5.png"]
-    for one, other in zip(first, second, strict=True):
-        assert one.stat().st_size > 500
-        assert one.read_bytes() == other.read_bytes()
+    suffixes = ("pdf", "svg", "png")
+    for stem in "ab":
+        save_figure(_draw(), [tmp_path / f"{stem}-h0.5.{suffix}" for suffix in suffixes])
+    for suffix in suffixes:
+        one, other = ((tmp_path / f"{stem}-h0.5.{suffix}").read_bytes() for stem in "ab")
+        assert len(one) > 500
+        assert one == other
 
 
 def test_a_caption_stands_beside_a_figure_and_in_each_of_its_files(tmp_path):
     said = "Errors < 0.1 & ± 2 sd, by “h”."
-    save_with_caption(_draw(), [tmp_path / f"a-h0.5.{s}" for s in ("svg", "png")], said)
+    save_figure(_draw(), [tmp_path / f"a-h0.5.{s}" for s in ("svg", "md", "png")], said)
     files = {path.suffix: path for path in tmp_path.iterdir()}
     assert {path.stem for path in files.values()} == {"a-h0.5"}
     assert files.keys() == {".svg", ".png", ".md"}
@@ -110,7 +116,7 @@ def test_a_vector_figure_is_lighter_than_matplotlib_s_and_keeps_every_word(tmp_p
     with house_style():
         figure.savefig(tmp_path / "raw.svg")
     raw = (tmp_path / "raw.svg").read_text()
-    light = save_figure(figure, tmp_path / "a", ["svg"])[0].read_text()
+    light = _saved(figure, tmp_path)
     assert len(light) < 0.8 * len(raw)
     words = [sorted(re.findall(r">([^<>]+)</text>", text)) for text in (raw, light)]
     assert len(words[0]) > 1
@@ -119,7 +125,7 @@ def test_a_vector_figure_is_lighter_than_matplotlib_s_and_keeps_every_word(tmp_p
 
 
 def test_a_vector_figure_says_once_how_marks_look_and_no_place_finer_than_a_hundredth(tmp_path):
-    text = save_figure(_draw(), tmp_path / "a", ["svg"])[0].read_text()
+    text = _saved(_draw(), tmp_path)
     assert text.count("<use") >= 3
     marks = re.findall(r'<g[^>]* stroke="[^"]*"[^>]*>((?:\s*<use [^>]*>){3})', text)
     assert len(marks) == 1
@@ -128,7 +134,7 @@ def test_a_vector_figure_says_once_how_marks_look_and_no_place_finer_than_a_hund
 
 
 def test_an_svg_names_its_font_once_and_has_no_rotation_by_nothing(tmp_path):
-    text = save_figure(_draw(), tmp_path / "a", ["svg"])[0].read_text()
+    text = _saved(_draw(), tmp_path)
     assert text.count("<text ") > 1
     assert text.count("DejaVu Sans") == 1
     assert "rotate(-0" not in text

@@ -318,7 +318,8 @@ def test_what_is_true_agrees_and_what_is_false_differs(found):
 
 @pytest.mark.slow
 def test_the_page_has_the_goals_beside_what_was_found(found, tmp_path):
-    page, figure = calibration_page(*found, tmp_path / "calibration")
+    page, figure = tmp_path / "calibration.md", tmp_path / "calibration.svg"
+    calibration_page(*found, page, figure)
     text = page.read_text(encoding="utf-8")
     assert goals(*found) in text
     assert "of 40 values (goal: under 5 %)" in text

@@ -75,4 +75,4 @@ wildcard_constraints:
     item="|".join(ITEMS) or "none",
 
 
-ITEM_SUFFIXES = {"table": ["csv", "md", "tex", "html"], "figure": ["pdf", "svg", "png", "md"]}
+ITEM_SUFFIXES = {"table": ["csv", "md", "tex", "html"], "figure": ["svg", "md"]}

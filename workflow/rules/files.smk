@@ -74,6 +74,12 @@ def item_files(items):
     ]
 
 
+def printed_files(name):
+    """The files of a figure that are for print and slides; of a table none."""
+    is_figure = ITEMS[name].kind == "figure"
+    return [f"{SHOWN}/figures/{name}.{suffix}" for suffix in ("pdf", "png") if is_figure]
+
+
 def embedding_figures():
     """A figure of every t-SNE embedding that this run has or makes."""
     needed = {
@@ -81,9 +87,9 @@ def embedding_figures():
         for study in WHOLE.studies.values()
         for setting in study.settings.values()
         if setting.embedded
-        and (Path(setting.embedded).is_file() or block_names(study, setting))
         and REQUEST.datasets[setting.dataset]["embeddings"][setting.values["embedding"]]["kind"]
         == "tsne"
+        and (Path(setting.embedded).is_file() or block_names(study, setting))
     }
     return [
         f"results/embeddings/{Path(path).parent.name}/{Path(path).stem}.svg"

@@ -31,14 +31,12 @@ rule make_figure:
         # Cells have no rounds: figures by round need the results.
         results=trajectories,
     output:
-        f"{SHOWN}/figures/{{item}}.pdf",
         report(
             f"{SHOWN}/figures/{{item}}.svg",
             caption="../report/item.rst",
             category=item_category,
             labels=item_labels,
         ),
-        f"{SHOWN}/figures/{{item}}.png",
         f"{SHOWN}/figures/{{item}}.md",
     log:
         "logs/make_figure/{item}.log",
@@ -49,3 +47,12 @@ rule make_figure:
         code=lambda wildcards: code_hash("make_figure"),
     script:
         "../scripts/make_figure.py"
+
+
+# Pages show the SVG. These take as long again, and are made for a figure that is asked for by name.
+use rule make_figure as print_figure with:
+    output:
+        f"{SHOWN}/figures/{{item}}.pdf",
+        f"{SHOWN}/figures/{{item}}.png",
+    log:
+        "logs/print_figure/{item}.log",

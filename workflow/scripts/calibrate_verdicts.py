@@ -3,9 +3,7 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from pathlib import Path
-
     from fedmix.cells.calibration import calibrate
     from fedmix.views.calibration import calibration_page
 
-    calibration_page(*calibrate(), Path(snakemake.output[0]).with_suffix(""))
+    calibration_page(*calibrate(), *snakemake.output)

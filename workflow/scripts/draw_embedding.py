@@ -12,4 +12,4 @@ with job(snakemake.log[0], snakemake.threads):
     name = f"{snakemake.wildcards.dataset}, {snakemake.wildcards.embedding}"
     with house_style():
         figure = embedding_figure(data.features, data.labels, title=name)
-    save_figure(figure, snakemake.output[0].rpartition(".")[0])
+    save_figure(figure, snakemake.output)

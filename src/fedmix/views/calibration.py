@@ -29,19 +29,22 @@ of them are true. A claim is false by nothing if its two methods have the same m
 
 
 def calibration_page(
-    numbers: pd.DataFrame, claims: pd.DataFrame, stem: str | os.PathLike
-) -> list[Path]:
-    """Write the page in Markdown, and its figure as SVG next to it, at a path without suffix.
+    numbers: pd.DataFrame,
+    claims: pd.DataFrame,
+    page: str | os.PathLike,
+    picture: str | os.PathLike,
+) -> None:
+    """Write the page in Markdown, and its figure as SVG in the same folder.
 
     The frames are those of :func:`fedmix.cells.calibration.calibrate`.
     """
-    stem = Path(stem)
-    lines = [_ABOUT, goals(numbers, claims), "", f"![Shares of verdicts]({stem.name}.svg)", ""]
+    lines = [_ABOUT, goals(numbers, claims), "", f"![Shares of verdicts]({Path(picture).name})", ""]
     lines += ["## Published values", "", _tables(numbers)]
     lines += ["## Claims", "", _tables(claims)]
-    page = stem.with_suffix(".md")
     write_text(page, "\n".join(lines).rstrip() + "\n")
-    return [page, *_draw(numbers, claims, stem)]
+    save_figure(
+        _draw(numbers, claims), [picture], "Confusion matrices of known truths and verdicts."
+    )
 
 
 def goals(numbers: pd.DataFrame, claims: pd.DataFrame) -> str:
@@ -72,14 +75,13 @@ def _tables(shares: pd.DataFrame) -> str:
     return "\n".join(parts)
 
 
-def _draw(numbers: pd.DataFrame, claims: pd.DataFrame, stem: Path) -> list[Path]:
+def _draw(numbers: pd.DataFrame, claims: pd.DataFrame) -> Figure:
     with house_style():
         figure = Figure(figsize=(9, 7), layout="constrained")
         axes = figure.subplots(2, 1)
         _matrix(axes[0], numbers, "published values, mean over designs")
         _matrix(axes[1], claims, "claims, mean over designs")
-        about = "Confusion matrices of known truths and verdicts."
-        return save_figure(figure, stem, ["svg"], about)
+    return figure
 
 
 def _matrix(axis: Axes, shares: pd.DataFrame, title: str) -> None:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from fedmix.plot.style import COLORS, house_style
 from fedmix.views import captions
 from fedmix.views.figures import lines, maps
-from fedmix.views.figures.save import save_with_caption
+from fedmix.views.figures.save import save_figure
 
 #: Builder of an item -> what draws it. It takes the item's rows of the frame of cells, the looks of
 #: methods and the figure's options (:class:`fedmix.cells.items.FigureOptions`); and, if it is one
@@ -43,7 +43,7 @@ def build_figure(
     cells : DataFrame
         The frame of cells of the item's settings.
     outputs : iterable of path-like
-        The same stem with the suffixes ``pdf``, ``svg``, ``png``, and ``md`` for the caption.
+        The same stem with suffixes: ``svg``, ``pdf``, ``png``, and ``md`` for the caption.
     results : DataFrame, optional
         Results with rounds, for a figure of :data:`fedmix.cells.items.BY_ROUND`.
 
@@ -60,7 +60,7 @@ def build_figure(
         figure = BUILDERS[item["builder"]](own, item["looks"], options, **more)
         if own["is_stand_in"].all():
             figure.suptitle(stand_in, color=COLORS["vermillion"], fontsize="small")
-    save_with_caption(figure, outputs, caption(item, own))
+    save_figure(figure, outputs, caption(item, own))
 
 
 def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:

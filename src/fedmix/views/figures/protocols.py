@@ -21,7 +21,7 @@ from fedmix.cells.protocols.space import DRAWN, JUDGED, Space
 from fedmix.plot.style import COLORS, MANY, house_style
 from fedmix.views.captions import in_words, joined, written_by
 from fedmix.views.figures.panels import legend_below
-from fedmix.views.figures.save import save_with_caption
+from fedmix.views.figures.save import save_figure
 from fedmix.views.figures.specification import (
     choices_below,
     replications_told,
@@ -81,7 +81,7 @@ def draw_search(
     files = sorted(os.fspath(output) for output in outputs)
     for stem, own in groupby(files, lambda file: file.rpartition(".")[0]):
         figure = stem.rpartition("_")[2]
-        save_with_caption(figures[figure], own, f"{CAPTIONS[figure]} {origin}")
+        save_figure(figures[figure], own, f"{CAPTIONS[figure]} {origin}")
 
 
 def _replications(scores: pd.DataFrame) -> str:

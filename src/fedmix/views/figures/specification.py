@@ -19,7 +19,7 @@ from fedmix.errors import DataError
 from fedmix.plot.style import COLORS, MANY, house_style
 from fedmix.views.captions import in_words, written_by
 from fedmix.views.figures.panels import legend_below
-from fedmix.views.figures.save import save_with_caption
+from fedmix.views.figures.save import save_figure
 from fedmix.views.marks import number_of
 
 PALE = "#c9c9c9"
@@ -51,7 +51,7 @@ def draw_claims(
     below = f"{CAPTION} {_replications(own)} Preset {preset}. {written_by()}"
     with house_style():
         figure = claims_figure(space, own)
-    save_with_caption(figure, outputs, below)
+    save_figure(figure, outputs, below)
 
 
 def replications_told(numbers: pd.Series) -> str:
