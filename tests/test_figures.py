@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 
 from configured_studies import configured_studies
 from fedmix.cells.condensed import critical_difference, mean_ranks
+from fedmix.cells.evidence import quartiles_by_round
 from fedmix.cells.items import BY_ROUND, Figure
-from fedmix.cells.measured import quartiles_by_round
 from fedmix.cells.papers import read_papers
 from fedmix.errors import DataError
 from fedmix.plot.style import house_style

@@ -1,10 +1,10 @@
-"""Draw one figure as PDF, SVG and PNG, and write its caption."""
+"""Draw one figure, as SVG with its caption, or as PDF and PNG."""
 
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
+    from fedmix.cells.evidence import read_paths
     from fedmix.cells.frame import judged_cells
-    from fedmix.storage import concatenate
     from fedmix.views.figures.build import build_figure
 
     files = snakemake.input
@@ -12,5 +12,5 @@ with job(snakemake.log[0], snakemake.threads):
         snakemake.params.item,
         judged_cells(files.cells),
         snakemake.output,
-        results=concatenate(files.results) if files.results else None,
+        results=read_paths(files.results) if files.results else None,
     )

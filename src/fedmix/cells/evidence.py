@@ -14,7 +14,7 @@ from fedmix.cells.measured import PLACE, by_round
 from fedmix.cells.scores import PrintedMean, Replications, Score
 from fedmix.cells.verdicts import headline
 from fedmix.conditions import Where, has_values
-from fedmix.storage import read_table, stacked
+from fedmix.errors import DataError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _CELL = [*PLACE, "method", "metric"]
 # What trajectories need: selections of the other columns of results would take seconds.
 _STEP = ["replication", "round", "value"]
-_PATH = [*_CELL, *_STEP, "status"]
+_TEXTS = [*_CELL, "status"]
+_PATH = [*_TEXTS, *_STEP]
 #: The role of places that hold published values.
 PUBLISHED = "published"
 #: What a control can shuffle.
@@ -69,9 +70,52 @@ class Place:
 
 
 def read_paths(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """Read the rows of results that have a round, with the columns that :class:`Evidence` needs."""
-    tables = map(read_table, files)
-    return stacked(rows.loc[rows["round"].notna(), _PATH] for rows in tables if len(rows))
+    """Read the rows of results that have a round, with the columns that trajectories need.
+
+    Text becomes categories: the results of a study have millions of rows, with few different texts.
+
+    Raises
+    ------
+    DataError
+        With the name of the first damaged file.
+    """
+    import pandas as pd
+    from pyarrow import ArrowException, compute, concat_tables, parquet
+
+    with_round = compute.field("round").is_valid()
+    options = {"columns": _PATH, "read_dictionary": _TEXTS, "page_checksum_verification": True}
+    tables = []
+    for file in files:
+        try:
+            if parquet.read_metadata(file).num_rows:
+                tables.append(parquet.read_table(file, filters=with_round, **options))
+        except (ArrowException, OSError) as error:
+            raise DataError(
+                f"{file} is damaged or truncated ({error}). Delete it and run Snakemake again: it "
+                "will be remade."
+            ) from error
+    return concat_tables(tables).unify_dictionaries().to_pandas() if tables else pd.DataFrame()
+
+
+def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return a score's quartiles over replications, in every round; see :func:`by_round`.
+
+    Values of zero or less are left out, because figures have a log scale. The columns are ``study,
+    variant, setting, method, round, q1, median, q3``, sorted by round.
+    """
+    import pandas as pd
+
+    place = [*PLACE, "method"]
+    names = ["q1", "median", "q3"]
+    paths = results[results["round"].notna() & (results["metric"] == metric)]
+    parts = [pd.DataFrame(columns=[*place, "round", *names])]
+    for key, own in paths.groupby(place, sort=False, observed=True):
+        path = by_round(own)
+        found = path.where(path > 0).quantile([0.25, 0.5, 0.75]).T.dropna()
+        found = found.set_axis(names, axis=1).reset_index()
+        parts.append(found.assign(**dict(zip(place, key, strict=True))))
+    wide = pd.concat(parts[1:] or parts)[[*place, "round", *names]]
+    return wide.sort_values("round", kind="stable", ignore_index=True)
 
 
 class Evidence:
@@ -93,12 +137,13 @@ class Evidence:
         self._runs: dict[tuple, tuple[int, int]] = {}
         self._methods: dict[tuple, list[str]] = {}
         self._paths: dict[tuple, NDArray[np.intp]] = {}
+        self._wide: dict[int, pd.DataFrame] = {}  # by the first row; shuffles share it
         self._rounds_draw: int | None = None
         self._read(run)
         if results is not None and len(results):
             ok = results["round"].notna() & (results["status"] == "ok")
             self._rows = results.loc[ok, _STEP]
-            self._paths = results.loc[ok, _CELL].groupby(_CELL, sort=False).indices
+            self._paths = results.loc[ok, _CELL].groupby(_CELL, sort=False, observed=True).indices
 
     @classmethod
     def of_print(cls, cells: pd.DataFrame) -> Evidence:
@@ -201,7 +246,10 @@ class Evidence:
         key = (*place.key, method, metric)
         if key not in self._paths:
             return pd.DataFrame()
-        path = by_round(self._rows.iloc[self._paths[key]])
+        rows = self._paths[key]
+        if rows[0] not in self._wide:
+            self._wide[rows[0]] = by_round(self._rows.iloc[rows])
+        path = self._wide[rows[0]]
         if self._rounds_draw is None:
             return path
         order = _generator(self._rounds_draw, key).permutation(path.shape[1])

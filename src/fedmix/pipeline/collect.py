@@ -56,12 +56,12 @@ def collect_settings(
     fits: Fits = {}
     if held:
         study, experiment = (settings[0]["scenario"][name] for name in ("study", "experiment"))
-        found = Evidence(evidence).rows(study, held)
+        found = Evidence(evidence).rows(study, held, as_categories=True)
         found.attrs = {}  # pandas would copy them with every selection
         rows, problems = checked(found, declared(experiment)[1], f"{evidence}/{study}.parquet")
         for problem in problems:
             logger.warning(problem)
-        fits = dict(tuple(rows.groupby(["setting", "method", "key"], sort=False)))
+        fits = dict(tuple(rows.groupby(["setting", "method", "key"], sort=False, observed=True)))
     return [_collect(setting, fits, partial) for setting in settings]
 
 
@@ -149,7 +149,7 @@ def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {
         method: {"replications": {}, "error": ""} for method in sorted(fits["method"].unique())
     }
-    for (method, status), n in fits[["method", "status"]].value_counts().items():
+    for (method, status), n in fits.groupby(["method", "status"], observed=True).size().items():
         found[method]["replications"][status] = n
     for first in fits[fits["status"] == "error"].drop_duplicates("method").itertuples():
         found[first.method]["error"] = first.message

@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedmix.cells.measured import quartiles_by_round
+from fedmix.cells.evidence import quartiles_by_round
 from fedmix.errors import DataError
 from fedmix.plot.lines import line_by_round, line_with_band
 from fedmix.plot.style import Looks
