@@ -18,7 +18,7 @@ def measured_setting(values: dict[str, list[float]], failing: tuple[str, int] | 
     if failing:
         bad = (results["method"] == failing[0]) & (results["replication"] == failing[1])
         results.loc[bad, "status"] = "diverged"
-    return measure(results, pd.DataFrame())
+    return measure([(results, pd.DataFrame())])[0]
 
 
 def test_methods_are_ranked_within_a_replication_and_failures_come_last():
@@ -48,7 +48,7 @@ def test_rounds_to_the_oracle_are_counted_on_the_trajectory():
         ]
     ]
     results = pd.DataFrame(rows).assign(metric="model_error", status="ok", **RUN)
-    setting = measure(results.astype({"round": "Int64"}), pd.DataFrame())
+    setting = measure([(results.astype({"round": "Int64"}), pd.DataFrame())])[0]
     rounds, reached = (metric_of(setting, name) for name in ("rounds_to_oracle", "reached_oracle"))
     assert rounds["A"].tolist() == [2.0]  # at most 1.1 times the oracle's error
     assert rounds["B"].empty
@@ -66,7 +66,7 @@ def test_floats_to_the_best_are_counted_until_five_percent_above_it():
         for t, value in ((None, path[-1]), *enumerate(path))
     ]
     results = pd.DataFrame(rows).assign(status="ok", **RUN).astype({"round": "Int64"})
-    setting = measure(results, pd.DataFrame())
+    setting = measure([(results, pd.DataFrame())])[0]
     floats, reached = (metric_of(setting, name) for name in ("floats_to_best", "reached_best"))
     assert {method: own.tolist() for method, own in floats.items()} == {"A": [10.0], "B": []}
     assert (reached["A"].tolist(), reached["B"].tolist()) == ([1.0], [0.0])

@@ -29,7 +29,7 @@ with job(snakemake.log[0], snakemake.threads):
     ]
     write_text(output.outcomes, json.dumps(outcomes, indent=1, sort_keys=True) + "\n")
     labels, roles, paper = (params.study[name] for name in ("labels", "roles", "paper"))
-    measured = [measure(*tables, labels) for tables in collected if len(tables[0])]
+    measured = measure([tables for tables in collected if len(tables[0])], labels)
     shown = [Item(**item) for item in params.shown]
     cells = cells_of(measured, shown, repository / "data" / "published", paper, roles)
     write_table(output.cells, stacked([cells]))

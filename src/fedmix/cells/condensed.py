@@ -268,8 +268,10 @@ def contrasts(cells: pd.DataFrame, direction: str) -> list[Contrast]:
     if direction == "none":
         return []
     printed = cells.loc[cells["printed_mean"].notna() & (cells["n"] > 1), [*_PLACE, *_COMPARED]]
-    places = (own.to_dict("records") for _, own in printed.groupby(_PLACE, sort=False))
-    found = (_best_against_next(own, direction) for own in places)
+    places: dict[tuple, list[Mapping[str, Any]]] = {}
+    for cell in printed.to_dict("records"):
+        places.setdefault(tuple(cell[name] for name in _PLACE), []).append(cell)
+    found = (_best_against_next(own, direction) for own in places.values())
     return [contrast for contrast in found if contrast is not None]
 
 

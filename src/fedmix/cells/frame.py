@@ -120,8 +120,8 @@ def make_cells(
     settings = []
     for key, own in results.groupby(PLACE, sort=False) if len(results) else ():
         timed = rows_with(timings, dict(zip(PLACE, key, strict=True))) if len(timings) else timings
-        settings.append(measure(own, timed, labels))
-    return cells_of(settings, items, published, paper, roles)
+        settings.append((own, timed))
+    return cells_of(measure(settings, labels), items, published, paper, roles)
 
 
 def cells_of(
@@ -180,6 +180,7 @@ def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) 
     for item in items:
         if not (item.judged and item.printed):
             continue
+        numbers = list(PrintedTable(item, published))
         own = frame[frame["item"] == item.name]
         roles = dict(zip(own["variant"], own["role"], strict=True)) or {"": ""}
         for variant in sorted(roles):
@@ -187,7 +188,7 @@ def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) 
             done = set(zip(here["printed_file"], here["printed_line"], strict=True))
             missing += [
                 _not_run(item, number) | {"variant": variant, "role": roles[variant]}
-                for number in PrintedTable(item, published)
+                for number in numbers
                 if (number.file, number.line) not in done
             ]
     parts = [frame, _typed(missing)] if missing else [frame]

@@ -8,7 +8,7 @@ metric.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Metric = Mapping[str, "pd.Series"]  # by method, of values indexed by replication
+Tables = tuple["pd.DataFrame", "pd.DataFrame"]  # results and timings of one setting
 PLACE = ["study", "variant", "setting"]
 SECONDS = "seconds"
 # Metrics that every run has, in any experiment.
@@ -30,6 +31,9 @@ LOWEST_FIRST = "rank from lowest"
 # Selections of all columns of the results would take most of the time.
 _VALUE = ["method", "metric", "replication", "value"]
 _STEP = [*_VALUE, "round"]
+_NEEDED = [*_STEP, "status", "message", *RUN_METRICS]
+_AT = "at"  # the column with a setting's number, where several are measured together
+_QUICK: Mapping[str, Any] = {"sort": False, "observed": True}
 _NEAR_ORACLE = 1.1
 _NEAR_BEST = 1.05
 _PHASE1_ROUNDS = 5  # of the two-phase methods, unless they are given another number
@@ -74,36 +78,63 @@ class Measured:
         rows = self.trajectories[self.trajectories["metric"] == metric]
         return {
             str(method): own.pivot(index="replication", columns="round", values="value")
-            for method, own in rows.groupby("method", sort=False)
+            for method, own in rows.groupby("method", **_QUICK)
         }
 
 
-def measure(
-    results: pd.DataFrame, timings: pd.DataFrame, labels: Mapping[str, str] | None = None
-) -> Measured:
-    """Return what was measured in one setting; see :func:`fedmix.cells.frame.make_cells`."""
-    fits = results.drop_duplicates(["method", "replication"])
-    finals = final_values(results, fits, timings)
-    twice = finals.duplicated(["method", "metric", "replication"])
+def measure(settings: Sequence[Tables], labels: Mapping[str, str] | None = None) -> list[Measured]:
+    """Return what was measured in each of some settings, given as (results, timings).
+
+    Values are looked for in all settings at once, because pandas takes milliseconds for the
+    smallest table. See :func:`fedmix.cells.frame.make_cells`.
+
+    Raises
+    ------
+    DataError
+        If a replication of a method has a metric twice.
+    """
+    results = _numbered([own[_NEEDED] for own, _ in settings])
+    if results.empty:
+        return []
+    fits = results.drop_duplicates([_AT, "method", "replication"])
+    finals = final_values(results, fits, _numbered([own for _, own in settings]))
+    twice = finals.duplicated([_AT, "method", "metric", "replication"])
     if twice.any():
-        first, place = finals[twice].iloc[0], "/".join(results[PLACE].iloc[0])
+        first = finals[twice].iloc[0]
+        place = "/".join(settings[first[_AT]][0][PLACE].iloc[0])
         raise DataError(
             f"Replication {first.replication} of {place}/{first.method}, metric {first.metric!r}, "
             "occurs twice. Are blocks of two runs mixed?"
         )
-    numbered = finals.set_index("replication").groupby(["method", "metric"], sort=False)["value"]
+    scores = finals.set_index("replication").groupby([_AT, "method", "metric"], **_QUICK)["value"]
+    values: list[dict[tuple[str, str], pd.Series]] = [{} for _ in settings]
+    runs: list[dict[str, list[int]]] = [{} for _ in settings]
+    for (at, method, metric), own in scores:
+        values[at][method, metric] = own.sort_index()
+    for (at, method), own in fits.groupby([_AT, "method"], observed=True)["replication"]:
+        runs[at][method] = sorted(own)
     failed = fits[fits["status"] != "ok"]
-    lost = failed["method"].value_counts()
-    runs = {method: sorted(own) for method, own in fits.groupby("method")["replication"]}
-    return Measured(
-        methods={identity["method"]: identity for identity in _identities(fits, labels or {})},
-        values={key: own.sort_index() for key, own in numbered},
-        runs=runs,
-        failed={method: int(lost.get(method, 0)) for method in runs},
-        trajectories=results.loc[results["round"].notna(), _STEP],
-        origins=_origins(timings) if "made" in timings else {},
-        failures=_failures(failed),
-    )
+    lost = failed.groupby([_AT, "method"], observed=True).size()
+    return [
+        Measured(
+            methods={identity["method"]: identity for identity in _identities(own, labels or {})},
+            values=values[at],
+            runs=runs[at],
+            failed={method: int(lost.get((at, method), 0)) for method in runs[at]},
+            trajectories=own.loc[own["round"].notna(), _STEP],
+            origins=_origins(timings) if "made" in timings else {},
+            failures=_failures(failed[failed[_AT] == at]) if at in lost else {},
+        )
+        for at, (own, timings) in enumerate(settings)
+    ]
+
+
+def _numbered(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Return tables below one another, with the number of each in a column."""
+    import pandas as pd
+
+    parts = [own.assign(**{_AT: number}) for number, own in enumerate(tables) if len(own)]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
 def _failures(failed: pd.DataFrame) -> dict[str, str]:
@@ -117,12 +148,14 @@ def _failures(failed: pd.DataFrame) -> dict[str, str]:
 
 def _origins(timings: pd.DataFrame) -> dict[str, tuple[str, str]]:
     """Return, for each method, the dates and commits at which it was run, and checked."""
+    texts: dict[str, list[str]] = {}
+    for method, text in timings[["method", "made"]].drop_duplicates().itertuples(index=False):
+        texts.setdefault(method, []).append(text)
     found = {}
-    for method, own in timings.groupby("method")["made"]:
-        origins = [json.loads(text) for text in own.unique()]
-        made = sorted({_when(text) for text in own.unique()})
-        checked = sorted({each["checked"] for each in origins if "checked" in each})
-        found[str(method)] = ", ".join(made), ", ".join(checked)
+    for method, own in texts.items():
+        made = sorted({_when(text) for text in own})
+        checked = sorted({json.loads(text).get("checked", "") for text in own} - {""})
+        found[method] = ", ".join(made), ", ".join(checked)
     return found
 
 
@@ -134,23 +167,24 @@ def _when(made: str) -> str:
 
 
 def final_values(results: pd.DataFrame, fits: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
-    """Return ``method, metric, replication, value``, one row per finished replication and metric.
+    """Return the final values, one row per finished replication and metric of a setting.
 
-    Of the rows of one setting, of which ``fits`` has one per replication, the rounds, the floats
-    sent and the steady seconds (:func:`steady`) become metrics too. A method with neither rounds
-    nor floats reports none, which is not 0.
+    The columns are the setting's number and ``method, metric, replication, value``. Of ``fits``,
+    which have one row per replication, the rounds, the floats sent and the steady seconds
+    (:func:`steady`) become metrics too. A method with neither rounds nor floats reports none,
+    which is not 0.
     """
     import pandas as pd
 
-    runs = fits.loc[fits["status"] == "ok", ["method", "replication", *RUN_METRICS]]
-    reported = runs.loc[runs[list(RUN_METRICS)].any(axis=1), "method"].unique()
-    runs = runs[runs["method"].isin(reported)]
-    parts = [finals_in(results[[*_STEP, "status"]])]
+    runs = fits[fits["status"] == "ok"]
+    reported = runs[list(RUN_METRICS)].any(axis=1)
+    runs = runs[reported.groupby([runs[_AT], runs["method"]], observed=True).transform("any")]
+    parts = [finals_in(results)]
     parts += [runs.assign(metric=name, value=runs[name].astype(float)) for name in RUN_METRICS]
     if len(timings):
         timed = steady(timings[timings["status"] == "ok"])
         parts.append(timed.assign(metric=SECONDS, value=timed[SECONDS]))
-    return pd.concat([part[_VALUE] for part in parts], ignore_index=True)
+    return pd.concat([part[[_AT, *_VALUE]] for part in parts], ignore_index=True)
 
 
 def finals_in(results: pd.DataFrame) -> pd.DataFrame:
@@ -169,10 +203,10 @@ def steady(timings: pd.DataFrame) -> pd.DataFrame:
     return timings[warm | ~has_warm]
 
 
-def _identities(fits: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _identities(results: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield what identifies each method of a setting: the columns of its results with a value."""
-    columns = [c for c in fits if c in PLACE or c.startswith(("setting_", "method"))]
-    first = fits.loc[~fits["method"].duplicated(), columns]
+    columns = [c for c in results if c in PLACE or c.startswith(("setting_", "method"))]
+    first = results.loc[~results["method"].duplicated(), columns]
     for record in first.to_dict("records"):
         present = {k: v for k, v in record.items() if v is not None and v == v}
         label = labels.get(present["method"], present["method"])
@@ -218,27 +252,6 @@ def summarise(values: ArrayLike) -> dict[str, float]:
 def by_round(rows: pd.DataFrame) -> pd.DataFrame:
     """Return scores, one row per replication; one that ends early keeps its last score."""
     return rows.pivot(index="replication", columns="round", values="value").ffill(axis=1)
-
-
-def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return a score's quartiles over replications, in every round; see :func:`by_round`.
-
-    Values of zero or less are left out, because figures have a log scale. The columns are ``study,
-    variant, setting, method, round, q1, median, q3``, sorted by round.
-    """
-    import pandas as pd
-
-    place = [*PLACE, "method"]
-    names = ["q1", "median", "q3"]
-    paths = results[results["round"].notna() & (results["metric"] == metric)]
-    parts = [pd.DataFrame(columns=[*place, "round", *names])]
-    for key, own in paths.groupby(place, sort=False):
-        path = by_round(own)
-        found = path.where(path > 0).quantile([0.25, 0.5, 0.75]).T.dropna()
-        found = found.set_axis(names, axis=1).reset_index()
-        parts.append(found.assign(**dict(zip(place, key, strict=True))))
-    wide = pd.concat(parts[1:] or parts)[[*place, "round", *names]]
-    return wide.sort_values("round", kind="stable", ignore_index=True)
 
 
 def metric_of(measured: Measured, name: str) -> Metric:

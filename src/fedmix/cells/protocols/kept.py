@@ -24,6 +24,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from fedmix.cells.evidence import Evidence
@@ -159,6 +160,9 @@ class Search:
         numbered = runs.set_index("replication")
         for (variant, name, row), own in numbered.groupby(["variant", "table", "row"], sort=False):
             own, table = own.sort_index(), space.tables[name]
+            # Arrays and not columns: a search has a thousand protocols.
+            numbers, scores = own.index.to_numpy(), own[list(methods)].to_numpy()
+            finished = ~np.isnan(scores)
             item = self.items[table.item]
             setting = f"{table.title}, {space.row} {row}"
             place = {"study": space.study, "variant": variant, "setting": setting}
@@ -167,9 +171,12 @@ class Search:
                     method: place | cell_identity(space, table, row, column)
                     for method, column in methods.items()
                 },
-                values={(m, item.metrics_of(m)[0]): own[m].dropna() for m in methods},
-                runs=dict.fromkeys(methods, own.index.tolist()),
-                failed=own[list(methods)].isna().sum().to_dict(),
+                values={
+                    (m, item.metrics_of(m)[0]): pd.Series(scores[ok, i], numbers[ok])
+                    for i, (m, ok) in enumerate(zip(methods, finished.T, strict=True))
+                },
+                runs=dict.fromkeys(methods, numbers.tolist()),
+                failed=dict(zip(methods, map(int, (~finished).sum(axis=0)), strict=True)),
                 trajectories=runs.iloc[:0],
             )
 
