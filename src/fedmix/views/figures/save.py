@@ -51,8 +51,8 @@ def save_figure(
         figure.draw_without_rendering()
         figure.set_layout_engine(None)  # laid out and cropped once, not once per format
         crop = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])
-        for output in map(os.fspath, outputs):
-            suffix = output.rpartition(".")[2]
+        for output in outputs:
+            suffix = os.fspath(output).rpartition(".")[2]
             if suffix == "md":
                 write_text(output, f"{caption}\n")
                 continue
