@@ -324,6 +324,9 @@ def test_a_wrong_estimator_or_embedding_is_told(folder):
     edit(folder / "methods.yaml", lambda m: m["LocalEM"].update(estimator="LocalEMM"))
     with pytest.raises(ConfigurationError, match=r"unknown estimator 'LocalEMM'. Did you mean"):
         read_request(folder, options())
+    edit(folder / "methods.yaml", lambda m: m["LocalEM"].update(estimator="FedEM"))
+    with pytest.raises(ConfigurationError, match=r"methods.yaml:\d+: LocalEM: a registered"):
+        read_request(folder, options())
     shutil.copy(CONFIG / "methods.yaml", folder)
     change = {"kind": "tsne", "n_componets": 10}
     edit(folder / "datasets.yaml", lambda d: d["digits"]["embeddings"].update(tsne10=change))

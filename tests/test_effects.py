@@ -15,7 +15,7 @@ from fedmix.cells.effects import (
     share_effect,
     slope,
 )
-from fedmix.cells.scores import Replications, paired_effect
+from fedmix.cells.scores import PrintedMean, Replications, paired_effect
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.metrics.federation import federation_gain
 from fedmix.simulate.mixtures import draw_points, draw_truth
@@ -277,3 +277,12 @@ def test_theorems_promise_less_the_worse_the_start_and_the_more_clients_are_cont
     assert alignment_conditions(1e9, 0.0, 1.0, 10, 5) == (False, False)
     assert assumption_holds(400, 10, 10, 3, 5.0)
     assert not assumption_holds(20, 10, 10, 3, 5.0)
+
+
+def test_ratios_and_logarithms_of_zero_are_undefined():
+    zero, two = PrintedMean(0.0, 0.1, 10), PrintedMean(2.0, 0.2, 10)
+    assert zero.over(two) is two.over(zero) is zero.log() is None
+    assert two.over(two).mean == 1.0
+    assert two.over(two).log().effect.mean == 0.0
+    scores = Replications(np.arange(2), np.array([0.0, 1.0]))
+    assert scores.log() is None

@@ -226,6 +226,17 @@ def test_a_method_without_the_functions_it_needs_is_told(paper, capsys, name, gi
     assert f"{name} has no _fit. Define it" in capsys.readouterr().err
 
 
+def test_a_method_without_the_decorator_is_told_unless_it_is_a_base(paper, capsys):
+    for name, more in (("Bare", ""), ("Basis", "\n\n@register\nclass Final(Basis):\n    pass\n")):
+        assert main(["new-method", name]) == 0
+        file = Path(f"my_methods/{name.lower()}.py")
+        file.write_text(file.read_text().replace("@register\n", "") + more)
+    assert main(["check", "--plugins", "my_methods"]) == 1
+    said = capsys.readouterr().err
+    assert "bare.py: Bare is a method without @register" in said
+    assert "Basis" not in said
+
+
 def test_a_folder_of_plugins_is_found_in_the_repository_from_elsewhere(
     paper, tmp_path, monkeypatch, capsys
 ):

@@ -7,7 +7,7 @@ Both return the difference from another score as an effect, see :mod:`fedmix.cel
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import log, sqrt
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells.effects import Effect, mean_effect
@@ -63,11 +63,11 @@ class Replications:
         """Return the absolute distance to a number."""
         return replace(self, scores=abs(self.scores - target))
 
-    def log(self) -> Replications:
-        """Return the logarithm."""
+    def log(self) -> Replications | None:
+        """Return the logarithm; None unless all scores are positive."""
         import numpy as np
 
-        return replace(self, scores=np.log(self.scores))
+        return replace(self, scores=np.log(self.scores)) if (self.scores > 0).all() else None
 
     def over(self, other: Any) -> Replications | None:
         """Return the ratio in the replications that both have; None if there are none."""
@@ -114,14 +114,20 @@ class PrintedMean:
         """Return the mean's absolute distance to a number, with the same standard deviation."""
         return replace(self, mean=abs(self.mean - target))
 
-    def log(self) -> PrintedMean:
-        """Return the logarithm, with its standard deviation by the delta method."""
-        import numpy as np
+    def log(self) -> PrintedMean | None:
+        """Return the logarithm, with its standard deviation by the delta method.
 
-        return PrintedMean(float(np.log(self.mean)), self.sd / self.mean, self.n)
+        It is None unless the mean is positive.
+        """
+        return PrintedMean(log(self.mean), self.sd / self.mean, self.n) if self.mean > 0 else None
 
     def over(self, other: Any) -> PrintedMean | None:
-        """Return the ratio of two means, with its standard deviation by the delta method."""
+        """Return the ratio of two means, with its standard deviation by the delta method.
+
+        It is None if one of them is 0.
+        """
+        if not self.mean or not other.mean:
+            return None
         ratio = self.mean / other.mean
         spread = sqrt((self.sd / self.mean) ** 2 + (other.sd / other.mean) ** 2)
         return PrintedMean(ratio, abs(ratio) * spread, min(self.n, other.n))

@@ -157,8 +157,8 @@ class Coverage:
         for setting in study.settings.values():
             given = data.get(setting.embedded, {})
             unknown = setting.embedded and self.data_hash(study, setting) is None
-            if unknown and given.get("key") == self._made_by(setting):
-                self._data[study.name, setting.embedded] = str(given.get("sha256"))
+            if unknown and "sha256" in given and given.get("key") == self._made_by(setting):
+                self._data[study.name, setting.embedded] = str(given["sha256"])
         self._keys.clear()
 
     def _made_by(self, setting: Setting) -> str:

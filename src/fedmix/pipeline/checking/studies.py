@@ -109,7 +109,7 @@ def _dataset_errors(
 
 
 def method_errors(methods: Document) -> Iterator[str]:
-    """Yield unknown estimators in ``config/methods.yaml``, and parameters they do not accept."""
+    """Yield the errors in names, estimators and parameters of ``config/methods.yaml``."""
     known = method_registry.index()
     for name, entry in methods.content.items():
         estimator = entry["estimator"]
@@ -117,7 +117,13 @@ def method_errors(methods: Document) -> Iterator[str]:
             place = methods.place(name, "estimator")
             hint = f"{nearest_names(estimator, known)} {OWN_METHOD}"
             yield f"{place}: unknown estimator {estimator!r}. {hint}"
-        elif "parameters" in entry:
+            continue
+        if name in known and name != estimator:
+            yield (
+                f"{methods.place(name)}: a registered method has this name, and the entry runs "
+                f"{estimator}. Give it another name."
+            )
+        if "parameters" in entry:
             yield from parameter_errors(methods.part(name, "parameters"), estimator)
 
 
@@ -247,11 +253,30 @@ def plugin_errors() -> Iterator[str]:
         try:
             import_module(module)
             own = sorted(name for name, place in method_registry.index().items() if place == module)
-            yield from (f"{path}: {error}" for name in own for error in _undeclared(name))
+            found = [_unregistered(module, own), *(_undeclared(name) for name in own)]
+            yield from (f"{path}: {error}" for errors in found for error in errors)
         except ConfigurationError as error:
             yield from (f"{path}: {problem}" for problem in error.problems)
         except (Exception, SystemExit) as error:  # whatever a file does when it is imported
             yield f"{_place(path, error)}: {type(error).__name__}: {error}"
+
+
+def _unregistered(module: str, registered: list[str]) -> Iterator[str]:
+    """Yield the methods of a module that lack the decorator, unless others are made from them."""
+    from fedmix.methods.base import FederatedEstimator
+
+    methods = {
+        name: value
+        for name, value in vars(import_module(module)).items()
+        if isinstance(value, type) and issubclass(value, FederatedEstimator)
+    }
+    bases = {base for name in registered for base in methods[name].__mro__}
+    for name, cls in methods.items():
+        if cls.__module__ == module and cls not in bases and not name.startswith("_"):
+            yield (
+                f"{name} is a method without @register, so nothing would run it. Decorate it, or "
+                "begin its name with an underscore."
+            )
 
 
 def _undeclared(name: str) -> Iterator[str]:
