@@ -351,6 +351,10 @@ def test_a_kept_number_is_explained_without_any_run(kept):
     for words in ("as_coded", "1.4 (0.1)", "verdict: differs", "20 replications", "borrowed"):
         assert words in said
     assert "counted as: protocol unknown: not near" in said
+    with pytest.raises(
+        ConfigurationError, match="published values of a table, and know none of 'u'"
+    ):
+        list(explain_kept(kept, "u", "1%", "FedGrEM"))
     with pytest.raises(ConfigurationError, match="No cells with row '1%'"):
         list(explain_kept(kept, "t", "1%", "FedGrEM"))
 

@@ -154,6 +154,19 @@ def test_a_round_counts_from_the_first_that_is_near_the_end():
     assert checks(results, "usually", at_round=-1, **asked) == []  # before the first round
 
 
+def test_rounds_can_be_those_of_another_method():
+    parts = [
+        by_round({"A": [4.0] * late + [1.0] * (8 - late), "B": [4.0, 1.0] + [1.0] * 6}).assign(
+            setting=case, setting_case=case
+        )
+        for case, late in (("C1", 2), ("C2", 4))
+    ]
+    asked = {"method": "A", "column": "case", "at": "C1", "than": "C2", "direction": "lower"}
+    [found] = checks(pd.concat(parts), "changes", rounds_to=1.0, relative_to="B", **asked)
+    assert found.margin == pytest.approx(np.log(4 / 2))
+    assert "log of rounds of A over that of B" in found.detail
+
+
 @pytest.mark.parametrize(
     ("predicate", "parameters", "found"),
     [

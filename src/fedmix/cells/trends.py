@@ -190,9 +190,10 @@ def changes(
         if not (one and other):
             continue
         effect = one.effect - other.effect
-        said, where = f"{metric} of {method} at {column} {at}", label or method
+        what = metric if rounds_to is None else "rounds"
+        said, where = f"{what} of {method} at {column} {at}", label or method
         if relative_to:
-            said = f"log of {metric} of {method} over that of {relative_to} at {column} {at}"
+            said = f"log of {what} of {method} over that of {relative_to} at {column} {at}"
         elif rounds_to is not None:
             said, where = f"rounds of {method} at {at}", f"{at} against {than}"
         found = {
@@ -343,9 +344,9 @@ def _at(
     if place is None:
         return None
     score = score_of(evidence, place, method, metric, rounds_to)
-    if not score or not relative_to or rounds_to is not None:
+    if not score or not relative_to:
         return score
-    reference = evidence.score(place, relative_to, metric)
+    reference = score_of(evidence, place, relative_to, metric, rounds_to)
     ratio = score.over(reference) if reference else None
     return ratio.log() if ratio else None
 

@@ -309,6 +309,12 @@ def explain_kept(folder: Path, item: str, row: str, column: str) -> Iterator[str
     if not path.is_file():
         raise DataError(f"{path}: no such file; `make kept` makes it from the evidence.")
     frame = pd.read_csv(path, dtype={"row": str, "column": str}, keep_default_na=False)
+    tables = list(dict.fromkeys(filter(None, frame["item"])))
+    if _plain(item) not in map(_plain, tables):
+        raise ConfigurationError(
+            f"The kept results explain the published values of a table, and know none of {item!r}. "
+            f"{nearest_names(item, tables)}"
+        )
     cells = find_cells(frame, item, row, column)
     yield from [answer_of(folder, item), ""]
     for cell in cells:
