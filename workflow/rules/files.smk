@@ -54,6 +54,11 @@ def all_collected(name):
     return collected(WHOLE.parts.values(), name)
 
 
+def shown_cells(wildcards):
+    """The cells that an item shows, without those that only its verdicts need."""
+    return collected(REQUEST.parts_of(ITEMS[wildcards.item]), "cells")
+
+
 def item_cells(wildcards):
     """The cells behind an item and its verdicts."""
     return collected(REQUEST.parts_behind(ITEMS[wildcards.item]), "cells")

@@ -27,7 +27,7 @@ rule make_table:
 
 rule make_figure:
     input:
-        cells=item_cells,
+        cells=shown_cells,
         # Cells have no rounds: figures by round need the results.
         results=trajectories,
     output:

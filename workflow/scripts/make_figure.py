@@ -4,13 +4,13 @@ from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
     from fedmix.cells.evidence import read_paths
-    from fedmix.cells.frame import judged_cells
+    from fedmix.cells.frame import read_cells
     from fedmix.views.figures.build import build_figure
 
     files = snakemake.input
     build_figure(
         snakemake.params.item,
-        judged_cells(files.cells),
+        read_cells(files.cells),
         snakemake.output,
         results=read_paths(files.results) if files.results else None,
     )

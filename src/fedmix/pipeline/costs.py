@@ -70,7 +70,10 @@ _Relative = tuple[str | None, str | None, str | None, str | None]
 
 @dataclass(frozen=True)
 class Cost:
-    """The CPU seconds of one replication and the peak memory of its job in MB, on a machine."""
+    """The cost of one replication: CPU seconds on one core, and peak memory of its job in MB.
+
+    ``machine`` is the one that it was measured on.
+    """
 
     seconds: float
     memory: float

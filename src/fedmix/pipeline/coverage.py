@@ -1,4 +1,7 @@
-"""The keys of planned replications, and which of them the evidence holds, so that no job runs."""
+"""The keys of planned replications, and which of them the evidence holds, so that no job runs.
+
+A key is the hash of what a replication depends on: parameters, data and code, as planned now.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +133,10 @@ class Coverage:
         }
 
     def lacking(self, study: Study, setting: Setting) -> dict[Block, dict[str, set[int]]]:
-        """Return the blocks that the evidence does not hold whole: of each method what it lacks."""
+        """Return the replications of each method of a block that the evidence lacks.
+
+        Blocks that it holds whole are left out.
+        """
         held = self.held(study, setting)
         found = {
             block: {
@@ -150,9 +156,10 @@ class Coverage:
         }
 
     def accept(self, study: Study, data: Mapping[str, Mapping[str, str]]) -> None:
-        """Use the embedded data of evidence from outside, if this code made them, where none are.
+        """Use embedded data of evidence from outside where there are none here.
 
-        ``data`` is as in :class:`fedmix.pipeline.evidence.Index`.
+        ``data`` is as in :class:`fedmix.pipeline.evidence.Index`. Data that other code made are
+        ignored.
         """
         for setting in study.settings.values():
             given = data.get(setting.embedded, {})

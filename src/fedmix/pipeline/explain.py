@@ -240,10 +240,12 @@ def _dependents(
     discrepancies: Sequence[Mapping[str, Any]],
 ) -> Iterator[str]:
     for claim in claims:
-        here = claim.get("study") == cell["study"] and setting.matches(claim.get("where", {}))
-        metrics = metrics_named(claim)
-        scored = not metrics or cell["metric"] in metrics
-        if here and scored and {cell["method"], "all"} & methods_named(claim):
+        if (
+            claim.get("study") == cell["study"]
+            and {cell["method"], "all"} & methods_named(claim)
+            and cell["metric"] in (metrics_named(claim) or {cell["metric"]})
+            and setting.matches(claim.get("where", {}))
+        ):
             yield f"claim {claim['id']}: {claim['claim']}"
     for entry in discrepancies:
         if any(_reads(effect, cell, setting) for effect in entry.get("effects", [])):
