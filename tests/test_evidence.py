@@ -105,14 +105,19 @@ def test_what_is_left_costs_what_the_evidence_lacks(work):
     cells = read_status(request, work)
     told = next(line for line in status_lines(cells, "") if line.startswith(STUDY))
     assert re.match(rf"{STUDY}: 0 of \d+ blocks done, 4 replications in the evidence, 0 core", told)
-    left = {cell.method: cell.hours_left for cell in cells if cell.held == 2}
-    assert left == {m: 3 * study.seconds(m, setting) / 3600 for m in METHODS}
+    own = [cell for cell in cells if (cell.study, cell.setting) == (STUDY, setting.folder)]
+    part = 5 * study.seconds(SHARED, setting) / len(own)
+    left = {cell.method: cell.hours_left for cell in own if cell.held == 2}
+    assert left == {
+        m: pytest.approx((3 * study.seconds(m, setting) + part) / 3600) for m in METHODS
+    }
     only = replace(study, settings={setting.folder: setting}, methods=dict(study.methods))
     [whole] = forecast(replace(request, studies={STUDY: only}), work).studies
     each = {method: study.seconds(method, setting) for method in study.methods_of(setting)}
     seconds = 5 * sum(each.values()) - 2 * sum(each[method] for method in METHODS)
     shared = study.seconds(SHARED, setting)
     assert whole.hours.typical == pytest.approx((seconds + 5 * shared) / 3600)
+    assert sum(cell.hours_left for cell in own) == pytest.approx(whole.hours.typical)
     both = replace(only, methods={method: study.methods[method] for method in METHODS})
     [whole] = forecast(replace(request, studies={STUDY: both}), work).studies
     assert whole.hours.typical == pytest.approx(3 * (sum(map(each.get, METHODS)) + shared) / 3600)

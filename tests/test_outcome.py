@@ -272,7 +272,8 @@ def finish(workdir, request, block, statuses=("ok", "ok"), message=""):
     study = request.studies["study"]
     results.attrs = {"keys": request.coverage.keys(study, study.settings["h0"])}
     write_table(path, results)
-    write_table(path.with_suffix(".timings.parquet"), rows.assign(cpu_seconds=1800.0))
+    timings = rows.assign(replication=range(len(rows)), cpu_seconds=1800.0, shared_seconds=360.0)
+    write_table(path.with_suffix(".timings.parquet"), timings)
 
 
 def start(workdir, block, text=""):
@@ -302,7 +303,7 @@ def test_finished_started_and_failed_blocks_are_told_apart(request_of_one_method
     [cell] = read_status(request_of_one_method, tmp_path)
     assert (cell.done, cell.started, cell.failed) == (1, 1, 1)
     assert cell.message == "DataError: client 3 is empty"
-    assert cell.hours_used == 1.0
+    assert cell.hours_used == pytest.approx(1.2)  # two half hours, and 6 minutes shared, each
     assert cell.hours_left == pytest.approx(4 / 3600)  # of a second each, as what is unknown
 
 
@@ -341,7 +342,8 @@ def test_methods_of_a_block_have_their_own_errors_and_are_done_together(tmp_path
     request = request_of("study", replications=2, settings=[{"h": 0}], methods=methods)
     rows = pd.DataFrame({"method": methods, "status": "error", "message": methods})
     path = tmp_path / "results" / SETTING / "0-1.parquet"
-    write_table(path.with_suffix(".timings.parquet"), rows.assign(cpu_seconds=1.0))
+    timings = rows.assign(replication=0, cpu_seconds=1.0, shared_seconds=0.0)
+    write_table(path.with_suffix(".timings.parquet"), timings)
     keys = request.coverage.keys(request.studies["study"], request.studies["study"].settings["h0"])
     rows.attrs = {"keys": keys}
     write_table(path, rows)

@@ -18,7 +18,7 @@ from fedmix.cells.claims import CLAIM_VERDICTS
 from fedmix.cells.printed import rows_of
 from fedmix.cells.verdicts import COUNTED
 from fedmix.errors import DataError
-from fedmix.pipeline.costs import core_hours
+from fedmix.pipeline.costs import SHARED, core_hours
 from fedmix.pipeline.evidence import unverified
 from fedmix.pipeline.forecast import seconds_lacking
 from fedmix.pipeline.plan import Setting, Study, timings_of
@@ -50,7 +50,8 @@ class CellStatus:
     message : str
         The first line of the first error; empty without one.
     hours_used, hours_left : float
-        Core-hours: measured, and forecast for the blocks that are not finished.
+        Core-hours: measured, and forecast for the blocks that are not finished. What methods share
+        counts in equal parts.
     """
 
     study: str
@@ -91,7 +92,12 @@ def _setting_status(
     done = {n: read_table(timings_of(files[n])) for n in current}
     begun = [n for n in files if n not in ended and (logs / f"{n}.log").exists()]
     errors = {n: error_in(logs / f"{n}.log") for n in begun}
+    sharing = set().union(*lacks.values())
+    shared = sum(t.groupby("replication")["shared_seconds"].max().sum() for t in done.values())
+    waiting = (own for n, missing in lacks.items() if n not in done for own in missing.values())
+    shared_left = len(set().union(*waiting)) * study.seconds(SHARED, setting)
     for method in study.methods_of(setting):
+        part = (method in sharing) / max(len(sharing), 1)
         mine = [n for n, missing in lacks.items() if method in missing]
         timings = {n: done[n][done[n]["method"] == method] for n in mine if n in done}
         bad = {n: int((rows["status"] != "ok").sum()) for n, rows in timings.items()}
@@ -99,6 +105,7 @@ def _setting_status(
         left = sum(len(lacks[n][method]) for n in mine if n not in done)
         messages = [errors[n] for n in failed]
         messages += [_first_message(files[n], method) for n, count in bad.items() if count]
+        used = sum(rows["cpu_seconds"].sum() for rows in timings.values())
         yield CellStatus(
             study=study.name,
             setting=setting.folder,
@@ -110,8 +117,8 @@ def _setting_status(
             failed=len(failed),
             replications_failed=sum(bad.values()),
             message=next(iter(messages), ""),
-            hours_used=sum(rows["cpu_seconds"].sum() for rows in timings.values()) / 3600,
-            hours_left=left * study.seconds(method, setting) / 3600,
+            hours_used=(used + part * shared) / 3600,
+            hours_left=(left * study.seconds(method, setting) + part * shared_left) / 3600,
         )
 
 
