@@ -9,11 +9,12 @@ from matplotlib.axes import Axes
 
 from configured_studies import configured_studies
 from fedmix.cells.condensed import critical_difference, mean_ranks
-from fedmix.cells.evidence import quartiles_by_round
+from fedmix.cells.evidence import quartiles_by_round, read_paths
 from fedmix.cells.items import BY_ROUND, Figure
 from fedmix.cells.papers import read_papers
 from fedmix.errors import DataError
 from fedmix.plot.style import house_style
+from fedmix.storage import write_table
 from fedmix.views.figures.build import BUILDERS, build_figure
 from fedmix.views.figures.lines import draw_lines, draw_points, draw_trajectories
 from fedmix.views.figures.maps import draw_ranks
@@ -248,6 +249,23 @@ def test_the_figure_names_every_method_and_the_critical_difference(ranked):
     told = f"critical difference {value:.1f}, more than the 2 between first and last"
     assert [text.get_text() for text in axis.texts] == [told]
     assert max(axis.lines[-1].get_xdata()) <= axis.get_xlim()[1]
+
+
+def test_results_of_runs_and_of_the_evidence_are_read_together(tmp_path):
+    paths = _paths()
+    paths.loc[0, "round"] = pd.NA
+    whole = paths.astype({"round": "float64"})
+    texts = dict.fromkeys(["metric", "status"], "category")
+    tables = [paths.astype({"round": "Int64"} | texts), whole, paths.iloc[:0], pd.DataFrame()]
+    files = [tmp_path / f"{i}.parquet" for i in range(len(tables))]
+    for file, table in zip(files, tables, strict=True):
+        write_table(file, table)
+    found = read_paths(files)
+    assert len(found) == 2 * paths["round"].notna().sum()
+    assert found["value"].tolist() == 2 * paths.loc[paths["round"].notna(), "value"].tolist()
+    files[1].write_bytes(files[1].read_bytes()[:-9])
+    with pytest.raises(DataError, match=r"1\.parquet is damaged or truncated .* Delete it"):
+        read_paths(files)
 
 
 def test_a_figure_and_its_caption_say_which_data_stood_in(tmp_path):

@@ -94,7 +94,10 @@ def read_paths(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
                 f"{file} is damaged or truncated ({error}). Delete it and run Snakemake again: it "
                 "will be remade."
             ) from error
-    return concat_tables(tables).unify_dictionaries().to_pandas() if tables else pd.DataFrame()
+    if not tables:
+        return pd.DataFrame()
+    # A column may be of integers in one file and of decimals in another.
+    return concat_tables(tables, promote_options="permissive").unify_dictionaries().to_pandas()
 
 
 def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
