@@ -127,6 +127,9 @@ def test_evidence_of_data_from_elsewhere_is_added_if_this_code_made_them(tmp_pat
     settings = request.studies[REAL].settings.values()
     setting = next(s for s in settings if s.values["embedding"] == "tsne10")
     data = setting.dataset, setting.values["embedding"], request.datasets[setting.dataset]
+    study, unhashed = request.studies[REAL], {setting.embedded: {"key": embedding_key(*data)}}
+    request.coverage.accept(study, unhashed)
+    assert request.coverage.data_hash(study, setting) is None
     file = file_of_real_data(tmp_path, request, setting, "0", embedding_key(*data))
     assert list(add(request_in(tmp_path), tmp_path, [file])) == [f"{REAL}: 1 replication added"]
     index = Evidence(tmp_path / "evidence").index(REAL)
