@@ -79,7 +79,7 @@ def item_files(items):
     ]
 
 
-def printed_files(name):
+def files_for_print(name):
     """The files of a figure that are for print and slides; of a table none."""
     is_figure = ITEMS[name].kind == "figure"
     return [f"{SHOWN}/figures/{name}.{suffix}" for suffix in ("pdf", "png") if is_figure]

@@ -32,6 +32,7 @@ LOWEST_FIRST = "rank from lowest"
 _VALUE = ["method", "metric", "replication", "value"]
 _STEP = [*_VALUE, "round"]
 _NEEDED = [*_STEP, "status", "message", *RUN_METRICS]
+_TIMED = [*PLACE, "method", "replication", "status", "warm", SECONDS]
 _AT = "at"  # the column with a setting's number, where several are measured together
 _QUICK: Mapping[str, Any] = {"sort": False, "observed": True}
 _NEAR_ORACLE = 1.1
@@ -93,11 +94,11 @@ def measure(settings: Sequence[Tables], labels: Mapping[str, str] | None = None)
     DataError
         If a replication of a method has a metric twice.
     """
-    results = _numbered([own[_NEEDED] for own, _ in settings])
+    results = _numbered((own for own, _ in settings), _NEEDED)
     if results.empty:
         return []
     fits = results.drop_duplicates([_AT, "method", "replication"])
-    finals = final_values(results, fits, _numbered([own for _, own in settings]))
+    finals = final_values(results, fits, _numbered((own for _, own in settings), _TIMED))
     twice = finals.duplicated([_AT, "method", "metric", "replication"])
     if twice.any():
         first = finals[twice].iloc[0]
@@ -129,11 +130,11 @@ def measure(settings: Sequence[Tables], labels: Mapping[str, str] | None = None)
     ]
 
 
-def _numbered(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Return tables below one another, with the number of each in a column."""
+def _numbered(tables: Iterable[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
+    """Return columns of tables below one another, with the number of each table in a column."""
     import pandas as pd
 
-    parts = [own.assign(**{_AT: number}) for number, own in enumerate(tables) if len(own)]
+    parts = [own[columns].assign(**{_AT: i}) for i, own in enumerate(tables) if len(own)]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 

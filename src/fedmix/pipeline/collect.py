@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedmix.cells.measured import Tables
 from fedmix.errors import DataError
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Scenario, identity_of
@@ -26,7 +27,6 @@ from fedmix.storage import read_table, sha256_of, stacked
 
 logger = logging.getLogger(__name__)
 
-Tables = tuple[pd.DataFrame, pd.DataFrame]
 Fits = dict[tuple[str, str, str], pd.DataFrame]  # setting's folder, method and key -> its rows
 
 

@@ -144,7 +144,10 @@ class Request:
         return [*self.parts_of(item), *self.parts_in(item.other_draws)]
 
     def with_optional(self, study: Study) -> Study:
-        """Return a study with its optional settings, whose embedding others may have."""
+        """Return a study with its optional settings whose embedding is missing.
+
+        Evidence from outside may have used an embedding that cannot be made here.
+        """
         missing = {setting.folder: setting for setting in self.left_out.get(study.name, ())}
         return replace(study, settings={**study.settings, **missing})
 

@@ -45,7 +45,7 @@ def read_printed(folder: Path) -> PrintedFiles:
 def coverage_errors(
     items: Mapping[str, Item], documents: Mapping[str, Document], files: PrintedFiles
 ) -> Iterator[str]:
-    """Yield published values that none of all items has, or more than one."""
+    """Yield published values that no item of any paper has, or more than one."""
     papers = {item.paper for item in items.values()}
     for paper, own in files.items():
         if paper not in papers:
