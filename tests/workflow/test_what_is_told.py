@@ -41,6 +41,19 @@ def test_a_run_ends_with_what_it_made(finished):
     assert re.search(r"of \d+ steps \(\d+%\) done", output)
 
 
+def test_a_page_shows_the_figure_that_is_made_by_name(finished):
+    """One job draws those of all pages, another the one that a target names."""
+    shown = finished.work / "results/smoke"
+    by_name = shown / "figures/fedgrem_table1_figure.svg"
+    for suffix in (".svg", ".md"):
+        on_page = shown / "page_figures" / by_name.with_suffix(suffix).name
+        assert on_page.read_bytes() == by_name.with_suffix(suffix).read_bytes()
+    for suffix in (".pdf", ".png"):
+        assert by_name.with_suffix(suffix).stat().st_size > 1000
+    page = (shown / "pages/fedgrem_table1.html").read_text(encoding="utf-8")
+    assert 'src="../page_figures/fedgrem_table1_figure.svg"' in page
+
+
 def test_a_method_that_fails_throughout_ends_the_run_with_its_error_after_the_table(pipeline):
     pipeline.edit(SMOKE, "n_contaminated: [0, 1]", "n_contaminated: [0]")  # one job of the method
     source = pipeline.project / "src/fedmix/methods/fedgrem.py"

@@ -75,4 +75,6 @@ wildcard_constraints:
     item="|".join(ITEMS) or "none",
 
 
-ITEM_SUFFIXES = {"table": ["csv", "md", "tex", "html"], "figure": ["svg", "md"]}
+ITEM_SUFFIXES = {"table": ["csv", "md", "tex", "html"], "figure": ["svg", "pdf", "png", "md"]}
+# Pages show a figure as SVG, above its caption.
+PAGE_SUFFIXES = ["svg", "md"]

@@ -54,20 +54,31 @@ def all_collected(name):
     return collected(WHOLE.parts.values(), name)
 
 
-def shown_cells(wildcards):
-    """The cells that an item shows, without those that only its verdicts need."""
-    return collected(REQUEST.parts_of(ITEMS[wildcards.item]), "cells")
-
-
 def item_cells(wildcards):
     """The cells behind an item and its verdicts."""
     return collected(REQUEST.parts_behind(ITEMS[wildcards.item]), "cells")
 
 
-def trajectories(wildcards):
-    """The results of a figure that is drawn round by round."""
-    item = ITEMS[wildcards.item]
-    return collected(REQUEST.parts_of(item), "results") if item.builder in BY_ROUND else []
+FIGURES = [name for name, item in WHOLE.items.items() if item.kind == "figure"]
+
+
+def behind_figures(names):
+    """The cells that figures show, and the results of those that are drawn round by round.
+
+    Cells that only the verdicts need are left out, and cells have no rounds.
+    """
+    cells, results = {}, {}
+    for item in map(ITEMS.get, names):
+        parts = REQUEST.parts_of(item)
+        cells |= dict.fromkeys(collected(parts, "cells"))
+        if item.builder in BY_ROUND:
+            results |= dict.fromkeys(collected(parts, "results"))
+    return {"cells": list(cells), "results": list(results)}
+
+
+def page_figures(names):
+    """The figures of the pages, with their captions."""
+    return [f"{SHOWN}/page_figures/{name}.{suffix}" for name in names for suffix in PAGE_SUFFIXES]
 
 
 def item_files(items):
@@ -77,12 +88,6 @@ def item_files(items):
         for name in items
         for suffix in ITEM_SUFFIXES[ITEMS[name].kind]
     ]
-
-
-def files_for_print(name):
-    """The files of a figure that are for print and slides; of a table none."""
-    is_figure = ITEMS[name].kind == "figure"
-    return [f"{SHOWN}/figures/{name}.{suffix}" for suffix in ("pdf", "png") if is_figure]
 
 
 def embedding_figures():

@@ -105,6 +105,12 @@ def item_parameters(wildcards):
     return BriefMapping(f"layout of {wildcards.item}", item_layout(ITEMS[wildcards.item]))
 
 
+def figures_parameters(names):
+    """The layouts of figures, each with the files that it is drawn from."""
+    figures = {name: {"item": item_layout(ITEMS[name]), **behind_figures([name])} for name in names}
+    return BriefMapping(f"layout of {len(figures)} figures", figures)
+
+
 def item_layout(item):
     """The layout of an item, and the names in it."""
     paper = REQUEST.papers[item.paper]
@@ -168,9 +174,12 @@ def page_embeddings():
 def page_parameters(embeddings=()):
     """The content of the pages that is not in input files."""
     figures = [
-        {"paper": item.paper, "title": item.title, "path": f"{SHOWN}/figures/{item.name}.svg"}
-        for item in WHOLE.items.values()
-        if item.kind == "figure"
+        {
+            "paper": ITEMS[name].paper,
+            "title": ITEMS[name].title,
+            "path": f"{SHOWN}/page_figures/{name}.svg",
+        }
+        for name in FIGURES
     ]
     content = {
         "tables": [item_layout(item) for item in WHOLE.items.values() if item.kind == "table"],

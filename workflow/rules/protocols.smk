@@ -164,7 +164,7 @@ rule draw_protocols:
         [
             f"{SHOWN}/figures/{{search}}_protocols/{{target}}_{figure}.{suffix}"
             for figure in PROTOCOL_FIGURES
-            for suffix in ITEM_SUFFIXES["figure"]
+            for suffix in PAGE_SUFFIXES
         ],
     log:
         "logs/draw_protocols/{search}/{target}.log",
@@ -183,7 +183,7 @@ rule draw_claims:
     input:
         rules.judge_results.output.specification,
     output:
-        [f"{SHOWN}/figures/{{search}}_claims.{suffix}" for suffix in ITEM_SUFFIXES["figure"]],
+        [f"{SHOWN}/figures/{{search}}_claims.{suffix}" for suffix in PAGE_SUFFIXES],
     log:
         "logs/draw_claims/{search}.log",
     conda:

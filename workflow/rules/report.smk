@@ -1,7 +1,5 @@
 # The pages that a reader opens, and the archive to rebuild them from without running any method.
 
-FIGURES = item_files([name for name, item in WHOLE.items.items() if item.kind == "figure"])
-
 
 rule explain_cells:
     input:
@@ -24,7 +22,7 @@ rule build_page:
         audit=rules.judge_results.output.whole,
         run=rules.judge_results.output.run,
         explanations=rules.explain_cells.output[0],
-        figures=FIGURES + embedding_figures(),
+        figures=page_figures(FIGURES) + embedding_figures(),
         searches=protocol_files(IN_ALL),
         claims=[figure["path"] for figure in claim_figures()],
     output:
@@ -65,7 +63,7 @@ rule export_reproduction:
         cells=rules.judge_results.output.frame,
         audit=rules.judge_results.output.whole,
         run=rules.judge_results.output.run,
-        figures=FIGURES,
+        figures=page_figures(FIGURES),
         searches=protocol_files(IN_ALL),
         claims=[figure["path"] for figure in claim_figures()],
         tables=[f for f in item_files(WHOLE.items) if f.endswith(".md") and "/tables/" in f],

@@ -28,7 +28,7 @@ if taken:
 for target, files in [
     *TARGETS.items(),
     *OF_PAPERS.items(),
-    *((name, item_files([name]) + files_for_print(name)) for name in ITEMS),
+    *((name, item_files([name])) for name in ITEMS),
 ]:
 
     rule:

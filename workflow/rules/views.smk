@@ -27,9 +27,7 @@ rule make_table:
 
 rule make_figure:
     input:
-        cells=shown_cells,
-        # Cells have no rounds: figures by round need the results.
-        results=trajectories,
+        unpack(lambda wildcards: behind_figures([wildcards.item])),
     output:
         report(
             f"{SHOWN}/figures/{{item}}.svg",
@@ -37,6 +35,8 @@ rule make_figure:
             category=item_category,
             labels=item_labels,
         ),
+        f"{SHOWN}/figures/{{item}}.pdf",
+        f"{SHOWN}/figures/{{item}}.png",
         f"{SHOWN}/figures/{{item}}.md",
     log:
         "logs/make_figure/{item}.log",
@@ -49,10 +49,18 @@ rule make_figure:
         "../scripts/make_figure.py"
 
 
-# Pages show the SVG. These take as long again, and are made for a figure that is asked for by name.
-use rule make_figure as print_figure with:
+# Pages show these. One job draws them all, because most of a figure's time is the start of its job.
+rule draw_figures:
+    input:
+        **behind_figures(FIGURES),
     output:
-        f"{SHOWN}/figures/{{item}}.pdf",
-        f"{SHOWN}/figures/{{item}}.png",
+        page_figures(FIGURES),
     log:
-        "logs/print_figure/{item}.log",
+        "logs/draw_figures.log",
+    conda:
+        "../../environment.yml"
+    params:
+        figures=figures_parameters(FIGURES),
+        code=lambda wildcards: code_hash("draw_figures"),
+    script:
+        "../scripts/draw_figures.py"

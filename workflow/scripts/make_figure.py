@@ -1,4 +1,4 @@
-"""Draw one figure, as SVG with its caption, or as PDF and PNG."""
+"""Draw one figure, as SVG, PDF and PNG, with its caption."""
 
 from fedmix.pipeline.jobs import job
 

@@ -279,7 +279,7 @@ def _place(item: Item, known: Mapping[str, Any]) -> dict[str, Any]:
 
 def _numbers(measured: Measured, method: str, metric: str, scores: Metric) -> dict[str, Any]:
     """Return the columns that summarise one method's scores, which it may lack."""
-    values = scores.get(method, pd.Series(dtype=float))
+    values = scores[method] if method in scores else pd.Series(dtype=float)
     made, checked = measured.origins.get(method, ("", ""))
     return {
         "metric": metric,

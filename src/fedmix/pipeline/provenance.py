@@ -30,7 +30,7 @@ _HOLD_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _BEGINS = {tokenize.ENCODING, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 #: The scripts that make kept pages from evidence.
 SCRIPTS = (
-    *("collect_results", "judge_results", "make_table", "make_figure", "draw_claims"),
+    *("collect_results", "judge_results", "make_table", "draw_figures", "draw_claims"),
     *("draw_protocols", "export_reproduction"),
 )
 #: Packages whose modules these scripts import by a name in the configuration.

@@ -48,7 +48,8 @@ def save_figure(
         Also written to each file's metadata.
     """
     with house_style(), rc_context({"figure.constrained_layout.use": False}):
-        figure.draw_without_rendering()
+        if layout := figure.get_layout_engine():
+            layout.execute(figure)
         figure.set_layout_engine(None)  # laid out and cropped once, not once per format
         crop = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])
         for output in outputs:

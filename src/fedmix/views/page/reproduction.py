@@ -29,6 +29,8 @@ from fedmix.views.tables.layout import lay_out
 #: The largest size of the folder in bytes, because it is kept in the repository.
 LIMIT = 6_000_000
 _PARTS = ("tables", "figures")
+# A figure from another folder has the folder in its name.
+_FOLDERS = ("figures", "page_figures")
 #: Columns of a table's CSV file that the copy leaves out: its name says them, ``data/evidence``,
 #: which has the origin of every replication, or ``data/published``.
 _KNOWN = ["paper", "item", "made", "checked", "preset", "commit", "printed_file", "printed_line"]
@@ -117,7 +119,8 @@ def _with_figures_in(folder: Path, context: PageContext) -> PageContext:
         if folder.parent.resolve() in source.resolve().parents:  # belongs to a kept search
             path = os.path.relpath(source.resolve(), folder.resolve())
         else:
-            path = f"{source.parent.name.removeprefix('figures')}_{source.name}".lstrip("_")
+            of_folder = "" if source.parent.name in _FOLDERS else f"{source.parent.name}_"
+            path = f"{of_folder}{source.name}"
             shutil.copyfile(source, folder / path)
         return replace(figure, path=path, caption=figure.read_caption())
 
