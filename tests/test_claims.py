@@ -9,6 +9,7 @@ import pytest
 from fedmix.cells import predicates
 from fedmix.cells.claims import CLAIM_VERDICTS, _final, claims_table, evaluate_claims
 from fedmix.cells.equivalence import judge
+from fedmix.cells.evidence import METHODS, SETTINGS, Evidence
 from fedmix.cells.frame import make_cells
 from fedmix.cells.papers import read_claims, read_papers
 from fedmix.cells.scorecard import cells_table, scorecard
@@ -322,6 +323,21 @@ def test_shuffles_are_the_same_whenever_they_are_drawn():
     results = places(GOOD, GOOD, BAD)
     one, other = (answer(results, "ordered", **LOWEST).chance for _ in range(2))
     assert one == other
+
+
+@pytest.mark.parametrize("what", [METHODS, SETTINGS])
+def test_shuffles_do_not_depend_on_the_order_of_the_cells(what):
+    results = places(GOOD, GOOD, BAD)
+    third = results[results["method"] == "A"].assign(method="C", value=3.0)
+    whole = pd.concat([results, third])
+    rows = make_cells(whole, pd.DataFrame(), [], PUBLISHED, "p", {}, ROLES)
+    in_order, reverse = Evidence(rows), Evidence(rows[::-1])
+    for draw in range(3):
+        one, other = (evidence.shuffled(draw, what) for evidence in (in_order, reverse))
+        for place in one.places("s"):
+            for method in one.methods(place):
+                own, others = (e.score(place, method, "error") for e in (one, other))
+                assert own.scores.tolist() == others.scores.tolist()
 
 
 def test_an_id_given_twice_is_refused(tmp_path):

@@ -278,10 +278,10 @@ class Evidence:
 
 
 def _permuted(names: Mapping[tuple, list[str]], draw: int) -> dict[tuple, dict[str, str]]:
-    """Return, for every key, its names by a permutation of them."""
+    """Return, for every key, its names by a permutation of them, whatever their order."""
     return {
         key: dict(zip(own, _generator(draw, key).permutation(own).tolist(), strict=True))
-        for key, own in names.items()
+        for key, own in zip(names, map(sorted, names.values()), strict=True)
     }
 
 
