@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from fedmix.cells.measured import Measured
+
 _CELL = [*PLACE, "method", "metric"]
+_COUNTED = ["replications", "values", "failed"]
 # What trajectories need: selections of the other columns of results would take seconds.
 _STEP = ["replication", "round", "value"]
 _TEXTS = [*_CELL, "status"]
@@ -142,6 +145,7 @@ class Evidence:
         self._paths: dict[tuple, NDArray[np.intp]] = {}
         self._wide: dict[int, pd.DataFrame] = {}  # by the first row; shuffles share it
         self._rounds_draw: int | None = None
+        self._names: tuple[int, Mapping[tuple, Mapping[str, str]]] | None = None
         self._read(run)
         if results is not None and len(results):
             ok = results["round"].notna() & (results["status"] == "ok")
@@ -167,6 +171,23 @@ class Evidence:
             found._methods.setdefault(key[:3], []).append(row["method"])
         return found
 
+    @classmethod
+    def of_settings(cls, settings: Iterable[Measured], role: str) -> Evidence:
+        """Return what was measured in settings, all in variants of one role, without cells."""
+        import pandas as pd
+
+        found = cls(pd.DataFrame(columns=[*_CELL, "role", *_COUNTED]))
+        for measured in settings:
+            place = _place(role, next(iter(measured.methods.values())))
+            found._places.append(place)
+            found._methods[place.key] = list(measured.methods)
+            for method, runs in measured.runs.items():
+                found._runs[*place.key, method] = measured.failed[method], len(runs)
+            for cell, values in measured.values.items():
+                if len(values):
+                    found._scores[*place.key, *cell] = Replications.of(values)
+        return found
+
     def shuffled(self, draw: int, what: str) -> Evidence:
         """Return the evidence with something shuffled, for a control.
 
@@ -178,28 +199,25 @@ class Evidence:
             One of :data:`SHUFFLED`: the methods' names within every place, the settings within
             every variant, or the rounds of every trajectory.
         """
-        if what == ROUNDS:
-            other = copy(self)
-            other._rounds_draw = draw
-            return other
-        if what == METHODS:
-            return self._renamed(_permuted(self._methods, draw), 3)
-        settings: dict[tuple, list[str]] = {}
-        for place in self._places:
-            settings.setdefault(place.key[:2], []).append(place.setting)
-        return self._renamed(_permuted(settings, draw), 2)
-
-    def _renamed(self, names: Mapping[tuple, Mapping[str, str]], at: int) -> Evidence:
-        """Return the evidence with the part ``at`` of every key renamed, by what precedes it."""
         other = copy(self)
-        for part in ("_scores", "_runs", "_paths"):
-            renamed = {
-                (*key[:at], names[key[:at]][key[at]], *key[at + 1 :]): value
-                for key, value in getattr(self, part).items()
-                if key[:at] in names
-            }
-            setattr(other, part, renamed)
+        if what == ROUNDS:
+            other._rounds_draw = draw
+        elif what == METHODS:
+            other._names = 3, _permuted(self._methods, draw)
+        else:
+            settings: dict[tuple, list[str]] = {}
+            for place in self._places:
+                settings.setdefault(place.key[:2], []).append(place.setting)
+            other._names = 2, _permuted(settings, draw)
         return other
+
+    def _key(self, place: Place, *rest: str) -> tuple[str, ...]:
+        """Return the key of a place's method, or of its metric, with the names as they were."""
+        key = (*place.key, *rest)
+        if self._names is None:
+            return key
+        at, names = self._names
+        return (*key[:at], names.get(key[:at], {}).get(key[at], ""), *key[at + 1 :])
 
     def single_replications(self) -> list[Evidence]:
         """Return the evidence of each replication alone, in their order."""
@@ -230,10 +248,11 @@ class Evidence:
 
     def score(self, place: Place, method: str, metric: str) -> Score | None:
         """Return a metric's final score; None if there is none."""
-        if metric == FLOATS and (*place.key, method, metric) not in self._scores:
+        key = self._key(place, method, metric)
+        if metric == FLOATS and key not in self._scores:
             up, down = (self.values(place, method, name) for name in _FLOATS)
             return Replications.of(up + down) if len(up) and len(down) else None
-        return self._scores.get((*place.key, method, metric))
+        return self._scores.get(key)
 
     def values(self, place: Place, method: str, metric: str) -> pd.Series:
         """Return a measured metric's values, indexed by replication (empty if there are none)."""
@@ -246,7 +265,7 @@ class Evidence:
         """Return a metric as :func:`fedmix.cells.measured.by_round`; empty without trajectories."""
         import pandas as pd
 
-        key = (*place.key, method, metric)
+        key = self._key(place, method, metric)
         if key not in self._paths:
             return pd.DataFrame()
         rows = self._paths[key]
@@ -260,12 +279,12 @@ class Evidence:
 
     def runs(self, place: Place, method: str) -> tuple[int, int] | None:
         """Return how many replications failed and how many there were; None if none was run."""
-        return self._runs.get((*place.key, method))
+        return self._runs.get(self._key(place, method))
 
     def _read(self, run: pd.DataFrame) -> None:
         import numpy as np
 
-        once = run.drop_duplicates(_CELL)[[*_CELL, "replications", "values", "failed"]]
+        once = run.drop_duplicates(_CELL)[[*_CELL, *_COUNTED]]
         for *cell, replications, values, failed in once.itertuples(index=False, name=None):
             key = tuple(cell)
             if len(values):
@@ -278,9 +297,9 @@ class Evidence:
 
 
 def _permuted(names: Mapping[tuple, list[str]], draw: int) -> dict[tuple, dict[str, str]]:
-    """Return, for every key, its names by a permutation of them, whatever their order."""
+    """Return, for every key, its names after a permutation -> those before, in any order."""
     return {
-        key: dict(zip(own, _generator(draw, key).permutation(own).tolist(), strict=True))
+        key: dict(zip(_generator(draw, key).permutation(own).tolist(), own, strict=True))
         for key, own in zip(names, map(sorted, names.values()), strict=True)
     }
 
@@ -293,13 +312,16 @@ def _generator(draw: int, key: tuple) -> np.random.Generator:
 
 def _places(cells: pd.DataFrame) -> list[Place]:
     columns = [*PLACE, "role", *(c for c in cells if c.startswith("setting_"))]
-    return [
-        Place(
-            row.pop("study"),
-            row.pop("variant"),
-            row.pop("setting"),
-            row.pop("role"),
-            {k.removeprefix("setting_"): v for k, v in row.items() if v is not None and v == v},
-        )
-        for row in cells[columns].drop_duplicates(PLACE).to_dict("records")
-    ]
+    rows = cells[columns].drop_duplicates(PLACE).to_dict("records")
+    return [_place(row["role"], row) for row in rows]
+
+
+def _place(role: str, identity: Mapping[str, Any]) -> Place:
+    """Return the place of cells, or of a method of a setting."""
+    values = {
+        name.removeprefix("setting_"): value
+        for name, value in identity.items()
+        if name.startswith("setting_") and value is not None and value == value
+    }
+    study, variant, setting = (str(identity[name]) for name in PLACE)
+    return Place(study, variant, setting, role, values)

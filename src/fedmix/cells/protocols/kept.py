@@ -141,8 +141,7 @@ class Search:
         methods = list(self.space.methods)
         runs = runs.assign(variant=runs["protocol"])
         runs[methods] = filled(runs[methods].to_numpy(), self.space.claim.sign)
-        roles = dict.fromkeys(runs["variant"], DIAGNOSTIC)
-        return Evidence(cells_of(self._measured(runs), [], self.published, self.space.paper, roles))
+        return Evidence.of_settings(self._measured(runs), DIAGNOSTIC)
 
     def nearest_cells(self) -> pd.DataFrame:
         """Return the cells of each table's nearest protocol, beside the published values."""
