@@ -25,7 +25,7 @@ def run(tmp_path_factory):
     work = tmp_path_factory.mktemp("run")
     for path in ("figures/a.svg", "figures/c.svg", "figures/fedgrem_protocols/b.svg"):
         (work / path).parent.mkdir(parents=True, exist_ok=True)
-        (work / path).write_text("<svg/>")
+        (work / path).write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
         (work / path).with_suffix(".md").write_text("Bands.")
     (work / "words.md").write_text("- p01 is the nearest.\n- LocalEM: one_order.")
     shown = of_page(**frames())
@@ -55,7 +55,7 @@ def folder(run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("reproduction") / "out"
     figure = folder / "protocols" / "fedgrem" / "kept.svg"
     figure.parent.mkdir(parents=True)
-    figure.write_text("<svg/>")
+    figure.write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     figure.with_suffix(".md").write_text("Curves.")
     context, *files = run
     search = replace(context.searches[0], figures=[Figure("fedgrem", "Kept", figure)])

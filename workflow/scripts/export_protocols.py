@@ -3,10 +3,11 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    import shutil
     from pathlib import Path
+
+    from fedmix.views.figures.save import copy_light
 
     folder = Path(snakemake.output[0])
     folder.mkdir(parents=True)
     for path in map(Path, snakemake.input):
-        shutil.copyfile(path, folder / path.name)
+        copy_light(path, folder / path.name)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from fedmix.cells.verdicts import DIFFERS
 from fedmix.plot.style import house_style
 from fedmix.storage import write_text
-from fedmix.views.figures.save import save_figure
+from fedmix.views.figures.save import copy_light, save_figure
 from fedmix.views.tables.format import to_markdown
 
 _ABOUT = """\
@@ -45,6 +45,7 @@ def calibration_page(
     save_figure(
         _draw(numbers, claims), [picture], "Confusion matrices of known truths and verdicts."
     )
+    copy_light(picture, picture)
 
 
 def goals(numbers: pd.DataFrame, claims: pd.DataFrame) -> str:

@@ -20,6 +20,7 @@ from fedmix.cells.verdicts import NEAREST
 from fedmix.errors import DataError
 from fedmix.storage import write_text
 from fedmix.views.captions import in_words, names_of
+from fedmix.views.figures.save import copy_light
 from fedmix.views.page.contents import Figure, Page, PageContext, light_image, pages_of
 from fedmix.views.page.views import about, score_in_words, share_told
 from fedmix.views.tables.build import as_text
@@ -121,7 +122,7 @@ def _with_figures_in(folder: Path, context: PageContext) -> PageContext:
         else:
             of_folder = "" if source.parent.name in _FOLDERS else f"{source.parent.name}_"
             path = f"{of_folder}{source.name}"
-            shutil.copyfile(source, folder / path)
+            copy_light(source, folder / path)
         return replace(figure, path=path, caption=figure.read_caption())
 
     return replace(
