@@ -51,8 +51,10 @@ def collect(workdir, setting, statuses, method="FedEM"):
     path = workdir / "results/p/collected/s/rest/outcomes.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     others = json.loads(path.read_text()) if path.exists() else []
-    outcomes = count_outcomes(pd.concat([rows, rows]).assign(method=method))
-    found = {"setting": setting, "variant": setting.partition(".")[0], "methods": outcomes}
+    variant, _, name = setting.rpartition(".")
+    place = {"variant": variant or "default", "setting": name, "method": method}
+    outcomes = count_outcomes(pd.concat([rows, rows]).assign(**place))
+    found = {"setting": setting, "variant": setting.partition(".")[0], "methods": outcomes[setting]}
     path.write_text(json.dumps([*others, found]))
 
 
@@ -64,11 +66,15 @@ def test_outcomes_count_replications_and_keep_the_first_error():
             "status": ["ok", "ok", "error", "diverged"],
             "message": ["", "", "ValueError: no", "DivergenceError: far"],
         }
-    )
-    assert count_outcomes(rows) == {
+    ).assign(variant="default")
+    first = {
         "A": {"replications": {"ok": 1, "error": 1}, "error": "ValueError: no"},
         "B": {"replications": {"diverged": 1}, "error": ""},
     }
+    second = {"A": {"replications": {"ok": 2}, "error": ""}}
+    later = rows[:3].assign(variant="v", status="ok", message="")
+    both = pd.concat([rows.assign(setting="s"), later.assign(setting="s")])
+    assert count_outcomes(both) == {"s": first, "v.s": second}
     assert count_outcomes(pd.DataFrame()) == {}
 
 

@@ -17,15 +17,17 @@ with job(snakemake.log[0], snakemake.threads):
     kept = repository / config["evidence"] if config["evidence"] else None
     collected = collect_settings(params.settings, kept, config["partial"])
     results, timings = zip(*collected, strict=True)
-    write_table(output.results, stacked(results))
+    whole = stacked(results)
+    write_table(output.results, whole)
     write_table(output.timings, stacked(timings))
+    ended = count_outcomes(whole)
     outcomes = [
         {
             "setting": setting["folder"],
             "variant": setting["scenario"]["variant"],
-            "methods": count_outcomes(rows),
+            "methods": ended.get(setting["folder"], {}),
         }
-        for setting, rows in zip(params.settings, results, strict=True)
+        for setting in params.settings
     ]
     write_text(output.outcomes, json.dumps(outcomes, indent=1, sort_keys=True) + "\n")
     labels, roles, paper = (params.study[name] for name in ("labels", "roles", "paper"))

@@ -136,23 +136,23 @@ def _check_complete(
             )
 
 
-def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return how the replications of each method ended, from the collected rows of one setting.
+def count_outcomes(results: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return how the replications of each method ended, from the collected rows of settings.
 
-    By method: the number of ``replications`` by status, and ``error``, the message of the first
-    replication that raised an error (empty without one).
+    By the setting's folder and the method: the number of ``replications`` by status, and
+    ``error``, the message of the first replication that raised an error (empty without one).
     """
+    found: dict[str, dict[str, dict[str, Any]]] = {}
     if results.empty:
-        return {}
-    columns = results[["method", "replication", "status", "message"]]
-    fits = columns.drop_duplicates(["method", "replication"])
-    found: dict[str, dict[str, Any]] = {
-        method: {"replications": {}, "error": ""} for method in sorted(fits["method"].unique())
-    }
-    for (method, status), n in fits.groupby(["method", "status"], observed=True).size().items():
-        found[method]["replications"][status] = n
-    for first in fits[fits["status"] == "error"].drop_duplicates("method").itertuples():
-        found[first.method]["error"] = first.message
+        return found
+    method, fit = ["variant", "setting", "method"], ["replication", "status", "message"]
+    fits = results[[*method, *fit]].drop_duplicates([*method, "replication"])
+    counts = fits.groupby([*method, "status"], observed=True).size()
+    for (variant, setting, name, status), n in counts.items():
+        own = found.setdefault(setting_folder(variant, setting), {})
+        own.setdefault(name, {"replications": {}, "error": ""})["replications"][status] = n
+    for first in fits[fits["status"] == "error"].drop_duplicates(method).itertuples():
+        found[setting_folder(first.variant, first.setting)][first.method]["error"] = first.message
     return found
 
 
