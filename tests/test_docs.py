@@ -147,6 +147,20 @@ def test_the_advice_for_few_points_has_the_gains_of_its_table():
         assert f"gains {gains[0]} to {gains[-1]}" in row
 
 
+def test_the_two_phase_method_has_its_shares_of_recovery():
+    table = DOCS / "reproduction/tables/mixed_regression_recovery.md"
+    rows = re.findall(
+        r"^\| as written, C\d Two-phase (.*?) \|(?:[^|]*\|){2} ([\d.]+) ",
+        table.read_text(encoding="utf-8"),
+        re.M,
+    )
+    said = (DOCS / "methods/TwoPhase.md").read_text(encoding="utf-8")
+    for variant in ("s = 5", "s = 20", "FedProx"):
+        shares = [100 * float(share) for name, share in rows if name == variant]
+        assert len(shares) == 3
+        assert f"in {min(shares):.0f} to {max(shares):.0f} %" in said
+
+
 def test_the_readme_tells_what_was_exported_last():
     update = script("update_readme")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
