@@ -235,6 +235,12 @@ def test_a_name_is_found_without_spaces_and_capitals_among_the_rows_of_its_item(
     for row in ("5 %", ""):
         with pytest.raises(ConfigurationError, match=f"No cells with row '{row}'"):
             find_cells(frame, "t1", row, "A")
+    with pytest.raises(
+        ConfigurationError, match=r"No cells with row 'A'.*No cells with column '0 %'"
+    ):
+        find_cells(frame, "t1", "A", "0 %")
+    with pytest.raises(ConfigurationError, match=r"^No cells with item 't3'[^N]*$"):
+        find_cells(frame, "t3", "A", "C")
 
 
 def test_only_the_variant_that_counts_says_what_a_value_counts_as():

@@ -45,13 +45,18 @@ def find_cells(
     ConfigurationError
         If the item, row or column is unknown, with the nearest names.
     """
+    problems: list[str] = []
     for name, wanted in (("item", item), ("row", row), ("column", column)):
         known = {value: named(value, names) for value in frame[name].unique() if value}
         same = [own for own in known.items() if _plain(wanted) in map(_plain, own)]
-        if not same:
-            hint = nearest_names(wanted, known.values())
-            raise ConfigurationError(f"No cells with {name} {wanted!r}. {hint}")
-        frame = frame[frame[name].isin([value for value, _ in same])]
+        if same:
+            frame = frame[frame[name].isin([value for value, _ in same])]
+            continue
+        problems.append(f"No cells with {name} {wanted!r}. {nearest_names(wanted, known.values())}")
+        if name == "item":
+            break
+    if problems:
+        raise ConfigurationError(" ".join(problems), problems)
     return sorted(frame.to_dict("records"), key=lambda cell: _RANK.get(cell["role"], len(_RANK)))
 
 
