@@ -17,7 +17,7 @@ from fedmix.cells.papers import Paper
 from fedmix.cells.scorecard import score_tables
 from fedmix.cells.verdicts import RULES
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.pipeline.explain import answer_of, explain_kept
+from fedmix.pipeline.kept_numbers import answer_of, explain_kept
 from synthetic_cells import unjudged
 
 ROOT = Path(__file__).parents[1]
@@ -333,7 +333,7 @@ def kept(tmp_path):
     pd.DataFrame([cell, other]).to_csv(tmp_path / "cells.csv", index=False)
     with open(tmp_path / "scores.csv", "w", newline="") as file:
         csv.writer(file).writerows(
-            [["item", "answer", "more"], ["t", "The order holds.", "It leads."]]
+            [["item", "role", "answer", "more"], ["t", "inferred", "The order holds.", "It leads."]]
         )
     return tmp_path
 
@@ -346,17 +346,46 @@ def test_a_kept_number_is_explained_without_any_run(kept):
     not_run = list(explain_kept(kept, "t", "0.50", "FedGrEM"))[2:]
     assert not_run == [
         *("not run", "  published: 1.4 (0.1)", f"  verdict: not run ({RULES['not run']})"),
-        "",
+        *("  the published value counts as: not run", ""),
     ]
     for words in ("as_coded", "1.4 (0.1)", "verdict: differs", "20 replications", "borrowed"):
         assert words in said
-    assert "counted as: protocol unknown: not near" in said
+    assert "  the published value counts as: protocol unknown: not near (its" in said
     with pytest.raises(
         ConfigurationError, match="published values of a table, and know none of 'u'"
     ):
         list(explain_kept(kept, "u", "1%", "FedGrEM"))
     with pytest.raises(ConfigurationError, match="No cells with row '1%'"):
         list(explain_kept(kept, "t", "1%", "FedGrEM"))
+
+
+def test_a_kept_value_counts_by_all_variants_and_the_one_that_counts_is_the_first(kept):
+    cell = pd.read_csv(kept / "cells.csv", keep_default_na=False).iloc[0]
+    roles = ("diagnostic", "agrees"), ("fair", "undecided"), ("inferred", "agrees")
+    rows = [{**cell, "variant": r, "role": r, "verdict": v} for r, v in roles]
+    pd.DataFrame(rows).to_csv(kept / "cells.csv", index=False)
+    table = "item,role,answer,more\nt,{},,\n"
+    (kept / "scores.csv").write_text(table.format("fair"))
+    said = list(explain_kept(kept, "t", "0 %", "FedGrEM"))
+    assert [line for line in said if line in dict(roles)] == ["fair", "inferred", "diagnostic"]
+    assert [line for line in said if "counts" in line] == [
+        "  the published value counts as: undecided"
+    ]
+    pd.DataFrame(rows).assign(role=["diagnostic", "fair", "authors"]).to_csv(
+        kept / "cells.csv", index=False
+    )
+    (kept / "scores.csv").write_text(table.format("authors"))
+    [counted] = [line for line in explain_kept(kept, "t", "0 %", "FedGrEM") if "counts" in line]
+    assert counted.startswith("  the published value counts as: agrees (not discriminating) (ours")
+
+
+def test_a_number_is_found_by_the_names_that_its_table_shows(kept):
+    names = {"FedGrEM": "Federated", "0 %": "none"}
+    assert list(explain_kept(kept, "t", "None", "federated", names)) == list(
+        explain_kept(kept, "t", "0%", "FedGrEM")
+    )
+    with pytest.raises(ConfigurationError, match=r"column 'Fed'\. Did you mean 'Federated'"):
+        list(explain_kept(kept, "t", "none", "Fed", names))
 
 
 def test_what_a_kept_number_lacks_is_left_out(kept):

@@ -236,6 +236,10 @@ def test_folders_that_do_not_exist_are_errors(copy, capsys):
         ('families = ("gausian",)', "families: 'gausian' is not valid. Did you mean 'gaussian'?"),
         ('level = "sampel"', "level: 'sampel' is not valid. Did you mean 'sample'?"),
         ('needs = ("n_cluster",)', "needs: 'n_cluster' is not valid."),
+        (
+            'needs = ("random_state",)',
+            "needs: no experiment gives 'random_state'. Experiments give",
+        ),
         ('needs = "n_clusters"', "needs: expected a tuple of strings, got 'n_clusters'."),
     ],
 )

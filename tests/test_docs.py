@@ -125,6 +125,42 @@ def test_every_study_has_its_place(pages):
         assert f"\n## {path.stem}\n" in pages["reference/studies.md"]
 
 
+def test_points_in_bold_are_spoken_of_where_there_are_any():
+    sections = (DOCS / "as_coded.md").read_text(encoding="utf-8").split("\n## ")
+    for section in sections:
+        rows = [line for line in section.splitlines() if line.startswith("| ")]
+        assert ("in bold" in section) == any("**" in row for row in rows), section[:40]
+
+
+def test_the_advice_for_few_points_has_the_gains_of_its_table():
+    table = (DOCS / "reproduction/tables/beyond_federation_advice.md").read_text(encoding="utf-8")
+    found = re.findall(
+        r"^\| n = (\d+), h = ([\d.]+), 0 of \d+ .*?\| (.*?) \| (.*?) ±.*\| (.*?) \|$", table, re.M
+    )
+    few = [(n, taken, gain, tied) for n, h, taken, gain, tied in found if float(h) <= 1.5]
+    said = (DOCS / "choose_a_method.md").read_text(encoding="utf-8")
+    [row] = [line for line in said.splitlines() if "few points of a Gaussian mixture" in line]
+    for n, method in (("20", "FedKmeans"), ("50", "FedGrEM")):
+        own = [one for one in few if one[0] == n]
+        assert all(method in (taken, *tied.split("; ")) for _, taken, _, tied in own)
+        gains = sorted(float(gain) for _, _, gain, _ in own)
+        assert f"gains {gains[0]} to {gains[-1]}" in row
+
+
+def test_the_two_phase_method_has_its_shares_of_recovery():
+    table = DOCS / "reproduction/tables/mixed_regression_recovery.md"
+    rows = re.findall(
+        r"^\| as written, C\d Two-phase (.*?) \|(?:[^|]*\|){2} ([\d.]+) ",
+        table.read_text(encoding="utf-8"),
+        re.M,
+    )
+    said = (DOCS / "methods/TwoPhase.md").read_text(encoding="utf-8")
+    for variant in ("s = 5", "s = 20", "FedProx"):
+        shares = [100 * float(share) for name, share in rows if name == variant]
+        assert len(shares) == 3
+        assert f"in {min(shares):.0f} to {max(shares):.0f} %" in said
+
+
 def test_the_readme_tells_what_was_exported_last():
     update = script("update_readme")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.pipeline.explain import Explainer, find_cells
+from fedmix.pipeline.explain import Explainer, explain_run, names_in
+from fedmix.pipeline.kept_numbers import find_cells, mark_counted
 from fedmix.storage import sha256_of
 from small_run import METHODS, STUDY, kept, request_in
 
@@ -66,8 +67,9 @@ def test_a_published_number_is_told_with_the_distance_and_what_it_counts_as(expl
     assert lines[0] == "9.62 (1.03) in data/published/fedgrem/misclustering.csv, line 5"
     assert lines[1] == "ours minus theirs: +0.38, that is +0.37 published sd"
     assert lines[2].startswith("verdict: differs (")
-    assert lines[3].startswith("counted as: protocol unknown: not near (")
-    assert lines[4] == "variance between draws: borrowed"
+    assert lines[3] == "variance between draws: borrowed"
+    counted = told(explainer, cell | {"counted": "protocol unknown: not near"})["Published value"]
+    assert counted[3].startswith("the published value counts as: protocol unknown: not near (its")
     far = {"difference_in_sd": nan, "verdict": "", "draws": ""}  # of another metric
     assert told(explainer, cell | far)["Published value"] == [
         lines[0],
@@ -228,8 +230,51 @@ def test_the_finished_cells_of_an_item_are_its_own_and_those_of_its_other_draws(
 
 def test_a_name_is_found_without_spaces_and_capitals_among_the_rows_of_its_item():
     rows = [("t1", "0 %", "A", 1), ("t1", "", "A", 2), ("t2", "5 %", "B", 3), ("t1", "0 %", "B", 4)]
-    frame = pd.DataFrame(rows, columns=["item", "row", "column", "mean"])
+    frame = pd.DataFrame(rows, columns=["item", "row", "column", "mean"]).assign(role="")
     assert [cell["mean"] for cell in find_cells(frame, "T1", "0%", "a")] == [1]
     for row in ("5 %", ""):
         with pytest.raises(ConfigurationError, match=f"No cells with row '{row}'"):
             find_cells(frame, "t1", row, "A")
+    with pytest.raises(
+        ConfigurationError, match=r"No cells with row 'A'.*No cells with column '0 %'"
+    ):
+        find_cells(frame, "t1", "A", "0 %")
+    with pytest.raises(ConfigurationError, match=r"^No cells with item 't3'[^N]*$"):
+        find_cells(frame, "t3", "A", "C")
+
+
+def test_only_the_variant_that_counts_says_what_a_value_counts_as():
+    shared = {"paper": "p", "item": "t", "printed_file": "a.csv", "row": "r", "column": "c"}
+    rows = [
+        {"printed_line": 2, "variant": "as_coded", "role": "authors", "verdict": "agrees"},
+        {"printed_line": 2, "variant": "corrected", "role": "fair", "verdict": "differs"},
+        {"printed_line": 3, "variant": "as_coded", "role": "authors", "verdict": "agrees"},
+        {"printed_line": 3, "variant": "corrected", "role": "fair", "verdict": "undecided"},
+        {"printed_line": 4, "variant": "as_coded", "role": "authors", "verdict": "not judged"},
+    ]
+    cells = pd.DataFrame([shared | row | {"difference_in_sd": 0.1} for row in rows])
+    assert mark_counted(cells)["counted"].tolist() == [
+        *("agrees", "", "agrees (not discriminating)", "", ""),
+    ]
+
+
+def test_a_run_is_explained_once_and_by_its_own_page(explainer, tmp_path):
+    one = CELL | {"row": "0 %", "column": "FedGrEM", "setting": "digits-pca10-contaminated0"}
+    variants = {s.variant for s in explainer.request.studies["fedgrem_real"].settings.values()}
+    frame = pd.DataFrame([one | {"variant": v, "role": "inferred"} for v in [*variants] * 2])
+    place = "fedgrem_table1", "0%", "fedgrem", names_in(explainer.request, "fedgrem_table1")
+    said = list(explain_run(explainer, frame, tmp_path, *place))
+    assert said.count("Files: as above") == len(frame) - 1
+    assert not [line for line in said if "counts as" in line]  # its page is not made
+    assert names_in(explainer.request, "none")["digits"] == "Digits (8x8)"
+    kept = {**one, "variant": "nearest", "role": "nearest", "low": 0, "high": 0}
+    other = {**kept, "row": "1 %", "n": 0, "verdict": "not run"}
+    pd.DataFrame([kept, other]).to_csv(tmp_path / "cells.csv", index=False)
+    (tmp_path / "scores.csv").write_text("item,role,answer,more\nfedgrem_table1,nearest,So.,\n")
+    said = list(explain_run(explainer, frame, tmp_path, *place))
+    assert said[0] == "So."
+    assert said[2].startswith("nearest: the published value counts as: protocol unknown: not near")
+    not_run = list(explain_run(explainer, frame, tmp_path, place[0], "1 %", *place[2:]))
+    assert "  the published value counts as: not run" in not_run
+    with pytest.raises(ConfigurationError, match="No cells with row '2 %'"):
+        list(explain_run(explainer, frame, tmp_path, place[0], "2 %", *place[2:]))

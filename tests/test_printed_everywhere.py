@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.scorecard import counts, score_tables, scorecard
-from fedmix.cells.verdicts import NEAREST
-from fedmix.pipeline.explain import explain_kept
+from fedmix.cells.verdicts import COUNTED, NEAREST
+from fedmix.pipeline.kept_numbers import explain_kept
 from fedmix.pipeline.status import summary_lines
 from fedmix.views.marks import SIGNS, tally
 from fedmix.views.page import PageContext, build_pages
@@ -257,3 +257,17 @@ def test_a_published_number_has_one_verdict_in_all_files_and_explanations(item):
         }
         said = explained(item, row, column)
         assert {name: said[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("item", [name for name in KEPT_TABLES if name in set(CELLS["item"])])
+def test_the_explanations_count_what_the_scores_count(item):
+    own = CELLS[CELLS["item"] == item]
+    said = [
+        line.removeprefix("  the published value counts as: ").partition(" (its")[0]
+        for row, column in own[["row", "column"]].drop_duplicates().itertuples(index=False)
+        for line in explain_kept(KEPT, item, row, column)
+        if line.startswith("  the published value counts as: ")
+    ]
+    counted = Counter(name.partition(" (ours")[0] for name in said)
+    score = pd.read_csv(KEPT / "scores.csv", index_col="item").loc[item]
+    assert counted == {name: int(score[name]) for name in COUNTED if score[name]}

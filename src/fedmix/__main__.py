@@ -250,20 +250,17 @@ def _evidence(options: argparse.Namespace) -> Iterable[str]:
 
 def _explanations(options: argparse.Namespace) -> Iterable[str]:
     from fedmix.cells.frame import judged_cells
-    from fedmix.pipeline.explain import KEPT, Explainer, answer_of, explain_kept, find_cells
+    from fedmix.pipeline.explain import Explainer, explain_run, names_in
+    from fedmix.pipeline.kept_numbers import KEPT, explain_kept
 
     request = _request(options)
+    place = options.item, options.row, options.column, names_in(request, options.item)
     if options.kept:
-        place = options.item, options.row, options.column
-        yield from explain_kept(options.workflow / KEPT, *place)
-        return
+        return explain_kept(options.workflow / KEPT, *place)
     explainer = Explainer(request, options.directory)
-    paths = explainer.cells_of(options.item)
+    cells = judged_cells(explainer.cells_of(options.item))
     audit = options.directory / "results" / request.options["preset"] / "audit"
-    if said := answer_of(audit, options.item):
-        yield from [said, ""]
-    for cell in find_cells(judged_cells(paths), options.item, options.row, options.column):
-        yield from [cell["variant"], *explainer.lines(cell), ""]
+    return explain_run(explainer, cells, audit, *place)
 
 
 def _print_outcome(outcome: Outcome) -> None:

@@ -8,15 +8,17 @@ with job(snakemake.log[0], snakemake.threads):
 
     from fedmix.cells.verdicts import NEAREST
     from fedmix.pipeline.explain import Explainer
+    from fedmix.pipeline.kept_numbers import mark_counted
     from fedmix.pipeline.request import read_request
     from fedmix.storage import read_table, write_text
     from fedmix.views.page.views import anchor
 
     repository = Path(snakemake.scriptdir).resolve().parents[1]
     explainer = Explainer(read_request(repository / "config", snakemake.config))
+    cells = mark_counted(read_table(snakemake.input.cells, filters=[("verdict", "!=", "")]))
     # The protocol of a search is not a setting of a study. The search's findings explain it.
-    judged = [("verdict", "!=", ""), ("role", "!=", NEAREST)]
-    cells = read_table(snakemake.input.cells, filters=judged)
-    run = cells[cells["n"] + cells["failed"] > 0].to_dict("records")
-    explanations = {anchor(cell): "\n".join(explainer.lines(cell)) for cell in run}
+    run = cells[(cells["n"] + cells["failed"] > 0) & (cells["role"] != NEAREST)]
+    explanations = {
+        anchor(cell): "\n".join(explainer.lines(cell)) for cell in run.to_dict("records")
+    }
     write_text(snakemake.output[0], json.dumps(explanations, indent=0))

@@ -11,7 +11,7 @@ levels for claims, for advice and for the power of a table, so that all levels s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
@@ -182,12 +182,20 @@ def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
     variants: dict[tuple, list[dict[str, Any]]] = {}
     for cell in printed_cells(cells[columns]).to_dict("records"):
         variants.setdefault(tuple(cell[name] for name in NUMBER), []).append(cell)
-    rows = [_judge(own, roles[own[0]["item"]]) for own in variants.values()]
+    rows = [judge_number(own, roles[own[0]["item"]]) for own in variants.values()]
     return pd.DataFrame(rows, columns=[*columns, "counted", "power", "note"])
 
 
-def _judge(variants: list[dict[str, Any]], role: str) -> dict[str, Any]:
-    """Return the row of one published value from its cell in each variant."""
+def judge_number(variants: Sequence[Mapping[str, Any]], role: str) -> dict[str, Any]:
+    """Return the row of one published value, see :func:`judge_numbers`.
+
+    Parameters
+    ----------
+    variants : list of mappings
+        The value's cell in each variant: at least ``variant, role`` and ``verdict``.
+    role : str
+        The role of the variant that counts; empty if none was run.
+    """
     answering = [v for v in variants if role and v["role"] == role]
     place = answering[0] if answering else variants[0]
     is_known = answering or place["verdict"] == NOT_JUDGED  # run times count nowhere
@@ -202,7 +210,8 @@ def _judge(variants: list[dict[str, Any]], role: str) -> dict[str, Any]:
     if counted in AGREEING and tried > 1 and not differ:
         counted = NONE_DIFFERS
     note = f"differs in {', '.join(differ)}; agrees in {', '.join(agree)}"
-    return place | {
+    return {
+        **place,
         "variant": place["variant"] if answering else "",
         "role": role,
         "verdict": verdict,

@@ -16,51 +16,24 @@ from typing import Any
 import pandas as pd
 
 from fedmix import methods
-from fedmix.cells import verdicts
 from fedmix.cells.papers import read_claims, read_discrepancies
 from fedmix.cells.predicates import methods_named, metrics_named
-from fedmix.cells.printed import rows_of
 from fedmix.conditions import has_values
-from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.errors import ConfigurationError, DataError, FedmixError
+from fedmix.pipeline.kept_numbers import (
+    Cell,
+    Names,
+    answer_of,
+    explain_kept,
+    find_cells,
+    kept_cells,
+    verdict_lines,
+)
 from fedmix.pipeline.plan import PlannedMethod, Setting, Study, setting_folder
 from fedmix.pipeline.provenance import ROOT, source_files
 from fedmix.pipeline.request import Part, Request, named
 from fedmix.storage import sha256_of
 from fedmix.views.marks import number_of
-
-Cell = Mapping[str, Any]
-#: The pages that are made from the evidence.
-KEPT = Path("docs") / "reproduction"
-
-
-def find_cells(frame: pd.DataFrame, item: str, row: str, column: str) -> list[Cell]:
-    """Return an item's cells at a row and a column, one per variant.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`fedmix.cells.frame.judged_cells`.
-    item, row, column : str
-        Names as in the table, with or without spaces and capitals.
-
-    Raises
-    ------
-    ConfigurationError
-        If the item, row or column is unknown, with the nearest names.
-    """
-    for name, wanted in (("item", item), ("row", row), ("column", column)):
-        known = [value for value in dict.fromkeys(frame[name]) if value]
-        same = [value for value in known if _plain(value) == _plain(wanted)]
-        if not same:
-            hint = nearest_names(wanted, known)
-            raise ConfigurationError(f"No cells with {name} {wanted!r}. {hint}")
-        frame = frame[frame[name].isin(same)]
-    return frame.to_dict("records")
-
-
-def _plain(name: str) -> str:
-    """Return a name without spaces and capitals, so that "0%" finds "0 %"."""
-    return "".join(name.split()).casefold()
 
 
 class Explainer:
@@ -97,7 +70,15 @@ class Explainer:
         return [self.workdir / self.request.folder_of(part) / "cells.parquet" for part in parts]
 
     def lines(self, cell: Cell) -> list[str]:
-        """Return the explanation of a cell that was run as lines of text.
+        """Return the explanation of a cell that was run as lines of text, see :meth:`facts`."""
+        return [
+            line
+            for title, own in self.facts(cell).items()
+            for line in (title, *(f"  {one}" for one in own))
+        ]
+
+    def facts(self, cell: Cell) -> dict[str, list[str]]:
+        """Return the explanation of a cell that was run: title -> lines.
 
         They go from the raw data to the verdict, then to what depends on the cell and the files
         behind it.
@@ -132,10 +113,7 @@ class Explainer:
             "Used by": _dependents(cell, setting, self.claims, self.discrepancies),
             "Files": _files(self.request, study, setting, method),
         }
-        shown = {title: own for title, lines in facts.items() if (own := list(lines))}
-        return [
-            line for title, own in shown.items() for line in (title, *(f"  {one}" for one in own))
-        ]
+        return {title: own for title, lines in facts.items() if (own := list(lines))}
 
     def _pending(self, item: str) -> Iterator[str]:
         """Yield a note that the verdict is not final while draws are missing."""
@@ -215,17 +193,9 @@ def _printed(cell: Cell) -> Iterator[str]:
     for difference in _known(("{:+.4g}", cell["difference"])):
         yield f"ours minus theirs: {difference}" + f", that is {' and '.join(units)}" * bool(units)
     if cell["verdict"]:  # none beside a published value of another metric
-        yield from _verdict(cell)
+        yield from verdict_lines(cell)
     if cell["draws"]:
         yield f"variance between draws: {cell['draws']}"
-
-
-def _verdict(cell: Cell) -> Iterator[str]:
-    """Yield a cell's verdict, and what it counts as where the paper reports no protocol."""
-    yield f"verdict: {cell['verdict']} ({verdicts.RULES[cell['verdict']]})"
-    counted = verdicts.counted_as(cell["verdict"], cell["role"])
-    if counted != cell["verdict"]:
-        yield f"counted as: {counted} ({verdicts.COUNTING_RULES[counted]})"
 
 
 def _known(*numbers: tuple[str, float]) -> list[str]:
@@ -283,53 +253,63 @@ def _code(*modules: str) -> list[str]:
     ]
 
 
-def answer_of(folder: Path, item: str) -> str:
-    """Return a table's answer in words, from a folder's ``scores.csv``; empty if unknown."""
-    scores = {row["item"]: row for row in rows_of(folder / "scores.csv")}
-    parts = [scores.get(item, {}).get(part, "") for part in ("answer", "more")]
-    return " ".join(filter(None, parts))
+def names_in(request: Request, item: str) -> Names:
+    """Return the names of rows and columns in an item's table: titles of data sets, its own."""
+    titles = {name: entry["title"] for name, entry in request.datasets.items()}
+    shown = request.items.get(item)
+    return titles | (shown.options.get("names", {}) if shown else {})
 
 
-def explain_kept(folder: Path, item: str, row: str, column: str) -> Iterator[str]:
-    """Yield what the kept evidence says of a number, in every variant that ran it.
+def explain_run(
+    explainer: Explainer,
+    frame: pd.DataFrame,
+    audit: Path,
+    item: str,
+    row: str,
+    column: str,
+    names: Names,
+) -> Iterator[str]:
+    """Yield the explanation of a number of a run, in every variant that ran it.
+
+    What a variant has in common with the one before it is not repeated.
 
     Parameters
     ----------
-    folder : Path
-        With ``cells.csv`` and ``scores.csv``, usually ``docs/reproduction``.
-    item, row, column : str
-        As for :func:`find_cells`.
+    explainer : Explainer
+    frame : DataFrame
+        The item's cells, from :func:`fedmix.cells.frame.judged_cells`.
+    audit : Path
+        The run's folder ``audit``, which a run up to the page makes.
+    item, row, column, names
+        As for :func:`fedmix.pipeline.kept_numbers.find_cells`.
 
     Raises
     ------
     ConfigurationError
-        If the item, row or column is unknown.
-    DataError
-        If there are no kept cells.
+        If the row or column is unknown.
     """
-    path = folder / "cells.csv"
-    if not path.is_file():
-        raise DataError(f"{path}: no such file; `make kept` makes it from the evidence.")
-    frame = pd.read_csv(path, dtype={"row": str, "column": str}, keep_default_na=False)
-    tables = list(dict.fromkeys(filter(None, frame["item"])))
-    if _plain(item) not in map(_plain, tables):
-        raise ConfigurationError(
-            f"The kept results explain the published values of a table, and know none of {item!r}. "
-            f"{nearest_names(item, tables)}"
-        )
-    cells = find_cells(frame, item, row, column)
-    yield from [answer_of(folder, item), ""]
+    place = item, row, column, names
+    try:
+        judged = kept_cells(audit, *place)
+    except FedmixError:  # a run without its page, or a number that no paper publishes
+        judged = []
+    try:
+        cells = find_cells(frame, *place)
+    except ConfigurationError:
+        if not judged:
+            raise
+        yield from explain_kept(audit, *place)
+        return
+    if said := answer_of(audit, item):
+        yield from [said, ""]
+    if judged and judged[0].get("counted"):
+        *_, said = verdict_lines(judged[0])
+        yield from [f"{judged[0]['variant']}: {said}", ""]
+    told: dict[str, list[str]] = {}
     for cell in cells:
-        yield cell["variant"] or "not run"
-        yield f"  published: {cell['printed_text']}"
-        if cell["n"]:  # a single replication has no spread, and a stand-in is not compared
-            spread, low = (f"{cell[name]}" for name in ("sd", "low"))
-            ours = f"  ours: {cell['mean']}" + f" (sd {spread})" * bool(spread)
-            yield f"{ours}, {number_of(cell['n'], 'replication')}"
-            if f"{cell['difference']}":
-                interval = f", 90 % [{low}, {cell['high']}]" * bool(low)
-                yield f"  ours minus theirs: {cell['difference']}{interval}"
-        yield from (f"  {line}" for line in _verdict(cell))
-        if cell["draws"]:
-            yield f"  variance between draws: {cell['draws']}"
+        yield cell["variant"]
+        for title, own in explainer.facts(cell).items():
+            yield f"{title}: as above" if told.get(title) == own else title
+            yield from () if told.get(title) == own else (f"  {line}" for line in own)
+            told[title] = own
         yield ""

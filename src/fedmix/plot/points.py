@@ -54,7 +54,8 @@ def clusters(
     Raises
     ------
     DataError
-        If there is not one label per point, not one axis per client, or no good client.
+        If there is not one label per point, a label is NaN, there is not one axis per client, or
+        no good client.
     """
     data, marked = as_clients(clients), set(contaminated)
     named = marked.union(labels) if isinstance(labels, Mapping) else marked
@@ -66,6 +67,9 @@ def clusters(
         raise DataError(
             f"clusters: expected one label per point of {data!r}, as a list of {len(data)} arrays."
         )
+    flat = np.concatenate([np.asarray(own) for own in labels])
+    if np.any(flat != flat):  # NaN and the like
+        raise DataError("clusters: some labels are NaN. Remove these points.")
     good = [k for k, name in enumerate(data.names) if name not in marked and data.sizes[k]]
     if not good:
         raise DataError("clusters: expected at least one client with points that is not marked.")
@@ -75,7 +79,7 @@ def clusters(
     low, high = there.min(axis=0), there.max(axis=0)
     margin = _MARGIN * np.where(high > low, high - low, 1.0)
     low, high = low - margin, high + margin
-    classes = np.unique(np.concatenate([np.asarray(own) for own in labels]))
+    classes = np.unique(flat)
     colors = colors_of(len(classes))
     with style_for(axes):
         drawn = _grid(len(data), names) if axes is None else np.ravel(np.asarray(axes, object))

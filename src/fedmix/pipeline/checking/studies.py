@@ -27,6 +27,8 @@ _DECLARED = {
     "level": ("sample", "client"),
     "starts_from": (None, "mixtures", "means", "models", "model"),
 }
+#: What experiments give to a method that needs it.
+_GIVEN = ("n_components", "n_clusters", "components_per_client", "models")
 
 
 def study_errors(
@@ -295,6 +297,11 @@ def _undeclared(name: str) -> Iterator[str]:
             if one not in valid:
                 hint = nearest_names(str(one), [str(known) for known in valid])
                 yield f"{name}.{variable}: {one!r} is not valid. {hint}"
+            elif variable == "needs" and one not in _GIVEN:
+                yield (
+                    f"{name}.needs: no experiment gives {one!r}. Experiments give "
+                    f"{', '.join(_GIVEN)}. Leave it out of `needs`, and give it a default."
+                )
     from fedmix.methods.base import FederatedEstimator
 
     method = method_registry.get(name)

@@ -1,0 +1,160 @@
+"""The published values of a run that was judged: what they count as, and each variant's verdict.
+
+They are read from the files ``cells.csv`` and ``scores.csv`` of a folder, such as the kept pages'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+
+from fedmix.cells import verdicts
+from fedmix.cells.printed import rows_of
+from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.views.marks import number_of
+from fedmix.views.tables.layout import named
+
+Cell = Mapping[str, Any]
+#: Row or column of the frame -> its name in the table.
+Names = Mapping[str, str]
+_RANK = {role: rank for rank, role in enumerate(verdicts.SOURCES)}
+#: The pages that are made from the evidence.
+KEPT = Path("docs") / "reproduction"
+
+
+def find_cells(
+    frame: pd.DataFrame, item: str, row: str, column: str, names: Names = MappingProxyType({})
+) -> list[Cell]:
+    """Return an item's cells at a row and a column, one per variant, by their roles.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`fedmix.cells.frame.judged_cells`.
+    item, row, column : str
+        Names as in the table or in the frame, with or without spaces and capitals.
+    names : mapping of str to str, optional
+        Row or column of the frame -> its name in the table.
+
+    Raises
+    ------
+    ConfigurationError
+        If the item, row or column is unknown, with the nearest names.
+    """
+    problems: list[str] = []
+    for name, wanted in (("item", item), ("row", row), ("column", column)):
+        known = {value: named(value, names) for value in frame[name].unique() if value}
+        same = [own for own in known.items() if _plain(wanted) in map(_plain, own)]
+        if same:
+            frame = frame[frame[name].isin([value for value, _ in same])]
+            continue
+        problems.append(f"No cells with {name} {wanted!r}. {nearest_names(wanted, known.values())}")
+        if name == "item":
+            break
+    if problems:
+        raise ConfigurationError(" ".join(problems), problems)
+    return sorted(frame.to_dict("records"), key=lambda cell: _RANK.get(cell["role"], len(_RANK)))
+
+
+def _plain(name: str) -> str:
+    """Return a name without spaces and capitals, so that "0%" finds "0 %"."""
+    return "".join(name.split()).casefold()
+
+
+def verdict_lines(cell: Cell) -> Iterator[str]:
+    """Yield a cell's verdict and, if its variant is the one that counts, what that counts as."""
+    yield f"verdict: {cell['verdict']} ({verdicts.RULES[cell['verdict']]})"
+    if counted := cell.get("counted"):
+        rule = verdicts.COUNTING_RULES.get(counted)
+        yield f"the published value counts as: {counted}" + (f" ({rule})" if rule else "")
+
+
+def mark_counted(cells: pd.DataFrame) -> pd.DataFrame:
+    """Add ``counted`` to all cells: what a published value counts as, in its variant that counts.
+
+    It is empty in other variants, and for run times, which do not count. The cells have all
+    variants of each item, see :func:`fedmix.cells.frame.complete`.
+    """
+    numbers = verdicts.judge_numbers(cells)
+    numbers = numbers[numbers["counted"] != verdicts.NOT_JUDGED]
+    own = [*verdicts.NUMBER, "variant"]
+    return cells.merge(numbers[[*own, "counted"]], "left", own).fillna({"counted": ""})
+
+
+def answer_of(folder: Path, item: str) -> str:
+    """Return a table's answer in words, from a folder's ``scores.csv``; empty if unknown."""
+    score = _score(folder, item)
+    return " ".join(filter(None, (score.get(part, "") for part in ("answer", "more"))))
+
+
+def _score(folder: Path, item: str) -> Mapping[str, str]:
+    """Return a table's row of a folder's ``scores.csv``; empty if there is none."""
+    return next((row for row in rows_of(folder / "scores.csv") if row["item"] == item), {})
+
+
+def kept_cells(
+    folder: Path, item: str, row: str, column: str, names: Names = MappingProxyType({})
+) -> list[Cell]:
+    """Return the cells of a published value in a folder's ``cells.csv``, one per variant.
+
+    The variant that counts is the first, and has ``counted``: what the value counts as.
+
+    Parameters
+    ----------
+    folder : Path
+        With ``cells.csv`` and ``scores.csv``, usually ``docs/reproduction``.
+    item, row, column, names
+        As for :func:`find_cells`.
+
+    Raises
+    ------
+    ConfigurationError
+        If the item, row or column is unknown.
+    DataError
+        If there are no kept cells.
+    """
+    path = folder / "cells.csv"
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; `make kept` makes it from the evidence.")
+    frame = pd.read_csv(path, dtype={"row": str, "column": str}, keep_default_na=False)
+    tables = list(dict.fromkeys(filter(None, frame["item"])))
+    if _plain(item) not in map(_plain, tables):
+        raise ConfigurationError(
+            f"The kept results explain the published values of a table, and know none of {item!r}. "
+            f"{nearest_names(item, tables)}"
+        )
+    cells = find_cells(frame, item, row, column, names)
+    role = _score(folder, cells[0]["item"]).get("role", "")
+    judged = verdicts.judge_number(cells, role)
+    counted = "" if judged["counted"] == verdicts.NOT_JUDGED else judged["counted"]
+    first = [{**cell, "counted": counted} for cell in cells if cell["role"] == role]
+    return [*first, *(cell for cell in cells if cell["role"] != role)]
+
+
+def explain_kept(
+    folder: Path, item: str, row: str, column: str, names: Names = MappingProxyType({})
+) -> Iterator[str]:
+    """Yield what the kept evidence says of a number, in every variant that ran it.
+
+    The parameters and errors are those of :func:`kept_cells`.
+    """
+    cells = kept_cells(folder, item, row, column, names)
+    yield from [answer_of(folder, cells[0]["item"]), ""]
+    for cell in cells:
+        yield cell["variant"] or "not run"
+        yield f"  published: {cell['printed_text']}"
+        if cell["n"]:  # a single replication has no spread, and a stand-in is not compared
+            spread, low = (f"{cell[name]}" for name in ("sd", "low"))
+            ours = f"  ours: {cell['mean']}" + f" (sd {spread})" * bool(spread)
+            yield f"{ours}, {number_of(cell['n'], 'replication')}"
+            if f"{cell['difference']}":
+                interval = f", 90 % [{low}, {cell['high']}]" * bool(low)
+                yield f"  ours minus theirs: {cell['difference']}{interval}"
+        yield from (f"  {line}" for line in verdict_lines(cell))
+        if cell["draws"]:
+            yield f"  variance between draws: {cell['draws']}"
+        yield ""
