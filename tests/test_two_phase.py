@@ -150,6 +150,31 @@ def test_one_client_and_one_cluster_equal_least_squares():
         np.testing.assert_allclose(method.fit(clients).models_[0], expected, atol=1e-10)
 
 
+def test_ifca_averages_models_after_local_steps_within_clusters_if_asked(problem):
+    """Algorithm 1, option II, of Ghosh et al. (2020), by explicit local steps."""
+    clients, truth = problem
+    start = truth.models + 0.1
+    fit = methods.IFCA(3, init=start, learning_rate=0.05, rounds=1, average="cluster").fit(clients)
+    labels = fit.predict_clients(clients)
+    for label in range(3):
+        own = np.flatnonzero(labels == label)
+        after = []
+        for i in own:
+            x, y, model = clients[i], clients.responses_of(i), start[label]
+            for _ in range(5):
+                model = model - 0.05 * x.T @ (x @ model - y) / len(y)
+            after.append(model)
+        expected = np.average(after, axis=0, weights=clients.sizes[own])
+        np.testing.assert_allclose(fit.models_[label], expected, atol=1e-10)
+
+
+def test_ifca_leaves_a_model_that_no_client_chooses_where_it_is(problem):
+    clients, truth = problem
+    far = np.vstack([truth.models[:2], 1e3 * np.ones(15)])
+    fit = methods.IFCA(3, init=far, rounds=3, average="cluster").fit(clients)
+    np.testing.assert_array_equal(fit.models_[2], far[2])
+
+
 def test_one_feature_and_more_clusters_than_features():
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=60)

@@ -35,11 +35,40 @@ class IFCA(ClusteredRegression):
         As in :class:`~fedmix.methods.two_phase.TwoPhase`.
     init : array-like of shape (k, d), optional
         Starting models. By default random, in the scale of the data.
+    average : {"all", "cluster"}, default="all"
+        What the server divides summed local updates by: the points of all clients, as Su, Xu and
+        Yang (2022) do and Ghosh et al. do with gradients, or those of the cluster's clients, as
+        Ghosh et al. do with models after local steps. The second moves a model k times as far.
 
     References
     ----------
-    Ghosh, Chung, Yin, Ramchandran (2020), An Efficient Framework for Clustered Federated Learning.
+    Ghosh, Chung, Yin, Ramchandran (2020), An Efficient Framework for Clustered Federated Learning,
+    Algorithm 1, options I and II.
     """
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        local: str = "fedavg",
+        local_steps: int = 5,
+        learning_rate: float | None = None,
+        rounds: int = 400,
+        init: ArrayLike | None = None,
+        average: str = "all",
+        gamma: float = 0.5,
+        tol: float = 0.0,
+        random_state: int = 0,
+    ) -> None:
+        super().__init__(
+            n_clusters, local, local_steps, learning_rate, rounds, init, gamma, tol, random_state
+        )
+        self.average = average
+
+    def _step(self, sizes: NDArray, labels: NDArray, k: int) -> NDArray:
+        if self.average == "all":
+            return super()._step(sizes, labels, k)
+        points = np.bincount(labels, weights=sizes, minlength=k)
+        return self.learning_rate_ / np.maximum(points, 1)[:, None]  # no client, no update
 
     def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
         shape = (self.n_clusters, clients.n_features)

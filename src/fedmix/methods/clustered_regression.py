@@ -71,6 +71,7 @@ class ClusteredRegression(FederatedEstimator):
         "learning_rate": ["number > 0", None],
         "rounds": ["integer >= 0"],
         "init": ["array-like", None],
+        "average": [{"all", "cluster"}],
         "gamma": ["number > 0 and < 1"],
         "tol": ["number >= 0"],
     }
@@ -176,30 +177,36 @@ class ClusteredRegression(FederatedEstimator):
         before = len(start.history) - 1
         history = np.concatenate([start.history, np.empty((self.rounds, *start.history.shape[1:]))])
         gradient = self._gradient_map(rotated)
-        step = self.learning_rate_ / rotated.sizes.sum()
         k, d = history.shape[1:]
         self._send(up=start.up, down=start.down)
         for t in self._rounds(self.rounds, done=before):
-            history[t] = history[t - 1] - step * gradient(history[t - 1])
+            summed, labels = gradient(history[t - 1])
+            history[t] = history[t - 1] - self._step(rotated.sizes, labels, k) * summed
             _check_finite(history[t], t)
             self._send(up=len(rotated.sizes) * d, down=len(rotated.sizes) * k * d)
             self.converged_ = self.tol > 0 and _largest_move(history[t - 1 : t + 1]) <= self.tol
         self.models_ = history[self.n_rounds_].copy()
         self.history_ = {"models": history[: self.n_rounds_ + 1]}
 
-    def _gradient_map(self, rotated: RotatedClients) -> Callable[[NDArray], NDArray]:
-        """Return the function from models (k, d) to summed local gradients (k, d)."""
+    def _step(self, sizes: NDArray, labels: NDArray, k: int) -> NDArray:
+        """Return the factor of each model's summed gradients, of shape (k, 1): eta / N."""
+        return np.full((k, 1), self.learning_rate_ / sizes.sum())
+
+    def _gradient_map(
+        self, rotated: RotatedClients
+    ) -> Callable[[NDArray], tuple[NDArray, NDArray]]:
+        """Return the function from models (k, d) to summed local gradients (k, d) and labels."""
         filters = local_filter(
             rotated.curvatures, self.learning_rate_, self.local, self.local_steps
         )
         labels = np.empty(len(rotated.sizes), dtype=np.int64)
 
-        def gradient(models: NDArray) -> NDArray:
+        def gradient(models: NDArray) -> tuple[NDArray, NDArray]:
             total = np.empty_like(models)
             hard_round(
                 rotated.rows, rotated.targets, filters, rotated.offsets, models, labels, total
             )
-            return total
+            return total, labels
 
         return gradient
 
