@@ -7,7 +7,7 @@ import pytest
 from fedmix import methods
 from fedmix.cells.protocols.choices import Choice
 from fedmix.cells.protocols.running import Runner, optimize, parts_of
-from fedmix.cells.protocols.score import best_trials, contrasts, objective
+from fedmix.cells.protocols.score import contrasts, objective
 from fedmix.cells.protocols.space import Claim
 from fedmix.data import Dataset
 from fedmix.errors import DivergenceError
@@ -263,8 +263,10 @@ def found(own):
 
 
 def test_the_optimiser_finds_the_category_and_the_number(found):
-    _, trials, _ = found
-    best = best_trials(trials).iloc[0]
+    _, trials, runs = found
+    [judged] = runs.loc[runs["kind"] == "judged", "protocol"].unique()
+    best = trials.set_index("protocol").loc[judged]
+    assert best["confirmed"] == trials["confirmed"].min()
     assert best["scaling"] == "global"
     assert 1.5 < float(best["first"].split()[0]) < 6
     assert best["objective"] == trials["objective"].min()
@@ -272,6 +274,7 @@ def test_the_optimiser_finds_the_category_and_the_number(found):
 
 def test_a_trial_in_the_worse_half_ends_after_three_replications(own, found):
     _, trials, runs = found
+    runs = runs[runs["kind"] == "tried"]
     ran = runs.groupby(["protocol", "method"])["replication"].nunique().groupby("protocol").max()
     assert set(ran[trials.loc[~trials["complete"], "protocol"]]) == {3}
     assert 0.3 < trials["complete"].mean() < 0.8
@@ -296,6 +299,13 @@ def test_stages_change_the_methods_own_choices_and_the_others_in_turn(own, found
         assert (stage[fixed] == best[fixed]).all(axis=None)
         # It begins with the best protocol's changes in one choice.
         assert (stage.iloc[0][list(own.choices)] != best[list(own.choices)]).sum() == 1
+
+
+def test_the_best_protocol_of_a_seed_runs_on_all_rows_and_other_replications(found):
+    _, _, runs = found
+    ran = runs.groupby(["kind", "n_contaminated"])["replication"].unique().map(list)
+    assert ran.loc["compared"].to_dict() == {0: [6, 7], 2: [6, 7]}
+    assert ran.loc["judged"].to_dict() == {n: [1000, 1001, 1002] for n in (0, 2)}
 
 
 def test_a_search_without_choices_of_one_kind_changes_the_others_in_all_stages(own):

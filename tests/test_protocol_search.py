@@ -7,13 +7,8 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.papers import read_papers
-from fedmix.cells.protocols.controls import (
-    held_out,
-    leads_where_others_are_near,
-    permuted,
-    under_priors,
-)
-from fedmix.cells.protocols.findings import in_words, variance_shares
+from fedmix.cells.protocols.controls import find, under_priors, variance_shares
+from fedmix.cells.protocols.findings import in_words
 from fedmix.cells.protocols.running import Runner, draw_protocols
 from fedmix.cells.protocols.score import judged_cells, score_search, score_tables
 from fedmix.cells.protocols.space import Claim, read_searches
@@ -187,19 +182,7 @@ def test_a_table_of_one_row_holds_nothing_out_and_says_so():
 
 
 def told(own, scores, runs, printed):
-    drawn = scores[scores["kind"] == "drawn"]
-    return " ".join(
-        in_words(
-            own,
-            "one",
-            scores,
-            leads_where_others_are_near(scores),
-            under_priors(own, drawn),
-            variance_shares(own, "one", drawn),
-            permuted(own, runs["drawn"], printed),
-            held_out(own, runs["drawn"], printed),
-        )
-    )
+    return " ".join(in_words(own, "one", scores, find(own, scores, runs["drawn"], printed)))
 
 
 def test_the_words_say_where_the_claim_holds_and_what_the_search_chose():
@@ -276,15 +259,10 @@ def test_sentences_and_figures_are_made_from_a_search(tmp_path):
         "scores": scores,
         "judged": judged_cells(scores, runs["judged"], printed),
         "shares": variance_shares(own, "one", scores[scores["kind"] == "drawn"]),
-        "seed1": trials[trials["seed"] == 1],
-        "seed2": trials[trials["seed"] == 2],
+        "trials": trials,
     }
-    for name, part in parts.items():
-        part.to_csv(tmp_path / f"{name}.csv", index=False)
-    inputs = {name: tmp_path / f"{name}.csv" for name in ("scores", "judged", "shares")}
-    inputs["trials"] = [tmp_path / f"seed{seed}.csv" for seed in (1, 2)]
     outputs = [tmp_path / f"t_{kind}.{s}" for kind in CAPTIONS for s in ("svg", "md")]
-    draw_search(own, {"one": ITEM}, inputs, outputs, preset="paper")
+    draw_search(own, {"one": ITEM}, parts, outputs, preset="paper")
     assert all(path.stat().st_size > 1000 for path in outputs if path.suffix == ".svg")
     assert CAPTIONS["curve"] in (tmp_path / "t_curve.md").read_text()
 

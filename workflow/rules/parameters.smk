@@ -184,7 +184,7 @@ def page_parameters(embeddings=()):
     content = {
         "tables": [item_layout(item) for item in WHOLE.items.values() if item.kind == "table"],
         "figures": [*figures, *embeddings],
-        "searches": searches_run(IN_ALL) + searches_kept(),
+        "searches": searches_shown(),
         "claim_figures": claim_figures(),
         "preset": config["preset"],
         "papers": {key: paper.title for key, paper in WHOLE.papers.items()},

@@ -31,7 +31,7 @@ _BEGINS = {tokenize.ENCODING, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT
 #: The scripts that make kept pages from evidence.
 SCRIPTS = (
     *("collect_results", "judge_results", "make_table", "draw_figures", "draw_claims"),
-    *("draw_protocols", "export_reproduction"),
+    *("score_protocols", "export_reproduction"),
 )
 #: Packages whose modules these scripts import by a name in the configuration.
 LOADED_BY_NAME = ("fedmix.cells", "fedmix.experiments")

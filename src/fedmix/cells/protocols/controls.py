@@ -13,11 +13,33 @@ import numpy as np
 import pandas as pd
 
 from fedmix.cells.protocols.score import distances, errors_of
-from fedmix.cells.protocols.space import Space
+from fedmix.cells.protocols.space import DRAWN, Space
 
 PERMUTATIONS = 500
 #: The other columns are near if their distance is at most this.
 NEAR_ENOUGH = 1.0
+
+
+def find(
+    space: Space,
+    scores: pd.DataFrame,
+    drawn: pd.DataFrame,
+    printed: Mapping[str, pd.DataFrame],
+) -> dict[str, pd.DataFrame]:
+    """Return the result of each function of this module, which has one row per table at least.
+
+    ``scores`` come from :func:`fedmix.cells.protocols.score.score_search`, and ``drawn`` are the
+    runs of drawn protocols, which do not depend on the published values ``printed``.
+    """
+    of_drawn = scores[scores["kind"] == DRAWN]
+    by_table = of_drawn.groupby("table", sort=False)
+    return {
+        "leads": leads_where_others_are_near(scores),
+        "priors": under_priors(space, of_drawn),
+        "shares": pd.concat(variance_shares(space, str(table), own) for table, own in by_table),
+        "permuted": permuted(space, drawn, printed),
+        "held_out": held_out(space, drawn, printed),
+    }
 
 
 def permuted(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -180,3 +202,35 @@ def leads_where_others_are_near(scores: pd.DataFrame) -> pd.DataFrame:
         three_quarters=("lead", lambda lead: lead.quantile(0.75)),
         most=("lead", "max"),
     )
+
+
+def variance_shares(space: Space, table: str, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return how much of the distance's log and of the claim the choices explain.
+
+    ``scores`` are those of drawn protocols, with the choices' columns. Infinite distances are left
+    out. The columns are ``table, outcome, choice, share``. The shares of an outcome sum to one; all
+    are zero if it does not vary.
+    """
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    own = space.in_categories(scores[np.isfinite(scores["distance"])])
+    measured = {"distance": np.log(own["distance"]), "lowest": own["lowest"].astype(float)}
+    distributions: dict[str, optuna.distributions.BaseDistribution] = {
+        choice.name: optuna.distributions.CategoricalDistribution(choice.categories)
+        for choice in space.choices_of(table)
+        if len(choice.categories) > 1
+    }
+    rows = []
+    for outcome, values in measured.items():
+        found = dict.fromkeys(distributions, 0.0)
+        if values.nunique() > 1:
+            study = optuna.create_study()
+            study.add_trials(
+                optuna.trial.create_trial(params=chosen, distributions=distributions, value=value)
+                for chosen, value in zip(own[list(found)].to_dict("records"), values, strict=True)
+            )
+            evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
+            found |= optuna.importance.get_param_importances(study, evaluator=evaluator)
+        rows += [(table, outcome, name, share) for name, share in found.items()]
+    return pd.DataFrame(rows, columns=["table", "outcome", "choice", "share"])

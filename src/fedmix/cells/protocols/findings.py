@@ -1,9 +1,4 @@
-"""What a search found: which choices matter, and in sentences how much the scores mean.
-
-The shares of variance are those of a functional ANOVA: Optuna fits a random forest to the drawn
-protocols and divides the variance of its predictions among the choices (Hutter, Hoos and
-Leyton-Brown 2014).
-"""
+"""What a search found, in sentences: how near it came, and which choices matter."""
 
 from __future__ import annotations
 
@@ -11,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from math import inf, isnan
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from fedmix.cells.protocols.controls import NEAR_ENOUGH
@@ -21,71 +15,22 @@ from fedmix.cells.protocols.space import DRAWN, JUDGED, Space
 FEWEST = 10
 
 
-def variance_shares(space: Space, table: str, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return how much of the distance's log and of the claim the choices explain.
-
-    ``scores`` are those of drawn protocols, with the choices' columns. Infinite distances are left
-    out. The columns are ``table, outcome, choice, share``. The shares of an outcome sum to one; all
-    are zero if it does not vary.
-    """
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    own = in_categories(space, scores[np.isfinite(scores["distance"])])
-    measured = {"distance": np.log(own["distance"]), "lowest": own["lowest"].astype(float)}
-    distributions: dict[str, optuna.distributions.BaseDistribution] = {
-        choice.name: optuna.distributions.CategoricalDistribution(choice.categories)
-        for choice in space.choices_of(table)
-        if len(choice.categories) > 1
-    }
-    rows = []
-    for outcome, values in measured.items():
-        found = dict.fromkeys(distributions, 0.0)
-        if values.nunique() > 1:
-            study = optuna.create_study()
-            study.add_trials(
-                optuna.trial.create_trial(params=chosen, distributions=distributions, value=value)
-                for chosen, value in zip(own[list(found)].to_dict("records"), values, strict=True)
-            )
-            evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
-            found |= optuna.importance.get_param_importances(study, evaluator=evaluator)
-        rows += [(table, outcome, name, share) for name, share in found.items()]
-    return pd.DataFrame(rows, columns=["table", "outcome", "choice", "share"])
-
-
-def in_categories(space: Space, protocols: pd.DataFrame) -> pd.DataFrame:
-    """Return protocols with the part of a range in place of a number; empty choices stay so."""
-    return protocols.assign(
-        **{
-            name: [choice.meant(text).category(text) if text else "" for text in protocols[name]]
-            for name, choice in space.choices.items()
-        }
-    )
-
-
 def in_words(
-    space: Space,
-    target: str,
-    scores: pd.DataFrame,
-    leads: pd.DataFrame,
-    priors: pd.DataFrame,
-    shares: pd.DataFrame,
-    permuted: pd.DataFrame,
-    held_out: pd.DataFrame,
+    space: Space, target: str, scores: pd.DataFrame, found: Mapping[str, pd.DataFrame]
 ) -> list[str]:
     """Return sentences about what was tried, how near it came, and which choices matter.
 
     ``target`` is a table or "common", ``scores`` come from
-    :func:`fedmix.cells.protocols.score.score_search`, ``shares`` from :func:`variance_shares`, and
-    the others from the functions of :mod:`fedmix.cells.protocols.controls`.
+    :func:`fedmix.cells.protocols.score.score_search`, and ``found`` is what
+    :func:`fedmix.cells.protocols.controls.find` returns.
     """
     return [
         _tried(space, target, scores),
         *_judged(space, scores),
-        *_leads(space, leads),
-        *_drawn(space, scores, priors, shares),
-        *_permuted(space, permuted),
-        *_held_out(space, held_out),
+        *_leads(space, found["leads"]),
+        *_drawn(space, scores, found["priors"], found["shares"]),
+        *_permuted(space, found["permuted"]),
+        *_held_out(space, found["held_out"]),
     ]
 
 
@@ -175,7 +120,7 @@ def _leads(space: Space, leads: pd.DataFrame) -> Iterator[str]:
 def _drawn(
     space: Space, scores: pd.DataFrame, priors: pd.DataFrame, shares: pd.DataFrame
 ) -> Iterator[str]:
-    drawn = in_categories(space, scores[scores["kind"] == DRAWN])
+    drawn = space.in_categories(scores[scores["kind"] == DRAWN])
     for table, own in drawn.groupby("table", sort=False):
         by_prior = priors[priors["table"] == table].set_index("prior")
         others = ", ".join(

@@ -31,16 +31,15 @@ from fedmix.cells.evidence import Evidence
 from fedmix.cells.frame import cells_of
 from fedmix.cells.items import Item
 from fedmix.cells.measured import Measured
-from fedmix.cells.protocols.findings import in_categories
-from fedmix.cells.protocols.score import cell_identity, filled, read_part, without_idle
-from fedmix.cells.protocols.space import DRAWN, JUDGED, NEAR, Space
+from fedmix.cells.protocols.score import cell_identity, filled, read_protocols
+from fedmix.cells.protocols.space import DRAWN, JUDGED, KEPT, NEAR, Space
 from fedmix.cells.verdicts import DIAGNOSTIC, NEAREST
 from fedmix.errors import DataError, nearest_names
 from fedmix.storage import read_table, write_table, write_text
 
 #: How many of the nearest drawn protocols are kept as near.
 SHOWN = 20
-PROTOCOLS, RUNS = "protocols.csv", "runs.parquet"
+PROTOCOLS, RUNS = KEPT
 _FIT = ["kind", "protocol", "table", "row", "replication"]
 
 
@@ -59,7 +58,7 @@ def keep(
     """
     protocols, runs = [], []
     for table, own in scores.groupby("table", sort=False):
-        every = without_idle(space, design, [str(table)]).assign(table=table)
+        every = space.without_idle(design, [str(table)]).assign(table=table)
         close = own[own["kind"] == DRAWN].nsmallest(SHOWN, "distance")
         found = own[own["kind"] == JUDGED]
         first = found[found["rank"] == 1]
@@ -121,7 +120,7 @@ class Search:
         own = self.protocols[self.protocols["kind"] == kind]
         own = own.replace("", None).groupby("protocol", sort=False)[list(self.space.choices)]
         whole = own.first().fillna("")  # a table's protocols lack what it does not depend on
-        return in_categories(self.space, whole)
+        return self.space.in_categories(whole)
 
     @cached_property
     def drawn(self) -> Evidence:
@@ -202,7 +201,7 @@ def read_search(
     there = [Path(folder) / table for table in space.tables if table in kept]
     if not there:
         return None
-    parts = {own / PROTOCOLS: read_part(own / PROTOCOLS, space) for own in there}
+    parts = {own / PROTOCOLS: read_protocols(own / PROTOCOLS) for own in there}
     for path, part in parts.items():
         for choice in space.choices:
             if choice not in part:

@@ -26,7 +26,15 @@ from numpy.typing import NDArray
 
 from fedmix.cells.protocols.choices import Choice
 from fedmix.cells.protocols.score import objective
-from fedmix.cells.protocols.space import CONFIRMED, STAGES, STARTS, TRIED, Space
+from fedmix.cells.protocols.space import (
+    COMPARED,
+    CONFIRMED,
+    JUDGED,
+    STAGES,
+    STARTS,
+    TRIED,
+    Space,
+)
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
@@ -115,7 +123,9 @@ def optimize(
     """Search for the protocol that gives the runner's tables, the same for all of them.
 
     ``printed`` are the published values, see :func:`fedmix.cells.protocols.score.printed_cells`.
-    The ``seed`` also names the protocols.
+    The ``seed`` also names the protocols. The best one, by the ``confirmed`` objective, then runs
+    on all rows: on further replications, which rank it among those of other seeds, and on fresh
+    ones, which judge it.
 
     Returns
     -------
@@ -124,25 +134,29 @@ def optimize(
         the trial is ``complete``; and the ``confirmed`` objective of the best few on further
         replications, missing for the others.
     runs : DataFrame
-        The runs of all trials.
+        All runs, with their ``kind``: "tried", "compared" or "judged".
     """
-    trials, runs = [], []
-    n_trials = space.search_of(runner.benches).trials
+    trials, tried = [], []
+    tables = runner.benches
+    n_trials = space.search_of(tables).trials
     for start, numbers in enumerate(np.array_split(range(n_trials), STARTS)):
         for trial, own in _search(space, runner, printed, (seed, start), numbers):
             trials.append({**trial, "seed": seed, "start": start})
-            runs.append(own)
+            tried.append(own)
     frame = pd.DataFrame(trials)
-    best = frame[frame["complete"]].sort_values("objective", kind="stable")
-    best = best.drop_duplicates(["start", "objective"]).groupby("start").head(FEW)
-    best = best.drop_duplicates(list(space.choices))
-    further = runner.run(best.to_dict("records"), space.cells(CONFIRMED, runner.benches))
+    few = frame[frame["complete"]].sort_values("objective", kind="stable")
+    few = few.drop_duplicates(["start", "objective"]).groupby("start").head(FEW)
+    few = few.drop_duplicates(list(space.choices))
+    further = runner.run(few.to_dict("records"), space.cells(CONFIRMED, tables))
     confirmed = {
         protocol: objective(own, printed, space.claim)
         for protocol, own in further.groupby("protocol")
     }
     frame["confirmed"] = frame["protocol"].map(confirmed)
-    return frame, pd.concat([*runs, further], ignore_index=True)
+    best = frame.sort_values(["confirmed", "trial"]).head(1).to_dict("records")
+    runs = {kind: runner.run(best, space.cells(kind, tables)) for kind in (COMPARED, JUDGED)}
+    runs = {TRIED: pd.concat([*tried, further])} | runs
+    return frame, pd.concat(runs, names=["kind"]).reset_index("kind").reset_index(drop=True)
 
 
 def _search(

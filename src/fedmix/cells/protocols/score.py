@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -257,12 +258,6 @@ def _objective_of_table(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim)
     return float(distances(own, published, units))
 
 
-def best_trials(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the trial with the least confirmed objective of each seed."""
-    best = trials.sort_values(["seed", "confirmed", "trial"])
-    return best.drop_duplicates("seed", ignore_index=True)
-
-
 def score_search(
     space: Space,
     design: pd.DataFrame,
@@ -305,7 +300,7 @@ def score_search(
     judged["rank"] = judged["protocol"].map(values.rank(method="first")).astype("Int64")
     parts[JUDGED] = judged
     scores = pd.concat(parts, names=["kind"]).reset_index("kind")
-    protocols = without_idle(space, pd.concat([design, trials]), printed)
+    protocols = space.without_idle(pd.concat([design, trials]), printed)
     return scores.merge(protocols[["protocol", *space.choices]], on="protocol", sort=False)
 
 
@@ -330,27 +325,8 @@ def judged_cells(
     return cells.sort_values(["rank", *cell, "replication"], ignore_index=True)
 
 
-def without_idle(space: Space, protocols: pd.DataFrame, tables: Collection[str]) -> pd.DataFrame:
-    """Return protocols with empty choices where none of the tables depends on the choice."""
-    idle = [choice.name for choice in space.choices.values() if not choice.concerns(*tables)]
-    return protocols.assign(**dict.fromkeys(idle, ""))
-
-
 def read_protocols(path: str | os.PathLike) -> pd.DataFrame:
-    """Read protocols from CSV, with all columns as text."""
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
-
-
-def read_trials(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """Read the trials of all seeds, with their choices as text."""
-    trials = pd.concat(map(read_protocols, paths), ignore_index=True)
-    trials["complete"] = trials["complete"] == "True"
-    trials["confirmed"] = pd.to_numeric(trials["confirmed"])
-    return trials.astype({"seed": int, "start": int, "trial": int, "objective": float})
-
-
-def read_part(path: str | os.PathLike, space: Space) -> pd.DataFrame:
-    """Read one part of a search from CSV, with choices as text ("none" is a name, "2" as well)."""
-    texts = dict.fromkeys(["protocol", *space.choices], str)
-    part = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
-    return part.fillna({name: "" for name in space.choices if name in part})
+    """Read protocols or trials from CSV; their choices are text, "none" and "2" as well."""
+    numbers = {"seed": int, "start": int, "trial": int, "complete": bool, "objective": float}
+    kinds = defaultdict(lambda: str, numbers)
+    return pd.read_csv(path, dtype=kinds, keep_default_na=False)

@@ -17,10 +17,15 @@ from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.methods import index as registered_methods
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fedmix.protocols import Protocol
 
 #: The target for which all tables share one protocol.
 COMMON = "common"
+
+#: The files of a target that claims are tested on, see :mod:`fedmix.cells.protocols.kept`.
+KEPT = ("protocols.csv", "runs.parquet")
 
 #: Kinds of protocols that test a claim: drawn at random, or near the published values.
 DRAWN, NEAR = "drawn", "near"
@@ -237,6 +242,20 @@ class Space(Declared):
         some = kind in (TRIED, CONFIRMED)
         rows = {t: self.searched_rows(t) if some else self.tables[t].rows for t in tables}
         return {table: list(product(own, numbers)) for table, own in rows.items()}
+
+    def in_categories(self, protocols: pd.DataFrame) -> pd.DataFrame:
+        """Return protocols with the part of a range in place of a number; empty ones stay so."""
+        return protocols.assign(
+            **{
+                name: [choice.meant(t).category(t) if t else "" for t in protocols[name]]
+                for name, choice in self.choices.items()
+            }
+        )
+
+    def without_idle(self, protocols: pd.DataFrame, tables: Collection[str]) -> pd.DataFrame:
+        """Return protocols with empty choices where none of the tables depends on the choice."""
+        idle = [name for name, choice in self.choices.items() if not choice.concerns(*tables)]
+        return protocols.assign(**dict.fromkeys(idle, ""))
 
     def for_running(self, table: str) -> Space:
         """Return the part that drawn runs depend on; a change elsewhere reruns none of them."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from itertools import cycle, groupby
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,9 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from fedmix.cells.items import Item
-from fedmix.cells.protocols.findings import in_categories
 from fedmix.cells.protocols.kept import SHOWN
-from fedmix.cells.protocols.score import read_part, read_trials
 from fedmix.cells.protocols.space import DRAWN, JUDGED, Space
 from fedmix.plot.style import COLORS, MANY, house_style
 from fedmix.views.captions import in_words, joined, written_by
@@ -51,7 +48,7 @@ CAPTIONS = {
 def draw_search(
     space: Space,
     items: Mapping[str, Item],
-    inputs: Mapping[str, Any],
+    parts: Mapping[str, pd.DataFrame],
     outputs: Iterable[str | os.PathLike],
     preset: str,
 ) -> None:
@@ -62,19 +59,18 @@ def draw_search(
     space : Space
     items : mapping of str to Item
         The tables' items; numbers are shown in the items' units.
-    inputs : mapping
-        The CSV files ``scores, judged`` and ``shares``, and ``trials`` of all seeds.
+    parts : mapping of str to DataFrame
+        The ``scores``, ``judged`` cells, ``shares``, and ``trials`` of all seeds.
     outputs : iterable of path-like
         Stems that end in ``_curve``, ``_path`` and ``_nearest``, with suffixes.
     preset : str
     """
-    parts = {name: read_part(inputs[name], space) for name in ("scores", "judged", "shares")}
     drawn = parts["scores"][parts["scores"]["kind"] == DRAWN]
     item = next(iter(items.values()))
     with house_style():
         figures = {
             "curve": _curve(space, item, drawn, parts["shares"]),
-            "path": _path(read_trials(inputs["trials"])),
+            "path": _path(parts["trials"]),
             "nearest": _nearest(space, item, parts["judged"]),
         }
     origin = f"{_replications(parts['scores'])} Preset {preset}. {written_by()}"
@@ -110,7 +106,7 @@ def _curve(space: Space, item: Item, drawn: pd.DataFrame, shares: pd.DataFrame) 
         near = (own["distance"].rank(method="first") <= SHOWN).to_numpy()
         sorted_effects(top, own[ENDS] / item.scale, near, "95 % of a bootstrap")
         top.set_title(space.tables[table].title)
-        own = in_categories(space, own)
+        own = space.in_categories(own)
         choices_below(below, own[[choice.name for choice in space.choices_of(table)]], near, rows)
         below.set_xlabel("protocols, by the lead")
     scale_effects(axes[0][0], drawn[ENDS] / item.scale, linear=0.9)
