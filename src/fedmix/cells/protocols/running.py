@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil
 from operator import itemgetter
 from pathlib import Path
@@ -140,7 +140,7 @@ def optimize(
     tables = runner.benches
     n_trials = space.search_of(tables).trials
     for start, numbers in enumerate(np.array_split(range(n_trials), STARTS)):
-        for trial, own in _search(space, runner, printed, (seed, start), numbers):
+        for trial, own in _search(space, runner, printed, (seed, start), numbers.tolist()):
             trials.append({**trial, "seed": seed, "start": start})
             tried.append(own)
     frame = pd.DataFrame(trials)
@@ -164,33 +164,48 @@ def _search(
     runner: Runner,
     printed: Mapping[str, pd.DataFrame],
     seeds: tuple[int, int],
-    numbers: NDArray[np.int_],
-) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Search from one start. Yield each trial and its runs."""
+    numbers: Sequence[int],
+) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+    """Search from one start. Return each trial and its runs."""
     import optuna
 
     parts = parts_of(space, runner.benches)
     varied = [name for part in parts for name in part]
+    by_table = space.cells(TRIED, runner.benches)
+    cells = [(i, table, cell) for table, own in by_table.items() for i, cell in enumerate(own)]
+    cells.sort(key=itemgetter(0))  # the same row of all tables, one after the other
+    found: list[tuple[dict[str, Any], pd.DataFrame]] = []
+
+    def attempt(trial: optuna.Trial) -> float:
+        number = numbers[len(found)]
+        protocol = {"protocol": f"s{seeds[0]}.{number}"}
+        for name, choice in space.choices.items():  # empty where no table depends on it
+            protocol[name] = _suggest(trial, choice) if name in varied else ""
+        runs = pd.DataFrame()
+        for step, (_, table, cell) in enumerate(cells, start=1):
+            runs = pd.concat([runs, runner.run([protocol], {table: [cell]})])
+            value = objective(runs, printed, space.claim)
+            trial.report(value, step)
+            if step < len(cells) and trial.should_prune():
+                break
+        complete = step == len(cells)
+        ended = {"trial": number, "objective": value, "complete": complete}
+        found.append(({**protocol, **ended}, runs))
+        if not complete:
+            raise optuna.TrialPruned
+        return value
+
     study: optuna.Study | None = None
     for stage, own_numbers in enumerate(np.array_split(numbers, STAGES)):
-        free = parts[stage % len(parts)] if study else varied
         study = _study_of(
-            free,
+            parts[stage % len(parts)] if study else varied,
             study.best_trial if study else None,
             startup=ceil(STARTUP * len(own_numbers)),
             first=FIRST * len(runner.benches),
             seed=100 * seeds[0] + 10 * seeds[1] + stage,
         )
-        for number in own_numbers:
-            trial = study.ask()
-            protocol = {"protocol": f"s{seeds[0]}.{number}"}
-            for name, choice in space.choices.items():  # empty where no table depends on it
-                protocol[name] = _suggest(trial, choice) if name in varied else ""
-            runs, value, complete = _attempt(trial, protocol, space, runner, printed)
-            state = None if complete else optuna.trial.TrialState.PRUNED
-            study.tell(trial, value if complete else None, state)
-            found = {"trial": int(number), "objective": value, "complete": complete}
-            yield {**protocol, **found}, runs
+        study.optimize(attempt, n_trials=len(own_numbers))
+    return found
 
 
 def parts_of(space: Space, tables: Collection[str]) -> list[list[str]]:
@@ -224,30 +239,6 @@ def _study_of(
                 if value != best.params[name]:
                     study.enqueue_trial({**best.params, name: value})
     return study
-
-
-def _attempt(
-    trial: optuna.Trial,
-    protocol: Mapping[str, str],
-    space: Space,
-    runner: Runner,
-    printed: Mapping[str, pd.DataFrame],
-) -> tuple[pd.DataFrame, float, bool]:
-    """Run a protocol cell by cell. Return its runs, their objective, and whether it ran all."""
-    cells = [
-        (position, table, cell)
-        for table, own in space.cells(TRIED, runner.benches).items()
-        for position, cell in enumerate(own)
-    ]
-    cells.sort(key=itemgetter(0))  # the same row of all tables, one after the other
-    parts: list[pd.DataFrame] = []
-    for _, table, cell in cells:
-        parts.append(runner.run([protocol], {table: [cell]}))
-        value = objective(pd.concat(parts), printed, space.claim)
-        trial.report(value, len(parts))
-        if len(parts) < len(cells) and trial.should_prune():
-            break
-    return pd.concat(parts), value, len(parts) == len(cells)
 
 
 def _suggest(trial: optuna.Trial, choice: Choice) -> str:
