@@ -161,6 +161,23 @@ def test_the_two_phase_method_has_its_shares_of_recovery():
         assert f"in {min(shares):.0f} to {max(shares):.0f} %" in said
 
 
+def test_ifca_has_its_shares_of_recovery():
+    table = DOCS / "reproduction/tables/mixed_regression_recovery.md"
+    rows = re.findall(
+        r"^\| as written, C\d (IFCA.*?) \| [^|]* \| ([\d.]+).*? \| ([\d.]+)",
+        table.read_text(encoding="utf-8"),
+        re.M,
+    )
+    said = " ".join((DOCS / "methods/IFCA.md").read_text(encoding="utf-8").split())
+    own = [(float(n), float(share)) for name, n, share in rows if name != "IFCA"]
+    reached = sum(round(50 * share) for _, share in own)
+    rounds = [n for n, _ in own]
+    assert f"in {reached} of 150 replications" in said
+    assert f"after {min(rounds):.0f} to {max(rounds):.0f} rounds" in said
+    shares = [100 * float(share) for name, _, share in rows if name == "IFCA"]
+    assert f"in {min(shares):.0f} to {max(shares):.0f} % of the replications" in said
+
+
 def test_the_readme_tells_what_was_exported_last():
     update = script("update_readme")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
