@@ -36,9 +36,10 @@ class IFCA(ClusteredRegression):
     init : array-like of shape (k, d), optional
         Starting models. By default random, in the scale of the data.
     average : {"all", "cluster"}, default="all"
-        What the server divides summed local updates by: the points of all clients, as Su, Xu and
-        Yang (2022) do and Ghosh et al. do with gradients, or those of the cluster's clients, as
-        Ghosh et al. do with models after local steps. The second moves a model k times as far.
+        What the server divides a model's summed local updates by. ``"all"`` divides by the points
+        of all clients, as Su, Xu and Yang (2022) do, and Ghosh et al. with gradients.
+        ``"cluster"`` divides by those of the clients that chose the model, as Ghosh et al. do with
+        models after local steps. The model then moves about k times as far in a round.
 
     References
     ----------
