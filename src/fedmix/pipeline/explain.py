@@ -309,7 +309,9 @@ def explain_run(
     for cell in cells:
         yield cell["variant"]
         for title, own in explainer.facts(cell).items():
-            yield f"{title}: as above" if told.get(title) == own else title
-            yield from () if told.get(title) == own else (f"  {line}" for line in own)
+            if told.get(title) == own:
+                yield f"{title}: as above"
+            else:
+                yield from (title, *(f"  {line}" for line in own))
             told[title] = own
         yield ""
