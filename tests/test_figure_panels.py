@@ -300,3 +300,10 @@ def test_values_below_zero_are_seen_and_methods_have_their_labels():
     shares = pd.DataFrame({"outcome": "lowest", "choice": list(own.choices), "share": 0.5})
     said = _curve(own, ITEM, drawn, shares).axes[0].get_ylabel()
     assert said.startswith("Fed-GrEM less\nLocal-EM and Fed-EM\n")
+
+
+def test_the_lowest_map_of_each_column_names_its_values():
+    axes = draw_maps(squares(lambda x, y: x, methods="ABCDE"), {}, MAP).axes[:5]
+    assert [axis.get_xlabel() for axis in axes] == ["", *["points"] * 4]
+    below = [axis.xaxis.get_tick_params()["labelbottom"] for axis in axes]
+    assert below == [False, True, True, True, True]

@@ -55,8 +55,9 @@ def draw_maps(cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any]) -> 
         axis.set_title(label)
     for axis in axes.flat[len(methods) :]:
         axis.set_axis_off()
-    for axis in axes[-1]:
+    for axis in axes.flat[len(methods) - n_columns : len(methods)]:  # nothing is below them
         axis.set_xlabel(options.get("xlabel", x))
+        axis.tick_params(labelbottom=True)
     for axis in axes[:, 0]:
         axis.set_ylabel(options.get("ylabel", y))
     figure.colorbar(image, ax=axes, label=options.get("title", ""))
