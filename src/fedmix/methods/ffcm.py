@@ -43,7 +43,9 @@ class FFCM(CentroidClustering):
     max_rounds : int, default=20
         Maximum number of rounds. The default is that of FedGEM's Appendix D.3.
     local_steps : int, default=1
-        Fuzzy c-means steps per client and round. The default is that of FedGEM's published program.
+        Largest number of fuzzy c-means steps per client and round. A client stops when no centre
+        moves further than ``tol``. The default is that of FedGEM's published program. The program
+        of FFCM's authors has 1,000.
     init : array of shape (K, d), optional
         Initial centres; by default random, see ``rule``.
     tol : float, default=0.0
@@ -135,12 +137,15 @@ class FFCM(CentroidClustering):
         published = self.rule == "published"
         exponent = (2.0 if published else 1.0) / (self.fuzzifier - 1)
         for _ in range(self.local_steps):
+            previous = centres
             membership = memberships(points, centres, exponent)
             power = membership**self.fuzzifier
             weight, support = (membership, power) if published else (power, membership)
             mass = weight.sum(axis=0)[:, None]
             moved = weight.T @ points / np.where(mass > 0, mass, 1.0)
             centres = np.where(mass > 0, moved, centres)
+            if np.linalg.norm(centres - previous, axis=1).max() <= self.tol:
+                break
         return centres, support.sum(axis=0)
 
     def _aggregate(
