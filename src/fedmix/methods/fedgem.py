@@ -31,6 +31,7 @@ from fedmix.methods.fedgem_client import (
 )
 from fedmix.methods.fedgem_server import Server
 from fedmix.methods.likelihood import LikelihoodMixin, draw_gaussian
+from fedmix.methods.local_kmeans import LocalKMeans
 from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
@@ -72,8 +73,10 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
     final_radius_scale : float, default=1.0
         The constant v in the squared radius v R_min / (pi sqrt(N_g)) of the final aggregation. It
         should be chosen for the data, see :func:`fedmix.selection.choose`.
-    init : sequence of G arrays of shape (K_g, d), optional
-        Initial means; by default k-means++ at every client.
+    init : sequence of G arrays of shape (K_g, d), or "kmeans10", optional
+        Initial means. By default one draw of k-means++ at every client, as in Algorithm 1.
+        "kmeans10" takes the centres of :class:`~fedmix.methods.local_kmeans.LocalKMeans`, the best
+        of ten starts at every client. The number of clusters is then found more often.
     tol : float, default=0.0
         Training stops when no mean moves further than this in a round.
     privacy : mapping, optional
@@ -137,7 +140,7 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
         "one_component_per_client": ["boolean"],
         "server": [{"pairwise", "kdtree", "none"}],
         "final_radius_scale": ["number >= 0"],
-        "init": ["array-like", None],
+        "init": ["array-like", {"kmeans10"}, None],
         "tol": ["number >= 0"],
         "privacy": ["mapping", None],
         "learn_weights": ["boolean"],
@@ -241,6 +244,9 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
         n_components = components_of(clients, self.components_per_client)
         if self.init is None:
             means = seed_clients(clients, n_components, self._rng)
+        elif isinstance(self.init, str):
+            local = LocalKMeans(self.components_per_client, random_state=self._rng)
+            means = local.fit(clients).means_
         else:
             means = given_means(self, "init", self.init, n_components, clients)
         # Equal starts would stay equal, and the server never compares components of one client.
