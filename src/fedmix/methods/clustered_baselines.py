@@ -65,12 +65,6 @@ class IFCA(ClusteredRegression):
         )
         self.average = average
 
-    def _step(self, sizes: NDArray, labels: NDArray, k: int) -> NDArray:
-        if self.average == "all":
-            return super()._step(sizes, labels, k)
-        points = np.bincount(labels, weights=sizes, minlength=k)
-        return self.learning_rate_ / np.maximum(points, 1)[:, None]  # no client, no update
-
     def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
         shape = (self.n_clusters, clients.n_features)
         return Start(starting_models(self.init, shape, clients, rng)[None])

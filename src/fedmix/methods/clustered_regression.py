@@ -76,6 +76,7 @@ class ClusteredRegression(FederatedEstimator):
         "tol": ["number >= 0"],
     }
 
+    average: str = "all"
     models_: NDArray
     labels_: NDArray
     history_: dict[str, NDArray]
@@ -189,8 +190,14 @@ class ClusteredRegression(FederatedEstimator):
         self.history_ = {"models": history[: self.n_rounds_ + 1]}
 
     def _step(self, sizes: NDArray, labels: NDArray, k: int) -> NDArray:
-        """Return the factor of each model's summed gradients, of shape (k, 1): eta / N."""
-        return np.full((k, 1), self.learning_rate_ / sizes.sum())
+        """Return the factor of each model's summed gradients, of shape (k, 1).
+
+        It is eta / N, or with ``average="cluster"`` eta / (points of the clients that chose it).
+        """
+        if self.average == "all":
+            return np.full((k, 1), self.learning_rate_ / sizes.sum())
+        points = np.bincount(labels, weights=sizes, minlength=k)
+        return self.learning_rate_ / np.maximum(points, 1)[:, None]  # no client, no update
 
     def _gradient_map(
         self, rotated: RotatedClients

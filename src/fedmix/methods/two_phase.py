@@ -83,6 +83,10 @@ class TwoPhase(ClusteredRegression):
         round, so that the default is at least ``2 phase1_rounds`` and a smaller number is an error.
     init : array-like of shape (d,), optional
         Start of Phase 1. By default random, in the scale of the data.
+    average : {"all", "cluster"}, default="all"
+        What the server divides a model's summed local updates by in Phase 2: the points of all
+        clients, as in the paper, or those of the clients that chose the model, as in
+        :class:`~fedmix.methods.clustered_baselines.IFCA`. The latter needs fewer rounds.
     gamma : float, default=0.5
         Sets the default learning rate. Below 1, local gradient steps contract.
     tol : float, default=0.0
@@ -153,6 +157,7 @@ class TwoPhase(ClusteredRegression):
         epsilon: float = 0.05,
         min_anchor_points: int | None = None,
         init: ArrayLike | None = None,
+        average: str = "all",
         gamma: float = 0.5,
         tol: float = 0.0,
         random_state: int = 0,
@@ -172,6 +177,7 @@ class TwoPhase(ClusteredRegression):
         self.linkage = linkage
         self.epsilon = epsilon
         self.min_anchor_points = min_anchor_points
+        self.average = average
 
     def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
         """Run Phase 1."""
