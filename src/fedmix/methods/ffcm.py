@@ -17,6 +17,8 @@ from fedmix.streams import generator_of
 
 FloatArray = NDArray[np.float64]
 
+_SAME = 1e-14  # relative rounding of the distance of a point from itself
+
 
 @register
 class FFCM(CentroidClustering):
@@ -177,11 +179,13 @@ def memberships(points: FloatArray, centres: FloatArray, exponent: float) -> Flo
     Returns
     -------
     ndarray of shape (n, K)
-        Each row sums to 1. A point at one or more centres belongs to these only.
+        Each row sums to 1. A point at one or more centres, to rounding, belongs to these only.
     """
     from scipy.spatial.distance import cdist
 
     squared = cdist(points, centres, "sqeuclidean")
+    rounding = (_SAME * np.linalg.norm(points, axis=1, keepdims=True)) ** 2
+    squared = np.where(squared <= rounding, 0.0, squared)
     nearest = squared.min(axis=1, keepdims=True)
     on_centre = nearest == 0
     ratio = np.where(on_centre, squared == 0, nearest / np.where(squared > 0, squared, 1.0))
