@@ -156,8 +156,15 @@ def orthogonal_iteration(
     """
     q, _ = np.linalg.qr(rng.standard_normal((d, k)))
     for _ in range((rounds + 1) // 2):
-        q, _ = np.linalg.qr(times(transposed_times(q)))
+        image = transposed_times(q)
+        q, _ = np.linalg.qr(times(image / _magnitude(image)))
     return q
+
+
+def _magnitude(values: NDArray) -> float:
+    """Return the power of two of the largest value: products of scaled values stay in range."""
+    largest = np.abs(values).max()
+    return 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
 
 
 def power_iteration(
@@ -183,8 +190,9 @@ def power_iteration(
     """
     direction = rng.standard_normal(len(moment))
     direction /= np.linalg.norm(direction)
+    scaled = moment / _magnitude(moment)
     for _ in range(rounds):
-        image = moment @ (moment.T @ direction)
+        image = scaled @ (scaled.T @ direction)
         norm = np.linalg.norm(image)
         if norm == 0:
             break

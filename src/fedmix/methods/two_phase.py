@@ -75,8 +75,9 @@ class TwoPhase(ClusteredRegression):
     linkage : {"average", "single"}, default="average"
         How the anchors are grouped, see :func:`~fedmix.methods.moment_descent.group_anchors`.
     epsilon : float, default=0.05
-        An anchor stops when its residual error is below ``epsilon * separation``. The theory
-        requires a small constant.
+        An anchor stops when its residual error is below ``epsilon * separation``, times the power
+        of two nearest to beta: the error has the unit of the squared features. This power is 1
+        for the paper's features. The theory requires a small constant.
     min_anchor_points : int, optional
         Number of points that an anchor needs. The default is ``4 k``, two pairs of points for each
         dimension of the subspace. With ``fresh_clients`` an anchor needs two points for each
@@ -184,10 +185,10 @@ class TwoPhase(ClusteredRegression):
         theta = starting_models(self.init, (clients.n_features,), clients, rng)
         self.anchors_ = self._choose_anchors(clients, rng)
         sources = self._sources(clients, rng)
-        step = self._step_scale(clients)
+        alpha, beta = self._bounds(clients)
         trail = [np.tile(theta, (len(self.anchors_), 1))]
         for t, source in enumerate(sources):
-            trail.append(self._descend(clients, source, trail[-1], step, t, rng))
+            trail.append(self._descend(clients, source, trail[-1], alpha, beta, t, rng))
         self.anchor_labels_ = group_anchors(trail[-1], self.n_clusters, self.linkage)
         history = [group_centres(e, self.anchor_labels_, self.n_clusters) for e in trail]
         return Start(np.stack(history), *self._phase1_floats(clients, sources))
@@ -197,13 +198,18 @@ class TwoPhase(ClusteredRegression):
         clients: Clients,
         source: PairSource,
         estimates: NDArray,
-        step: float,
+        alpha: float,
+        beta: float,
         t: int,
         rng: np.random.Generator,
     ) -> NDArray:
-        """Move every anchor's estimate (h, d) along its residual error (Steps 8 to 15)."""
-        k = min(self.n_clusters, clients.n_features)
-        threshold = self.epsilon * self._separation(estimates)
+        """Move every anchor's estimate (h, d) along its residual error (Steps 8 to 15).
+
+        The error is a distance of models times the features' second moment. The threshold has the
+        unit of this moment: the power of two nearest to beta, which is 1 for the paper's features.
+        """
+        k, unit = min(self.n_clusters, clients.n_features), 2.0 ** np.round(np.log2(beta))
+        step, threshold = alpha / (2 * beta**2), unit * self.epsilon * self._separation(estimates)
         moved = estimates.copy()
         for h, anchor in enumerate(self.anchors_):
             moment = source.moment(estimates[h])
@@ -243,14 +249,14 @@ class TwoPhase(ClusteredRegression):
             )
         return np.sort(rng.choice(eligible, size=wanted, replace=False))
 
-    def _step_scale(self, clients: Clients) -> float:
-        """Return ``alpha / (2 beta^2)``."""
+    def _bounds(self, clients: Clients) -> tuple[float, float]:
+        """Return alpha and beta, given or estimated."""
         alpha, beta = self.alpha, self.beta
         if alpha is None or beta is None:
             estimated = covariance_bounds(clients)
             alpha = estimated[0] if alpha is None else alpha
             beta = estimated[1] if beta is None else beta
-        return alpha / (2 * beta**2)
+        return alpha, beta
 
     def _separation(self, estimates: NDArray) -> float:
         if self.separation is not None:
