@@ -230,3 +230,16 @@ def test_largest_curvature_is_squared_norm_over_size():
     clients = ragged_clients()
     norms = [np.linalg.norm(x, 2) ** 2 / len(x) for x in clients if len(x)]
     assert rotate(clients).largest_curvature == pytest.approx(max(norms))
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-40, 2.0**40])
+def test_many_features_in_any_unit_keep_fedgmm_s_determinants_in_range(scale):
+    rng = np.random.default_rng(0)
+    xs = [scale * rng.normal(size=(300, 60)) for _ in range(2)]
+    coefficients = np.zeros(60)
+    coefficients[0] = 9 / scale
+    signs = [rng.choice([-1.0, 1.0], size=300) for _ in xs]
+    ys = [z * (x @ coefficients) + rng.normal(size=300) for x, z in zip(xs, signs, strict=True)]
+    start = np.full((2, 2), 0.5), np.tile([coefficients, -coefficients], (2, 1, 1))
+    fitted = methods.FedGMM(2, n_covariate_components=1, init=start, max_rounds=3).fit(xs, ys)
+    np.testing.assert_allclose(scale * fitted.means_[0, 0], scale * coefficients, atol=0.3)

@@ -11,6 +11,7 @@ from fedmix.families import Sample
 from fedmix.methods.fedgem import FedGEM
 from fedmix.methods.fedgem_client import Mixtures, maximise, uncertainty_radii
 from fedmix.methods.fedgem_server import Server
+from fedmix.methods.local_kmeans import LocalKMeans
 from fedmix.metrics.clustering import per_client_scores
 
 PUBLISHED = {
@@ -350,3 +351,13 @@ def test_wrong_init_names_the_client():
         FedGEM(2, init=[np.zeros((2, 2)), np.zeros((3, 2)), np.zeros((2, 2))]).fit(clients)
     with pytest.raises(ConfigurationError, match="one array"):
         FedGEM(2, init=[np.zeros((2, 2))]).fit(clients)
+
+
+def test_kmeans10_starts_from_the_centres_of_local_kmeans():
+    clients, _, _ = separated_clients()
+    start = LocalKMeans([2, 3, 2], random_state=4).fit(clients).means_
+    given = FedGEM([2, 3, 2], init=start).fit(clients)
+    named = FedGEM([2, 3, 2], init="kmeans10", random_state=4).fit(clients)
+    np.testing.assert_array_equal(np.vstack(named.means_), np.vstack(given.means_))
+    with pytest.raises(ConfigurationError, match="Did you mean 'kmeans10'"):
+        FedGEM(2, init="kmeans").fit(clients)

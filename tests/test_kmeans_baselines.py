@@ -292,6 +292,25 @@ def test_point_on_a_centre_belongs_to_it_alone():
     np.testing.assert_array_equal(memberships(np.zeros((1, 1)), centres, 1.0), [[0.5, 0.0, 0.5]])
 
 
+def test_a_client_of_equal_points_has_centres_that_no_rounding_decides():
+    rng = np.random.default_rng(0)
+    spread, equal, init = rng.normal(size=(12, 2)), np.full((8, 2), 3.2), rng.normal(size=(3, 2))
+    centres = [
+        FFCM(3, local_steps=3, max_rounds=2, init=init).fit([own, equal]).cluster_centers_
+        for own in (spread, spread[::-1])
+    ]
+    np.testing.assert_allclose(*centres, atol=1e-12)
+
+
+def test_local_steps_end_when_no_centre_moves():
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.normal(size=(20, 2)), 6 + rng.normal(size=(20, 2))])
+    far, none = (FFCM(2, local_steps=n, tol=1e-6) for n in (1000, 1))
+    settled, _ = far._local_steps(points, points[[0, -1]])
+    again, _ = none._local_steps(points, settled)
+    assert 0 < np.abs(again - settled).max() <= 1e-6
+
+
 def test_published_exponent_is_a_fuzzifier_of_one_and_a_half():
     rng = np.random.default_rng(0)
     points, centres = rng.normal(size=(6, 2)), rng.normal(size=(3, 2))

@@ -201,6 +201,27 @@ def test_scale_of_the_data_does_not_matter(problem, scale):
     assert clustering_accuracy(truth.labels, fit.labels_) == 1
 
 
+@pytest.mark.parametrize("subspace", ["svd", "orthogonal_iteration"])
+@pytest.mark.parametrize("scale", [2.0**-100, 0.125, 2.0**100])
+def test_the_unit_of_the_features_does_not_change_phase_1(problem, scale, subspace):
+    clients, _ = problem
+    scaled = Clients(scale * clients.points, clients.offsets, scale * clients.responses)
+    fits = [
+        methods.TwoPhase(3, rounds=0, subspace=subspace, init=np.zeros(15)).fit(data)
+        for data in (clients, scaled)
+    ]
+    np.testing.assert_allclose(*(fit.history_["models"] for fit in fits), rtol=1e-9)
+
+
+def test_phase_2_of_two_phase_is_ifca_from_the_models_of_phase_1(problem):
+    clients, _ = problem
+    start = methods.TwoPhase(3, rounds=0).fit(clients).models_
+    for average in ("all", "cluster"):
+        two_phase = methods.TwoPhase(3, rounds=7, average=average).fit(clients)
+        ifca = methods.IFCA(3, rounds=7, init=start, average=average).fit(clients)
+        np.testing.assert_array_equal(two_phase.models_, ifca.models_)
+
+
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
 def test_scale_beyond_float64_is_an_error(problem, scale):
     clients, truth = problem
