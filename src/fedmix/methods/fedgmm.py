@@ -160,15 +160,16 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
     def _whiteners(self) -> tuple[FloatArray, FloatArray]:
         """Return the determinants of the Cholesky factors, (K, M), and their inverses.
 
-        After one round all clients have the same covariances. Without a floor only ratios of
-        densities count, so the determinants are those in units that keep them in range.
+        After one round all clients have the same covariances. Determinants out of range are given
+        in another unit, because only ratios of densities count unless they have a floor.
         """
         shared = self.n_rounds_ > 0
         factors = regular_factors(self.covariances_[:1] if shared else self.covariances_)
         diagonals = np.diagonal(factors, axis1=2, axis2=3)
-        if self.density_floor is None:  # a power of two, so that no digit changes
-            diagonals = diagonals * 2.0 ** -np.round(np.log2(diagonals).mean())
-        roots = np.prod(diagonals, axis=2)
+        with np.errstate(over="ignore"):
+            roots = np.prod(diagonals, axis=2)
+        if self.density_floor is None and not np.all((roots > 0) & np.isfinite(roots)):
+            roots = np.prod(diagonals / np.exp(np.log(diagonals).mean()), axis=2)
         copies = len(self.weights_) if shared else 1
         whiteners = np.linalg.inv(factors)
         return np.repeat(roots, copies, axis=0), np.repeat(whiteners, copies, axis=0)
