@@ -19,6 +19,7 @@ CELL = {
     **{"n": 4, "failed": 1, "scale": 0.01, "printed_text": "9.62 (1.03)", "printed_line": 5},
     **{"printed_file": "fedgrem/misclustering.csv", "difference": 0.38, "difference_in_sd": 0.37},
     **{"difference_in_se": nan, "verdict": "differs", "role": "inferred", "draws": "borrowed"},
+    **{"low": 0.25, "high": 0.51, "printed_sd": 1.03, "needed": nan},
 }
 
 
@@ -66,17 +67,20 @@ def test_a_published_number_is_told_with_the_distance_and_what_it_counts_as(expl
     lines = told(explainer, cell)["Published value"]
     assert lines[0] == "9.62 (1.03) in data/published/fedgrem/misclustering.csv, line 5"
     assert lines[1] == "ours minus theirs: +0.38, that is +0.37 published sd"
-    assert lines[2].startswith("verdict: differs (")
-    assert lines[3] == "variance between draws: borrowed"
+    assert lines[2] == "90 % interval of this difference: [+0.25, +0.51]"
+    assert lines[3] == "margin: 0.515 to either side (half of the published sd)"
+    assert lines[4].startswith("verdict: differs (")
+    assert lines[5] == "variance between draws: borrowed"
     counted = told(explainer, cell | {"counted": "protocol unknown: not near"})["Published value"]
-    assert counted[3].startswith("the published value counts as: protocol unknown: not near (its")
-    far = {"difference_in_sd": nan, "verdict": "", "draws": ""}  # of another metric
+    assert counted[5].startswith("the published value counts as: protocol unknown: not near (its")
+    # of another metric
+    far = {"difference_in_sd": nan, "low": nan, "high": nan, "verdict": "", "draws": ""}
     assert told(explainer, cell | far)["Published value"] == [
         lines[0],
         "ours minus theirs: +0.38",
     ]
     of_the_authors = told(explainer, cell | {"role": "authors", "draws": ""})["Published value"]
-    assert of_the_authors == lines[:3]
+    assert of_the_authors == lines[:5]
     [none] = told(explainer, cell | {"printed_text": ""})["Published value"]
     assert none == "The paper does not publish this number."
 
@@ -190,7 +194,7 @@ def test_kept_replications_are_told_where_no_block_is_planned(tmp_path):
 
 @pytest.mark.parametrize("change", [{"setting": "gone"}, {"variant": "gone"}, {"method": "Gone"}])
 def test_a_number_that_the_request_no_longer_has_is_told(explainer, cell, change):
-    with pytest.raises(DataError, match=r"fedgrem_real has no longer .* embedding is missing"):
+    with pytest.raises(DataError, match=r"fedgrem_real no longer has .* embedding is missing"):
         explainer.lines(cell | change)
 
 
@@ -239,6 +243,8 @@ def test_a_name_is_found_without_spaces_and_capitals_among_the_rows_of_its_item(
         ConfigurationError, match=r"No cells with row 'A'.*No cells with column '0 %'"
     ):
         find_cells(frame, "t1", "A", "0 %")
+    with pytest.raises(ConfigurationError, match="The row is '0 %' and the column 'A': exchange"):
+        find_cells(frame, "t1", "A", "0 %")
     with pytest.raises(ConfigurationError, match=r"^No cells with item 't3'[^N]*$"):
         find_cells(frame, "t3", "A", "C")
 
@@ -265,6 +271,7 @@ def test_a_run_is_explained_once_and_by_its_own_page(explainer, tmp_path):
     place = "fedgrem_table1", "0%", "fedgrem", names_in(explainer.request, "fedgrem_table1")
     said = list(explain_run(explainer, frame, tmp_path, *place))
     assert said.count("Files: as above") == len(frame) - 1
+    assert said[1].startswith("role: inferred (inferred from the published values")
     assert not [line for line in said if "counts as" in line]  # its page is not made
     assert names_in(explainer.request, "none")["digits"] == "Digits (8x8)"
     kept = {**one, "variant": "nearest", "role": "nearest", "low": 0, "high": 0}

@@ -25,11 +25,14 @@ def kept(tmp_path):
             "mean": 1.5,
             "sd": 0.1,
             "printed_text": "1.4 (0.1)",
+            "printed_sd": 0.1,
+            "needed": 40.2,
             "difference": 0.1,
         },
         **{"low": 0.05, "high": 0.15, "verdict": "differs", "draws": "borrowed"},
     }
-    empty = dict.fromkeys(["variant", "mean", "sd", "difference", "low", "high", "draws"], "")
+    names = ["variant", "mean", "sd", "difference", "low", "high", "needed", "draws"]
+    empty = dict.fromkeys(names, "")
     other = {**cell, **empty, "row": "0.50", "n": 0, "verdict": "not run"}
     pd.DataFrame([cell, other]).to_csv(tmp_path / "cells.csv", index=False)
     with open(tmp_path / "scores.csv", "w", newline="") as file:
@@ -44,6 +47,8 @@ def test_a_kept_number_is_explained_without_any_run(kept):
     assert said.startswith("The order holds. It leads.\n\nas_coded\n")
     assert "  ours: 1.5 (sd 0.1), 20 replications\n" in said
     assert "  ours minus theirs: 0.1, 90 % [0.05, 0.15]\n" in said
+    assert "  margin: 0.1 to either side (one unit of the last digit)\n" in said
+    assert "  role: inferred (inferred from the published values; no program" in said
     not_run = list(explain_kept(kept, "t", "0.50", "FedGrEM"))[2:]
     assert not_run == [
         *("not run", "  published: 1.4 (0.1)", f"  verdict: not run ({RULES['not run']})"),
@@ -95,11 +100,22 @@ def test_what_a_kept_number_lacks_is_left_out(kept):
     once = {"row": "1 %", "n": 1, "sd": "", "low": "", "high": "", "verdict": "undecided"}
     rows = [{**cells.iloc[0], **change} for change in ({}, stand_in, once)]
     pd.DataFrame(rows).to_csv(kept / "cells.csv", index=False)
-    _, *told = list(explain_kept(kept, "t", "2 %", "FedGrEM"))[3:]
+    _, *told = list(explain_kept(kept, "t", "2 %", "FedGrEM"))[4:]
     assert told[0] == "  ours: 1.5 (sd 0.1), 20 replications"
     assert told[1].startswith("  verdict: stand-in (")
-    _, *told = list(explain_kept(kept, "t", "1 %", "FedGrEM"))[3:]
+    _, *told = list(explain_kept(kept, "t", "1 %", "FedGrEM"))[4:]
     assert told[:2] == ["  ours: 1.5, 1 replication", "  ours minus theirs: 0.1"]
+
+
+def test_an_undecided_number_says_how_many_replications_would_decide(kept):
+    cells = pd.read_csv(kept / "cells.csv", keep_default_na=False)
+    for needed, said in ((40.2, ["41 replications of ours would decide"]), ("", []), ("inf", [])):
+        row = {**cells.iloc[0], "printed_sd": 0.4, "verdict": "undecided", "needed": needed}
+        pd.DataFrame([row]).to_csv(kept / "cells.csv", index=False)
+        told = list(explain_kept(kept, "t", "0 %", "FedGrEM"))
+        assert "  margin: 0.2 to either side (half of the published sd)" in told
+        decide = [line.partition(",")[0].strip() for line in told if "would decide" in line]
+        assert decide == said
 
 
 def test_without_kept_cells_one_learns_how_to_make_them(tmp_path):

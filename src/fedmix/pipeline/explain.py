@@ -27,6 +27,7 @@ from fedmix.pipeline.kept_numbers import (
     explain_kept,
     find_cells,
     kept_cells,
+    role_line,
     verdict_lines,
 )
 from fedmix.pipeline.plan import PlannedMethod, Setting, Study, setting_folder
@@ -92,7 +93,7 @@ class Explainer:
         setting = study.settings.get(setting_folder(cell["variant"], cell["setting"]))
         if setting is None or cell["method"] not in study.methods:
             raise DataError(
-                f"{study.name} has no longer {cell['method']} in setting {cell['setting']} of "
+                f"{study.name} no longer has {cell['method']} in setting {cell['setting']} of "
                 f"variant {cell['variant']}, which was run: the configuration has changed since, "
                 "or an embedding is missing."
             )
@@ -192,6 +193,8 @@ def _printed(cell: Cell) -> Iterator[str]:
     )
     for difference in _known(("{:+.4g}", cell["difference"])):
         yield f"ours minus theirs: {difference}" + f", that is {' and '.join(units)}" * bool(units)
+    if interval := _known(("[{:+.4g},", cell["low"]), ("{:+.4g}]", cell["high"])):
+        yield f"90 % interval of this difference: {' '.join(interval)}"
     if cell["verdict"]:  # none beside a published value of another metric
         yield from verdict_lines(cell)
     if cell["draws"]:
@@ -308,6 +311,8 @@ def explain_run(
     told: dict[str, list[str]] = {}
     for cell in cells:
         yield cell["variant"]
+        if role := role_line(cell):
+            yield role
         for title, own in explainer.facts(cell).items():
             if told.get(title) == own:
                 yield f"{title}: as above"

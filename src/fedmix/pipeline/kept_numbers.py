@@ -6,6 +6,7 @@ They are read from the files ``cells.csv`` and ``scores.csv`` of a folder, such 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import ceil, inf, isnan, nan
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -46,18 +47,28 @@ def find_cells(
         If the item, row or column is unknown, with the nearest names.
     """
     problems: list[str] = []
+    other: dict[str, str] = {"row": column, "column": row}
+    swapped = 0
     for name, wanted in (("item", item), ("row", row), ("column", column)):
         known = {value: named(value, names) for value in frame[name].unique() if value}
-        same = [own for own in known.items() if _plain(wanted) in map(_plain, own)]
+        same = _same(wanted, known)
         if same:
             frame = frame[frame[name].isin([value for value, _ in same])]
             continue
         problems.append(f"No cells with {name} {wanted!r}. {nearest_names(wanted, known.values())}")
         if name == "item":
             break
+        swapped += bool(_same(other[name], known))
+    if swapped == len(other):
+        problems.append(f"The row is {column!r} and the column {row!r}: exchange the two.")
     if problems:
         raise ConfigurationError(" ".join(problems), problems)
     return sorted(frame.to_dict("records"), key=lambda cell: _RANK.get(cell["role"], len(_RANK)))
+
+
+def _same(wanted: str, known: Names) -> list[tuple[str, str]]:
+    """Return the entries of a mapping that have a name as their key or as their value."""
+    return [own for own in known.items() if _plain(wanted) in map(_plain, own)]
 
 
 def _plain(name: str) -> str:
@@ -65,12 +76,40 @@ def _plain(name: str) -> str:
     return "".join(name.split()).casefold()
 
 
+def role_line(cell: Cell) -> str:
+    """Return what a cell's variant stands for, in words; empty if it is not known."""
+    role = cell["role"]
+    words = verdicts.SOURCES.get(role, "one switch of a reading changed, to measure its effect")
+    return f"role: {role} ({words})" if role else ""
+
+
 def verdict_lines(cell: Cell) -> Iterator[str]:
-    """Yield a cell's verdict and, if its variant is the one that counts, what that counts as."""
+    """Yield a cell's margin and verdict and, if its variant counts, what the value counts as."""
+    if cell["verdict"] not in (verdicts.STAND_IN, verdicts.NOT_JUDGED, verdicts.NOT_RUN):
+        yield from _margin_lines(cell)
     yield f"verdict: {cell['verdict']} ({verdicts.RULES[cell['verdict']]})"
+    needed = _number(cell.get("needed", ""))
+    if cell["verdict"] == verdicts.UNDECIDED and needed < inf:
+        yield f"{ceil(needed)} replications of ours would decide, if our mean stays as it is"
     if counted := cell.get("counted"):
         rule = verdicts.COUNTING_RULES.get(counted)
         yield f"the published value counts as: {counted}" + (f" ({rule})" if rule else "")
+
+
+def _margin_lines(cell: Cell) -> Iterator[str]:
+    """Yield the margin that decides the verdict, as :mod:`fedmix.cells.equivalence` takes it."""
+    spread = _number(cell.get("printed_sd", ""))
+    if isnan(spread):
+        return
+    _, _, decimals = cell["printed_text"].partition(" ")[0].partition(".")
+    half, unit = verdicts.WIDE * spread, 10.0 ** -len(decimals)
+    of = "one unit of the last digit" if unit > half else "half of the published sd"
+    yield f"margin: {max(half, unit):.4g} to either side ({of})"
+
+
+def _number(value: Any) -> float:
+    """Return a number of a cell, which is an empty text in a file that has none."""
+    return nan if value == "" else float(value)
 
 
 def mark_counted(cells: pd.DataFrame) -> pd.DataFrame:
@@ -125,7 +164,8 @@ def kept_cells(
     if _plain(item) not in map(_plain, tables):
         raise ConfigurationError(
             f"The kept results explain the published values of a table, and know none of {item!r}. "
-            f"{nearest_names(item, tables)}"
+            f"{nearest_names(item, tables)} Claims are in {KEPT / 'claims.md'}, and all other "
+            f"tables and figures in {KEPT / 'README.md'}."
         )
     cells = find_cells(frame, item, row, column, names)
     role = _score(folder, cells[0]["item"]).get("role", "")
@@ -146,6 +186,8 @@ def explain_kept(
     yield from [answer_of(folder, cells[0]["item"]), ""]
     for cell in cells:
         yield cell["variant"] or "not run"
+        if cell["variant"] and (role := role_line(cell)):
+            yield f"  {role}"
         yield f"  published: {cell['printed_text']}"
         if cell["n"]:  # a single replication has no spread, and a stand-in is not compared
             spread, low = (f"{cell[name]}" for name in ("sd", "low"))
