@@ -218,6 +218,19 @@ def test_what_cannot_be_compared_is_said_before_anything_runs(problem, given, op
         compare(given, problem[0], progress=False, **options)
 
 
+def test_a_method_that_needs_what_its_constructor_lacks_is_told_before_anything_runs(problem):
+    @register
+    class NeedsNothingThatItTakes(CentroidClustering):  # `needs` is n_components by default
+        constraints: ClassVar = {"n_clusters": ["integer >= 1"]}
+
+        def __init__(self, n_clusters=2, random_state=0):
+            self.n_clusters, self.random_state = n_clusters, random_state
+
+    with pytest.raises(ConfigurationError, match="its `needs` names 'n_components', which its con"):
+        compare(NeedsNothingThatItTakes, problem[0], n_components=2, progress=False)
+    capabilities._defined.clear()
+
+
 def test_wrong_labels_and_regressions_are_refused(problem):
     xs, labels = problem
     with pytest.raises(DataError, match="labels: expected one per point"):

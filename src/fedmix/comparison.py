@@ -20,7 +20,7 @@ from fedmix.cells.items import Table
 from fedmix.cells.measured import LOWEST_FIRST
 from fedmix.clients import Clients, ClientsLike, as_clients
 from fedmix.data.dataset import Dataset
-from fedmix.errors import ConfigurationError, DataError, SelectionWarning
+from fedmix.errors import ConfigurationError, DataError, SelectionWarning, nearest_names
 from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Fits, Scenario, run_block, tables_of
 from fedmix.methods.capabilities import able_methods, capabilities_of
@@ -56,7 +56,6 @@ PROTOCOL = {
     "step_size": 1.0,
     "final_radius_scale": [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4],
 }
-
 #: Parameters that set a number of components or clusters.
 _NUMBERS = ("n_components", "n_clusters", "components_per_client")
 _COUNT = "integer >= 1"
@@ -142,9 +141,8 @@ class Comparison:
         there = [n for n, (best, _) in _SCORES.items() if best != "none" and n in known]
         if not there:
             raise ConfigurationError("No scores: all replications failed or have one cluster.")
-        score = score or there[0]
-        if score not in there:
-            raise ConfigurationError(f"Unknown score {score!r}. Valid: {', '.join(there)}.")
+        if (score := score or there[0]) not in there:
+            raise ConfigurationError(f"Unknown score {score!r}. {nearest_names(score, there)}")
         return score
 
     def _shown(self) -> pd.DataFrame:
@@ -308,7 +306,10 @@ def _chosen(given: Iterable[Any]) -> list[Method]:
         named = {method.estimator for method in listed}
         listed += [Method(name, name) for name in able_methods() if name not in named]
     for method in listed:
-        obstacle = capabilities_of(method.estimator).obstacle("gaussian", "sample")
+        can = capabilities_of(method.estimator)
+        obstacle = can.obstacle("gaussian", "sample")
+        if unknown := set(can.needs) - set(inspect.signature(method.kind).parameters):
+            obstacle = f"its `needs` names {min(unknown)!r}, which its constructor does not take"
         if method.parameters.get("family") == "regression":
             obstacle = "its family is 'regression'"
         if obstacle:
