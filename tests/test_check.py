@@ -162,13 +162,13 @@ def test_one_paper_is_shown_alone(copy, capsys):
 
 def test_a_paper_that_does_not_exist_is_an_error(copy, capsys):
     assert main(["check", "--paper", "fedgen"]) == 1
-    assert "There is no paper 'fedgen'" in capsys.readouterr().err
+    assert "There is no paper 'fedgen'. Did you mean 'fedgem'" in capsys.readouterr().err
     (copy / "config/papers/fedgem/about.yaml").unlink()
     assert main(["check", "--paper", "fedgem"]) == 1
     assert "no about.yaml" in capsys.readouterr().err
     spoil(copy / "config/papers/fedgrem/claims.yaml", "predicate:", "predicat:")
     assert main(["check", "--paper", "fedgen"]) == 1
-    assert "There is no paper 'fedgen'" in capsys.readouterr().err
+    assert "There is no paper 'fedgen'. Did you mean 'fedgem'" in capsys.readouterr().err
 
 
 def test_skeletons_pass_the_check(copy, capsys):
@@ -270,7 +270,7 @@ def test_a_published_value_that_nothing_can_match_is_an_error(copy, capsys):
         *(("new-method", name) for name in ("my-means", "True")),
         ("new-dataset", "My Data"),
         *((command, name) for command in ("new-dataset", "new-paper") for name in ("no", "null")),
-        ("new-paper", "../out"),
+        *(("new-paper", name) for name in ("../out", "2paper", "my-paper")),
     ],
 )
 def test_a_name_that_cannot_be_is_refused(copy, capsys, command, name):

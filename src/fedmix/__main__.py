@@ -160,7 +160,7 @@ def _add_skeletons(commands: Any, repository: argparse.ArgumentParser) -> None:
         ("new-paper", "write a paper's folders to start from", new_paper),
     ):
         new = _add_command(commands, [repository], name, None, what)
-        new.add_argument("name", help="lower-case letters, digits and underscores")
+        new.add_argument("name", help="a letter, then lower-case letters, digits and _")
         new.set_defaults(report=lambda given, write=write: write(given.name, given.workflow))
 
 

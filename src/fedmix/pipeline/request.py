@@ -356,7 +356,7 @@ def check(read: Callable[[], Request], config: Path, paper: str | None = None) -
     folders = (path for kind in KINDS for path in sorted((config / kind).glob("*")))
     papers = [path.name for path in folders if path.is_dir()]
     if paper and paper not in papers:
-        raise ConfigurationError(f"There is no paper {paper!r}. There are {', '.join(papers)}.")
+        raise ConfigurationError(f"There is no paper {paper!r}. {nearest_names(paper, papers)}")
     try:
         request = read()
     except ConfigurationError as error:

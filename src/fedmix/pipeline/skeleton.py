@@ -95,7 +95,8 @@ def _filled(template: str, **words: str) -> str:
 def _check_key(command: str, key: str) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", key):
         raise ConfigurationError(
-            f"{command}: expected lower-case letters, digits and underscores, got {key!r}."
+            f"{command}: expected a lower-case letter, then lower-case letters, digits and "
+            f"underscores, as in my_name, got {key!r}."
         )
     if yaml.safe_load(key) != key:
         raise ConfigurationError(
