@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 
 import pandas as pd
@@ -259,6 +260,10 @@ def test_discrepancies_stand_in_the_order_of_the_papers(pages):
     headings = re.findall("<h2>(.*?)</h2>", pages["pages/discrepancies.html"])
     assert headings == [paper.title for paper in PAPERS.values() if paper.title in headings]
     assert len(headings) == 3
+    summaries = re.findall("<summary>(.*?)</summary>", pages["pages/discrepancies.html"], re.S)
+    begins = re.findall('<span class="fine begins">(.+?)</span>', "".join(summaries))
+    assert len(begins) == len(summaries) > len(headings)
+    assert max(map(len, map(unescape, begins))) <= 100
 
 
 def test_every_page_allows_no_script_but_its_own_file(pages):
