@@ -176,7 +176,7 @@ def test_values_that_agree_in_mean_alone_are_told_apart():
         for role in ("authors", "inferred")
     }
     assert "0 of 6 values agree" in scored(near["authors"])["answer"]
-    assert "0 differ and 6 are undecided" in scored(near["authors"])["answer"]
+    assert "None differs and 6 are undecided" in scored(near["authors"])["answer"]
     assert scored(near["inferred"])["answer"].endswith(
         "It is 0.25 published standard deviations away. It agrees with 6 of 6 values (in mean "
         "only) and differs from 0."

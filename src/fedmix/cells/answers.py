@@ -165,7 +165,8 @@ def _values(score: Mapping[str, Any]) -> str:
     expected = sum(score[f"expected: {name}"] for name in AGREEING)
     return (
         f"{agreeing} of {total} values agree. An exact replication would be expected to agree with "
-        f"{expected:.0f}. {differ} differ{'s' * (differ == 1)} and {_are(open_)} undecided."
+        f"{expected:.0f}. {differ or 'None'} differ{'s' * (differ < 2)} and {_are(open_)} "
+        "undecided."
     )
 
 
