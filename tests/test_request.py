@@ -106,6 +106,19 @@ def test_a_replication_may_not_take_longer_than_its_job(tmp_path):
     read_request(ROOT / "config", options(replication_timeout=None), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"evidence": True}, "evidence: expected a folder or false, got true"),
+        ({"papers": "fedgem"}, r"papers: expected a list of names, got 'fedgem'. Write \[fedgem\]"),
+        ({"methods": "KFED"}, r"methods: expected a list of names, got 'KFED'. Write \[KFED\]"),
+    ],
+)
+def test_a_usual_mistake_in_an_option_says_what_to_write(tmp_path, given, says):
+    with pytest.raises(ConfigurationError, match=says):
+        read_request(ROOT / "config", options(**given), tmp_path)
+
+
 def test_optional_settings_wait_for_their_embedding(folder, tmp_path):
     edit(folder / STUDY, lambda study: study["settings"][0].update(optional=True))
     without = read_request(folder, options(preset="paper"), tmp_path)

@@ -64,6 +64,22 @@ class Options(Declared):
         "instead of running them again; false runs everything."
     )
 
+    @field_validator("papers", "methods", "metrics", mode="before")
+    @classmethod
+    def _in_brackets(cls, names: Any) -> Any:
+        if isinstance(names, str):
+            raise ValueError(f"expected a list of names, got {names!r}. Write [{names}].")
+        return names
+
+    @field_validator("evidence", mode="before")
+    @classmethod
+    def _folder_or_false(cls, folder: Any) -> Any:
+        if folder is True:
+            raise ValueError(
+                "expected a folder or false, got true. By default it is used: leave it out."
+            )
+        return folder
+
     @field_validator("replication_timeout")
     @classmethod
     def _shorter_than_its_job(cls, timeout: float | None) -> float | None:
