@@ -189,6 +189,7 @@ def method(**entry):
         (lambda study: study.update(replication=3), "unknown key 'replication'. Did you mean"),
         (lambda study: study["methods"].append("FedGREM"), "unknown method 'FedGREM'. Did you"),
         (method(name="C", parameters={"penalty_scal": 3}), "Did you mean 'penalty_scale'"),
+        (method(name="C", parameters={"tol": "1e-4"}), "YAML reads this as text. Write 1.0e-4."),
         (method(name="C", where={"datset": "mnist"}), "Did you mean 'dataset'"),
         (method(name="C", where={"dataset": "mnst"}), "Did you mean 'mnist'"),
         (

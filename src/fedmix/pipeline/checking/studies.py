@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
@@ -195,9 +196,18 @@ def parameter_value_errors(
             yield from unknown(place, "units", unit, units)
         value = value["value"]
     if wrong_value := violation(estimator, name, value, known[name]):
-        yield f"{place}: {wrong_value}"
+        yield f"{place}: {wrong_value}{_read_as_text(value)}"
     elif name == "init" and isinstance(value, str):
         yield from unknown(place, "initialisation", value, STRATEGIES)
+
+
+def _read_as_text(value: object) -> str:
+    """Return a hint for a number that YAML reads as text, such as 1e-4; else an empty text."""
+    found = re.fullmatch(r"([-+]?\d+)(\.\d*)?e([-+]?)(\d+)", str(value), re.IGNORECASE)
+    if not (found and isinstance(value, str)):
+        return ""
+    whole, part, sign, power = found.groups()
+    return f" YAML reads this as text. Write {whole}{part or '.0'}e{sign or '+'}{power}."
 
 
 def search_errors(space: Space, document: Document) -> Iterator[str]:
