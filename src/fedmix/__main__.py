@@ -118,11 +118,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_skeletons(commands, repository)
     explain = add(
-        "explain", _explanations, "show where a table's number comes from, in every variant"
+        "explain",
+        _explanations,
+        "show where a table's number comes from, in every variant, or what was found of a claim",
     )
-    explain.add_argument("item", help="a table, e.g. fedgrem_table1")
-    explain.add_argument("row", help="as in the table, e.g. '0 %%'")
-    explain.add_argument("column", help="as in the table, e.g. FedGrEM")
+    explain.add_argument("item", help="a table, e.g. fedgrem_table1, or the id of a claim")
+    explain.add_argument("row", nargs="?", help="as in the table, e.g. '0 %%'")
+    explain.add_argument("column", nargs="?", help="as in the table, e.g. FedGrEM")
     explain.add_argument(
         "--kept",
         action="store_true",
@@ -251,15 +253,23 @@ def _evidence(options: argparse.Namespace) -> Iterable[str]:
 def _explanations(options: argparse.Namespace) -> Iterable[str]:
     from fedmix.cells.frame import judged_cells
     from fedmix.pipeline.explain import Explainer, explain_run, names_in
+    from fedmix.pipeline.explain_claims import explain_claim
     from fedmix.pipeline.kept_numbers import KEPT, explain_kept
 
     request = _request(options)
+    audit = options.directory / "results" / request.options["preset"] / "audit"
+    if options.column is None:
+        if options.row is not None or options.item in request.items:
+            raise ConfigurationError(
+                f"explain: expected a table, a row and a column, got {options.item} and "
+                f"{'no row' if options.row is None else repr(options.row)}. A claim is named alone."
+            )
+        return explain_claim(options.workflow / KEPT if options.kept else audit, options.item)
     place = options.item, options.row, options.column, names_in(request, options.item)
     if options.kept:
         return explain_kept(options.workflow / KEPT, *place)
     explainer = Explainer(request, options.directory)
     cells = judged_cells(explainer.cells_of(options.item))
-    audit = options.directory / "results" / request.options["preset"] / "audit"
     return explain_run(explainer, cells, audit, *place)
 
 

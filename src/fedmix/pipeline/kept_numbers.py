@@ -164,8 +164,8 @@ def kept_cells(
     if _plain(item) not in map(_plain, tables):
         raise ConfigurationError(
             f"The kept results explain the published values of a table, and know none of {item!r}. "
-            f"{nearest_names(item, tables)} Claims are in {KEPT / 'claims.md'}, and all other "
-            f"tables and figures in {KEPT / 'README.md'}."
+            f"{nearest_names(item, tables)} {KEPT / 'README.md'} has all other tables and "
+            "figures. A claim is explained by its id alone, without a row and a column."
         )
     cells = find_cells(frame, item, row, column, names)
     role = _score(folder, cells[0]["item"]).get("role", "")
