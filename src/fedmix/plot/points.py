@@ -124,8 +124,9 @@ def weights(model: Any, axis: Axes | None = None) -> Axes:
     names = getattr(model, "client_names_", [])
     if shares is None or len(shares) != len(names) or np.ndim(shares[0]) != 1:
         raise DataError(
-            f"weights: {type(model).__name__} has no mixing weights of each client. Fit a mixture "
-            "whose clients have weights of their own, such as FedGrEM, FedEM or FedGEM."
+            f"weights: {type(model).__name__} has no mixing weights of each client. Give a fitted "
+            "mixture whose clients have weights of their own, such as FedGrEM, FedEM or FedGEM: "
+            "call its fit first."
         )
     clusters = getattr(model, "superclusters_", [np.arange(len(own)) for own in shares])
     n_clusters = 1 + max((int(own.max()) for own in clusters if len(own)), default=0)
