@@ -29,7 +29,7 @@ def recovery() -> list[tuple[str, str, str]]:
 
 
 def test_the_two_phase_method_has_its_shares_of_recovery():
-    said = (DOCS / "methods/TwoPhase.md").read_text(encoding="utf-8")
+    said = " ".join((DOCS / "methods/TwoPhase.md").read_text(encoding="utf-8").split())
     for variant in ("s = 5", "s = 20", "FedProx"):
         shares = [100 * float(share) for name, _, share in recovery() if name.endswith(variant)]
         assert len(shares) == 3
@@ -72,3 +72,48 @@ def test_ifca_gains_and_loses_what_its_page_and_the_advice_say():
     overall = [-gain for (_, n), gain in gains["IFCA"].items() if n >= 100]
     assert f"by {min(overall):.0f} to {max(overall):.0f} %" in beyond
     assert all(own[m, 15] >= gains["Two-phase"][m, 15] for m in (100, 300))
+
+
+def test_two_phase_reaches_the_oracle_as_its_page_says():
+    said = " ".join((DOCS / "methods/TwoPhase.md").read_text(encoding="utf-8").split())
+    for name, words in (
+        ("Two-phase s = 5", "in {low:.0f} to {high:.0f} %, after {first:.0f} to {last:.0f} rounds"),
+        ("Two-phase s = 20, a quarter of the step", "20 steps do so in {low:.0f} to {high:.0f} %"),
+        ("Two-phase FedProx, five times the step", "FedProx does so in {low:.0f} to {high:.0f} %"),
+    ):
+        rows = [row for row in recovery() if row[0] == name]
+        shares = [100 * float(share.partition(",")[0]) for _, _, share in rows]
+        rounds = [float(number.partition(",")[0]) for _, number, _ in rows]
+        first, last = int(min(rounds)), max(rounds)
+        numbers = {"low": min(shares), "high": max(shares), "first": first, "last": last}
+        assert len(rows) == 3
+        assert words.format(**numbers) in said
+    own = [row[1:] for row in recovery() if row[0] == "Two-phase s = 5, cluster average"]
+    assert {share for _, share in own} == {"1, n = 50"}
+    rounds = [float(number.partition(",")[0]) for number, _ in own]
+    assert f"after {min(rounds):.0f} to {max(rounds):.0f} rounds (medians" in said
+
+
+def numbers_found() -> dict[str, list[float]]:
+    """Return each method's shares of replications that find the number of clusters."""
+    table = (DOCS / "reproduction/tables/beyond_numbers_table.md").read_text(encoding="utf-8")
+    head, *rows = (line.split(" | ") for line in re.findall(r"^\| (.*) \|$", table, re.M))
+    rows = [row for row in rows if row[0].startswith("R_min")]
+    return {
+        name: [float(row[place].partition(" / ")[0]) for row in rows]
+        for place, name in enumerate(head)
+        if place
+    }
+
+
+def test_methods_find_the_number_of_clusters_as_often_as_the_advice_says():
+    found = numbers_found()
+    best, seeds = found["FedGEM, start k-means"], found["FedGEM"]
+    words = f"in {100 * min(best):.0f} to {100 * max(best):.0f} % of the replications, and "
+    dpgmm = [100 * share for share in found["DP-GMM (central)"]]
+    for page in ("choose_a_method.md", "methods/FedGEM.md"):
+        said = " ".join((DOCS / page).read_text(encoding="utf-8").split())
+        assert words in said
+        assert f"{100 * min(seeds):.0f} to {100 * max(seeds):.0f} %" in said
+    said = " ".join((DOCS / "methods/CentralDPGMM.md").read_text(encoding="utf-8").split())
+    assert f"in {min(dpgmm):.0f} to {max(dpgmm):.0f} % of the replications" in said
