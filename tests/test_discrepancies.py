@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from configured_studies import CONFIG, configured_studies
+from fedmix import methods
 from fedmix.cells.discrepancies import NOT_MEASURED, measure_discrepancies, to_markdown
 from fedmix.cells.papers import read_discrepancies, read_papers
 from fedmix.conditions import has_values
@@ -159,7 +160,8 @@ def switched(study: Study, effect: Mapping[str, Any], before: Setting, after: Se
     old = study.method_in(side_of(effect, "from")[0], before)
     new = study.method_in(side_of(effect, "to")[0], after)
     if old.estimator == new.estimator:
-        found |= differences(old.parameters, new.parameters)
+        defaults = getattr(methods, old.estimator)().get_params()
+        found |= differences(defaults | dict(old.parameters), defaults | dict(new.parameters))
     return found
 
 
