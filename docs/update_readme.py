@@ -32,7 +32,8 @@ _VALUES = {
     "{} agree in the mean only": ("agrees in mean only",),
     "{} agree without telling variants apart": ("agrees (not discriminating)",),
     "{} differ": ("differs",),
-    "{} are undecided": ("undecided", "cannot be decided"),
+    "{} are undecided": ("undecided",),
+    "{} cannot be decided by more runs": ("cannot be decided",),
     "for {} the protocol is not known": (
         "protocol unknown: near",
         "protocol unknown: undecided",
@@ -47,7 +48,7 @@ _CLAIMS = {
     "{} depend on a choice that the paper does not report": ("depends on an unreported choice",),
     "{} hold in some settings and fail in others": ("mixed",),
     "for {} the opposite holds": ("reversed",),
-    "{} are undecided": ("inconclusive",),
+    "{} are inconclusive": ("inconclusive",),
     "{} cannot be tested": ("not testable",),
 }
 _DETAILS = """\

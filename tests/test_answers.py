@@ -85,7 +85,7 @@ def test_the_answer_says_what_holds_by_how_much_and_on_what_it_depends():
         "The method published as best has the best mean in 2 of 2 settings. On average FedGrEM is "
         "2.0 points ahead, where a lead of 4.0 points is published. 4 of 6 values agree"
     )
-    assert "2 differ and 0 are undecided" in found["answer"]
+    assert found["answer"].endswith(" 2 differ.")
     assert "In other variants FedGrEM is 1.0 points behind (as written)." in found["more"]
     assert "Variant as written" not in found["more"]  # it differs from 2 of 6
 
@@ -176,7 +176,7 @@ def test_values_that_agree_in_mean_alone_are_told_apart():
         for role in ("authors", "inferred")
     }
     assert "0 of 6 values agree" in scored(near["authors"])["answer"]
-    assert "None differs and 6 are undecided" in scored(near["authors"])["answer"]
+    assert "None differs; 6 are undecided." in scored(near["authors"])["answer"]
     assert scored(near["inferred"])["answer"].endswith(
         "It is 0.25 published standard deviations away. It agrees with 6 of 6 values (in mean "
         "only) and differs from 0."

@@ -160,13 +160,12 @@ def _ahead_or_behind(lead: Lead, unit: str) -> str:
 def _values(score: Mapping[str, Any]) -> str:
     """Return a sentence on the counts, beside those expected of an exact replication."""
     agreeing = sum(score[name] for name in (*AGREEING, NONE_DIFFERS))
-    open_ = score[UNDECIDED] + score[CANNOT_DECIDE] + score[AGREES_IN_MEAN]
-    differ, total = score[DIFFERS], agreeing + open_ + score[DIFFERS]
+    undecided, never = score[UNDECIDED] + score[AGREES_IN_MEAN], score[CANNOT_DECIDE]
+    differ, total = score[DIFFERS], agreeing + undecided + never + score[DIFFERS]
     expected = sum(score[f"expected: {name}"] for name in AGREEING)
     return (
         f"{agreeing} of {total} values agree. An exact replication would be expected to agree with "
-        f"{expected:.0f}. {differ or 'None'} differ{'s' * (differ < 2)} and {_are(open_)} "
-        "undecided."
+        f"{expected:.0f}. {differ or 'None'} differ{'s' * (differ < 2)}{_open(undecided, never)}."
     )
 
 
@@ -199,12 +198,17 @@ def _agreement(cells: pd.DataFrame) -> str:
     in_mean = cells["verdict"].eq(AGREES_IN_MEAN).sum()
     told = f" ({'' if in_mean == agree else f'{in_mean} of them '}in mean only)" if in_mean else ""
     undecided, never = (cells["verdict"].eq(name).sum() for name in (UNDECIDED, CANNOT_DECIDE))
-    open_ = [f"{_are(undecided)} undecided"] if undecided else []
-    open_ += [f"{never} cannot be decided by more runs unless our means change"] if never else []
     return (
         f"agrees with {agree} of {len(cells)} values{told} and differs from {differ}"
-        f"{'; ' if open_ else ''}{' and '.join(open_)}"
+        f"{_open(undecided, never)}"
     )
+
+
+def _open(undecided: int, never: int) -> str:
+    """Return the end of a sentence on the values that are not decided, or nothing."""
+    parts = [f"{_are(undecided)} undecided"] if undecided else []
+    parts += [f"{never} cannot be decided by more runs unless our means change"] if never else []
+    return f"; {' and '.join(parts)}" if parts else ""
 
 
 def _same(score: Mapping[str, Any], unit: str) -> str:
