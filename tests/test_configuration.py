@@ -90,7 +90,7 @@ def test_an_integer_is_written_as_one(tmp_path, value):
     ("text", "says"),
     [
         ("block: 1\nblock: 2\n", "study.yaml: key 'block' is given twice, again in line 2"),
-        ("a:\n\tb: 1\n", r"study.yaml:2: not valid YAML: .* character that cannot start any token"),
+        ("a:\n\tb: 1\n", r"study.yaml:2: not valid YAML: .* start any token. Indent with spaces"),
         ("? [a, b]\n: 1\n", "study.yaml: the key in line 1 is a list or a mapping"),
         ("a: [1\n", r"study.yaml:2: not valid YAML: .*flow sequence \(line 1\): did not find"),
         ("a: *b\n", "study.yaml:1: not valid YAML: found undefined alias"),

@@ -101,6 +101,13 @@ def test_all_errors_are_listed_at_once(tmp_path):
     assert "add up to 4, not to 5" in message
 
 
+def test_more_principal_components_than_features_are_an_error(tmp_path):
+    wide = {"pca9": {"kind": "pca", "n_components": 9}, "raw": {"kind": "identity"}}
+    with pytest.raises(ConfigurationError, match="pca9: n_components is 9, but the data have 3"):
+        read(tmp_path, n_features=3, embeddings=wide)
+    assert read(tmp_path, n_features=9, embeddings=wide).embedded_shape("pca9")[1] == 9
+
+
 def test_unknown_reader_names_the_nearest(tmp_path):
     with pytest.raises(ConfigurationError, match="Did you mean 'table'"):
         read(tmp_path, sources=[{"reader": "tabel"}])

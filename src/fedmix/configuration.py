@@ -73,7 +73,9 @@ def _not_yaml(path: Path, error: yaml.MarkedYAMLError) -> str:
     if error.context and error.context_mark:
         before = f"{error.context} (line {error.context_mark.line + 1}): "
     line = error.problem_mark.line + 1 if error.problem_mark else 1
-    return f"{path}:{line}: not valid YAML: {before}{error.problem}"
+    text = path.read_text(encoding="utf-8").splitlines()[line - 1 : line]
+    advice = ". Indent with spaces, not with tabs." if text and text[0].startswith("\t") else ""
+    return f"{path}:{line}: not valid YAML: {before}{error.problem}{advice}"
 
 
 @dataclass(frozen=True)

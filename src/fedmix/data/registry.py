@@ -369,6 +369,13 @@ def _errors(entry: DatasetEntry) -> Iterator[str]:
         yield f"{len(counts)} class counts for {len(entry.class_names)} classes."
     if counts is not None and entry.n_points not in (None, sum(counts)):
         yield f"class counts add up to {sum(counts)}, not to {entry.n_points} points."
+    for name, embedding in entry.embeddings.items():
+        n = embedding.get("n_components", 1)
+        if embedding["kind"] == "pca" and n > (entry.n_features or n):
+            yield (
+                f"embeddings.{name}: n_components is {n}, but the data have {entry.n_features} "
+                "features. PCA gives at most one component for each."
+            )
     for source in entry.sources:
         if source.options.get("client") and entry.n_groups is None:
             column = source.options["client"]
