@@ -43,8 +43,8 @@ def draw_maps(cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any]) -> 
     """
     x, y = options["x"], options["along"]
     methods = cells.drop_duplicates("method")
-    n_columns = min(_COLUMNS, len(methods))
-    n_rows = ceil(len(methods) / n_columns)
+    n_rows = ceil(len(methods) / _COLUMNS)
+    n_columns = ceil(len(methods) / n_rows)
     figure = Figure(figsize=(1.2 + 2.4 * n_columns, 0.9 + 2.2 * n_rows))
     axes = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
     most = float((cells["mean"] / cells["scale"]).abs().max()) or 1.0
@@ -54,13 +54,13 @@ def draw_maps(cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any]) -> 
         image = _draw_map(axis, cells[cells["method"] == method], x, y, most)
         axis.set_title(label)
     for axis in axes.flat[len(methods) :]:
-        axis.set_axis_off()
+        axis.remove()
     for axis in axes.flat[len(methods) - n_columns : len(methods)]:  # nothing is below them
         axis.set_xlabel(options.get("xlabel", x))
         axis.tick_params(labelbottom=True)
     for axis in axes[:, 0]:
         axis.set_ylabel(options.get("ylabel", y))
-    figure.colorbar(image, ax=axes, label=options.get("title", ""))
+    figure.colorbar(image, ax=list(axes.flat[: len(methods)]), label=options.get("title", ""))
     return figure
 
 
