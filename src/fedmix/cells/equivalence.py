@@ -156,7 +156,7 @@ def decide(
     se = np.sqrt(own + theirs + rounding + between)
     parts = (own, n), (theirs, printed_replications), (between, draws[1])
     half = _student(_degrees_of_freedom(*parts)) * se
-    wide = np.maximum(WIDE * printed_sd, 10.0**-digits)
+    wide = margin_of(printed_sd, digits)
     ratio = _sd_ratio(sd, n, printed_sd, printed_replications)
     # How many replications bring the interval to one side of the margin.
     left = (np.abs(np.abs(difference) - wide) / _student(inf)) ** 2 - (theirs + rounding + between)
@@ -175,6 +175,13 @@ def decide(
         UNDECIDED,
     )
     return difference / se, difference - half, difference + half, *ratio, needed, verdict
+
+
+def margin_of(printed_sd: ArrayLike, digits: int) -> NDArray:
+    """Return the largest difference of means that agrees: half an sd, or one unit of the text."""
+    import numpy as np
+
+    return np.maximum(WIDE * np.asarray(printed_sd), 10.0**-digits)
 
 
 def _degrees_of_freedom(*parts: tuple[Any, float]) -> NDArray:

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from fedmix.cells import verdicts
+from fedmix.cells.equivalence import margin_of
 from fedmix.cells.printed import rows_of
 from fedmix.errors import ConfigurationError, DataError, nearest_names
 from fedmix.views.marks import number_of
@@ -97,14 +98,15 @@ def verdict_lines(cell: Cell) -> Iterator[str]:
 
 
 def _margin_lines(cell: Cell) -> Iterator[str]:
-    """Yield the margin that decides the verdict, as :mod:`fedmix.cells.equivalence` takes it."""
+    """Yield the margin that decides the verdict, and what it is."""
     spread = _number(cell.get("printed_sd", ""))
     if isnan(spread):
         return
     _, _, decimals = cell["printed_text"].partition(" ")[0].partition(".")
-    half, unit = verdicts.WIDE * spread, 10.0 ** -len(decimals)
-    of = "one unit of the last digit" if unit > half else "half of the published sd"
-    yield f"margin: {max(half, unit):.4g} to either side ({of})"
+    margin = float(margin_of(spread, len(decimals)))
+    is_half = margin == verdicts.WIDE * spread
+    of = "half of the published sd" if is_half else "one unit of the last digit"
+    yield f"margin: {margin:.4g} to either side ({of})"
 
 
 def _number(value: Any) -> float:
