@@ -1,3 +1,5 @@
+from datetime import datetime, timedelta
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -148,13 +150,45 @@ def test_data_frames_with_other_columns_are_refused():
 
 @pytest.mark.parametrize(
     ("groups", "says"),
-    [([0], "one group per point"), ([0, np.nan], "no group"), ([None, "a"], "cannot be sorted")],
+    [
+        ([0], "one group per point"),
+        ([[0], [1, 2]], "Expected groups of shape"),
+        ([0, np.nan], "1 of the points have no group"),
+        ([None, "a"], "1 of the points have no group"),
+        (["a", np.nan], "1 of the points have no group"),
+        (pd.Series([1, None], dtype="Int64"), "1 of the points have no group"),
+        ([1, "a"], "cannot be sorted"),
+    ],
 )
 def test_groups_that_do_not_fit_are_refused(groups, says):
     with pytest.raises(DataError, match=says):
-        Clients.from_groups(
-            [[1.0], [2.0]], np.array(groups, dtype=object if None in groups else None)
-        )
+        Clients.from_groups([[1.0], [2.0]], groups)
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_clients_can_be_named_by_times(unit):
+    days = pd.Series(pd.to_datetime(["2020-01-02", "2020-01-01"])).astype(f"datetime64[{unit}]")
+    frame = pd.DataFrame({"client": days, "x": [1.0, 2.0]})
+    clients = Clients.from_frame(frame)
+    assert clients.names == [datetime(2020, 1, 1), datetime(2020, 1, 2)]
+    assert clients.points.tolist() == [[2.0], [1.0]]
+    gaps = days.to_numpy() - days.to_numpy().min()
+    names = Clients.from_groups(frame[["x"]], gaps).names
+    assert names == [timedelta(0), timedelta(days=1)]
+
+
+def test_a_data_frame_with_a_repeated_column_is_refused():
+    for columns in (["client", "x", "x"], ["client", "client", "x"]):
+        with pytest.raises(DataError, match=f"more than one column '{columns[1]}'"):
+            Clients.from_frame(pd.DataFrame([[0, 1.0, 2.0]], columns=columns))
+
+
+def test_other_points_must_have_one_width():
+    clients = Clients.from_arrays([np.ones((2, 2)), np.ones((1, 2))])
+    with pytest.raises(DataError, match=r"differ in their number of features: \[1, 2\]"):
+        clients.with_points([np.ones((2, 2)), np.ones((1, 1))])
+    with pytest.raises(DataError, match="Client 1: expected an array of shape"):
+        clients.with_points([np.ones((2, 2)), np.ones(1)])
 
 
 def test_no_sequence_of_arrays_is_a_type_error():

@@ -212,6 +212,9 @@ def test_probabilities_criteria_and_samples_agree_with_the_likelihood(name):
     assert drawn.sizes.tolist() == [400, 300]
     found = np.concatenate(fitted.predict(drawn))
     assert np.mean(found == np.concatenate(labels)) > 0.95
+    for sizes in ([1, 2], 0, -1, 1.5, "a", [[1]]):
+        with pytest.raises(DataError, match="expected n_samples to be one integer"):
+            fitted.sample(sizes)
 
 
 @pytest.mark.parametrize("name", [n for n in GAUSSIAN if hasattr(methods.get(n), "predict_proba")])
@@ -219,6 +222,15 @@ def test_probabilities_of_a_point_far_away_sum_to_one(name):
     fitted = build(name, "gaussian").fit(named(name, "gaussian"))
     (shares,) = fitted.predict_proba([[[1e150, 0.0, 0.0], [1e8, 1e8, 0.0]]], clients=["a"])
     assert_allclose(shares.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("ask", ["score", "predict", "predict_proba", "score_samples", "bic"])
+def test_responses_are_not_taken_for_names_of_clients(ask):
+    clients = make_clients("FedEM", "regression")
+    xs, ys = list(clients), [clients.responses_of(k) for k in range(len(clients))]
+    fitted = build("FedEM", "regression").fit(xs, ys)
+    with pytest.raises(DataError, match=r"Give responses with the data, .*from_arrays\(xs, ys\)"):
+        getattr(fitted, ask)(xs, ys)
 
 
 def test_the_central_mixture_counts_parameters_as_scikit_learn_does():

@@ -1,5 +1,7 @@
 """FedGrEM's own parts: the central update, steps, penalty, options."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -169,6 +171,20 @@ def test_curvature_keeps_regressions_from_diverging():
         method.fit(clients)
     fitted = method.set_params(safe_step="curvature").fit(clients)
     assert np.isfinite(fitted.means_).all()
+
+
+def test_a_fit_that_explodes_has_a_finite_score_or_is_an_error():
+    generator = np.random.default_rng(0)
+    xs = [generator.normal(scale=4.0, size=(50, 3)) for _ in range(3)]
+    clients = Clients.from_arrays(xs, [x.sum(axis=1) for x in xs])
+    start = np.full((3, 2), 0.5), generator.normal(size=(3, 2, 3))
+    method = methods.FedGrEM(n_components=2, family="regression", init=start, max_rounds=400)
+    with pytest.raises(DivergenceError, match=r"larger than 1e\+152") as error:
+        method.fit(clients)
+    last = int(re.search(r"round (\d+)", str(error.value)).group(1)) - 1
+    fitted = method.set_params(max_rounds=last).fit(clients)
+    assert np.abs(fitted.means_).max() > 1e140
+    assert np.isfinite(fitted.score(clients))
 
 
 def test_divergence_names_the_client_before_it_reaches_the_others():

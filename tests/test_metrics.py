@@ -105,6 +105,21 @@ def test_misclustering_of_nothing_is_undefined():
         misclustering([0, 1], [0])
 
 
+@pytest.mark.parametrize("labels", [[0, np.nan], ["a", None], np.array(["a", np.nan], object)])
+def test_missing_labels_are_refused(labels):
+    with pytest.raises(DataError, match="1 of the labels are missing"):
+        misclustering(labels, [0, 1])
+    with pytest.raises(DataError, match="1 of the predicted are missing"):
+        misclustering([0, 1], labels)
+
+
+def test_an_estimate_that_is_nan_has_no_error():
+    weights, means = np.ones((1, 1)), np.zeros((1, 1, 2))
+    for bad in (np.nan, np.inf):
+        with pytest.raises(DataError, match="NaN or infinity"):
+            estimation_error(weights, means + bad, weights, means)
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000))
 def test_estimation_error_is_the_minimum_over_all_permutations(seed):

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedmix.errors import DataError, InputTypeError, nearest_names
 from fedmix.inputs import (
-    as_matrix,
     check_finite,
+    client_labels,
     column_names,
     describe,
     in_order_of,
@@ -136,15 +136,11 @@ class Clients:
             responses = in_order_of(names, responses)
         xs = list(xs.values()) if isinstance(xs, Mapping) else list(xs)
         feature_names = column_names(xs)
-        arrays = [as_matrix(x, k) for k, x in enumerate(xs)]
-        if not arrays:
+        if not xs:
             raise DataError("No clients were given: expected at least one (n_k, d) array.")
-        widths = sorted({a.shape[1] for a in arrays})
-        if len(widths) > 1:
-            raise DataError(f"Clients differ in their number of features: {widths}.")
-        sizes = [len(a) for a in arrays]
+        points = stack_points(xs)
+        sizes = [np.shape(x)[0] for x in xs]
         stacked = None if responses is None else stack_responses(responses, sizes)
-        points = np.concatenate(arrays)
         return cls(points, offsets_of(sizes), stacked, names, feature_names)
 
     @classmethod
@@ -158,7 +154,7 @@ class Clients:
         points : array or data frame of shape (n, d)
             The points of all clients, in any order.
         groups : array of shape (n,)
-            The client of each point: numbers or strings.
+            The client of each point: numbers, strings or times.
         responses : array of shape (n,), optional
             The response of each point, for regression.
 
@@ -174,14 +170,12 @@ class Clients:
             If there is not one label per point, or if labels are missing or cannot be sorted.
         """
         feature_names = column_names([points])
-        points, groups = numbers(points, "Expected points of shape (n, d)"), np.asarray(groups)
+        points, groups = numbers(points, "Expected points of shape (n, d)"), client_labels(groups)
         if groups.shape != points.shape[:1]:
             raise DataError(
                 f"Expected one group per point: points have shape {points.shape}, groups "
                 f"{groups.shape}."
             )
-        if np.any(groups != groups):  # NaN and the like
-            raise DataError("Some points have no group. Give their client, or remove them.")
         try:
             names, own = np.unique(groups, return_inverse=True)
         except TypeError as error:
@@ -230,9 +224,11 @@ class Clients:
         Raises
         ------
         DataError
-            If a column is missing, or if a feature's column does not hold numbers. The message
-            names the column.
+            If a column is missing or occurs twice, or if a feature's column does not hold numbers.
+            The message names the column.
         """
+        if repeated := list(frame.columns[frame.columns.duplicated()]):
+            raise DataError(f"The data frame has more than one column {repeated[0]!r}. Rename one.")
         special = [by] if response is None else [by, response]
         for column in special:
             if column not in frame.columns:

@@ -99,6 +99,11 @@ def _places(
             f"{owner}: expected clients to be a list of names or 'new', got {wanted!r}."
         )
     wanted = list(wanted)
+    if any(not isinstance(name, Hashable) for name in wanted):
+        raise DataError(
+            f"{owner}: expected clients to be names of clients of the fit, got arrays. Give "
+            "responses with the data, such as Clients.from_arrays(xs, ys)."
+        )
     if len(wanted) != len(clients):
         raise DataError(
             f"{owner}: clients has {len(wanted)} names, but the data are {clients!r}. Give one "

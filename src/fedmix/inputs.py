@@ -84,18 +84,56 @@ def stack_responses(responses: Sequence[ArrayLike], sizes: list[int]) -> FloatAr
     return np.concatenate(vectors)
 
 
-def stack_points(xs: Sequence[ArrayLike], sizes: list[int]) -> FloatArray:
-    """Return all clients' points in one array, or raise DataError unless sizes are as expected."""
-    found = [len(x) for x in xs]  # type: ignore[arg-type]
-    if len(found) != len(sizes):
-        raise DataError(f"Expected one array for each of {len(sizes)} clients, got {len(found)}.")
-    if found != sizes:
-        k = next(k for k, n in enumerate(found) if n != sizes[k])
+def stack_points(xs: Sequence[ArrayLike], sizes: Sequence[int] | None = None) -> FloatArray:
+    """Return all clients' points in one array, or raise DataError.
+
+    Parameters
+    ----------
+    xs : sequence of K arrays of shape (n_k, d)
+    sizes : sequence of K ints, optional
+        The number of points that each client must have.
+    """
+    arrays = [as_matrix(x, k) for k, x in enumerate(xs)]
+    if sizes is not None and len(arrays) != len(sizes):
+        raise DataError(f"Expected one array for each of {len(sizes)} clients, got {len(arrays)}.")
+    for k, (array, size) in enumerate(zip(arrays, sizes or (), strict=False)):
+        if len(array) != size:
+            raise DataError(
+                f"Client {k}: expected {size} points, got {len(array)}. Give each client as many "
+                "points as it has."
+            )
+    widths = sorted({array.shape[1] for array in arrays})
+    if len(widths) > 1:
+        raise DataError(f"Clients differ in their number of features: {widths}.")
+    return np.concatenate(arrays)
+
+
+def client_labels(groups: ArrayLike) -> NDArray[Any]:
+    """Return the client of each point as an array, or raise DataError if some have none.
+
+    Times finer than a microsecond are rounded down, because Python has no such times as names.
+    """
+    try:
+        labels = np.asarray(groups)
+    except ValueError as error:
+        raise DataError(f"Expected groups of shape (n,), one per point; {error}") from None
+    if labels.dtype.kind == "U" and not hasattr(groups, "dtype"):
+        labels = np.asarray(groups, dtype=object)  # else NaN becomes the word "nan"
+    if labels.dtype == object:
+        from pandas import isna
+
+        missing = isna(labels)
+    else:
+        missing = labels != labels
+    if np.any(missing):
         raise DataError(
-            f"Client {k}: expected {sizes[k]} points, got {found[k]}. Give each client as many "
-            "points as it has."
+            f"{np.count_nonzero(missing)} of the points have no group. Give their client, or "
+            "remove them."
         )
-    return np.concatenate(xs)
+    kind = labels.dtype.kind
+    if kind in "mM" and np.datetime_data(labels.dtype)[0] in ("ns", "ps", "fs", "as"):
+        return labels.astype(f"{kind}8[us]")
+    return labels
 
 
 def position(k: Any, n_clients: int) -> int:

@@ -67,9 +67,9 @@ def shorten(deviations, lengths, thresholds):
 
 
 @njit(cache=True)
-def all_finite(values):
-    """Return whether values (m,) hold neither NaN nor infinity."""
-    return np.isfinite(values).all()
+def all_within(values, largest):
+    """Return whether no value (m,) is NaN or larger than ``largest`` in absolute value."""
+    return (np.abs(values) <= largest).all()
 
 
 @njit(cache=True)

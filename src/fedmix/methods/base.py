@@ -366,7 +366,7 @@ class FederatedEstimator(BaseEstimator):
         available = clients.n_points if points else np.count_nonzero(clients.sizes)
         for name in _COUNTS:
             value = getattr(self, name, None)
-            most = 0 if value is None else int(np.max(value, initial=0))
+            most = 0 if value is None else int(np.max(np.asarray(value), initial=0))
             if most > available:
                 what = "points" if points else "clients with points"
                 raise DataError(

@@ -16,7 +16,8 @@ from fedmix.clients import Clients, ClientsLike
 from fedmix.errors import ConfigurationError, DivergenceError
 from fedmix.families import Sample, Statistics
 from fedmix.initialization import aligned_initial_values
-from fedmix.kernels.rounds import all_finite, has_settled
+from fedmix.inputs import LARGEST
+from fedmix.kernels.rounds import all_within, has_settled
 from fedmix.methods.base import (
     Constraints,
     FederatedEstimator,
@@ -205,14 +206,15 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
         )
 
     def _check_finite(self, weights: FloatArray, means: FloatArray) -> None:
-        """Raise DivergenceError if an iterate is no longer finite."""
-        if all_finite(means.reshape(-1)) and all_finite(weights.reshape(-1)):
+        """Raise DivergenceError if an iterate is NaN, or too large to be squared."""
+        if all_within(means.reshape(-1), LARGEST) and all_within(weights.reshape(-1), LARGEST):
             return
-        bad = ~(np.isfinite(means).all(axis=2) & np.isfinite(weights))
+        bad = ~((np.abs(means) <= LARGEST).all(axis=2) & (np.abs(weights) <= LARGEST))
         k, r = np.argwhere(bad)[0]
         raise DivergenceError(
             f"{type(self).__name__} diverged in round {self.n_rounds_ + 1}: client {k}, component "
-            f"{r} is not finite ({np.count_nonzero(bad)} such components in all)."
+            f"{r} is not finite or larger than {LARGEST:g} ({np.count_nonzero(bad)} such "
+            "components in all)."
         )
 
     def _expectation(self, sample: Sample, for_gradient: bool = False) -> Statistics:

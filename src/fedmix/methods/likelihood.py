@@ -99,9 +99,14 @@ class LikelihoodMixin:
         """
         check_is_fitted(self)  # type: ignore[call-overload]
         names = self.client_names_ if clients is None else list(clients)  # type: ignore[attr-defined]
-        sizes = np.broadcast_to(n_samples, len(names))
-        if np.any(sizes < 0) or sizes.sum() == 0:
-            raise DataError(f"sample: expected n_samples >= 1, got {n_samples!r}.")
+        given = np.asarray(n_samples)
+        whole = given.dtype.kind in "iu" and given.shape in ((), (len(names),))
+        if not whole or given.min(initial=0) < 0 or given.max(initial=0) == 0:
+            raise DataError(
+                f"sample: expected n_samples to be one integer >= 1, or one integer >= 0 for each "
+                f"of {len(names)} clients; got {n_samples!r}."
+            )
+        sizes = np.broadcast_to(given, len(names))
         shape = (len(names), self.n_features_in_)  # type: ignore[attr-defined]
         asked = Clients(np.zeros(shape), np.arange(len(names) + 1))
         rng, drawn, labels, responses = generator_of(random_state), [], [], []

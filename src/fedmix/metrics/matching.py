@@ -32,7 +32,7 @@ def clustering_accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
     Raises
     ------
     DataError
-        If lengths differ or there is no label.
+        If lengths differ, or if there is no label or a label is missing (NaN or None).
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -43,6 +43,9 @@ def clustering_accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
         )
     if len(labels) == 0:
         raise DataError("No labels: the mis-clustering error of no points is undefined.")
+    for name, values in (("labels", labels), ("predicted", predicted)):
+        if missing := np.count_nonzero((values != values) | (values == np.array(None))):
+            raise DataError(f"{missing} of the {name} are missing. Remove these points.")
     rows = np.unique(labels, return_inverse=True)[1]
     columns = np.unique(predicted, return_inverse=True)[1]
     counts = np.zeros((rows.max() + 1, columns.max() + 1), dtype=np.int64)
@@ -91,6 +94,11 @@ def estimation_error(
         max_k min_pi max_r |w_pi(r) - w*_r|.
     mean_error : float
         max_k min_pi max_r |theta_pi(r) - theta*_r|.
+
+    Raises
+    ------
+    DataError
+        If the shapes do not agree or a value is not finite.
     """
     weights, true_weights = _stack(weights, 2), _stack(true_weights, 2)
     means, true_means = _stack(means, 3), _stack(true_means, 3)
@@ -181,4 +189,6 @@ def _stack(values: ArrayLike, ndim: int) -> NDArray[np.float64]:
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != ndim:
         raise DataError(f"Expected an array with {ndim} axes; got shape {values.shape}.")
+    if not np.isfinite(values).all():
+        raise DataError("Estimates or true values hold NaN or infinity: such a fit has no error.")
     return values
