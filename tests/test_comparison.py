@@ -226,6 +226,9 @@ def test_a_method_that_needs_what_its_constructor_lacks_is_told_before_anything_
         def __init__(self, n_clusters=2, random_state=0):
             self.n_clusters, self.random_state = n_clusters, random_state
 
+        def _fit(self, clients):
+            self._set_centres(clients.points[: self.n_clusters])
+
     with pytest.raises(ConfigurationError, match="its `needs` names 'n_components', which its con"):
         compare(NeedsNothingThatItTakes, problem[0], n_components=2, progress=False)
     capabilities._defined.clear()
@@ -257,6 +260,9 @@ def test_a_name_of_a_method_in_a_file_is_taken():
     class KFED(CentroidClustering):
         def __init__(self, random_state=0):
             self.random_state = random_state
+
+        def _fit(self, clients):
+            self._set_centres(clients.points[:1])
 
     with pytest.raises(ConfigurationError, match=r"a method KFED already.*Rename"):
         register(KFED)

@@ -218,12 +218,16 @@ def test_what_is_expected_is_told(paper, capsys, file, old, new, says):
 
 
 # Each test has a method of its own name, because modules are imported once.
-@pytest.mark.parametrize(("name", "given"), [("Public", "def fit("), ("Misspelt", "def _fti(")])
-def test_a_method_without_the_functions_it_needs_is_told(paper, capsys, name, given):
+@pytest.mark.parametrize(
+    ("name", "given", "says"),
+    [("Public", "def fit(", "replaces fit"), ("Misspelt", "def _fti(", "has no _fit")],
+)
+def test_a_method_without_the_functions_it_needs_is_told(paper, capsys, name, given, says):
     assert main(["new-method", name]) == 0
     spoil(f"my_methods/{name.lower()}.py", "def _fit(", given)
     assert main(["check", "--plugins", "my_methods"]) == 1
-    assert f"{name} has no _fit. Define it" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"{name} {says}. Define _fit(clients)" in said
 
 
 def test_a_method_without_the_decorator_is_told_unless_it_is_a_base(paper, capsys):

@@ -90,6 +90,8 @@ class Clients:
     ) -> None:
         self.points = np.ascontiguousarray(numbers(points, "Expected points of shape (n, d)"))
         self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+        if not np.array_equal(self.offsets, offsets):
+            raise DataError(f"Expected offsets to be integers, got {offsets!r}.")
         self.responses = (
             None
             if responses is None
@@ -331,6 +333,8 @@ class Clients:
             check_finite(self.offsets, self.responses, "responses")
 
     def _check_names(self) -> None:
+        if unhashable := [name for name in self.names if not isinstance(name, Hashable)]:
+            raise DataError(f"Expected names of clients, such as strings; got {unhashable[0]!r}.")
         if len(self.names) != len(self) or len(set(self.names)) != len(self):
             raise DataError(f"Expected {len(self)} different names of clients, got {self.names}.")
         for what, given, wanted in (

@@ -353,7 +353,7 @@ def _same(value: Any, default: Any) -> bool:
 def _with_start(method: Method, n_clusters: int) -> Method:
     """Return the method, with its default start if it has its own number of components."""
     own = [method.parameters[name] for name in _NUMBERS if name in method.parameters]
-    if not own or (own == [n_clusters] and method.kind.starts_from != "means"):
+    if not own or (np.array_equal(own, [n_clusters]) and method.kind.starts_from != "means"):
         return method
     init = inspect.signature(method.kind).parameters.get("init")
     start = {} if init is None else {"init": init.default}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,17 @@ from fedmix.errors import DataError, nearest_names
 
 #: What ``clients=`` says for clients that were not in the fit.
 NEW = "new"
+_CLIENTS = "expected clients to be a list of names or 'new'"
 
 
 def remember(estimator: Any, clients: Clients) -> None:
-    """Keep the features' and the clients' names of the fit in the estimator."""
+    """Keep in the estimator the features, the clients' names, and which clients have points."""
     estimator.n_features_in_ = clients.n_features
     if clients.feature_names is not None:
         estimator.feature_names_in_ = np.array(clients.feature_names, dtype=object)
     estimator.client_names_ = list(clients.names)
     estimator._clients_have_names = clients.named
+    estimator._with_points = clients.sizes > 0
 
 
 def check_features(estimator: Any, clients: Clients) -> None:
@@ -82,6 +84,8 @@ def owners_of(
     if isinstance(wanted, str) and wanted == NEW:
         return np.full(len(clients), -1)
     if wanted is not None:
+        if not isinstance(wanted, Iterable):
+            raise DataError(f"{type(estimator).__name__}: {_CLIENTS}, got {wanted!r}.")
         return _places(estimator, clients, wanted)
     if clients.named and estimator._clients_have_names:
         place = {name: k for k, name in enumerate(names)}
@@ -95,9 +99,7 @@ def _places(
     """Return the places in the fit of the clients that are named in ``wanted``."""
     owner, names = type(estimator).__name__, estimator.client_names_
     if isinstance(wanted, str):
-        raise DataError(
-            f"{owner}: expected clients to be a list of names or 'new', got {wanted!r}."
-        )
+        raise DataError(f"{owner}: {_CLIENTS}, got {wanted!r}.")
     wanted = list(wanted)
     if any(not isinstance(name, Hashable) for name in wanted):
         raise DataError(

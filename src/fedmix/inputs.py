@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from operator import index
 from typing import Any
 
@@ -72,6 +72,8 @@ def in_order_of(names: list | None, responses: Mapping[Hashable, ArrayLike]) -> 
 
 def stack_responses(responses: Sequence[ArrayLike], sizes: list[int]) -> FloatArray:
     """Return all clients' responses in one array (n,), or raise DataError."""
+    if not isinstance(responses, Iterable):
+        raise InputTypeError(f"Expected one (n_k,) array per client, got {describe(responses)}.")
     vectors = [
         numbers(y, f"Client {k}: expected responses of shape (n_k,)")
         for k, y in enumerate(responses)
@@ -113,6 +115,8 @@ def client_labels(groups: ArrayLike) -> NDArray[Any]:
 
     Times finer than a microsecond are rounded down, because Python has no such times as names.
     """
+    if np.ma.is_masked(groups):
+        raise DataError("Some groups are masked. Give their client, or remove the points.")
     try:
         labels = np.asarray(groups)
     except ValueError as error:

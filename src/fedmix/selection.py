@@ -159,6 +159,7 @@ def choose(
     clients, grid = as_clients(clients), list(ParameterGrid(candidates))
     judge, over_clients = _criterion(estimator, criterion), _named("average", average, _AVERAGES)
     n_folds = judge.n_folds if n_folds is None else n_folds
+    check_integer("choose", "n_folds", n_folds, 2)
     _check_candidates(estimator, grid)
     splits = _splits(clients, n_folds, n_splits, random_state)
     started = _with_starts(judge, estimator, grid, splits)
@@ -246,6 +247,8 @@ def _named(what: str, name: str, known: Mapping[str, Any]) -> Any:
 def _check_candidates(estimator: Estimator, grid: Sequence[Mapping[str, Any]]) -> None:
     """Raise ConfigurationError for a parameter or a value that the estimator does not take."""
     known = estimator.get_params()
+    if not grid:
+        raise ConfigurationError("choose: expected at least one candidate, got none.")
     for candidate in grid:
         for name in candidate:
             if name not in known:

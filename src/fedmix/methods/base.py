@@ -24,7 +24,7 @@ from fedmix.methods.constraints import (
     check_parameters,
     constraint_problems,
 )
-from fedmix.methods.labels import check_labels
+from fedmix.methods.contract import check_labels, unfinished
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,9 +54,9 @@ def register(cls: type[FederatedEstimator]) -> type[FederatedEstimator]:
     Raises
     ------
     ConfigurationError
-        If it is not a subclass of :class:`FederatedEstimator`, if ``constraints`` and the
-        constructor do not name the same parameters, or if a constraint is not understood or does
-        not allow the parameter's default.
+        If it is not a subclass of :class:`FederatedEstimator` with its own ``_fit`` and
+        ``_predict``, if ``constraints`` and the constructor do not name the same parameters, or if
+        a constraint is not understood or does not allow the parameter's default.
     """
     if not (isinstance(cls, type) and issubclass(cls, FederatedEstimator)):
         name = getattr(cls, "__name__", repr(cls))
@@ -70,7 +70,7 @@ def register(cls: type[FederatedEstimator]) -> type[FederatedEstimator]:
             f"{cls.__name__}: its constraints and its constructor differ in "
             f"{', '.join(sorted(arguments ^ declared))}. Each parameter needs a constraint."
         )
-    if wrong := constraint_problems(cls):
+    if wrong := [*unfinished(cls, FederatedEstimator), *constraint_problems(cls)]:
         raise ConfigurationError(" ".join(wrong), wrong)
     define(cls)
     return cls
@@ -129,6 +129,7 @@ class FederatedEstimator(BaseEstimator):
 
     n_features_in_: int
     client_names_: list[Hashable]
+    _with_points: NDArray[np.bool_]
     labels_: list[IntArray] | IntArray
     n_rounds_: int
     converged_: bool

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedmix.checks import as_numbers
 from fedmix.clients import Clients
-from fedmix.errors import ConfigurationError, DivergenceError
+from fedmix.errors import ConfigurationError, DataError, DivergenceError
 from fedmix.methods.base import FederatedEstimator
 
 FloatArray = NDArray[np.float64]
@@ -35,7 +35,13 @@ class CentroidClustering(FederatedEstimator):
         return clients.split(nearest_centre(clients.points, self.cluster_centers_))
 
     def _set_centres(self, centres: FloatArray) -> None:
-        """Set the fitted centres, or raise DivergenceError if they are not finite."""
+        """Set the fitted centres (K, d), or raise DivergenceError if they are not finite."""
+        d = self.n_features_in_
+        if np.ndim(centres) != 2 or len(centres) == 0 or np.shape(centres)[1] != d:
+            raise DataError(
+                f"{type(self).__name__}: expected centres of shape (K, {d}), got "
+                f"{np.shape(centres)}. Correct its _fit."
+            )
         if not np.isfinite(centres).all():
             row = int(np.argmin(np.isfinite(centres).all(axis=1)))
             raise DivergenceError(

@@ -155,9 +155,13 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
         return draw_gaussian(self.weights_[k], self.means_[k], size, rng)
 
     def _n_parameters(self) -> int:
-        """Count the means, each once if clients have it in common, and the clients' weights."""
-        means = np.unique(self.means_.reshape(-1, self.n_features_in_), axis=0)
-        return means.size + len(self.weights_) * (self.n_components - 1)
+        """Count the means, each once if clients have it in common, and the clients' weights.
+
+        A client without points has none of its own.
+        """
+        own = self.means_[self._with_points]
+        means = np.unique(own.reshape(-1, self.n_features_in_), axis=0)
+        return means.size + len(own) * (self.n_components - 1)
 
     def _start(self, clients: Clients) -> Sample:
         """Set the initial values and return the points in the kernels' layout."""
@@ -232,11 +236,13 @@ class FederatedMixture(LikelihoodMixin, FederatedEstimator):
 class CommonComponentsMixin:
     """For methods with the same components at all clients: a new client has them too.
 
-    Its mixing weights are the averages over the clients of ``fit``, each of which counts alike.
+    Its mixing weights are the averages over the clients of ``fit`` that had points, each of which
+    counts alike.
     """
 
     of_clients: ClassVar[tuple[str, ...]]
+    _with_points: NDArray[np.bool_]
 
     def _new_client(self, clients: Clients) -> dict[str, FloatArray]:
-        """Return the averages over clients of all entries in ``of_clients``."""
-        return {name: getattr(self, name).mean(axis=0) for name in self.of_clients}
+        """Return the averages over clients with points of all entries in ``of_clients``."""
+        return {n: getattr(self, n)[self._with_points].mean(axis=0) for n in self.of_clients}

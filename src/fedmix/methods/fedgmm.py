@@ -136,8 +136,10 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
             generator = np.random.default_rng([seed, int(k)])
             labels = cluster(clients[k], m, generator)
             _, means[k], covariances[k] = fit(clients[k], labels, m)
-        order = align(means, random_state=seed)
-        self.covariate_means_ = np.take_along_axis(means, order[..., None], axis=1)
+        filled = self._with_points
+        order = align(means[filled], random_state=seed)
+        means[filled] = np.take_along_axis(means[filled], order[..., None], axis=1)
+        self.covariate_means_ = means
         self.covariances_ = covariances
         self.joint_weights_ = np.repeat(self.weights_[:, None] / m, m, axis=1)
 
@@ -268,7 +270,7 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
             coefficients
             + means
             + len(covariances) * d * (d + 1) // 2
-            + len(self.weights_) * (n_components - 1)
+            + np.count_nonzero(self._with_points) * (n_components - 1)
         )
 
     def _covariate_log_densities(self, x: FloatArray, k: int) -> FloatArray:

@@ -132,14 +132,14 @@ class KFED(CentroidClustering):
         """Return the centres of each client's own clusters."""
         if self.local == "awasthi-sheffet":
             return [
-                awasthi_sheffet(points, k, rng, self.n_init)
+                awasthi_sheffet(points, k, rng, self.n_init) if k else points
                 for points, k in zip(clients, n_components, strict=True)
             ]
         starts: Sequence[FloatArray | None] = [None] * len(clients)
         if self.local_init is not None:
             starts = given_means(self, "local_init", self.local_init, n_components, clients)
         return [
-            cluster_points(points, k, rng, n_init=self.n_init, init=start)
+            cluster_points(points, k, rng, n_init=self.n_init, init=start) if k else points
             for points, k, start in zip(clients, n_components, starts, strict=True)
         ]
 

@@ -93,7 +93,9 @@ class LikelihoodMixin:
         Returns
         -------
         clients : Clients
-            The points, with the names of the clients. ``FedGMM`` also draws responses.
+            The points, with the names of the clients if those of the fit had names. Without
+            names, give ``clients`` to later calls such as ``score`` again. ``FedGMM`` also draws
+            responses.
         labels : list of K int arrays of shape (n_k,)
             The component of each point.
         """
@@ -118,7 +120,8 @@ class LikelihoodMixin:
         columns = getattr(self, "feature_names_in_", None)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         together = None if responses[0] is None else np.concatenate(responses)
-        return Clients(np.concatenate(drawn), offsets, together, names, columns), labels
+        named = names if self._clients_have_names else None  # type: ignore[attr-defined]
+        return Clients(np.concatenate(drawn), offsets, together, named, columns), labels
 
     def _draw_responses(
         self, k: int, labels: IntArray, points: FloatArray, rng: np.random.Generator

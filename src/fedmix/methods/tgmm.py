@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from fedmix import families
 from fedmix.clients import Clients
 from fedmix.methods.base import Constraints, register
@@ -14,8 +16,8 @@ from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 class TGMM(FederatedMixture):
     """Transfer learning for Gaussian mixtures, with each client in turn as the target.
 
-    A component's mean is pulled towards the initial means of the other clients. The weight of each
-    is ``source_weight`` times the component's own mass:
+    A component's mean is pulled towards the initial means of the other clients that have points.
+    The weight of each is ``source_weight`` times the component's own mass:
 
         theta_r^(k) = (mean_r^(k) + s sum_{f != k} theta0_r^(f)) / (1 + s (K - 1)),
 
@@ -57,8 +59,9 @@ class TGMM(FederatedMixture):
     def _fit(self, clients: Clients) -> None:
         """Run EM on each client with the pull of all other clients."""
         sample = self._start(clients)
-        sources = self.means_.sum(axis=0) - self.means_
-        share = 1.0 + self.source_weight * (len(clients) - 1)
+        filled = self._with_points[:, None, None]
+        sources = self.means_[self._with_points].sum(axis=0) - np.where(filled, self.means_, 0.0)
+        share = 1.0 + self.source_weight * (np.sum(filled) - filled)
         for _ in self._em_rounds():
             statistics = self._expectation(sample)
             self.weights_ = statistics.mixing_weights(self.weights_)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedmix.clients import Clients
 from fedmix.errors import DataError
+from fedmix.inputs import as_matrix, check_finite
 from fedmix.kernels.distances import cluster_distance_sums
 
 FloatArray = NDArray[np.float64]
@@ -41,15 +42,24 @@ def silhouette(points: FloatArray, predicted: IntArray) -> float | None:
     float or None
         None where it is undefined: fewer than 2 clusters, or as many as points.
 
+    Raises
+    ------
+    DataError
+        If there is not one label per point, or if points are not finite.
+
     References
     ----------
     Rousseeuw (1987). Silhouettes.
     """
+    points = as_matrix(points, 0)
+    if np.shape(predicted) != (len(points),):
+        raise DataError(f"Expected {len(points)} labels; got shape {np.shape(predicted)}.")
+    check_finite(np.array([0, len(points)]), points, "points")
     _, labels = np.unique(predicted, return_inverse=True)
     counts = np.bincount(labels)
     if not 2 <= len(counts) < len(points):
         return None
-    points = np.ascontiguousarray(points, dtype=np.float64)
+    points = np.ascontiguousarray(points)
     sums = cluster_distance_sums(points, labels, len(counts))
     return float(_coefficients(sums, labels, counts).mean())
 
@@ -106,6 +116,8 @@ def per_client_scores(
         which take no part in its means.
     """
     _check(clients, labels, predicted)
+    if weights is not None and np.shape(weights) != (len(clients),):
+        raise DataError(f"Expected {len(clients)} weights; got shape {np.shape(weights)}.")
     filled = [k for k, n in enumerate(clients.sizes) if n]
     sizes = clients.sizes[filled]
     given = np.ones(len(filled)) if weights is None else np.asarray(weights)[filled]

@@ -30,13 +30,15 @@ def federation_gain(
     Raises
     ------
     DataError
-        If there is no client, or the two differ in length.
+        If there is no client, if the two differ in length, or if an error is NaN.
     """
     together, alone = np.asarray(together, float), np.asarray(alone, float)
     if together.shape != alone.shape or not together.size:
         raise DataError(
             f"Errors of shapes {together.shape} and {alone.shape}: expected one a client."
         )
+    if np.isnan(together).any() or np.isnan(alone).any():
+        raise DataError("Errors hold NaN: a failed fit has no gain. Leave the client out of both.")
     gains = alone - together
     return {
         "gain": float(gains.mean()),

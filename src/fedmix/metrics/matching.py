@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedmix.errors import DataError
+from fedmix.inputs import position
 
 
 def clustering_accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
@@ -36,6 +37,8 @@ def clustering_accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
     """
     from scipy.optimize import linear_sum_assignment
 
+    if np.ma.is_masked(labels) or np.ma.is_masked(predicted):
+        raise DataError("Some labels are masked. Remove these points.")
     labels, predicted = np.asarray(labels), np.asarray(predicted)
     if labels.shape != predicted.shape or labels.ndim != 1:
         raise DataError(
@@ -81,8 +84,8 @@ def estimation_error(
     means : array of shape (K, R, d)
         Estimated means.
     true_weights : array of shape (K, R)
-        True ones; clients beyond the last of the true arrays (outliers, which have none) are left
-        out.
+        True ones. Clients beyond the last of the true arrays are left out: they are outliers, which
+        have none.
     true_means : array of shape (K, R, d)
         True ones.
     clients : sequence of int, optional
@@ -98,7 +101,8 @@ def estimation_error(
     Raises
     ------
     DataError
-        If the shapes do not agree or a value is not finite.
+        If the shapes do not agree, if a value is not finite, if a client with true values has no
+        estimates, or if ``clients`` are not numbers of clients.
     """
     weights, true_weights = _stack(weights, 2), _stack(true_weights, 2)
     means, true_means = _stack(means, 3), _stack(true_means, 3)
@@ -107,8 +111,15 @@ def estimation_error(
             f"Estimates {weights.shape}, {means.shape} and true values {true_weights.shape}, "
             f"{true_means.shape} differ in components or features."
         )
-    known = min(len(weights), len(true_weights), len(true_means))
-    chosen = range(known) if clients is None else clients
+    known = min(len(true_weights), len(true_means))
+    if len(means) != len(weights) or len(weights) < known:
+        raise DataError(
+            f"Estimates {weights.shape}, {means.shape} and true values {true_weights.shape}, "
+            f"{true_means.shape} differ in clients."
+        )
+    chosen = range(known) if clients is None else [position(k, known) for k in clients]
+    if not chosen:
+        raise DataError("No clients were asked for: expected at least one.")
     weight_errors = [bottleneck(np.abs(weights[k][:, None] - true_weights[k])) for k in chosen]
     mean_errors = [
         bottleneck(np.linalg.norm(means[k][:, None] - true_means[k], axis=2)) for k in chosen

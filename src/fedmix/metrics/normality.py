@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fedmix.errors import DataError
+from fedmix.inputs import as_matrix, check_finite
 
 
 def henze_zirkler(points: ArrayLike) -> tuple[float, float]:
@@ -29,7 +30,7 @@ def henze_zirkler(points: ArrayLike) -> tuple[float, float]:
     Raises
     ------
     DataError
-        If the covariance of the points is singular.
+        If the points are not finite numbers of shape (n, d), or their covariance is singular.
 
     Examples
     --------
@@ -39,11 +40,14 @@ def henze_zirkler(points: ArrayLike) -> tuple[float, float]:
     >>> henze_zirkler(rng.exponential(size=(300, 3)))[1] > 0.01
     False
     """
-    points = np.asarray(points, dtype=float)
+    points = as_matrix(points, 0)
     n, d = points.shape
+    check_finite(np.array([0, n]), points, "points")
     centred = points - points.mean(axis=0)
     covariance = centred.T @ centred / n
-    if n <= d or np.linalg.matrix_rank(covariance) < d:
+    deviations = np.sqrt(np.diag(covariance))  # features may have different units
+    correlations = covariance / np.outer(*2 * [np.where(deviations > 0, deviations, 1.0)])
+    if n <= d or np.linalg.matrix_rank(correlations) < d:
         raise DataError(
             f"{n} points with {d} features have a singular covariance, and the test of normality "
             "needs its inverse. Leave out features that depend linearly on others."

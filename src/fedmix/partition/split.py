@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedmix.errors import ConfigurationError, DataError
+from fedmix.inputs import client_labels
 
 IntArray = NDArray[np.int64]
 Rows = list[IntArray]
@@ -32,13 +33,13 @@ def by_group(groups: ArrayLike) -> Rows:
     Raises
     ------
     DataError
-        If the data set has no groups.
+        If the data set has no groups, or some points have none.
     """
     if groups is None:
         raise DataError(
             "This data set has no groups. Partition it uniformly, or use a data set with groups."
         )
-    groups = np.asarray(groups)
+    groups = client_labels(groups)
     if groups.ndim != 1 or groups.size == 0:
         raise DataError(f"Expected one group per point, shape (n,); got shape {groups.shape}.")
     _, members = np.unique(groups, return_inverse=True)

@@ -312,12 +312,6 @@ def _undeclared(name: str) -> Iterator[str]:
                     f"{name}.needs: no experiment gives {one!r}. Experiments give "
                     f"{', '.join(_GIVEN)}. Leave it out of `needs`, and give it a default."
                 )
-    from fedmix.methods.base import FederatedEstimator
-
-    method = method_registry.get(name)
-    for function in ("_fit", "_predict"):  # those of the base class only raise
-        if getattr(method, function, None) is getattr(FederatedEstimator, function):
-            yield f"{method.__name__} has no {function}. Define it; `fit` and `predict` call it."
 
 
 def _place(path: Path, error: BaseException) -> str:

@@ -1,13 +1,42 @@
-"""The check of the labels that a method gives back."""
+"""What a method's class must define, and the form of the labels that it gives back."""
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
 
 from fedmix.clients import Clients
 from fedmix.errors import DataError
+
+
+def unfinished(cls: type, base: type) -> list[str]:
+    """Return what is wrong with the functions and defaults of a method's class.
+
+    Parameters
+    ----------
+    cls : type
+        The method's class.
+    base : type
+        :class:`fedmix.methods.base.FederatedEstimator`.
+    """
+    name = cls.__name__
+    needed = ("fit", "predict") if getattr(cls, "level", "") == "sample" else ("fit",)
+    wrong = [
+        f"{name} replaces {own}. Define _{own}(clients), which the base class calls."
+        for own in ("fit", "predict")
+        if getattr(cls, own) is not getattr(base, own)
+    ] or [
+        f"{name} has no _{own}. Define _{own}(clients)."
+        for own in needed
+        if getattr(cls, f"_{own}") is getattr(base, f"_{own}")
+    ]
+    return wrong + [
+        f"{name}: the parameter {own} has no default. Give it one."
+        for own, parameter in inspect.signature(cls).parameters.items()
+        if parameter.default is inspect.Parameter.empty
+    ]
 
 
 def check_labels(estimator: Any, clients: Clients) -> None:
@@ -30,6 +59,11 @@ def check_labels(estimator: Any, clients: Clients) -> None:
             raise DataError(
                 f"{name}: expected {size} integer labels for client {client}, one per point; got "
                 f"{_form(own)}. Correct its _predict."
+            )
+        if np.min(own, initial=0) < 0:
+            raise DataError(
+                f"{name}: expected labels that start from 0, got {np.min(own)} for client "
+                f"{client}. Correct its _predict."
             )
 
 
