@@ -16,6 +16,7 @@ from fedmix import Clients, methods
 from fedmix.checks import check_choice, check_integer, check_number
 from fedmix.errors import ConfigurationError, DataError, FedmixError
 from fedmix.methods.base import FederatedEstimator, register
+from fedmix.methods.centroids import CentroidClustering
 from fedmix.methods.constraints import violation
 
 
@@ -81,6 +82,52 @@ def test_a_class_that_is_no_estimator_cannot_be_registered():
         ):
             register(alone)
     assert "Alone" not in methods.index()
+
+
+def nothing(self, clients):
+    """Stand for the functions of a method."""
+
+
+@pytest.mark.parametrize(
+    ("functions", "says"),
+    [
+        ({}, r"Mine has no _fit. Define _fit\(clients\). Mine has no _predict"),
+        ({"_fit": nothing}, r"Mine has no _predict"),
+        ({"fit": nothing, "_predict": nothing}, r"Mine replaces fit. Define _fit\(clients\)"),
+        ({"_fit": nothing, "_predict": nothing}, "Mine: the parameter random_state has no default"),
+    ],
+)
+def test_an_unfinished_method_cannot_be_registered(functions, says):
+    def init(self, random_state):
+        pass
+
+    mine = type("Mine", (FederatedEstimator,), {"__init__": init, **functions})
+    with pytest.raises(ConfigurationError, match=says):
+        register(mine)
+    assert "Mine" not in methods.index()
+
+
+@pytest.mark.parametrize(
+    ("centres", "labels", "says"),
+    [
+        (np.zeros((2, 4)), None, r"expected centres of shape \(K, 3\), got \(2, 4\)"),
+        (np.zeros(3), None, r"expected centres of shape \(K, 3\), got \(3,\)"),
+        (np.zeros((1, 3)), -1, "expected labels that start from 0, got -1 for client 0"),
+    ],
+)
+def test_centres_and_labels_of_another_form_are_refused(centres, labels, says):
+    class Wrong(CentroidClustering):
+        def _fit(self, clients):
+            self._set_centres(centres)
+
+        def _predict(self, clients):
+            return [np.full(n, labels) for n in clients.sizes]
+
+        def check_parameters(self):
+            pass
+
+    with pytest.raises(DataError, match=f"Wrong: {says}"):
+        Wrong().fit([np.ones((2, 3))])
 
 
 @pytest.mark.parametrize(

@@ -158,11 +158,21 @@ def test_data_frames_with_other_columns_are_refused():
         (["a", np.nan], "1 of the points have no group"),
         (pd.Series([1, None], dtype="Int64"), "1 of the points have no group"),
         ([1, "a"], "cannot be sorted"),
+        (np.ma.masked_array([0, 1], mask=[False, True]), "masked"),
     ],
 )
 def test_groups_that_do_not_fit_are_refused(groups, says):
     with pytest.raises(DataError, match=says):
         Clients.from_groups([[1.0], [2.0]], groups)
+
+
+def test_names_and_offsets_of_another_type_are_refused():
+    with pytest.raises(DataError, match=r"names of clients, such as strings; got \[1\]"):
+        Clients(np.eye(2), [0, 1, 2], names=[[1], [2]])
+    with pytest.raises(DataError, match=r"offsets to be integers, got \[0, 1.7, 2\]"):
+        Clients(np.eye(2), [0, 1.7, 2])
+    with pytest.raises(TypeError, match=r"one \(n_k,\) array per client, got a int"):
+        Clients.from_arrays([np.eye(2)], 5)
 
 
 @pytest.mark.parametrize("unit", ["s", "us", "ns"])

@@ -217,6 +217,22 @@ def test_probabilities_criteria_and_samples_agree_with_the_likelihood(name):
             fitted.sample(sizes)
 
 
+def test_a_sample_of_clients_without_names_has_none():
+    xs = list(make_clients("LocalEM", "gaussian"))
+    fitted = build("LocalEM", "gaussian").fit([xs[0], xs[1] + 100.0])
+    drawn, _ = fitted.sample(200, random_state=0)
+    assert not drawn.named
+    assert fitted.score(drawn) == pytest.approx(fitted.score(drawn, clients=[0, 1]))
+    turned, _ = fitted.sample(200, clients=[1, 0], random_state=0)
+    assert fitted.score(turned, clients=[1, 0]) == pytest.approx(fitted.score(drawn), abs=0.3)
+
+
+def test_a_name_alone_is_no_list_of_clients():
+    fitted = build("LocalEM", "gaussian").fit(named("LocalEM", "gaussian"))
+    with pytest.raises(DataError, match=r"expected clients to be a list of names or 'new', got 0"):
+        fitted.predict([np.zeros((1, 3))], clients=0)
+
+
 @pytest.mark.parametrize("name", [n for n in GAUSSIAN if hasattr(methods.get(n), "predict_proba")])
 def test_probabilities_of_a_point_far_away_sum_to_one(name):
     fitted = build(name, "gaussian").fit(named(name, "gaussian"))

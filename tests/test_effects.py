@@ -153,6 +153,8 @@ def test_a_federation_is_told_by_gain_harm_and_worst_decile():
     assert found["worst_decile"] == pytest.approx(np.quantile([0.1, 0, -0.1, 0.1], 0.1))
     with pytest.raises(DataError, match="one a client"):
         federation_gain([0.1], [0.1, 0.2])
+    with pytest.raises(DataError, match="Errors hold NaN"):
+        federation_gain([0.1, np.nan], [0.1, 0.2])
 
 
 @pytest.mark.parametrize(

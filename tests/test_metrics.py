@@ -31,6 +31,16 @@ def test_silhouette_is_undefined_for_one_cluster_or_only_singletons():
     assert silhouette(points[:0], np.zeros(0, int)) is None
 
 
+def test_silhouette_of_other_labels_or_of_nan_is_refused():
+    points = np.arange(8.0)[:, None]
+    for labels in ([0, 1], [0, 1] * 5, [[0, 1]] * 4):
+        with pytest.raises(DataError, match="Expected 8 labels"):
+            silhouette(points, np.array(labels))
+    for bad in (np.nan, 1e160):
+        with pytest.raises(DataError, match="points hold"):
+            silhouette(points * bad, np.arange(8) % 2)
+
+
 def test_silhouette_of_coinciding_points_is_zero():
     assert silhouette(np.zeros((4, 2)), np.array([0, 0, 1, 1])) == 0.0
 
@@ -56,6 +66,13 @@ def test_given_weights_apply_to_the_means_over_clients():
     ari = [1.0, 0.0, 1.0]
     scores = per_client_scores(clients, labels, predicted, weights=[1, 6, 5, 1])
     assert scores["ari_per_client"] == pytest.approx(np.average(ari, weights=[1, 6, 1]))
+
+
+@pytest.mark.parametrize("n_weights", [3, 6])
+def test_weights_of_other_clients_are_refused(n_weights):
+    clients, labels = clients_and_labels()
+    with pytest.raises(DataError, match="Expected 4 weights"):
+        per_client_scores(clients, labels, labels, weights=np.ones(n_weights))
 
 
 def test_undefined_silhouettes_are_counted_and_left_out():
@@ -111,6 +128,29 @@ def test_missing_labels_are_refused(labels):
         misclustering(labels, [0, 1])
     with pytest.raises(DataError, match="1 of the predicted are missing"):
         misclustering([0, 1], labels)
+
+
+def test_masked_labels_are_refused():
+    masked = np.ma.masked_array([0, 1], mask=[True, False])
+    with pytest.raises(DataError, match="masked"):
+        misclustering(masked, [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("chosen", "says"), [([], "at least one"), ([True], "position"), ([2], "no client 2")]
+)
+def test_clients_that_cannot_be_scored_are_refused(chosen, says):
+    weights, means = np.ones((2, 1)), np.zeros((2, 1, 2))
+    with pytest.raises((DataError, TypeError, IndexError), match=says):
+        estimation_error(weights, means, weights, means, clients=chosen)
+
+
+def test_a_client_without_estimates_is_refused():
+    weights, means = np.ones((2, 1)), np.zeros((2, 1, 2))
+    with pytest.raises(DataError, match="differ in clients"):
+        estimation_error(weights[:1], means[:1], weights, means)
+    with pytest.raises(DataError, match="differ in clients"):
+        estimation_error(weights, means[:1], weights[:1], means[:1])
 
 
 def test_an_estimate_that_is_nan_has_no_error():
@@ -201,7 +241,8 @@ def test_gaussian_data_are_rejected_as_often_as_the_level_says(n, d):
 def test_the_statistic_does_not_change_with_the_affine_scale():
     points = np.random.default_rng(1).exponential(size=(80, 3))
     turned = points @ np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 3.0], [1.0, 0.0, 1.0]]) - 7
-    assert henze_zirkler(turned)[0] == pytest.approx(henze_zirkler(points)[0])
+    for other in (turned, points * [1.0, 1e-9, 1e6]):
+        assert henze_zirkler(other)[0] == pytest.approx(henze_zirkler(points)[0])
 
 
 def test_the_statistic_is_that_of_its_definition():
@@ -236,3 +277,12 @@ def test_features_that_depend_on_others_are_told():
     points = np.random.default_rng(4).normal(size=(20, 2))
     with pytest.raises(DataError, match="singular covariance"):
         henze_zirkler(np.c_[points, points.sum(axis=1)])
+    with pytest.raises(DataError, match="singular covariance"):
+        henze_zirkler(np.c_[points, np.ones(20)])
+
+
+def test_normality_of_no_points_is_refused():
+    with pytest.raises(DataError, match=r"shape \(n_k, d\), got shape \(3,\)"):
+        henze_zirkler(np.arange(3.0))
+    with pytest.raises(DataError, match="points hold NaN"):
+        henze_zirkler([[np.nan, 1.0], [1.0, 2.0], [2.0, 0.0]])

@@ -87,9 +87,9 @@ def test_each_group_is_a_client_with_its_rows_in_order():
     assert [r.tolist() for r in rows] == [[1, 4], [0, 2], [3]]
 
 
-@pytest.mark.parametrize("groups", [None, [], [[1, 2]]])
+@pytest.mark.parametrize("groups", [None, [], [[1, 2]], [1.0, np.nan], ["a", None]])
 def test_no_groups_are_an_error(groups):
-    with pytest.raises(DataError, match=r"groups|group per point"):
+    with pytest.raises(DataError, match=r"groups|group per point|have no group"):
         by_group(groups)
 
 

@@ -155,6 +155,8 @@ def test_a_candidate_that_diverges_is_never_chosen():
         ({"criterion": "heldout"}, "Unknown criterion 'heldout'. Did you mean 'held_out'"),
         ({"average": "medain"}, "Unknown average 'medain'. Did you mean .*'median'"),
         ({"n_folds": 1}, "n_folds to be an integer of at least 2, got 1"),
+        ({"n_folds": 2.5}, "n_folds to be an integer of at least 2, got 2.5"),
+        ({"candidates": []}, "at least one candidate"),
         ({"n_splits": 6}, "n_splits <= n_folds; got 5 and 6"),
         ({"random_state": None}, "random_state to be an integer of at least 0, got None"),
         ({"estimator": methods.FedEM}, r"such as FedEM\(2\), got <class .*FedEM"),
