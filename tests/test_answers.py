@@ -179,7 +179,7 @@ def test_values_that_agree_in_mean_alone_are_told_apart():
     assert "None differs; 6 are undecided." in scored(near["authors"])["answer"]
     assert scored(near["inferred"])["answer"].endswith(
         "It is 0.25 published standard deviations away. It agrees with 6 of 6 values (in mean "
-        "only) and differs from 0."
+        "only) and differs from 0. An exact replication would be expected to agree with 6."
     )
 
 
@@ -194,7 +194,7 @@ def test_values_that_more_runs_cannot_decide_are_told_apart_with_the_draw():
     assert scored(rows, five_draws(1.0))["answer"].endswith(
         "It is 0.00 published standard deviations away, on one draw of the data. It agrees with 0 "
         "of 6 values and differs from 0; 6 cannot be decided by more runs unless "
-        "our means change."
+        "our means change. An exact replication would be expected to agree with 0."
     )
 
 

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from fedmix import Clients, compare, comparison, methods
+from fedmix import Clients, compare, comparison, comparison_methods, methods
+from fedmix.comparison_methods import chosen_methods, with_start
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.methods import capabilities
 from fedmix.methods.base import register
@@ -148,18 +149,18 @@ def test_a_choice_of_the_comparison_is_not_warned_of_in_each_replication(problem
     ],
 )
 def test_only_an_own_number_of_components_needs_the_default_start(method, n, started):
-    given = comparison._with_start(comparison._method_of(method), n)
+    given = with_start(comparison_methods._method_of(method), n)
     assert ("init" in given.parameters) == started
 
 
 def test_only_values_that_differ_from_the_defaults_are_an_estimator_s_own():
-    assert comparison._method_of(methods.FedEM()).parameters == {}
-    assert comparison._method_of(methods.FedEM(random_state=False)).parameters
-    assert comparison._method_of(methods.FedEM(init=np.zeros(2))).parameters
+    assert comparison_methods._method_of(methods.FedEM()).parameters == {}
+    assert comparison_methods._method_of(methods.FedEM(random_state=False)).parameters
+    assert comparison_methods._method_of(methods.FedEM(init=np.zeros(2))).parameters
 
 
 def test_all_adds_the_methods_that_are_not_named():
-    names = [method.name for method in comparison._chosen(["all", "KFED"])]
+    names = [method.name for method in chosen_methods(["all", "KFED"])]
     assert names[0] == "KFED"
     assert sorted(names) == sorted(methods.capabilities.able_methods())
 
@@ -174,17 +175,23 @@ def test_the_number_that_is_given_comes_before_that_of_the_labels(problem):
     assert list(few.table().index) == ["KFED"], "as many points as clusters are enough"
 
 
-def test_a_failure_stands_in_the_table_with_its_reason(problem, origin):
+def test_a_failure_stands_in_the_table_with_its_reason(problem, origin, caplog):
     class_ = origin
     class_._fit = lambda self, clients: 1 / 0
-    found = compare([class_, "FedEM"], *problem, replications=1, progress=False)
+    says = r"AllAlike failed in 2 of 2 replications.*ZeroDivisionError.*test_comparison.py, line"
+    with pytest.warns(UserWarning, match=says):
+        found = compare([class_, "FedEM"], *problem, replications=2, progress=False)
+    assert not caplog.records
     assert found._repr_html_().count("ZeroDivisionError") == 1
     assert "Not run" not in found._repr_html_()
-    assert found.failures["message"].tolist() == ["ZeroDivisionError: division by zero"]
+    assert found.failures["message"].tolist() == 2 * ["ZeroDivisionError: division by zero"]
     assert found.table().loc["AllAlike", "ARI of all points"] == "error, n = 0"
     assert "Nothing is in bold" in found._repr_html_()
     assert repr(found) == found.table().to_string()
-    with pytest.raises(ConfigurationError, match="all replications failed"):
+    with (
+        pytest.warns(UserWarning, match="AllAlike failed in 1 of 1"),
+        pytest.raises(ConfigurationError, match="all replications failed"),
+    ):
         compare(class_, *problem, replications=1, progress=False).plot()
 
 

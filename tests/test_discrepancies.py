@@ -218,3 +218,9 @@ def test_no_two_methods_of_a_study_are_the_same():
             ran = [study.method_in(name, setting) for name in study.methods_of(setting)]
             kinds = {json.dumps([m.estimator, m.parameters], sort_keys=True) for m in ran}
             assert len(kinds) == len(ran), f"{study.name}/{setting.folder}"
+
+
+def test_a_paper_without_discrepancies_has_an_empty_page():
+    measured = measure_discrepancies([])
+    assert measured[measured["paper"] == "mine"].empty
+    assert to_markdown(measured, read_papers(ROOT / "config")).count("##") == 0

@@ -1,8 +1,11 @@
 """Effects and what theory predicts of them: slopes, knees, promises, gains and power."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from fedmix.cells.condensed import Contrast, condense, contrasts, differences
 from fedmix.cells.effects import (
@@ -20,6 +23,8 @@ from fedmix.errors import ConfigurationError, DataError
 from fedmix.metrics.federation import federation_gain
 from fedmix.simulate.mixtures import draw_points, draw_truth
 from fedmix.theory import alignment_conditions, assumption_holds
+
+ROOT = Path(__file__).parents[1]
 
 
 def exact(values) -> list[Effect]:
@@ -288,3 +293,14 @@ def test_ratios_and_logarithms_of_zero_are_undefined():
     assert two.over(two).log().effect.mean == 0.0
     scores = Replications(np.arange(2), np.array([0.0, 1.0]))
     assert scores.log() is None
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("config/*/*/claims.yaml")), ids=str)
+def test_replications_can_show_and_refute_every_share(path):
+    for claim in yaml.safe_load(path.read_text("utf-8")):
+        if claim.get("predicate") == "predicted":
+            (study,) = path.parent.glob(f"studies/{claim['study']}.yaml")
+            n = yaml.safe_load(study.read_text("utf-8"))["replications"]
+            for flag, answer in ((True, "yes"), (False, "no")):
+                found = share_effect(np.full(n, flag), claim["parameters"]["share"]).above()
+                assert found.answer == answer, claim["id"]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
+import logging
+import traceback
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fedmix import methods as registry
 from fedmix import plot
 from fedmix.cells.condensed import critical_difference, mean_ranks
 from fedmix.cells.equivalence import judge
@@ -19,11 +21,10 @@ from fedmix.cells.frame import make_cells
 from fedmix.cells.items import Table
 from fedmix.cells.measured import LOWEST_FIRST
 from fedmix.clients import Clients, ClientsLike, as_clients
+from fedmix.comparison_methods import chosen_methods, named_number, with_start
 from fedmix.data.dataset import Dataset
 from fedmix.errors import ConfigurationError, DataError, SelectionWarning, nearest_names
-from fedmix.experiments.base import Method
 from fedmix.experiments.runner import Fits, Scenario, run_block, tables_of
-from fedmix.methods.capabilities import able_methods, capabilities_of
 from fedmix.methods.constraints import check_parameters
 from fedmix.plot.style import style_for
 from fedmix.views.tables.build import as_text, to_html
@@ -56,8 +57,6 @@ PROTOCOL = {
     "step_size": 1.0,
     "final_radius_scale": [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4],
 }
-#: Parameters that set a number of components or clusters.
-_NUMBERS = ("n_components", "n_clusters", "components_per_client")
 _COUNT = "integer >= 1"
 #: The valid values of :func:`compare`'s numbers.
 _VALID = {"replications": [_COUNT], "n_components": [_COUNT, None], "random_state": ["integer"]}
@@ -106,7 +105,7 @@ class Comparison:
         Parameters
         ----------
         score : str, optional
-            The score that is ranked, by default the first one of the table.
+            The score that is ranked, or its heading in the table. The default is the first one.
 
         Returns
         -------
@@ -141,7 +140,8 @@ class Comparison:
         there = [n for n, (best, _) in _SCORES.items() if best != "none" and n in known]
         if not there:
             raise ConfigurationError("No scores: all replications failed or have one cluster.")
-        if (score := score or there[0]) not in there:
+        score = next((n for n in there if _NAMES[n] == score), score or there[0])
+        if score not in there:
             raise ConfigurationError(f"Unknown score {score!r}. {nearest_names(score, there)}")
         return score
 
@@ -206,6 +206,11 @@ def compare(
     -------
     Comparison
 
+    Warns
+    -----
+    UserWarning
+        If a method failed, with its first error.
+
     Raises
     ------
     ConfigurationError
@@ -233,14 +238,14 @@ def compare(
     data = as_clients(clients)
     if data.responses is not None:
         raise DataError("compare scores labels of points; clients with responses are not taken.")
-    chosen = _chosen(methods)
+    chosen = chosen_methods(methods)
     found, n_labels = _numbered(labels, data)
-    n_clusters = int(n_components or n_labels or _named_number(chosen))
+    n_clusters = int(n_components or n_labels or named_number(chosen))
     if data.sizes.max() < 3 or data.n_points < n_clusters:
         raise DataError(
             f"compare: {data!r} are too few points for {n_clusters} clusters and a test part."
         )
-    chosen = [_with_start(method, n_clusters) for method in chosen]
+    chosen = [with_start(method, n_clusters) for method in chosen]
     scenario = Scenario(
         study="compare",
         variant="default",
@@ -265,16 +270,52 @@ def compare(
         from tqdm.auto import tqdm
 
         splits = tqdm(splits, desc="replications", unit="replication")
-    with warnings.catch_warnings():  # the table has the numbers of clusters
+    with _first_errors() as errors, warnings.catch_warnings():  # the table has the numbers
         warnings.filterwarnings("ignore", ".*number of clusters depends", SelectionWarning)
         for r in splits:
             run_block(scenario, chosen, [r], fits=fits)
     tables = [tables_of(scenario, method, fits, range(replications)) for method in chosen]
     results, timings = (pd.concat(part, ignore_index=True) for part in zip(*tables, strict=True))
+    for name, error in errors.items():
+        failed = np.count_nonzero(results.query("method == @name")["status"] != "ok")
+        warnings.warn(
+            f"{name} failed in {failed} of {replications} replications. The first error is "
+            f"{_described(error)}. The attribute `failures` lists them all.",
+            UserWarning,
+            stacklevel=2,
+        )
     measured = set(results["metric"]) | {"rounds", "floats", "seconds"}
     items = [item for score in _SCORES if score in measured for item in _items_of(score)]
     cells = make_cells(results, timings, items, "", "", {}, {"default": ""})
     return Comparison(results, timings, judge(cells))
+
+
+@contextmanager
+def _first_errors() -> Iterator[dict[str, BaseException]]:
+    """Yield each method's first error. Otherwise every replication would log its traceback."""
+    errors: dict[str, BaseException] = {}
+
+    def keep(record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and isinstance(record.args, tuple):
+            errors.setdefault(str(record.args[-1]), error)
+        return error is None
+
+    logger = logging.getLogger(run_block.__module__)
+    logger.addFilter(keep)
+    try:
+        yield errors
+    finally:
+        logger.removeFilter(keep)
+
+
+def _described(error: BaseException) -> str:
+    """Return an error and the last line outside of libraries that led to it."""
+    lines = traceback.extract_tb(error.__traceback__)
+    libraries = ("site-packages", str(Path(__file__).parent))
+    own = [line for line in lines if not any(part in line.filename for part in libraries)]
+    last = (own or lines)[-1]
+    return f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
 
 
 def _items_of(score: str) -> list[Table]:
@@ -294,82 +335,6 @@ def _items_of(score: str) -> list[Table]:
 
 def _rank_of(score: str) -> str:
     return f"{LOWEST_FIRST if _SCORES[score][0] == 'lowest' else 'rank'}: {score}"
-
-
-def _chosen(given: Iterable[Any]) -> list[Method]:
-    """Return the methods to run, each with a name of its own."""
-    given = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
-    listed = [_method_of(one) for one in given if not (isinstance(one, str) and one == "all")]
-    kinds = [method.estimator for method in listed]
-    listed = [m if kinds.count(m.estimator) == 1 else _named_in_full(m) for m in listed]
-    if len(listed) < len(given):
-        named = {method.estimator for method in listed}
-        listed += [Method(name, name) for name in able_methods() if name not in named]
-    for method in listed:
-        can = capabilities_of(method.estimator)
-        obstacle = can.obstacle("gaussian", "sample")
-        if unknown := set(can.needs) - set(inspect.signature(method.kind).parameters):
-            obstacle = f"its `needs` names {min(unknown)!r}, which its constructor does not take"
-        if method.parameters.get("family") == "regression":
-            obstacle = "its family is 'regression'"
-        if obstacle:
-            raise ConfigurationError(f"{method.estimator} cannot be compared here: {obstacle}.")
-    names = [method.name for method in listed]
-    if not names or len(set(names)) < len(names):
-        twice = next((name for name in names if names.count(name) > 1), "")
-        said = f"{twice} is given twice" if twice else "there is no method"
-        said += ". Give at least one, and each only once; arrays are not part of a name."
-        raise ConfigurationError(f"compare: {said}")
-    return listed
-
-
-def _method_of(given: Any) -> Method:
-    """Return a configured method from an estimator, its class or its name."""
-    if isinstance(given, str):
-        return Method(given, registry.get(given).__name__)
-    kind = given if isinstance(given, type) else type(given)
-    if registry.index().get(kind.__name__) is None or registry.get(kind.__name__) is not kind:
-        raise ConfigurationError(
-            f"compare: {kind.__name__} is not registered. Decorate your own class with "
-            "fedmix.methods.base.register. If you define it again, make its estimators again."
-        )
-    values = {} if isinstance(given, type) else given.get_params(deep=False)
-    defaults = inspect.signature(kind).parameters
-    changed = {n: v for n, v in values.items() if not _same(v, defaults[n].default)}
-    return Method(kind.__name__, kind.__name__, changed)
-
-
-def _named_in_full(method: Method) -> Method:
-    """Return a method with its parameters in its name, beside others of the same class."""
-    short = {n: v for n, v in method.parameters.items() if isinstance(v, str | int | float | None)}
-    text = ", ".join(f"{name}={value}" for name, value in short.items())
-    return replace(method, name=f"{method.name}({text})" if text else method.name)
-
-
-def _same(value: Any, default: Any) -> bool:
-    return type(value) is type(default) and np.array_equal(value, default)
-
-
-def _with_start(method: Method, n_clusters: int) -> Method:
-    """Return the method, with its default start if it has its own number of components."""
-    own = [method.parameters[name] for name in _NUMBERS if name in method.parameters]
-    if not own or (np.array_equal(own, [n_clusters]) and method.kind.starts_from != "means"):
-        return method
-    init = inspect.signature(method.kind).parameters.get("init")
-    start = {} if init is None else {"init": init.default}
-    return replace(method, parameters={**start, **method.parameters})
-
-
-def _named_number(chosen: list[Method]) -> int:
-    """Return the number of clusters that the estimators name."""
-    given = [m.parameters.get(name) for m in chosen for name in _NUMBERS]
-    found = {number for number in given if isinstance(number, int | np.integer)}
-    if len(found) != 1:
-        said = f"the estimators name {sorted(found)}" if found else "no estimator names one"
-        raise ConfigurationError(
-            f"compare: no number of clusters: there are no labels, and {said}. Give n_components."
-        )
-    return int(found.pop())
 
 
 def _numbered(labels: Any, data: Clients) -> tuple[NDArray[np.int64], int]:

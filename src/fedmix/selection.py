@@ -123,9 +123,8 @@ def choose(
         the fit to the other points and those of a fit to the held-out points alone (Lange, Roth,
         Braun and Buhmann 2004). It cannot judge one cluster, which is always stable.
     average : {"median", "mean", "weighted"}, default="median"
-        Average over clients. The median is robust against contaminated clients, which any pooling
-        harms, as long as they are fewer than half. The mean is more precise if all clients can be
-        trusted; "weighted" weights it by the clients' numbers of points.
+        Average over clients. The median is robust against contaminated clients if they are fewer
+        than half. The mean, which "weighted" weights by size, is more precise if all are trusted.
     n_folds : int, optional
         Number of folds of each client's points. The default is 5 for "held_out", 3 for "silhouette"
         and 2 for "stability". A client with fewer points than folds has no held-out points.
@@ -143,15 +142,13 @@ def choose(
     Raises
     ------
     ConfigurationError
-        If the estimator is not a method or has no such parameter, a candidate's value is not
-        allowed, the criterion is unknown or needs a likelihood that the method does not have, or
-        ``random_state`` is not an integer.
+        If the estimator is not a method or has no such parameter, if there is no candidate, if the
+        criterion needs a likelihood that the method does not have, or if a value is not allowed.
 
     Warns
     -----
     SelectionWarning
-        If no client has a point to hold out, or if all candidates diverged. The first candidate is
-        then chosen.
+        If no client has a point to hold out or all candidates diverged: the first one is chosen.
     """
     from sklearn.model_selection import ParameterGrid
 

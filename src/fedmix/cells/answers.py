@@ -128,7 +128,7 @@ def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> 
     found = lead_of(counted, direction)
     is_unknown = any(score[name] for name in UNKNOWN)
     parts = [_order(found, unit)] if found else []
-    parts += [_not_reported(cells), _nearest(counted)] if is_unknown else [_values(score)]
+    parts += [_not_reported(cells), _nearest(counted, score)] if is_unknown else [_values(score)]
     more = []
     if found and is_unknown:
         own = counted[counted["label"] == found.method]
@@ -162,11 +162,15 @@ def _values(score: Mapping[str, Any]) -> str:
     agreeing = sum(score[name] for name in (*AGREEING, NONE_DIFFERS))
     undecided, never = score[UNDECIDED] + score[AGREES_IN_MEAN], score[CANNOT_DECIDE]
     differ, total = score[DIFFERS], agreeing + undecided + never + score[DIFFERS]
-    expected = sum(score[f"expected: {name}"] for name in AGREEING)
     return (
-        f"{agreeing} of {total} values agree. An exact replication would be expected to agree with "
-        f"{expected:.0f}. {differ or 'None'} differ{'s' * (differ < 2)}{_open(undecided, never)}."
+        f"{agreeing} of {total} values agree. {_expected(score)} {differ or 'None'} "
+        f"differ{'s' * (differ < 2)}{_open(undecided, never)}."
     )
+
+
+def _expected(score: Mapping[str, Any]) -> str:
+    n = sum(score[f"expected: {name}"] for name in AGREEING)
+    return f"An exact replication would be expected to agree with {n:.0f}."
 
 
 def _not_reported(cells: pd.DataFrame) -> str:
@@ -178,7 +182,7 @@ def _not_reported(cells: pd.DataFrame) -> str:
     return f"Variant {_name(own)} {_agreement(own)}."
 
 
-def _nearest(cells: pd.DataFrame) -> str:
+def _nearest(cells: pd.DataFrame, score: Mapping[str, Any]) -> str:
     """Say how near the nearest protocol comes to a table's published values."""
     origin = "The nearest protocol that we know is inferred from published values."
     if not cells["role"].eq(INFERRED).all():
@@ -189,7 +193,7 @@ def _nearest(cells: pd.DataFrame) -> str:
     drawn = ", on one draw of the data" if (cells["draws_sd"] > 0).any() else ""
     return (
         f"{origin} It is {distance(cells):.2f} published standard deviations away{drawn}. "
-        f"It {_agreement(cells)}."
+        f"It {_agreement(cells)}. {_expected(score)}"
     )
 
 

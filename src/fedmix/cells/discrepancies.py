@@ -13,6 +13,7 @@ from fedmix.cells.evidence import Evidence, Place
 from fedmix.cells.papers import Paper
 
 NOT_MEASURED = "not measured yet"
+_TAKEN = ("id", "paper", "kind", "where", "what", "choice")
 
 
 def measure_discrepancies(
@@ -36,14 +37,14 @@ def measure_discrepancies(
     evidence = None if cells is None else Evidence(cells)
     rows = []
     for entry in entries:
-        row = {key: entry[key] for key in ("id", "paper", "kind", "where", "what", "choice")}
+        row = {key: entry[key] for key in _TAKEN}
         if "changes" in entry:
             row["effect"] = entry["changes"]
         else:
             measured = [_measure(spec, evidence) for spec in entry["effects"]] if evidence else []
             row["effect"] = "; ".join(filter(None, measured)) or NOT_MEASURED
         rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=[*_TAKEN, "effect"])
 
 
 def to_markdown(measured: pd.DataFrame, papers: Mapping[str, Paper]) -> str:

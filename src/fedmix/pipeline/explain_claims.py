@@ -48,7 +48,8 @@ def explain_claim(folder: Path, name: str) -> Iterator[str]:
         )
     claim = claims[name]
     yield claim["claim"]
-    yield f"  the paper: “{claim['quote']}” ({claim['section']})"
+    quote = f"“{claim['quote']}” ({claim['section']})" if claim["quote"] else claim["section"]
+    yield f"  the paper: {quote}"
     verdict = claim["verdict"]
     yield f"  verdict: {verdict} ({CLAIM_RULES[verdict].replace('*', '')})"
     yield f"  where: {claim['where']}"

@@ -364,7 +364,8 @@ def check(read: Callable[[], Request], config: Path, paper: str | None = None) -
             raise
         raise_all(problem for problem in error.problems if f"/{paper}/" in problem)
         elsewhere = number_of(len(error.problems), "problem")
-        yield f"No problem in {paper}, but {elsewhere} elsewhere: leave out --paper."
+        yield f"No problem in {paper}, but {elsewhere} elsewhere:"
+        yield from (f"  - {problem}" for problem in error.problems)
         return
     n_studies = len(request.studies)
     n_settings = sum(len(study.settings) for study in request.studies.values())

@@ -69,6 +69,8 @@ def new_paper(key: str, root: Path) -> list[str]:
     """Write the folders of a paper; return what to do next."""
     _check_key("new-paper", key)
     require_repository(root)
+    if other := next((root / "config").glob(f"*/{key}"), None):
+        raise ConfigurationError(f"new-paper: {other} exists already. Choose another name.")
     words = {"key": key, "id": key.replace("_", "-"), "title": key.replace("_", " ").capitalize()}
     _write({root / to.format(key=key): _filled(name, **words) for name, to in _PAPER.items()})
     return [

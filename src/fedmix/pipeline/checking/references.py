@@ -133,7 +133,8 @@ def _clashes(item: Item, document: Document, numbers: Numbers) -> Iterator[str]:
         if other != own:
             yield (
                 f"{document.place()}: {other} and {own} both have row {place[0]!r}, column "
-                f"{place[1]!r}. Name a column in `row` or `column` that distinguishes them."
+                f"{place[1]!r}. Name a column in `row` or `column` that distinguishes them, or "
+                "give one of two methods another label."
             )
             return
 
