@@ -252,7 +252,7 @@ def _evidence(options: argparse.Namespace) -> Iterable[str]:
 
 def _explanations(options: argparse.Namespace) -> Iterable[str]:
     from fedmix.cells.frame import judged_cells
-    from fedmix.pipeline.explain import Explainer, explain_run, names_in
+    from fedmix.pipeline.explain import Explainer, explain_run, names_in, variants_in
     from fedmix.pipeline.explain_claims import explain_claim
     from fedmix.pipeline.kept_numbers import KEPT, explain_kept
 
@@ -266,11 +266,12 @@ def _explanations(options: argparse.Namespace) -> Iterable[str]:
             )
         return explain_claim(options.workflow / KEPT if options.kept else audit, options.item)
     place = options.item, options.row, options.column, names_in(request, options.item)
+    variants = variants_in(request, options.item)
     if options.kept:
-        return explain_kept(options.workflow / KEPT, *place)
+        return explain_kept(options.workflow / KEPT, *place, variants)
     explainer = Explainer(request, options.directory)
     cells = judged_cells(explainer.cells_of(options.item))
-    return explain_run(explainer, cells, audit, *place)
+    return explain_run(explainer, cells, audit, *place, variants)
 
 
 def _print_outcome(outcome: Outcome) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from math import isnan
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -263,6 +264,14 @@ def names_in(request: Request, item: str) -> Names:
     return titles | (shown.options.get("names", {}) if shown else {})
 
 
+def variants_in(request: Request, item: str) -> Names:
+    """Return what the variants in an item's table are, in words."""
+    shown = request.items.get(item)
+    if shown is None or shown.study not in request.studies:
+        return {}
+    return request.papers[request.studies[shown.study].paper].variants
+
+
 def explain_run(
     explainer: Explainer,
     frame: pd.DataFrame,
@@ -271,6 +280,7 @@ def explain_run(
     row: str,
     column: str,
     names: Names,
+    variants: Names = MappingProxyType({}),
 ) -> Iterator[str]:
     """Yield the explanation of a number of a run, in every variant that ran it.
 
@@ -285,6 +295,8 @@ def explain_run(
         The run's folder ``audit``, which a run up to the page makes.
     item, row, column, names
         As for :func:`fedmix.pipeline.kept_numbers.find_cells`.
+    variants : mapping of str to str
+        What each variant is.
 
     Raises
     ------
@@ -301,7 +313,7 @@ def explain_run(
     except ConfigurationError:
         if not judged:
             raise
-        yield from explain_kept(audit, *place)
+        yield from explain_kept(audit, *place, variants)
         return
     if said := answer_of(audit, item):
         yield from [said, ""]
@@ -313,6 +325,8 @@ def explain_run(
         yield cell["variant"]
         if role := role_line(cell):
             yield role
+        if what := variants.get(cell["variant"]):
+            yield f"what it is: {what}"
         for title, own in explainer.facts(cell).items():
             if told.get(title) == own:
                 yield f"{title}: as above"

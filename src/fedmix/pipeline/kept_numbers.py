@@ -178,11 +178,17 @@ def kept_cells(
 
 
 def explain_kept(
-    folder: Path, item: str, row: str, column: str, names: Names = MappingProxyType({})
+    folder: Path,
+    item: str,
+    row: str,
+    column: str,
+    names: Names = MappingProxyType({}),
+    variants: Names = MappingProxyType({}),
 ) -> Iterator[str]:
     """Yield what the kept evidence says of a number, in every variant that ran it.
 
-    The parameters and errors are those of :func:`kept_cells`.
+    ``variants`` says what each variant is. The other parameters and the errors are those of
+    :func:`kept_cells`.
     """
     cells = kept_cells(folder, item, row, column, names)
     yield from [answer_of(folder, cells[0]["item"]), ""]
@@ -190,6 +196,8 @@ def explain_kept(
         yield cell["variant"] or "not run"
         if cell["variant"] and (role := role_line(cell)):
             yield f"  {role}"
+        if what := variants.get(cell["variant"]):
+            yield f"  what it is: {what}"
         yield f"  published: {cell['printed_text']}"
         if cell["n"]:  # a single replication has no spread, and a stand-in is not compared
             spread, low = (f"{cell[name]}" for name in ("sd", "low"))
