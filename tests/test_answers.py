@@ -200,9 +200,9 @@ def test_values_that_more_runs_cannot_decide_are_told_apart_with_the_draw():
 
 def test_a_table_whose_protocol_was_searched_counts_the_nearest_one_alone():
     away = {name: mean + 5 for name, mean in PUBLISHED.items()}
-    rows = variant("as_coded", "authors", away), variant("nearest", "nearest", PUBLISHED, n=20)
+    rows = variant("as_coded", "authors", away), variant("searched", "searched", PUBLISHED, n=20)
     found = scored(*rows)
-    assert (found["variant"], found["protocol unknown: near"]) == ("nearest", 6)
+    assert (found["variant"], found["protocol unknown: near"]) == ("searched", 6)
     assert "Variant as coded agrees with 0 of 6 values and differs from 6." in found["answer"]
     assert "ran on 20 replications that did not choose it" in found["answer"]
     assert found["above"] == 0  # as_coded has all six above
@@ -270,7 +270,7 @@ def test_the_published_spread_tells_whether_something_was_drawn_once(between, sp
     assert "published standard deviation" not in found
 
 
-@pytest.mark.parametrize("role", ["authors", "nearest"])
+@pytest.mark.parametrize("role", ["authors", "searched"])
 def test_spreads_of_a_search_that_draws_partitions_anew_are_not_those_of_one_draw(role):
     rows = [row | {"other_draws": "draws"} for row in variant(role, role, PUBLISHED)]
     frame = judge(unjudged([*rows, *five_draws(3.0)]))

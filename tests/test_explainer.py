@@ -274,13 +274,13 @@ def test_a_run_is_explained_once_and_by_its_own_page(explainer, tmp_path):
     assert said[1].startswith("role: inferred (inferred from the published values")
     assert not [line for line in said if "counts as" in line]  # its page is not made
     assert names_in(explainer.request, "none")["digits"] == "Digits (8x8)"
-    kept = {**one, "variant": "nearest", "role": "nearest", "low": 0, "high": 0}
+    kept = {**one, "variant": "searched", "role": "searched", "low": 0, "high": 0}
     other = {**kept, "row": "1 %", "n": 0, "verdict": "not run"}
     pd.DataFrame([kept, other]).to_csv(tmp_path / "cells.csv", index=False)
-    (tmp_path / "scores.csv").write_text("item,role,answer,more\nfedgrem_table1,nearest,So.,\n")
+    (tmp_path / "scores.csv").write_text("item,role,answer,more\nfedgrem_table1,searched,So.,\n")
     said = list(explain_run(explainer, frame, tmp_path, *place))
     assert said[0] == "So."
-    assert said[2].startswith("nearest: the published value counts as: protocol unknown: not near")
+    assert said[2].startswith("searched: the published value counts as: protocol unknown: not near")
     not_run = list(explain_run(explainer, frame, tmp_path, place[0], "1 %", *place[2:]))
     assert "  the published value counts as: not run" in not_run
     with pytest.raises(ConfigurationError, match="No cells with row '2 %'"):

@@ -91,7 +91,9 @@ def test_a_kept_protocol_is_run_again(search, table, embedded, request):
     plan = request_of("paper")
     space = read_searches(plan.papers, "paper")[search]
     kept = read_search(KEPT / "protocols" / search, space, plan.items, ROOT / "data" / "published")
-    fit = kept.runs.query("kind == 'nearest' and table == @table").sample(1, random_state=0).iloc[0]
+    fit = (
+        kept.runs.query("kind == 'searched' and table == @table").sample(1, random_state=0).iloc[0]
+    )
     place = ["kind", "table", "protocol"]
     [chosen] = kept.protocols[(kept.protocols[place] == fit[place]).all(axis=1)].to_dict("records")
     [row] = {row for row in space.tables[table].rows if str(row) == str(fit["row"])}

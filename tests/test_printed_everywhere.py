@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.scorecard import counts, score_tables, scorecard
-from fedmix.cells.verdicts import COUNTED, NEAREST
+from fedmix.cells.verdicts import COUNTED, SEARCHED
 from fedmix.pipeline.kept_numbers import explain_kept
 from fedmix.pipeline.status import summary_lines
 from fedmix.views.marks import SIGNS, tally
@@ -248,7 +248,7 @@ def test_a_published_number_has_one_verdict_in_all_files_and_explanations(item):
     shown = verdicts_of(read_printed(path)) if path.is_file() else {}
     kept = verdicts_of(own)
     assert shown == {place: kept[place] for place in shown}
-    ran = verdicts_of(own[own["role"] != NEAREST])
+    ran = verdicts_of(own[own["role"] != SEARCHED])
     assert {place for place, (_, n) in ran.items() if n} <= set(shown)
     for (row, column), there in own.groupby(["row", "column"], sort=False):
         wanted = {

@@ -104,17 +104,17 @@ def curves(search) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def evaluated(search) -> pd.DataFrame:
     claims = [c for c in read_claims(read_papers(ROOT / "config")) if c["paper"] == "fedgrem"]
-    whole = pd.concat([cells(), search.nearest_cells()])
+    whole = pd.concat([cells(), search.searched_cells()])
     return evaluate_claims(claims, whole, results_and_timings()[0], [search]).set_index("id")
 
 
 def test_the_nearest_protocol_is_a_variant_beside_the_print(search, printed):
-    own = search.nearest_cells()
-    assert set(own["role"]) == set(own["variant"]) == {"nearest"}
+    own = search.searched_cells()
+    assert set(own["role"]) == set(own["variant"]) == {"searched"}
     assert len(own) == len(printed)
     np.testing.assert_allclose(own["mean"] / own["scale"], own["printed_mean"], atol=0.1)
     whole = complete(own, shipped_items().values(), PUBLISHED)
-    assert (whole.loc[whole["variant"] == "nearest", "verdict"] != "not run").all()
+    assert (whole.loc[whole["variant"] == "searched", "verdict"] != "not run").all()
 
 
 def drawn_fits(search):
@@ -145,12 +145,12 @@ def test_the_choice_that_decides_is_named_with_its_shares(evaluated):
     assert "depending most on scaling: none in 100%, global in 0%" in said
 
 
-def test_the_nearest_protocol_answers_a_column_of_its_own(evaluated):
+def test_the_protocol_that_was_found_answers_a_column_of_its_own(evaluated):
     lowest = evaluated.loc["fedgrem-pendigits-lowest"]
-    assert (lowest.nearest_yes, lowest.nearest_no) == (4, 0)
-    assert lowest.nearest_low <= lowest.nearest_smallest
-    assert evaluated.loc["fedgrem-robust-to-contamination", "nearest_yes"] == 1
-    assert evaluated.loc["fedgrem-mnist-lowest-contaminated", "nearest_yes"] == 0
+    assert (lowest.searched_yes, lowest.searched_no) == (4, 0)
+    assert lowest.searched_low <= lowest.searched_smallest
+    assert evaluated.loc["fedgrem-robust-to-contamination", "searched_yes"] == 1
+    assert evaluated.loc["fedgrem-mnist-lowest-contaminated", "searched_yes"] == 0
 
 
 def test_a_claim_that_the_first_rung_cannot_answer_is_put_to_what_is_near_the_print(evaluated):
@@ -273,7 +273,7 @@ def test_a_search_of_some_data_sets_answers_for_these_alone():
     found = found.assign(confirmed=0.5)
     search = search_of(own, kept_of(own, design, made, found, judged, printed))
 
-    beside = search.nearest_cells()
+    beside = search.searched_cells()
     assert set(beside["item"]) == {"fedgem_table1"}
     assert set(beside["setting_dataset"]) == {"abalone", "frog_b"}
     np.testing.assert_allclose(beside["mean"], beside["printed_mean"], atol=1e-3)
@@ -298,7 +298,7 @@ def test_a_search_of_some_data_sets_answers_for_these_alone():
 def test_without_a_search_the_column_is_empty_and_says_so():
     claims = [c for c in read_claims(read_papers(ROOT / "config")) if "unreported" in c]
     found = evaluate_claims(claims, cells(), results_and_timings()[0])
-    assert found[["nearest_yes", "nearest_no", "nearest_unclear"]].to_numpy().sum() == 0
+    assert found[["searched_yes", "searched_no", "searched_unclear"]].to_numpy().sum() == 0
     told = found["remarks"].map(" ".join)
     told = told[told.str.contains("Not reported")]
     assert len(told)
@@ -317,7 +317,7 @@ def test_a_method_that_diverged_is_behind_all_others(space, kept):
 def test_what_is_kept_is_read_as_it_was_written(tmp_path, space, kept, search):
     write_search(tmp_path / TABLE, kept)
     found = read_search(tmp_path, space, shipped_items(), PUBLISHED)
-    pd.testing.assert_frame_equal(found.nearest_cells(), search.nearest_cells())
+    pd.testing.assert_frame_equal(found.searched_cells(), search.searched_cells())
     pd.testing.assert_frame_equal(found.choices_of("drawn"), search.choices_of("drawn"))
 
 

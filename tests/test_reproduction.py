@@ -130,7 +130,7 @@ def test_a_table_s_page_has_the_values_of_the_protocol_that_the_search_chose(run
     context, tables, timings = run
     [path] = [path for path in tables if path.stem == "fedgrem_table1"]
     rows = "pendigits, " + context.cells["row"]
-    counted = context.cells.assign(role="nearest", row=rows)
+    counted = context.cells.assign(role="searched", row=rows)
     page = tmp_path / "tables" / path.name
     for own, told in ((counted, True), (counted.assign(n=0), False), (context.cells, False)):
         named = [

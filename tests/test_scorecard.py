@@ -91,7 +91,7 @@ def test_values_of_an_unknown_protocol_count_by_how_near_the_nearest_protocol_co
     assert alone["counted"].eq("protocol unknown: not near").all()
     for other, words in (("differs", "not near"), ("undecided", "undecided")):
         searched = [
-            _number("nearest", "nearest", v, 2 + i) for i, v in enumerate(["agrees", other])
+            _number("searched", "searched", v, 2 + i) for i, v in enumerate(["agrees", other])
         ]
         counted = judge_numbers(pd.concat([*own, *searched]))["counted"]
         assert list(counted) == ["protocol unknown: near", f"protocol unknown: {words}"]
@@ -99,7 +99,7 @@ def test_values_of_an_unknown_protocol_count_by_how_near_the_nearest_protocol_co
 
 def test_the_nearest_protocol_is_the_inferred_variant_where_it_is_nearer_than_the_search_s():
     own = [_number("paper_like", "inferred", "agrees", line) for line in (2, 3)]
-    searched = [_number("nearest", "nearest", "differs", line) for line in (2, 3)]
+    searched = [_number("searched", "searched", "differs", line) for line in (2, 3)]
     counted = judge_numbers(pd.concat([*own, *searched]))["counted"]
     assert list(counted) == ["protocol unknown: near"] * 2
 
@@ -123,7 +123,7 @@ def test_the_distance_of_a_protocol_is_a_root_mean_square():
 )
 def test_a_program_that_did_not_make_the_table_leaves_its_protocol_unknown(found, near, counted):
     rows = [_number("as_coded", "authors", v, line) for line, v in enumerate(found)]
-    rows += [_number("nearest", "nearest", v, line) for line, v in enumerate(near)]
+    rows += [_number("searched", "searched", v, line) for line, v in enumerate(near)]
     assert judge_numbers(pd.concat(rows))["counted"][0] == counted
 
 

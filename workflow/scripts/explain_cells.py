@@ -6,7 +6,7 @@ with job(snakemake.log[0], snakemake.threads):
     import json
     from pathlib import Path
 
-    from fedmix.cells.verdicts import NEAREST
+    from fedmix.cells.verdicts import SEARCHED
     from fedmix.pipeline.explain import Explainer
     from fedmix.pipeline.kept_numbers import mark_counted
     from fedmix.pipeline.request import read_request
@@ -17,7 +17,7 @@ with job(snakemake.log[0], snakemake.threads):
     explainer = Explainer(read_request(repository / "config", snakemake.config))
     cells = mark_counted(read_table(snakemake.input.cells, filters=[("verdict", "!=", "")]))
     # The protocol of a search is not a setting of a study. The search's findings explain it.
-    run = cells[(cells["n"] + cells["failed"] > 0) & (cells["role"] != NEAREST)]
+    run = cells[(cells["n"] + cells["failed"] > 0) & (cells["role"] != SEARCHED)]
     explanations = {
         anchor(cell): "\n".join(explainer.lines(cell)) for cell in run.to_dict("records")
     }

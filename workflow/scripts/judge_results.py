@@ -35,7 +35,7 @@ with job(snakemake.log[0], snakemake.threads):
         for folder, declared in snakemake.params.searches.items()
     ]
     searches = [search for search in read if search]
-    own = [read_cells(files.cells), *(search.nearest_cells() for search in searches)]
+    own = [read_cells(files.cells), *(search.searched_cells() for search in searches)]
     cells = complete(pd.concat(own), items.values(), published)
     claims = read_claims(papers)
     parts = {

@@ -24,10 +24,10 @@ from fedmix.cells.verdicts import (
     DIFFERS,
     INFERRED,
     NEAR,
-    NEAREST,
     NONE_DIFFERS,
     NOT_JUDGED,
     NOT_RUN,
+    SEARCHED,
     SOURCES,
     STAND_IN,
     UNDECIDED,
@@ -256,7 +256,7 @@ def _assigned_once(cells: pd.DataFrame) -> str:
     That a paper draws something once is an inference. If it drew it in each replication, its
     standard deviations would include the variance between draws. A search draws partitions anew.
     """
-    able = cells[(cells["sd"] > 0) & (cells["printed_sd"] > 0) & (cells["role"] != NEAREST)]
+    able = cells[(cells["sd"] > 0) & (cells["printed_sd"] > 0) & (cells["role"] != SEARCHED)]
     own = able[able["draws_sd"] > 0]
     if 2 * len(own) <= len(able):
         return ""

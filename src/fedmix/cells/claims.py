@@ -142,7 +142,7 @@ def _evaluate(
     settled = claim.get("extent") == "several" and len(own) > 1  # further settings change nothing
     open_parts = "" if settled else untested or failed
     verdict = _final(TOO_FEW if cannot_refute else answered, source, share, open_parts)
-    text, near = checks[verdicts.WRITTEN], checks[verdicts.NEAREST]
+    text, near = checks[verdicts.WRITTEN], checks[verdicts.SEARCHED]
     text_says_no = source != verdicts.WRITTEN and _verdict(claim, text) in (MIXED, REVERSED)
     near_differs = near and _verdict(claim, near) != answered
     says_little = chance is not None and chance > SAYS_LITTLE

@@ -98,14 +98,14 @@ COUNTED = tuple(
 NUMBER = ["paper", "item", "printed_file", "printed_line"]
 
 AUTHORS, INFERRED, WRITTEN = "authors", "inferred", "written"
-NEAREST, FAIR, DIAGNOSTIC = "nearest", "fair", "diagnostic"
+SEARCHED, FAIR, DIAGNOSTIC = "searched", "fair", "diagnostic"
 #: What each role means that at most one variant of a study has. All other variants are diagnostic:
 #: they show what one switch does.
 SOURCES = {
     AUTHORS: "as the authors' program ran it",
     INFERRED: "inferred from the published values; no program of the authors is behind it",
     WRITTEN: "what the text says, with other settings of the paper where it says nothing",
-    NEAREST: "the protocol that the search chose for the table",
+    SEARCHED: "the protocol that the search chose for the table",
     FAIR: "errors corrected, and strong baselines",
 }
 
@@ -136,7 +136,7 @@ def counted_roles(cells: pd.DataFrame) -> dict[str, str]:
     judged = printed_cells(cells[["item", "role", "verdict", "difference_in_sd"]])
     for item, own in judged.groupby("item", sort=False):
         role = headline(own["role"])
-        counted, nearest = (own.loc[own["role"] == r, "verdict"] for r in (role, NEAREST))
+        counted, nearest = (own.loc[own["role"] == r, "verdict"] for r in (role, SEARCHED))
         replaced = counted.eq(DIFFERS).sum() > counted.isin(NEAR).sum()
         replaced &= 2 * nearest.isin(NEAR).sum() > len(counted)
         found[item] = nearest_role(own, role) if role == INFERRED or replaced else role
@@ -149,7 +149,7 @@ def nearest_role(cells: pd.DataFrame, role: str) -> str:
     It is a search's nearest protocol or the inferred variant, whichever has the smaller distance,
     or ``role``, the one that counts, if neither was run.
     """
-    found = {r: distance(cells[cells["role"] == r]) for r in (NEAREST, INFERRED)}
+    found = {r: distance(cells[cells["role"] == r]) for r in (SEARCHED, INFERRED)}
     run = {name: value for name, value in found.items() if not isnan(value)}
     return min(run, key=lambda name: run[name], default=role)
 
@@ -227,7 +227,7 @@ def counted_as(verdict: str, role: str) -> str:
     It is the verdict itself if the paper reports the variant's protocol, or its authors' program
     has it. Otherwise it is how near the variant is.
     """
-    if role not in (INFERRED, NEAREST) or verdict in (STAND_IN, NOT_JUDGED, NOT_RUN):
+    if role not in (INFERRED, SEARCHED) or verdict in (STAND_IN, NOT_JUDGED, NOT_RUN):
         return verdict
     if verdict == DIFFERS:
         return FAR_UNKNOWN

@@ -129,7 +129,7 @@ Settings = Annotated[list[SettingsEntry], Field(min_length=1)]
 class Variant(Declared):
     """The changes of a variant of a study."""
 
-    role: Literal["authors", "inferred", "written", "nearest", "fair", "diagnostic"] = Field(
+    role: Literal["authors", "inferred", "written", "searched", "fair", "diagnostic"] = Field(
         "diagnostic",
         description="The way of running the experiment: as the authors' program ran it, inferred "
         "from the published values, as the text says, the protocol that a search chose, or with "

@@ -10,7 +10,7 @@ where the method failed. In both files ``kind`` says which protocols a row belon
 ``near``
     The protocols that the optimiser found for ``table``, on fresh replications of all its rows, and
     the drawn ones that are nearest to it.
-``nearest``
+``searched``
     The first of those that the optimiser found, by the objective that ranks them.
 
 As cells, each protocol is a variant of the study, like any other variant.
@@ -33,7 +33,7 @@ from fedmix.cells.items import Item
 from fedmix.cells.measured import Measured
 from fedmix.cells.protocols.score import cell_identity, filled, read_protocols
 from fedmix.cells.protocols.space import DRAWN, JUDGED, KEPT, NEAR, Space
-from fedmix.cells.verdicts import DIAGNOSTIC, NEAREST
+from fedmix.cells.verdicts import DIAGNOSTIC, SEARCHED
 from fedmix.errors import DataError, nearest_names
 from fedmix.storage import read_table, write_table, write_text
 
@@ -66,7 +66,7 @@ def keep(
             (DRAWN, every, drawn),
             (NEAR, close, drawn),
             (NEAR, found, judged),
-            (NEAREST, first, judged),
+            (SEARCHED, first, judged),
         ):
             theirs = (ran["table"] == table) & ran["protocol"].isin(listed["protocol"])
             protocols.append(listed.assign(kind=kind))
@@ -142,16 +142,16 @@ class Search:
         runs[methods] = filled(runs[methods].to_numpy(), self.space.claim.sign)
         return Evidence.of_settings(self._measured(runs), DIAGNOSTIC)
 
-    def nearest_cells(self) -> pd.DataFrame:
-        """Return the cells of each table's nearest protocol, beside the published values."""
-        runs = self.runs[self.runs["kind"] == NEAREST].assign(variant=NEAREST)
+    def searched_cells(self) -> pd.DataFrame:
+        """Return the cells of the protocol chosen for each table, beside the published values."""
+        runs = self.runs[self.runs["kind"] == SEARCHED].assign(variant=SEARCHED)
         shown = []
         for name in dict.fromkeys(table.item for table in self.space.tables.values()):
             item = self.items[name]
             where = {key: wanted for key, wanted in item.where.items() if key != "variant"}
             shown.append(item.model_copy(update={"where": where}))
         measured = self._measured(runs)
-        return cells_of(measured, shown, self.published, self.space.paper, {NEAREST: NEAREST})
+        return cells_of(measured, shown, self.published, self.space.paper, {SEARCHED: SEARCHED})
 
     def _measured(self, runs: pd.DataFrame) -> Iterator[Measured]:
         space, methods = self.space, self.space.methods

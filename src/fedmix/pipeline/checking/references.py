@@ -11,7 +11,7 @@ from fedmix.cells import predicates
 from fedmix.cells.items import Item
 from fedmix.cells.papers import Paper, misnamed
 from fedmix.cells.printed import names_of
-from fedmix.cells.verdicts import NEAREST
+from fedmix.cells.verdicts import SEARCHED
 from fedmix.configuration import Document, read_document
 from fedmix.declarations import names_in, problems
 from fedmix.errors import ConfigurationError
@@ -155,7 +155,7 @@ def paper_errors(
     about = read_document(paper.folder / "about.yaml")
     variants = {setting.variant for study in studies.values() for setting in study.settings}
     for name in paper.variants:
-        yield from unknown(about.place("variants", name), "variant", name, {*variants, NEAREST})
+        yield from unknown(about.place("variants", name), "variant", name, {*variants, SEARCHED})
     drawn = {name for study in studies.values() for name in study.methods} | variants
     items = [item for item in items if item.study in studies]
     drawn.update(metric for item in items for metric in item.metrics)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from fedmix.cells.claims import claims_table
 from fedmix.cells.scorecard import cells_table, scorecard
-from fedmix.cells.verdicts import NEAREST
+from fedmix.cells.verdicts import SEARCHED
 from fedmix.errors import DataError
 from fedmix.storage import write_text
 from fedmix.views.captions import in_words, names_of
@@ -173,7 +173,7 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
 def _chosen(table: Mapping[str, Any], context: PageContext) -> Iterator[str]:
     """Yield the values of the protocol that a search chose, which is no variant of the study."""
     cells = context.cells[context.cells["n"] > 0]
-    own = cells[(cells["item"] == table["name"]) & (cells["role"] == NEAREST)]
+    own = cells[(cells["item"] == table["name"]) & (cells["role"] == SEARCHED)]
     if len(own):
         n = own["n"].max()
         yield f"The protocol that the search chose, on {n} replications that did not choose it:\n"
