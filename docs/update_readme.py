@@ -30,7 +30,7 @@ PAPERS = {key: paper for key, paper in FOLDERS.items() if paper.is_paper}
 _VALUES = {
     "{} agree": ("agrees closely", "agrees"),
     "{} agree in the mean only": ("agrees in mean only",),
-    "{} agree without telling variants apart": ("agrees (not discriminating)",),
+    "{} agree as all our variants do": ("agrees (not discriminating)",),
     "{} differ": ("differs",),
     "{} are undecided": ("undecided",),
     "{} cannot be decided by more runs": ("cannot be decided",),
@@ -121,13 +121,13 @@ def _weak_claims(paper: str) -> str:
     constructed = {claim["id"] for claim in read_claims(FOLDERS) if "by_construction" in claim}
     chosen = len(holding.keys() & constructed)
     chance = sum(holding[name] > SAYS_LITTLE for name in holding.keys() - constructed)
-    verb = "does" if chosen == 1 else "do"
-    parts = [f"{chosen} {verb} so by construction"] if chosen else []
-    parts += [f"{chance} would often hold by chance"] if chance else []
+    parts = [f"{chosen} must hold by construction"] if chosen else []
+    verb = "holds" if chance == 1 else "hold"
+    parts += [f"{chance} also {verb} often in shuffled results"] if chance else []
     failing = sum(row["published_fails"] == "True" for row in own)
     verb = "fails" if failing == 1 else "fail"
     parts += [f"{failing} {verb} on the paper's own values"] if failing else []
-    return f" Of all that hold, {joined(parts)}." if parts else ""
+    return f" Of those that hold, {joined(parts)}." if parts else ""
 
 
 def _found(scores: dict[str, int], times: str, weak: str) -> str:

@@ -204,7 +204,7 @@ def test_a_table_whose_protocol_was_searched_counts_the_nearest_one_alone():
     found = scored(*rows)
     assert (found["variant"], found["protocol unknown: near"]) == ("searched", 6)
     assert "Variant as coded agrees with 0 of 6 values and differs from 6." in found["answer"]
-    assert "ran on 20 replications that did not choose it" in found["answer"]
+    assert "was tested on 20 new replications" in found["answer"]
     assert found["above"] == 0  # as_coded has all six above
 
 

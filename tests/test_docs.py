@@ -158,9 +158,9 @@ def test_the_scorecard_is_told_in_words_and_drawn(tmp_path, monkeypatch):
     scores = update.read_scorecard()
     told = update.summary(scores)
     values = "15 of 15 published values (without run times) have been run: 12 agree and 3 differ."
-    assert f"{values} Of 5 claims, 4 hold and for 1 the opposite holds. Of all" in told
-    said = "1 does so by construction and 1 fails on the paper's own values"
-    assert f"Of all that hold, {said}. |" in told
+    assert f"{values} Of 5 claims, 4 hold and for 1 the opposite holds. Of those" in told
+    said = "1 must hold by construction and 1 fails on the paper's own values"
+    assert f"Of those that hold, {said}. |" in told
     said = "Of 3 claims, 2 hold and 1 holds where it has been tested."
     assert f"| There is no published table to compare. {said} |" in told
     assert told.count("| Not run yet. |") == 1, "a paper that the run had not yet"

@@ -187,9 +187,7 @@ def _nearest(cells: pd.DataFrame, score: Mapping[str, Any]) -> str:
     origin = "The nearest protocol that we know is inferred from published values."
     if not cells["role"].eq(INFERRED).all():
         n = cells["n"].max()
-        origin = (
-            f"The protocol that our search chose ran on {n} replications that did not choose it."
-        )
+        origin = f"The protocol that our search chose was tested on {n} new replications."
     drawn = ", on one draw of the data" if (cells["draws_sd"] > 0).any() else ""
     return (
         f"{origin} It is {distance(cells):.2f} published standard deviations away{drawn}. "

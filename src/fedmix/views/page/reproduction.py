@@ -176,7 +176,7 @@ def _chosen(table: Mapping[str, Any], context: PageContext) -> Iterator[str]:
     own = cells[(cells["item"] == table["name"]) & (cells["role"] == SEARCHED)]
     if len(own):
         n = own["n"].max()
-        yield f"The protocol that the search chose, on {n} replications that did not choose it:\n"
+        yield f"The protocol that the search chose, on {n} new replications:\n"
         yield to_markdown(as_text(lay_out(own, names=names_of(table)), own))
 
 
