@@ -292,6 +292,8 @@ def test_pages_in_markdown_show_tags_as_text(tmp_path):
         assert "&lt;script>" in text
         assert "<script" not in text
     assert r"| Processor | a\|b &lt;script>" in front_page(pages, given, timings)
+    assert "## Costs" in front_page(pages, given, timings)
+    assert "## Costs" not in front_page(pages, given, timings[:0]), "nothing has been run"
 
 
 def test_equal_results_give_equal_bytes_also_read_back_from_files(pages, tmp_path):

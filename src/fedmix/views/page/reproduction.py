@@ -216,8 +216,8 @@ def front_page(pages: Iterable[Page], context: PageContext, timings: pd.DataFram
             ending = "" if "Figure" in title else rest
             lines.append(f"- [{title}{ending}](figures/{page.name}.md)")
     run = pd.Series(dict(context.provenance), name="", dtype=object).to_frame()
-    lines += ["", "## How it was run", "", to_markdown(run), "## Costs", ""]
-    lines.append(to_markdown(_costs(timings)))
+    lines += ["", "## How it was run", "", to_markdown(run)]
+    lines += ["## Costs", "", to_markdown(_costs(timings))] if len(timings) else []
     return "\n".join(lines)
 
 
