@@ -1,15 +1,18 @@
 """What experiments declare, offer and share, and what their methods start from."""
 
+import shutil
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import get_args
+from typing import ClassVar, get_args
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
+import small_run
+from configured_studies import CONFIG, STUDY, options, spoil
 from fedmix import experiments, methods
 from fedmix.errors import ConfigurationError
 from fedmix.experiments import (
@@ -20,10 +23,16 @@ from fedmix.experiments import (
 )
 from fedmix.experiments.base import Method, arguments_of
 from fedmix.experiments.clustering import UNITS
+from fedmix.experiments.runner import Scenario, run_block
 from fedmix.experiments.settings import declared, names, units_of
 from fedmix.initialization import INITIALIZATIONS
+from fedmix.methods import capabilities
+from fedmix.methods.base import FederatedEstimator, register
 from fedmix.partition import CONTAMINATIONS, SCALINGS
 from fedmix.partition.contamination import PLACES
+from fedmix.pipeline.checking.studies import GIVEN, GIVEN_BY
+from fedmix.pipeline.coverage import scenario_of
+from fedmix.pipeline.request import read_request
 from fedmix.simulate import isotropic_clusters
 from fedmix.streams import Streams
 
@@ -169,3 +178,48 @@ def test_a_method_may_run_the_setting_s_strategy_itself(strategy):
     own = error({"init": None}, strategy)
     assert own == error({"init": strategy}, strategy)
     assert own != error({}, strategy)  # that of the first client
+
+
+class NeedsMore(FederatedEstimator):
+    """Needs a value that no experiment gives, so that the error names those that it gives."""
+
+    families: ClassVar = ("gaussian", "regression")
+    needs: ClassVar = ("more",)
+    constraints: ClassVar = {"more": ["integer >= 1", None], "family": ["string"]}
+
+    def __init__(self, more=None, family="gaussian", random_state=0):
+        self.more, self.family, self.random_state = more, family, random_state
+
+    def _fit(self, clients):
+        raise NotImplementedError
+
+    def _predict(self, clients):
+        raise NotImplementedError
+
+
+def test_a_check_knows_what_each_simulation_gives_to_methods(tmp_path):
+    register(NeedsMore)
+    request = small_run.request_in(tmp_path)
+    given = {}
+    for study in request.studies.values():
+        setting = next(iter(study.settings.values()))
+        if not setting.embedded and study.experiment not in given:
+            scenario = Scenario(**scenario_of(study, setting))
+            with pytest.raises(ConfigurationError, match="'more', which this study") as error:
+                run_block(scenario, [Method("NeedsMore", "NeedsMore")], [0])
+            provided = str(error.value).partition("It provides ")[2].strip(".").split(", ")
+            given[study.experiment] = [name for name in GIVEN if name in provided]
+    capabilities._defined.clear()
+    assert len(given) > 6
+    assert given == {name: list(GIVEN_BY.get(name, GIVEN[:-1])) for name in given}
+
+
+def test_a_method_whose_needs_an_experiment_does_not_give_is_found_before_any_run(tmp_path):
+    shutil.copytree(CONFIG, tmp_path / "config")
+    spoil(tmp_path / "config" / STUDY, "\nmethods:\n", "\nmethods:\n  - FedGEM\n  - KFED\n")
+    with pytest.raises(ConfigurationError) as error:
+        read_request(tmp_path / "config", options(), tmp_path)
+    said = "gives only n_components. Add what is missing to `parameters`"
+    told = str(error.value)
+    assert f"FedGEM needs components_per_client, and the experiment real_clustering {said}" in told
+    assert "KFED needs components_per_client, n_clusters, and" in told

@@ -29,7 +29,15 @@ _DECLARED = {
     "starts_from": (None, "mixtures", "means", "models", "model"),
 }
 #: What experiments give to a method that needs it.
-_GIVEN = ("n_components", "n_clusters", "components_per_client", "models")
+GIVEN = ("n_components", "n_clusters", "components_per_client", "models")
+#: The experiments that give only some of these. The others give all but models.
+GIVEN_BY = {
+    "real_clustering": ("n_components",),
+    "mixture_simulation": ("n_components",),
+    "tuning": ("n_components", "components_per_client"),
+    "mixed_regression": ("n_clusters", "models"),
+    "federation_regression": ("n_clusters", "models"),
+}
 
 
 def study_errors(
@@ -134,9 +142,20 @@ def _listed_errors(
     document: Document, estimators: Mapping[str, str], plans: Iterable[Study]
 ) -> Iterator[str]:
     """Yield the problems of the parameters and conditions of a study's methods."""
-    units = units_of(document.content["experiment"])
+    experiment = document.content["experiment"]
+    units, given = units_of(experiment), GIVEN_BY.get(experiment, GIVEN[:-1])
     settings = [setting for plan in plans for setting in plan.settings.values()]
-    for i, entry in enumerate(document.content["methods"]):
+    entries = document.content["methods"]
+    for i, entry in enumerate(entries if isinstance(entries, list) else ()):
+        listed = entry if isinstance(entry, Mapping) else {"name": entry}
+        estimator = estimators[listed["name"]]
+        needs = set(capabilities_of(estimator).needs) - {*given, *listed.get("parameters", {})}
+        if missing := sorted(needs.intersection(GIVEN)):
+            yield (
+                f"{document.place('methods', i)}: {estimator} needs {', '.join(missing)}, and the "
+                f"experiment {experiment} gives only {', '.join(given)}. Add what is missing to "
+                "`parameters`."
+            )
         if not isinstance(entry, Mapping):
             continue
         if "parameters" in entry:
@@ -307,10 +326,10 @@ def _undeclared(name: str) -> Iterator[str]:
             if one not in valid:
                 hint = nearest_names(str(one), [str(known) for known in valid])
                 yield f"{name}.{variable}: {one!r} is not valid. {hint}"
-            elif variable == "needs" and one not in _GIVEN:
+            elif variable == "needs" and one not in GIVEN:
                 yield (
                     f"{name}.needs: no experiment gives {one!r}. Experiments give "
-                    f"{', '.join(_GIVEN)}. Leave it out of `needs`, and give it a default."
+                    f"{', '.join(GIVEN)}. Leave it out of `needs`, and give it a default."
                 )
 
 
