@@ -23,6 +23,7 @@ LAYERS = (
     {"plot"},
     {"cells"},
     {"views"},
+    {"comparison_methods"},
     {"comparison"},
     {"pipeline"},
     {"__main__"},
