@@ -118,7 +118,7 @@ def test_an_exchange_is_a_line_of_scores_by_floats_of_its_own_cells():
     results = paths(methods="AB", settings=("s", "other"))
     results.loc[results["setting"] == "other", "value"] *= 100
     figure = draw_exchange(own, {}, {"xlabel": "floats"}, results)
-    assert drawn(figure) == {"the A": [[10, 7], [20, 6]]}, "a round without floats adds nothing"
+    assert drawn(figure) == {"the A": [[10, 7], [20, 5]]}, "the last round with the same floats"
     assert (figure.axes[0].get_xscale(), figure.axes[0].get_yscale()) == ("log", "log")
 
 

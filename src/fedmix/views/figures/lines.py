@@ -212,10 +212,11 @@ def draw_exchange(
     for axis, _, own in panels:
         here = paths[paths["setting"].isin(own["setting"]) & paths["method"].isin(own["method"])]
         for method, path in here.groupby("method", sort=False):
-            path = path.drop_duplicates(_FLOATS)
+            path = path.drop_duplicates(_FLOATS, keep="last")  # rounds without exchange go on
             label, look = series[str(method)]
             band = path["q1"], path["q3"]
-            line_with_band(axis, path[_FLOATS], path["median"], band, label, look)
+            above = {"zorder": 3} if len(path) == 1 else {}
+            line_with_band(axis, path[_FLOATS], path["median"], band, label, look, **above)
         axis.set(xscale="log", yscale="log")
     legend_below(figure)
     return figure
