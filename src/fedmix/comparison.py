@@ -270,7 +270,8 @@ def compare(
         from tqdm.auto import tqdm
 
         splits = tqdm(splits, desc="replications", unit="replication")
-    with _first_errors() as errors, warnings.catch_warnings():  # the table has the numbers
+    # The table has the numbers of clusters.
+    with _first_errors() as errors, warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*number of clusters depends", SelectionWarning)
         for r in splits:
             run_block(scenario, chosen, [r], fits=fits)
