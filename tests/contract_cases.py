@@ -24,6 +24,9 @@ CASES = [
     (name, family) for name in sorted(methods.index()) for family in methods.get(name).families
 ]
 
+GAUSSIAN = [name for name, family in CASES if family == "gaussian"]
+NAMES = ["a", "b", "c", "d", "e", "f"]
+
 
 def arguments(name):
     """Names of a method's constructor arguments."""
@@ -53,6 +56,12 @@ def make_clients(name, family, sizes=SIZES, seed=0):
         for own, x in zip(components, noise, strict=True)
     ]
     return Clients.from_arrays(noise, responses)
+
+
+def named(name, family, clients=None):
+    """Return the clients of a case with names."""
+    clients = make_clients(name, family) if clients is None else clients
+    return Clients(clients.points, clients.offsets, clients.responses, NAMES)
 
 
 def learned(estimator):

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
-from contract_cases import CASES, build
+from contract_cases import GAUSSIAN, build
 from fedmix import methods
 
 N_EMPTY = 4
 EMPTY = [np.empty((0, 2))] * N_EMPTY
 # AFCL draws a share of the clients in each round. FedGrEM's central update counts all clients.
 DIFFER = ("AFCL", "FedGrEM")
-SAME_FIT = [n for n, family in CASES if family == "gaussian" and n not in DIFFER]
+SAME_FIT = [name for name in GAUSSIAN if name not in DIFFER]
 
 
 def points():
@@ -24,11 +25,7 @@ def pair(method, *responses):
     """Return two fits: without and with empty clients."""
     xs = points()
     more = [[*own, *[np.empty(0)] * N_EMPTY] for own in responses]
-    return method.fit(xs, *responses), build_like(method).fit([*xs, *EMPTY], *more)
-
-
-def build_like(method):
-    return type(method)(**method.get_params())
+    return method.fit(xs, *responses), clone(method).fit([*xs, *EMPTY], *more)
 
 
 def responses():

@@ -161,12 +161,18 @@ def test_curvature_is_the_weight_for_gaussians():
     np.testing.assert_array_equal(fits[0].means_, fits[1].means_)
 
 
-def test_curvature_keeps_regressions_from_diverging():
+def exploding_fit():
+    """Return a method whose steps are too large for the clients."""
     generator = np.random.default_rng(0)
     xs = [generator.normal(scale=4.0, size=(50, 3)) for _ in range(3)]
     clients = Clients.from_arrays(xs, [x.sum(axis=1) for x in xs])
     start = np.full((3, 2), 0.5), generator.normal(size=(3, 2, 3))
     method = methods.FedGrEM(n_components=2, family="regression", init=start, max_rounds=400)
+    return method, clients
+
+
+def test_curvature_keeps_regressions_from_diverging():
+    method, clients = exploding_fit()
     with np.errstate(over="ignore", invalid="ignore"), pytest.raises(DivergenceError):
         method.fit(clients)
     fitted = method.set_params(safe_step="curvature").fit(clients)
@@ -174,11 +180,7 @@ def test_curvature_keeps_regressions_from_diverging():
 
 
 def test_a_fit_that_explodes_has_a_finite_score_or_is_an_error():
-    generator = np.random.default_rng(0)
-    xs = [generator.normal(scale=4.0, size=(50, 3)) for _ in range(3)]
-    clients = Clients.from_arrays(xs, [x.sum(axis=1) for x in xs])
-    start = np.full((3, 2), 0.5), generator.normal(size=(3, 2, 3))
-    method = methods.FedGrEM(n_components=2, family="regression", init=start, max_rounds=400)
+    method, clients = exploding_fit()
     with pytest.raises(DivergenceError, match=r"larger than 1e\+152") as error:
         method.fit(clients)
     last = int(re.search(r"round (\d+)", str(error.value)).group(1)) - 1

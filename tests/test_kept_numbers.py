@@ -49,6 +49,8 @@ def test_a_kept_number_is_explained_without_any_run(kept):
     assert "  ours minus theirs: 0.1, 90 % [0.05, 0.15]\n" in said
     assert "  margin: 0.1 to either side (one unit of the last digit)\n" in said
     assert "  role: inferred (inferred from the published values; no program" in said
+    told = explain_kept(kept, "t", "0%", "fedgrem", variants={"as_coded": "their program"})
+    assert "  what it is: their program" in told
     not_run = list(explain_kept(kept, "t", "0.50", "FedGrEM"))[2:]
     assert not_run == [
         *("not run", "  published: 1.4 (0.1)", f"  verdict: not run ({RULES['not run']})"),

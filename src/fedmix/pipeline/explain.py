@@ -28,7 +28,7 @@ from fedmix.pipeline.kept_numbers import (
     explain_kept,
     find_cells,
     kept_cells,
-    role_line,
+    variant_lines,
     verdict_lines,
 )
 from fedmix.pipeline.plan import PlannedMethod, Setting, Study, setting_folder
@@ -323,10 +323,7 @@ def explain_run(
     told: dict[str, list[str]] = {}
     for cell in cells:
         yield cell["variant"]
-        if role := role_line(cell):
-            yield role
-        if what := variants.get(cell["variant"]):
-            yield f"what it is: {what}"
+        yield from variant_lines(cell, variants)
         for title, own in explainer.facts(cell).items():
             if told.get(title) == own:
                 yield f"{title}: as above"

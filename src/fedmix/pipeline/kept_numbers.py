@@ -77,11 +77,13 @@ def _plain(name: str) -> str:
     return "".join(name.split()).casefold()
 
 
-def role_line(cell: Cell) -> str:
-    """Return what a cell's variant stands for, in words; empty if it is not known."""
-    role = cell["role"]
-    words = verdicts.SOURCES.get(role, "one switch of a reading changed, to measure its effect")
-    return f"role: {role} ({words})" if role else ""
+def variant_lines(cell: Cell, variants: Names) -> Iterator[str]:
+    """Yield what a cell's variant stands for, and what ``variants`` says that it is, if known."""
+    if role := cell["role"]:
+        words = verdicts.SOURCES.get(role, "one switch of a reading changed, to measure its effect")
+        yield f"role: {role} ({words})"
+    if what := variants.get(cell["variant"]):
+        yield f"what it is: {what}"
 
 
 def verdict_lines(cell: Cell) -> Iterator[str]:
@@ -194,10 +196,8 @@ def explain_kept(
     yield from [answer_of(folder, cells[0]["item"]), ""]
     for cell in cells:
         yield cell["variant"] or "not run"
-        if cell["variant"] and (role := role_line(cell)):
-            yield f"  {role}"
-        if what := variants.get(cell["variant"]):
-            yield f"  what it is: {what}"
+        if cell["variant"]:
+            yield from (f"  {line}" for line in variant_lines(cell, variants))
         yield f"  published: {cell['printed_text']}"
         if cell["n"]:  # a single replication has no spread, and a stand-in is not compared
             spread, low = (f"{cell[name]}" for name in ("sd", "low"))
