@@ -253,7 +253,9 @@ def test_wrong_labels_and_regressions_are_refused(problem):
     with pytest.raises(DataError, match="some are None or NaN"):
         compare(["FedEM"], xs, [np.where(own == 0, np.nan, own) for own in labels], progress=False)
     text = ["none" if one else np.nan for one in np.concatenate(labels)]
-    for flat in (text, pd.array(text, dtype="string")):
+    masked = np.ma.masked_array(np.concatenate(labels), mask=np.concatenate(labels) == 0)
+    per_client = [np.ma.masked_array(own, mask=own == 0) for own in labels]
+    for flat in (text, pd.array(text, dtype="string"), masked, per_client):
         with pytest.raises(DataError, match="some are None or NaN"):
             compare(["FedEM"], xs, flat, progress=False)
     with pytest.raises(DataError, match="too few points for 2 clusters and a test part"):

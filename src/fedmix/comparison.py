@@ -350,7 +350,7 @@ def _numbered(labels: Any, data: Clients) -> tuple[NDArray[np.int64], int]:
         labels = [labels[name] for name in data.names if name in labels]
     each = [np.shape(own) for own in labels] if isinstance(labels, list | tuple) else []
     if each == [(n,) for n in data.sizes]:
-        flat = np.concatenate([np.asarray(own, dtype=object) for own in labels])
+        flat = np.concatenate([_objects(own) for own in labels])
     else:
         shape = each if any(each) else np.shape(labels)
         if shape != (data.n_points,):
@@ -358,9 +358,16 @@ def _numbered(labels: Any, data: Clients) -> tuple[NDArray[np.int64], int]:
                 f"labels: expected one per point of {data!r}, as a list of {len(data)} arrays or "
                 f"one array of shape ({data.n_points},); got {shape}."
             )
-        flat = np.asarray(labels, dtype=object)
+        flat = _objects(labels)
         flat = flat if data.rows is None else flat[np.argsort(np.argsort(data.rows))]
     numbers, classes = pd.factorize(flat, sort=True)
     if -1 in numbers:
-        raise DataError("labels: some are None or NaN. Remove these points, or give no labels.")
+        raise DataError(
+            "labels: some are None or NaN, or masked. Remove these points, or give no labels."
+        )
     return numbers.astype(np.int64), len(classes)
+
+
+def _objects(labels: Any) -> NDArray[np.object_]:
+    """Return labels as objects, with NaN where they are masked."""
+    return np.ma.array(labels, dtype=object).filled(np.nan)
