@@ -121,11 +121,11 @@ def test_a_folder_without_methods_is_told_before_the_run(extended, folder, says)
     assert "Traceback" not in failed.stdout
 
 
-def test_the_example_keeps_the_contract():
+def test_the_examples_keep_the_contract():
     """All of it, by the command that the documentation gives."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     finished = subprocess.run(
-        [*command, "tests/contract", "-k", "OneShotKMeans"],
+        [*command, "tests/contract", "-k", "OneShotKMeans or MedianEM"],
         cwd=ROOT,
         env={**os.environ, "FEDMIX_PLUGINS": str(EXAMPLES)},
         capture_output=True,
@@ -133,7 +133,7 @@ def test_the_example_keeps_the_contract():
         timeout=300,
     )
     assert finished.returncode == 0, finished.stdout
-    assert finished.stdout.count(".") >= 35
+    assert finished.stdout.count(".") >= 90
 
 
 def test_the_example_has_a_look_of_its_own():
