@@ -16,9 +16,9 @@ from fedmix.inputs import (
     describe,
     in_order_of,
     is_form,
+    matrices,
     numbers,
     position,
-    stack_points,
     stack_responses,
 )
 
@@ -140,10 +140,10 @@ class Clients:
         feature_names = column_names(xs)
         if not xs:
             raise DataError("No clients were given: expected at least one (n_k, d) array.")
-        points = stack_points(xs)
-        sizes = [np.shape(x)[0] for x in xs]
+        points = matrices(xs)
+        sizes = [len(own) for own in points]
         stacked = None if responses is None else stack_responses(responses, sizes)
-        return cls(points, offsets_of(sizes), stacked, names, feature_names)
+        return cls(np.concatenate(points), offsets_of(sizes), stacked, names, feature_names)
 
     @classmethod
     def from_groups(
@@ -304,7 +304,7 @@ class Clients:
     def with_points(self, xs: Sequence[ArrayLike]) -> Clients:
         """Return the clients with other points, as many for each client, and the same responses."""
         names = self.names if self.named else None
-        points = stack_points(xs, self.sizes.tolist())
+        points = np.concatenate(matrices(xs, self.sizes.tolist()))
         return Clients(points, self.offsets, self.responses, names, self.feature_names, self.rows)
 
     def split(self, values: NDArray) -> list[NDArray]:

@@ -86,15 +86,8 @@ def stack_responses(responses: Sequence[ArrayLike], sizes: list[int]) -> FloatAr
     return np.concatenate(vectors)
 
 
-def stack_points(xs: Sequence[ArrayLike], sizes: Sequence[int] | None = None) -> FloatArray:
-    """Return all clients' points in one array, or raise DataError.
-
-    Parameters
-    ----------
-    xs : sequence of K arrays of shape (n_k, d)
-    sizes : sequence of K ints, optional
-        The number of points that each client must have.
-    """
+def matrices(xs: Sequence[ArrayLike], sizes: Sequence[int] | None = None) -> list[FloatArray]:
+    """Return each client's points (n_k, d), with the given n_k, or raise DataError."""
     arrays = [as_matrix(x, k) for k, x in enumerate(xs)]
     if sizes is not None and len(arrays) != len(sizes):
         raise DataError(f"Expected one array for each of {len(sizes)} clients, got {len(arrays)}.")
@@ -107,7 +100,7 @@ def stack_points(xs: Sequence[ArrayLike], sizes: Sequence[int] | None = None) ->
     widths = sorted({array.shape[1] for array in arrays})
     if len(widths) > 1:
         raise DataError(f"Clients differ in their number of features: {widths}.")
-    return np.concatenate(arrays)
+    return arrays
 
 
 def client_labels(groups: ArrayLike) -> NDArray[Any]:
