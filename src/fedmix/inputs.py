@@ -116,21 +116,23 @@ def client_labels(groups: ArrayLike) -> NDArray[Any]:
         raise DataError(f"Expected groups of shape (n,), one per point; {error}") from None
     if labels.dtype.kind == "U" and not hasattr(groups, "dtype"):
         labels = np.asarray(groups, dtype=object)  # else NaN becomes the word "nan"
-    if labels.dtype == object:
-        from pandas import isna
-
-        missing = isna(labels)
-    else:
-        missing = labels != labels
-    if np.any(missing):
+    if missing := count_missing(labels):
         raise DataError(
-            f"{np.count_nonzero(missing)} of the points have no group. Give their client, or "
-            "remove them."
+            f"{missing} of the points have no group. Give their client, or remove them."
         )
     kind = labels.dtype.kind
     if kind in "mM" and np.datetime_data(labels.dtype)[0] in ("ns", "ps", "fs", "as"):
         return labels.astype(f"{kind}8[us]")
     return labels
+
+
+def count_missing(labels: NDArray[Any]) -> int:
+    """Return how many labels are None, NaN or no time."""
+    if labels.dtype == object:
+        from pandas import isna
+
+        return int(isna(labels).sum())
+    return int(np.count_nonzero(labels != labels))
 
 
 def position(k: Any, n_clients: int) -> int:

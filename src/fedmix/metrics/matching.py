@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedmix.errors import DataError
-from fedmix.inputs import position
+from fedmix.inputs import count_missing, position
 
 
 def clustering_accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
@@ -47,7 +47,7 @@ def clustering_accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
     if len(labels) == 0:
         raise DataError("No labels: the mis-clustering error of no points is undefined.")
     for name, values in (("labels", labels), ("predicted", predicted)):
-        if missing := np.count_nonzero((values != values) | (values == np.array(None))):
+        if missing := count_missing(values):
             raise DataError(f"{missing} of the {name} are missing. Remove these points.")
     rows = np.unique(labels, return_inverse=True)[1]
     columns = np.unique(predicted, return_inverse=True)[1]
