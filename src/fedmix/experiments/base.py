@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from fedmix.clients import Clients
+    from fedmix.data import Dataset
     from fedmix.methods.base import FederatedEstimator
 
 Arrays = dict[str, "np.ndarray"]
@@ -97,6 +98,37 @@ class Method:
         estimator.fit(clients)
         estimator.fit_seconds_ = time.perf_counter() - started
         return estimator
+
+
+def arrays_of(part: str, clients: Clients) -> Arrays:
+    """Return the arrays that hold simulated clients in a problem; :func:`clients_in` reads them."""
+    arrays = {part: clients.points, f"{part}_offsets": clients.offsets}
+    if clients.responses is not None:
+        arrays[f"{part}_responses"] = clients.responses
+    return arrays
+
+
+def rows_of(**parts: list[np.ndarray]) -> Arrays:
+    """Return the arrays that hold each client's rows of a data set, by part."""
+    import numpy as np
+
+    from fedmix.clients import offsets_of
+
+    arrays = {}
+    for part, rows in parts.items():
+        arrays[part] = np.concatenate(rows)
+        arrays[f"{part}_offsets"] = offsets_of([len(own) for own in rows])
+    return arrays
+
+
+def clients_in(problem: Arrays, part: str, data: Dataset | None = None) -> Clients:
+    """Return one part of a problem, such as "train": simulated, or rows of a data set."""
+    from fedmix.clients import Clients
+
+    offsets = problem[f"{part}_offsets"]
+    if data is not None:
+        return Clients(data.features[problem[part]], offsets)
+    return Clients(problem[part], offsets, problem.get(f"{part}_responses"))
 
 
 def arguments_of(kind: type[FederatedEstimator], known: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.base import Arrays, Method, Outcome, arrays_of, clients_in
 from fedmix.experiments.settings import (
     CLUSTERING_METRICS,
     Count,
@@ -71,10 +71,8 @@ def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
         design=setting.design,
     )
     return {
-        "train": drawn.train.points,
-        "train_offsets": drawn.train.offsets,
-        "test": drawn.test.points,
-        "test_offsets": drawn.test.offsets,
+        **arrays_of("train", drawn.train),
+        **arrays_of("test", drawn.test),
         "test_labels": drawn.test_labels,
         "components_per_client": drawn.n_components,
     }
@@ -93,7 +91,7 @@ def run(
     ``n_clusters`` is that of the start with the best mean ARI of the clients, and
     ``n_clusters_at_best_silhouette`` that of the start with their best mean silhouette.
     """
-    from fedmix.experiments.clustering import clients_in, fit_method, known_numbers, shared_seeds
+    from fedmix.experiments.clustering import fit_method, known_numbers, shared_seeds
     from fedmix.experiments.federated_clustering import score
 
     train, test = clients_in(problem, "train"), clients_in(problem, "test")

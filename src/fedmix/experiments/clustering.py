@@ -51,14 +51,6 @@ def truth_of(setting: MixtureSettings, streams: Streams) -> Truth:
     )
 
 
-def clients_in(problem: Arrays, part: str, data: Dataset | None = None) -> Clients:
-    """Return the "train" or "test" part of a problem, from a data set or simulated."""
-    offsets = problem[f"{part}_offsets"]
-    if data is not None:
-        return Clients(data.features[problem[part]], offsets)
-    return Clients(problem[part], offsets, problem.get(f"{part}_responses"))
-
-
 def good_clients(test: Clients, problem: Arrays) -> IntArray:
     """Return the clients that are scored: not contaminated and with test data."""
     return np.setdiff1d(np.flatnonzero(test.sizes), problem["contaminated"])

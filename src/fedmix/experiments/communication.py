@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from fedmix.experiments import federation
-from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.base import Arrays, Method, Outcome, clients_in
 from fedmix.experiments.settings import Number
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def run(
     """Fit one method for each number of rounds, and a one-shot method once."""
     import numpy as np
 
-    from fedmix.experiments.clustering import clients_in, known_of
+    from fedmix.experiments.clustering import known_of
 
     train = clients_in(problem, "train")
     components = [setting.n_components] * setting.n_clients

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.base import Arrays, Method, Outcome, clients_in, rows_of
 from fedmix.experiments.settings import (
     CLUSTERING_METRICS,
     Count,
@@ -59,7 +59,6 @@ def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
     """Assign the data to clients by class, for training and testing."""
     import numpy as np
 
-    from fedmix.clients import offsets_of
     from fedmix.partition.split import draw_classes, hand_over_missing, split_in_order
 
     rng = streams.generator("partition")
@@ -72,11 +71,8 @@ def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
         train, test = split_in_order(data.labels, classes, setting.train_fraction)
     else:
         train, test = _split_at_random(setting, data.labels, classes, rng)
-    problem = {"components_per_client": np.array([len(own) for own in classes])}
-    for part, rows in (("train", train), ("test", test)):
-        problem[part] = np.concatenate(rows)
-        problem[f"{part}_offsets"] = offsets_of([len(own) for own in rows])
-    return problem
+    components_per_client = np.array([len(own) for own in classes])
+    return {"components_per_client": components_per_client, **rows_of(train=train, test=test)}
 
 
 def _split_at_random(
@@ -110,7 +106,7 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method to the training data and score it on the test data, by all metrics."""
-    from fedmix.experiments.clustering import clients_in, fit_method, known_numbers, shared_seeds
+    from fedmix.experiments.clustering import fit_method, known_numbers, shared_seeds
 
     train, test = (clients_in(problem, part, data) for part in ("train", "test"))
     known = known_numbers(int(data.labels.max()) + 1, problem["components_per_client"])

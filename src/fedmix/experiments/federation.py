@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.base import Arrays, Method, Outcome, arrays_of, clients_in
 from fedmix.experiments.settings import Candidates, Count, GaussianStart, MixtureSettings, Stopping
 
 if TYPE_CHECKING:
@@ -51,10 +51,7 @@ def make_problem(
     problem: Arrays = {"means": truth.means}
     for part, n_points in (("train", setting.n_points), ("test", setting.n_test)):
         drawn, labels = draw_points(streams.generator(part), truth, n_points, family)
-        problem |= {part: drawn.points, f"{part}_offsets": drawn.offsets}
-        if drawn.responses is not None:
-            problem[f"{part}_responses"] = drawn.responses
-        problem[f"{part}_labels"] = np.concatenate(labels)
+        problem |= {**arrays_of(part, drawn), f"{part}_labels": np.concatenate(labels)}
     return problem
 
 
@@ -62,7 +59,7 @@ def initial_values(
     setting: Settings, problem: Arrays, data: None, streams: Streams, family: str = "gaussian"
 ) -> Arrays:
     """Fit every client alone and align the labels across clients."""
-    from fedmix.experiments.clustering import clients_in, shared_start
+    from fedmix.experiments.clustering import shared_start
 
     train, strategy = clients_in(problem, "train"), setting.initialization
     return shared_start(train, setting.n_components, strategy, streams, family=family)
@@ -79,7 +76,7 @@ def run(
     """Fit one method to all clients and to each client alone, and score the good clients."""
     import numpy as np
 
-    from fedmix.experiments.clustering import clients_in, compare_with_alone, known_of
+    from fedmix.experiments.clustering import compare_with_alone, known_of
 
     train, test = clients_in(problem, "train"), clients_in(problem, "test")
     components = [setting.n_components] * setting.n_clients

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.base import Arrays, Method, Outcome, clients_in, rows_of
 from fedmix.experiments.settings import Candidates, Count, GaussianStart, Positive, Share, Stopping
 
 if TYPE_CHECKING:
@@ -39,21 +39,17 @@ def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
     """Draw every client's rows for training and testing."""
     import numpy as np
 
-    from fedmix.clients import offsets_of
     from fedmix.partition import train_test_split
 
     rows = [np.flatnonzero(data.groups == k) for k in range(int(data.groups.max()) + 1)]
-    parts = train_test_split(rows, setting.train_fraction, streams.generator("partition"))
-    problem = {"contaminated": np.empty(0, dtype=np.int64)}
-    for name, part in zip(("train", "test"), parts, strict=True):
-        problem[name] = np.concatenate(part)
-        problem[f"{name}_offsets"] = offsets_of([len(own) for own in part])
-    return problem
+    rng = streams.generator("partition")
+    train, test = train_test_split(rows, setting.train_fraction, rng)
+    return {"contaminated": np.empty(0, dtype=np.int64), **rows_of(train=train, test=test)}
 
 
 def initial_values(setting: Settings, problem: Arrays, data: Dataset, streams: Streams) -> Arrays:
     """Fit every client alone and align the labels across clients."""
-    from fedmix.experiments.clustering import clients_in, shared_start
+    from fedmix.experiments.clustering import shared_start
 
     train = clients_in(problem, "train", data)
     return shared_start(train, setting.n_components, setting.initialization, streams)
@@ -70,7 +66,7 @@ def run(
     """Fit one method to the training data and score it on the test data."""
     from fedmix.experiments import clustering
 
-    train, test = (clustering.clients_in(problem, part, data) for part in ("train", "test"))
+    train, test = (clients_in(problem, part, data) for part in ("train", "test"))
     components = [setting.n_components] * len(train)
     if setting.labelled:
         components = clustering.classes_of_clients(problem, data)

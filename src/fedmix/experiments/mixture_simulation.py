@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.base import Arrays, Method, Outcome, arrays_of, clients_in
 from fedmix.experiments.settings import (
     ALIGNMENTS,
     Alignment,
@@ -23,7 +23,6 @@ from fedmix.experiments.settings import (
 )
 
 if TYPE_CHECKING:
-    from fedmix.clients import Clients
     from fedmix.streams import Streams
 
 
@@ -120,15 +119,7 @@ def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
         n_points=setting.n_points.of(model),
         outlier=setting.outlier.of(model).model_dump(),
     )
-    arrays = {
-        "points": drawn.clients.points,
-        "offsets": drawn.clients.offsets,
-        "weights": drawn.weights,
-        "means": drawn.means,
-    }
-    if drawn.clients.responses is not None:
-        arrays["responses"] = drawn.clients.responses
-    return arrays
+    return {**arrays_of("train", drawn.clients), "weights": drawn.weights, "means": drawn.means}
 
 
 def initial_values(setting: Settings, problem: Arrays, data: None, streams: Streams) -> Arrays:
@@ -139,7 +130,7 @@ def initial_values(setting: Settings, problem: Arrays, data: None, streams: Stre
     from fedmix.initialization import align_fits, initialize
     from fedmix.simulate.fedgrem import CENTRES
 
-    clients, seed = _clients(problem), streams.integer("initial values")
+    clients, seed = clients_in(problem, "train"), streams.integer("initial values")
     strategy = setting.initialization.of(setting.model)
     weights, means = initialize(clients, len(CENTRES), strategy, setting.model, seed)
     if setting.alignment in ALIGNMENTS:
@@ -181,7 +172,7 @@ def run(
         "random_state": streams.integer(f"method {method.estimator}"),
         "starts": {"mixtures": (initial["weights"], initial["means"])},
     }
-    estimator = method.fit(_clients(problem), known)
+    estimator = method.fit(clients_in(problem, "train"), known)
     good = len(problem["weights"])
     weights_error, means_error = estimation_error(
         estimator.weights_[:good], estimator.means_[:good], problem["weights"], problem["means"]
@@ -190,9 +181,3 @@ def run(
     if setting.log_errors:
         errors = {name: float(np.log(error)) for name, error in errors.items()}
     return Outcome.of(estimator, {**errors, "snr": signal_to_noise(problem["means"])})
-
-
-def _clients(problem: Arrays) -> Clients:
-    from fedmix.clients import Clients
-
-    return Clients(problem["points"], problem["offsets"], problem.get("responses"))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.base import Arrays, Method, Outcome, arrays_of, clients_in
 from fedmix.experiments.settings import (
     MixtureSettings,
     Model,
@@ -62,10 +62,7 @@ def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
 
     truth = truth_of(setting, streams)
     clients, _ = draw_points(streams.generator("data"), truth, setting.n_points, setting.model)
-    problem = {"points": clients.points, "offsets": clients.offsets}
-    problem |= {"weights": truth.weights, "means": truth.means}
-    if clients.responses is not None:
-        problem["responses"] = clients.responses
+    problem = {**arrays_of("train", clients), "weights": truth.weights, "means": truth.means}
     return problem | _start(setting, truth.means, streams.generator("start"))
 
 
@@ -97,10 +94,9 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method. Its errors are the largest over the good clients."""
-    from fedmix.clients import Clients
     from fedmix.simulate.mixtures import Truth
 
-    clients = Clients(problem["points"], problem["offsets"], problem.get("responses"))
+    clients = clients_in(problem, "train")
     n_good = setting.n_clients - setting.n_contaminated
     truth = Truth(problem["weights"], problem["means"], n_good)
     known = _known(method, setting, problem, streams)
@@ -136,11 +132,11 @@ def _known(method: Method, setting: Settings, problem: Arrays, streams: Streams)
     """Return the values that methods can take."""
     import numpy as np
 
+    from fedmix.experiments.clustering import known_numbers
+
     start = problem["start"]
     known: dict[str, Any] = {
-        "n_components": setting.n_components,
-        "n_clusters": setting.n_components,
-        "components_per_client": [setting.n_components] * setting.n_clients,
+        **known_numbers(setting.n_components, [setting.n_components] * setting.n_clients),
         "family": setting.model,
         "max_rounds": setting.max_rounds,
         "tol": setting.tol,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
-from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.base import Arrays, Method, Outcome, clients_in, rows_of
 from fedmix.experiments.settings import (
     Alignment,
     Count,
@@ -97,9 +97,6 @@ METRICS = {
 
 def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
     """Draw every client's rows for training and testing, and the contaminated clients."""
-    import numpy as np
-
-    from fedmix.clients import offsets_of
     from fedmix.partition import choose_contaminated, train_test_split
 
     rng = streams.generator("partition")
@@ -111,13 +108,7 @@ def make_problem(setting: Settings, data: Dataset, streams: Streams) -> Arrays:
         streams.generator("contaminated clients"),
         setting.contaminated,
     )
-    return {
-        "train": np.concatenate(train),
-        "train_offsets": offsets_of([len(own) for own in train]),
-        "test": np.concatenate(test),
-        "test_offsets": offsets_of([len(own) for own in test]),
-        "contaminated": contaminated,
-    }
+    return {**rows_of(train=train, test=test), "contaminated": contaminated}
 
 
 def initial_values(setting: Settings, problem: Arrays, data: Dataset, streams: Streams) -> Arrays:
@@ -179,7 +170,6 @@ def _scaled(
     setting: Settings, problem: Arrays, data: Dataset, streams: Streams
 ) -> tuple[Clients, Clients]:
     """Return the clients' training and test data before contamination."""
-    from fedmix.experiments.clustering import clients_in
     from fedmix.partition import scale
 
     train, test = (clients_in(problem, part, data) for part in ("train", "test"))

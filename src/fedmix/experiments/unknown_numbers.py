@@ -11,7 +11,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any, Literal
 
 from fedmix.experiments import cluster_simulation
-from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.base import Arrays, Method, Outcome, clients_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +61,7 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method with the true numbers, and again with wrong numbers."""
-    from fedmix.experiments.clustering import clients_in, fit_method, known_numbers
+    from fedmix.experiments.clustering import fit_method, known_numbers
 
     train, test = clients_in(problem, "train"), clients_in(problem, "test")
     own, seed = problem["components_per_client"], streams.integer(f"method {method.estimator}")
