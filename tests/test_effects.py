@@ -20,7 +20,7 @@ from fedmix.cells.effects import (
 )
 from fedmix.cells.scores import PrintedMean, Replications, paired_effect
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.metrics.federation import federation_gain
+from fedmix.experiments.federation import federation_gain
 from fedmix.simulate.mixtures import draw_points, draw_truth
 from fedmix.theory import alignment_conditions, assumption_holds
 

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedmix.clients import Clients
-from fedmix.experiments.base import Arrays, Method, Outcome
+from fedmix.experiments.base import Arrays, Method
 from fedmix.experiments.settings import ALIGNMENTS, FinalRadius, MixtureSettings
 from fedmix.initialization import align_fits, initialize
 from fedmix.methods.centroids import components_of, seed_clients
 from fedmix.metrics.clustering import per_client_scores, pooled_scores
-from fedmix.metrics.federation import federation_gain
 from fedmix.metrics.matching import misclustering
 from fedmix.selection import choose, tune
 from fedmix.simulate.mixtures import Truth, draw_truth
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from fedmix.methods.base import FederatedEstimator
 
 IntArray = NDArray[np.int64]
-
-_NOTICED = 0.01  # share of the points: there are too few test points to notice less
 
 #: The units of the data that experiments declare. A method's parameter can be a multiple of them.
 UNITS: dict[str, Callable[[Clients], float]] = {
@@ -313,55 +310,3 @@ def error_of(estimator: FederatedEstimator, test: Clients, problem: Arrays, data
     labels, predicted = test.split(data.labels[problem["test"]]), estimator.predict(test)
     good = good_clients(test, problem)
     return float(np.mean([misclustering(labels[k], predicted[k]) for k in good]))
-
-
-def compare_with_alone(
-    method: Method,
-    train: Clients,
-    test: Clients,
-    labels: Sequence[IntArray],
-    good: IntArray,
-    known: Mapping[str, Any],
-) -> Outcome:
-    """Compare a method's fit to all clients together with its fits to each good client alone.
-
-    Parameters
-    ----------
-    method : Method
-        The configured method.
-    train, test : Clients
-        The same clients in the same order.
-    labels : sequence of K int arrays
-        True labels of the test points.
-    good : ndarray of int
-        The clients that are not contaminated.
-    known : mapping
-        The values that methods can take, for all clients: see :func:`known_of`.
-    """
-    estimator = method.fit(train, known)
-    predicted = estimator.predict(test)
-    together, alone = [], []
-    for k in good:
-        own = method.build(_known_of_client(known, int(k))).fit(train.subset([k]))
-        together.append(misclustering(labels[k], predicted[k]))
-        alone.append(misclustering(labels[k], own.predict(test.subset([k]))[0]))
-    metrics = {
-        "misclustering": float(np.mean(together)),
-        "misclustering_alone": float(np.mean(alone)),
-        **federation_gain(together, alone, _NOTICED),
-    }
-    return Outcome.of(estimator, metrics)
-
-
-def _known_of_client(known: Mapping[str, Any], k: int) -> dict[str, Any]:
-    """Return the known values for a federation of client k alone."""
-    starts = known["starts"]
-    if "means" in starts:
-        own = {"means": starts["means"][k : k + 1]}
-    else:
-        own = {"mixtures": tuple(part[k : k + 1] for part in starts["mixtures"])}
-    return {
-        **known,
-        "components_per_client": [known["components_per_client"][k]],
-        "starts": own,
-    }

@@ -36,15 +36,10 @@ def run(
     streams: Streams,
 ) -> Outcome:
     """Fit one method to all clients and to each client alone, and score the good clients."""
-    from fedmix.experiments.clustering import (
-        classes_of_clients,
-        compare_with_alone,
-        good_clients,
-        known_of,
-    )
+    from fedmix.experiments.clustering import classes_of_clients, good_clients, known_of
 
     train, test = clients_of(setting, problem, data, streams)
     known = known_of(method, setting, train, classes_of_clients(problem, data), initial, streams)
     good = good_clients(test, problem)
     labels = test.split(data.labels[problem["test"]])
-    return compare_with_alone(method, train, test, labels, good, known)
+    return federation.compare_with_alone(method, train, test, labels, good, known)

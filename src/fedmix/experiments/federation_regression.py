@@ -50,7 +50,6 @@ def run(
 
     from fedmix.kernels.regression_maps import rotate
     from fedmix.methods.clustered_baselines import local_estimates
-    from fedmix.metrics.federation import federation_gain
 
     train = mixed_regression.clients(setting, problem, streams)
     estimator = method.fit(train, mixed_regression.known_of(setting, problem, streams))
@@ -63,7 +62,7 @@ def run(
     metrics = {
         "coefficient_error": float(together.mean()),
         "coefficient_error_alone": float(alone.mean()),
-        **federation_gain(together, alone),
+        **federation.federation_gain(together, alone),
     }
     return Outcome.of(estimator, metrics)
 

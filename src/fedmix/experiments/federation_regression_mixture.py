@@ -7,11 +7,11 @@ components of new points are predicted from their features and responses.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from fedmix.experiments import federation
 from fedmix.experiments.base import Arrays, Method, Outcome
-from fedmix.experiments.settings import RegressionStart
+from fedmix.experiments.settings import Model, RegressionStart
 
 if TYPE_CHECKING:
     from fedmix.streams import Streams
@@ -20,21 +20,15 @@ if TYPE_CHECKING:
 class Settings(federation.Settings):
     """The settings of `federation`, for regressions."""
 
+    family: ClassVar[Model] = "regression"
     initialization: RegressionStart  # type: ignore[assignment]
     """Strategy for each client's own start, before labels are aligned."""
 
 
 METRICS = federation.METRICS
 
-
-def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
-    """Draw the clients' training and test points."""
-    return federation.make_problem(setting, data, streams, "regression")
-
-
-def initial_values(setting: Settings, problem: Arrays, data: None, streams: Streams) -> Arrays:
-    """Fit every client alone and align the labels across clients."""
-    return federation.initial_values(setting, problem, data, streams, "regression")
+make_problem = federation.make_problem
+initial_values = federation.initial_values
 
 
 def run(
