@@ -1,25 +1,27 @@
 """Many protocols of one experiment: a score for each combination of unreported choices.
 
 A protocol fixes everything that a paper does not report: values of the setting and the methods'
-parameters. It runs by the experiment's own functions (:mod:`fedmix.protocols.ordinary`). One
-experiment has a module that computes the protocols' shared parts once, which saves hours
-(:mod:`fedmix.protocols.real_clustering`).
+parameters. It runs by the experiment's own functions. One experiment has a module that computes the
+protocols' shared parts once, which saves hours (:mod:`fedmix.protocols.real_clustering`).
 """
 
 from __future__ import annotations
 
+import json
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fedmix.experiments.base import Method
+from fedmix.errors import DivergenceError
+from fedmix.experiments.base import Arrays, Method
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fedmix.data import Dataset
-    from fedmix.protocols.ordinary import Ordinary
     from fedmix.protocols.real_clustering import RealClustering
+    from fedmix.streams import Streams
 
 
 @dataclass(frozen=True)
@@ -97,15 +99,12 @@ class Bench:
             runner = self._runner(replication)
             for protocol in protocols:
                 for value in own:
-                    where = {
-                        "protocol": protocol.name,
-                        self.row: value,
-                        "replication": replication,
-                    }
                     setting = {**self.setting, **protocol.setting, self.row: value}
                     rows += [
                         {
-                            **where,
+                            "protocol": protocol.name,
+                            self.row: value,
+                            "replication": replication,
                             "method": method.name,
                             "value": runner.score(setting, method, self.metrics[method.name]),
                         }
@@ -116,12 +115,54 @@ class Bench:
     def _runner(self, replication: int) -> Ordinary | RealClustering:
         if replication not in self._runners:
             # Numerical libraries, which a plan does not need
-            from fedmix.protocols.ordinary import Ordinary
             from fedmix.protocols.real_clustering import RealClustering
             from fedmix.streams import Streams
 
             name = str(self.setting.get("dataset", "simulated"))
             streams = Streams(self.study, name, replication)
-            make = RealClustering if self.experiment == "real_clustering" else Ordinary
-            self._runners[replication] = make(self.experiment, self.data, streams)
+            self._runners[replication] = (
+                RealClustering(self.data, streams)
+                if self.experiment == "real_clustering"
+                else Ordinary(self.experiment, self.data, streams)
+            )
         return self._runners[replication]
+
+
+@dataclass(frozen=True)
+class Ordinary:
+    """One replication of any experiment, by its own functions. Equal settings share their start.
+
+    Parameters
+    ----------
+    experiment : str
+        Name of a module of ``fedmix.experiments``.
+    data : mapping
+        Data sets, by the names of the data set and its embedding; empty for simulations.
+    streams : Streams
+        The random streams of the replication.
+    """
+
+    experiment: str
+    data: Mapping[tuple[str, str], Dataset]
+    streams: Streams
+    _started: dict[str, tuple[Arrays, Arrays]] = field(default_factory=dict, init=False, repr=False)
+
+    def score(self, setting: Mapping[str, Any], method: Method, metric: str) -> float:
+        """Return a method's score; NaN if the fit diverged or the score is undefined."""
+        from sklearn.exceptions import ConvergenceWarning
+
+        from fedmix.experiments.runner import Scenario, run_replication, start_of
+
+        data = self.data[setting["dataset"], setting["embedding"]] if self.data else None
+        own, replication = self.streams, self.streams.replication
+        scenario = Scenario(own.study, "", own.setting, self.experiment, setting, data)
+        key = json.dumps(setting, sort_keys=True)
+        if key not in self._started:
+            self._started[key] = start_of(scenario, replication)
+        try:
+            with warnings.catch_warnings():  # the number of rounds is one of the choices
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                outcome = run_replication(scenario, method, replication, *self._started[key])
+        except DivergenceError:
+            return float("nan")
+        return float(outcome.metrics.get(metric, "nan"))

@@ -42,13 +42,11 @@ RECENT = 12
 class RealClustering:
     """One replication, which caches everything that protocols share.
 
-    Parameters are those of :class:`fedmix.protocols.ordinary.Ordinary`. A method without ``init``,
-    or with None, starts from the shared initial values.
+    Parameters are those of :class:`fedmix.protocols.Ordinary`. A method without ``init``, or with
+    None, starts from the shared initial values.
     """
 
-    def __init__(
-        self, experiment: str, data: Mapping[tuple[str, str], Dataset], streams: Streams
-    ) -> None:
+    def __init__(self, data: Mapping[tuple[str, str], Dataset], streams: Streams) -> None:
         self.data = data
         self.streams = streams
         self._kept: dict[str, Any] = {}
