@@ -2,24 +2,63 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fedmix.checks import check_choice, check_integer, check_number
 from fedmix.embed.base import EmbeddingResult, check_features
-from fedmix.embed.descent import Progress, minimise
 from fedmix.embed.linear import principal_components
-from fedmix.errors import ConfigurationError, DataError
+from fedmix.errors import ConfigurationError, DataError, DivergenceError
+
+if TYPE_CHECKING:
+    from fedmix.embed.objective import Objective
 
 _NEIGHBORS_PER_PERPLEXITY = 3  # as in van der Maaten's program
 _SAMPLED_SHARE = 8  # sampled repulsion takes n / 8 points, within these limits
 _MIN_SAMPLES, _MAX_SAMPLES = 250, 4000
 _START_SPREAD = 1e-4
 _START_JITTER = 0.01  # in units of the start's spread; separates equal points
+
+_EARLY_ITERATIONS = 250
+_EARLY_MOMENTUM, _LATE_MOMENTUM = 0.5, 0.95
+_MOMENTUM_RISE = 100  # iterations from one to the other
+_MEMORY = 0.9  # of the running mean gradient that decides the gains
+_LEAST_RATE = 200.0  # the usual rate of van der Maaten's program
+_LONGEST_STEP = 0.5  # in units of the kernel's width
+_REPORT_EVERY = 50
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a running t-SNE stands.
+
+    Attributes
+    ----------
+    iteration, n_iter : int
+        Iterations done, and in all.
+    kl : float
+        KL divergence without exaggeration; an estimate with sampled repulsion.
+    seconds_left : float
+        Time to the end at the pace so far.
+    """
+
+    iteration: int
+    n_iter: int
+    kl: float
+    seconds_left: float
+
+    def __str__(self) -> str:
+        return (
+            f"t-SNE iteration {self.iteration} of {self.n_iter}: KL {self.kl:.4f}, "
+            f"{self.seconds_left:.0f} s left"
+        )
 
 
 def tsne(
@@ -155,7 +194,7 @@ def tsne(
         del data
         affinities = joint_affinities(neighbors, distances, perplexity)
         objective = Objective(affinities, degrees, pool=pool)
-        embedding = minimise(
+        embedding = _descend(
             objective, start, early_exaggeration, n_iter, size, generator, callback
         )
         kl = objective(embedding).kl
@@ -227,3 +266,71 @@ def _sample_size(repulsion: str, n_samples: int | None, n: int) -> int | None:
     if n_samples is None:
         n_samples = min(max(n // _SAMPLED_SHARE, _MIN_SAMPLES), _MAX_SAMPLES)
     return min(n, n_samples)
+
+
+def _descend(
+    objective: Objective,
+    start: np.ndarray,
+    early_exaggeration: float,
+    n_iter: int,
+    size: int | None,
+    generator: np.random.Generator,
+    callback: Callable[[Progress], None] | None,
+) -> np.ndarray:
+    """Minimise the KL divergence from a start (n, d) by gradient descent with momentum and gains.
+
+    ``size`` points, or all if it is None, repel in an iteration. They are drawn anew each time.
+    """
+    n = len(start)
+    embedding = np.ascontiguousarray(start, dtype=np.float32)
+    step, mean_gradient = np.zeros_like(embedding), np.zeros_like(embedding)
+    gains = np.ones_like(embedding)
+    early = min(_EARLY_ITERATIONS, n_iter // 3)
+    began = time.perf_counter()
+    for done in range(1, n_iter + 1):
+        exaggeration, momentum = early_exaggeration, _EARLY_MOMENTUM
+        if done > early:
+            exaggeration, momentum = 1.0, _late_momentum(done - early)
+        if done == early + 1:
+            step[:], mean_gradient[:], gains[:] = 0, 0, 1
+        rate = max(n / exaggeration, _LEAST_RATE) / 4  # the gradient has a factor 4, rates do not
+        sample = None if size is None else generator.choice(n, size, replace=False)
+        report = callback is not None and (done % _REPORT_EVERY == 0 or done == n_iter)
+        gradient, kl, _ = objective(embedding, exaggeration, sample, with_kl=report)
+        mean_gradient += np.float32(1 - _MEMORY) * (gradient - mean_gradient)
+        _update_gains(gains, mean_gradient, step)
+        step *= np.float32(momentum)
+        step -= np.float32(rate) * gains * gradient
+        _limit_rows(step)
+        embedding += step
+        embedding -= embedding.mean(axis=0)
+        if not np.isfinite(embedding).all():
+            raise DivergenceError(
+                f"t-SNE left the finite numbers in iteration {done} of {n_iter}; "
+                "check init, or lower early_exaggeration."
+            )
+        if report:
+            pace = (time.perf_counter() - began) / done
+            callback(Progress(done, n_iter, kl, pace * (n_iter - done)))
+    return embedding
+
+
+def _late_momentum(done: int) -> float:
+    """Return the momentum after ``done`` iterations without exaggeration; it rises slowly."""
+    risen = min(done / _MOMENTUM_RISE, 1.0)
+    return _EARLY_MOMENTUM + risen * (_LATE_MOMENTUM - _EARLY_MOMENTUM)
+
+
+def _update_gains(gains: np.ndarray, gradient: np.ndarray, step: np.ndarray) -> None:
+    """Raise a coordinate's gain if the last step still descends, and lower it otherwise."""
+    descends = (gradient > 0) != (step > 0)
+    gains *= np.where(descends, np.float32(1), np.float32(0.8))
+    gains += np.where(descends, np.float32(0.2), np.float32(0))
+    np.maximum(gains, np.float32(0.01), out=gains)
+
+
+def _limit_rows(step: np.ndarray) -> None:
+    """Shorten the rows that are longer than ``_LONGEST_STEP``, in place."""
+    length = np.sqrt(np.einsum("ij,ij->i", step, step))
+    longest = np.float32(_LONGEST_STEP)
+    step *= longest / np.maximum(length, longest)[:, None]
