@@ -28,24 +28,7 @@ class EmbeddingResult:
 
 
 def check_features(features: np.ndarray, min_points: int = 1) -> np.ndarray:
-    """Return the features as a finite float64 array of shape (n, d), copied only if necessary.
-
-    Parameters
-    ----------
-    features : array-like of shape (n, d)
-        Numbers; integers and single precision are converted.
-    min_points : int, default=1
-        Least number of points.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, d)
-
-    Raises
-    ------
-    DataError
-        Not two-dimensional, no columns, too few points, or values that are NaN or infinite.
-    """
+    """Return finite features (n, d) as float64, copied only if necessary, or raise DataError."""
     try:
         features = np.asarray(features, dtype=np.float64)
     except (TypeError, ValueError) as error:

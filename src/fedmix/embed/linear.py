@@ -55,18 +55,7 @@ def pca(features: np.ndarray, n_components: int = 10, whiten: bool = False) -> E
 def principal_components(features: np.ndarray, n_components: int) -> tuple[np.ndarray, float]:
     """Return the leading principal components and their share of the variance, bit-reproducibly.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n, d)
-        Finite features.
-    n_components : int
-        Components to keep; fewer come back where the features have fewer.
-
-    Returns
-    -------
-    components : ndarray of shape (n, min(n_components, n, d))
-    share : float
-        Share of the variance that they hold.
+    There are fewer components than ``n_components`` if the features (n, d) have fewer.
     """
     from sklearn.decomposition import PCA
     from threadpoolctl import threadpool_limits

@@ -33,22 +33,15 @@ def nearest_neighbors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find the nearest neighbours of every point among all others, exactly.
 
-    Distances come in blocks from matrix products in float32, so that memory grows with n and
-    never with n^2; those of the neighbours found are then computed anew from differences.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        Centred data of moderate scale, as matrix products in float32 need it.
-    n_neighbors : int
-        Neighbours a point, the point itself not counted; below n.
-    threads : int, default=1
-        Threads to use; the result does not depend on it.
+    The points (n, d) are centred and of moderate scale. Distances come in blocks from matrix
+    products in float32, so that memory grows with n and never with n^2; those of the neighbours
+    found are then computed anew from differences. The result does not depend on the number of
+    threads.
 
     Returns
     -------
     neighbors : ndarray of int32, shape (n, n_neighbors)
-        Neighbours from near to far, ties in order of index.
+        Neighbours from near to far, ties in order of index, without the point itself.
     distances : ndarray of float64, shape (n, n_neighbors)
         Their squared Euclidean distances.
     """
@@ -77,20 +70,10 @@ def nearest_neighbors(
 
 
 def conditional_affinities(distances: np.ndarray, perplexity: float) -> np.ndarray:
-    """Calibrate each point's Gaussian to a perplexity over its neighbours.
+    """Calibrate each Gaussian to a perplexity over its point's neighbours; return p_{j|i} (n, k).
 
-    Parameters
-    ----------
-    distances : ndarray of shape (n, k)
-        Squared distances to the neighbours.
-    perplexity : float
-        Effective number of neighbours, exp(entropy); below k.
-
-    Returns
-    -------
-    ndarray of shape (n, k)
-        p_{j|i}; each row sums to 1. Where more than ``perplexity`` neighbours are at the same
-        least distance, they share the row equally.
+    Each row sums to 1. Where more than ``perplexity`` neighbours are at the same least squared
+    distance, they share the row equally.
     """
     excess = distances - distances.min(axis=1, keepdims=True)
     scale = excess.mean(axis=1, keepdims=True)
@@ -119,16 +102,7 @@ def joint_affinities(
 ) -> sparse.csr_array:
     """Return the symmetric affinities p_ij = (p_{j|i} + p_{i|j}) / 2n, which sum to 1.
 
-    Parameters
-    ----------
-    neighbors, distances : ndarrays of shape (n, k)
-        From ``nearest_neighbors``.
-    perplexity : float
-        Effective number of neighbours.
-
-    Returns
-    -------
-    scipy.sparse.csr_array of float64, shape (n, n)
+    ``neighbors`` and ``distances`` are those of :func:`nearest_neighbors`.
     """
     n, k = neighbors.shape
     conditional = np.empty((n, k))
@@ -146,15 +120,9 @@ def joint_affinities(
 class Evaluation(NamedTuple):
     """The gradient of the KL divergence at one embedding, and its value where asked for.
 
-    Attributes
-    ----------
-    gradient : ndarray of shape (n, d)
-        With P multiplied by the exaggeration.
-    kl : float
-        KL(P || Q) without exaggeration; an estimate where the repulsion is sampled. NaN where it
-        was not asked for.
-    normaliser : float
-        Z, or its estimate.
+    The gradient (n, d) has P multiplied by the exaggeration. ``kl`` is KL(P || Q) without
+    exaggeration, an estimate where the repulsion is sampled, and NaN where it was not asked for.
+    ``normaliser`` is Z or its estimate.
     """
 
     gradient: np.ndarray
@@ -212,22 +180,16 @@ class Objective:
         sample: np.ndarray | None = None,
         with_kl: bool = True,
     ) -> Evaluation:
-        """Evaluate at an embedding.
+        """Evaluate at a C-contiguous embedding (n, d) of the objective's precision.
 
         Parameters
         ----------
-        embedding : ndarray of shape (n, d)
-            C-contiguous, of the objective's precision.
         exaggeration : float, default=1
             Factor of the attraction in the gradient.
         sample : ndarray of int, optional
             Distinct points that repel, a uniform draw from all; None takes all.
         with_kl : bool, default=True
             Whether to compute the KL divergence: its logarithms take time.
-
-        Returns
-        -------
-        Evaluation
         """
         weight = 1.0 if sample is None else len(embedding) / len(sample)
         scaled = embedding / embedding.dtype.type(np.sqrt(self.degrees))

@@ -16,16 +16,9 @@ _WIDE = 256
 class VariationalAutoencoder(nn.Module):
     """What both networks share: a Gaussian latent code and the bound on the log-likelihood.
 
-    Weights start as in the public program of FedGEM (Glorot's uniform draws, no bias).
-
-    Parameters
-    ----------
-    encoder : torch.nn.Module
-        From points (b, d) to hidden units (b, 128).
-    decoder : torch.nn.Module
-        From codes (b, n_components) to log odds (b, d) of values between 0 and 1.
-    n_components : int
-        Latent dimensions.
+    The encoder leads from points (b, d) to hidden units (b, 128), the decoder from codes (b,
+    n_components) to log odds (b, d) of values between 0 and 1. Weights start as in the public
+    program of FedGEM (Glorot's uniform draws, no bias).
     """
 
     def __init__(self, encoder: nn.Module, decoder: nn.Module, n_components: int) -> None:
@@ -53,16 +46,10 @@ class VariationalAutoencoder(nn.Module):
 class ImageVAE(VariationalAutoencoder):
     """Two 3x3 convolutions of stride 2 (32, then 64 channels), and back straight from the code.
 
-    The public program of FedGEM has three transposed convolutions in the decoder: 64 to 64 and 64
-    to 32 channels with stride 2, and 32 to 1 with stride 1. Here the first one is missing: 64 to 32
-    and 32 to 1, both with stride 2. ``docs/known_errors.md`` says what this changes.
-
-    Parameters
-    ----------
-    n_pixels : int
-        Pixels of a square image whose side is a multiple of 4.
-    n_components : int
-        Latent dimensions.
+    An image is square, with a side that is a multiple of 4. The public program of FedGEM has three
+    transposed convolutions in the decoder: 64 to 64 and 64 to 32 channels with stride 2, and 32 to
+    1 with stride 1. Here the first one is missing: 64 to 32 and 32 to 1, both with stride 2.
+    ``docs/known_errors.md`` says what this changes.
     """
 
     def __init__(self, n_pixels: int, n_components: int) -> None:
@@ -91,15 +78,7 @@ class ImageVAE(VariationalAutoencoder):
 
 
 class DenseVAE(VariationalAutoencoder):
-    """Layers of 256 and 128 units on either side, for vectors that are not images.
-
-    Parameters
-    ----------
-    n_features : int
-        Dimensions of the vectors.
-    n_components : int
-        Latent dimensions.
-    """
+    """Layers of 256 and 128 units on either side, for vectors that are not images."""
 
     def __init__(self, n_features: int, n_components: int) -> None:
         encoder = nn.Sequential(
@@ -121,23 +100,9 @@ def train_epoch(
     points: Tensor,
     batch_size: int,
 ) -> float:
-    """Pass once over the points in random order.
+    """Pass once over the points (n, d) in random order; return the mean loss of a point.
 
-    Parameters
-    ----------
-    model : VariationalAutoencoder
-        Changed in place.
-    optimizer : torch.optim.Optimizer
-        Of the model's parameters.
-    points : Tensor of shape (n, d)
-        All points.
-    batch_size : int
-        Points a step; steps follow the gradient of a batch's mean loss.
-
-    Returns
-    -------
-    float
-        Mean loss of a point.
+    Steps follow the gradient of a batch's mean loss.
     """
     device = next(model.parameters()).device
     total = 0.0
