@@ -6,53 +6,27 @@ needs the registry.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from fedmix.data.dataset import (
-        Dataset,
-        check_dataset,
-        check_embedding,
-        constant_columns,
-        content_sha256,
-        load_dataset,
-        save_dataset,
-    )
-    from fedmix.data.fetching import fetch, load
-    from fedmix.data.registry import DatasetEntry, Source, SourceFile, read_registry
-
-__all__ = [
-    "Dataset",
-    "DatasetEntry",
-    "Source",
-    "SourceFile",
-    "check_dataset",
-    "check_embedding",
-    "constant_columns",
-    "content_sha256",
-    "fetch",
-    "load",
-    "load_dataset",
-    "read_registry",
-    "save_dataset",
-]
 _MODULES = {
-    "dataset": (
-        "Dataset",
-        "check_dataset",
-        "check_embedding",
-        "constant_columns",
-        "content_sha256",
-        "load_dataset",
-        "save_dataset",
-    ),
-    "fetching": ("fetch", "load"),
-    "registry": ("DatasetEntry", "Source", "SourceFile", "read_registry"),
+    "Dataset": "dataset",
+    "DatasetEntry": "registry",
+    "Source": "registry",
+    "SourceFile": "registry",
+    "check_dataset": "dataset",
+    "check_embedding": "dataset",
+    "constant_columns": "dataset",
+    "content_sha256": "dataset",
+    "fetch": "fetching",
+    "load": "fetching",
+    "load_dataset": "dataset",
+    "read_registry": "registry",
+    "save_dataset": "dataset",
 }
+__all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'fedmix.data' has no attribute {name!r}")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from fedmix.clients import Clients
-    from fedmix.data import Dataset
+    from fedmix.data.dataset import Dataset
     from fedmix.methods.base import FederatedEstimator
 
 Arrays = dict[str, "np.ndarray"]

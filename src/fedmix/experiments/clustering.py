@@ -21,7 +21,7 @@ from fedmix.simulate.mixtures import Truth, draw_truth
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
-    from fedmix.data import Dataset
+    from fedmix.data.dataset import Dataset
     from fedmix.methods.base import FederatedEstimator
 
 IntArray = NDArray[np.int64]

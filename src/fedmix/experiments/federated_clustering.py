@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedmix.clients import Clients
-    from fedmix.data import Dataset
+    from fedmix.data.dataset import Dataset
     from fedmix.methods.base import FederatedEstimator
     from fedmix.streams import Streams
 

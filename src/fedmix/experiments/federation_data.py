@@ -13,7 +13,7 @@ from fedmix.experiments.base import Arrays, Method, Outcome
 from fedmix.experiments.real_clustering import clients_of
 
 if TYPE_CHECKING:
-    from fedmix.data import Dataset
+    from fedmix.data.dataset import Dataset
     from fedmix.streams import Streams
 
 

@@ -12,7 +12,7 @@ from fedmix.experiments.base import Arrays, Method, Outcome, clients_in, rows_of
 from fedmix.experiments.settings import Candidates, Count, GaussianStart, Positive, Share, Stopping
 
 if TYPE_CHECKING:
-    from fedmix.data import Dataset
+    from fedmix.data.dataset import Dataset
     from fedmix.streams import Streams
 
 

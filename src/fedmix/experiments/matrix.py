@@ -16,7 +16,7 @@ from fedmix.experiments.base import Arrays, Method, Outcome
 from fedmix.experiments.settings import CLUSTERING_METRICS, Candidates, Positive, Stopping
 
 if TYPE_CHECKING:
-    from fedmix.data import Dataset
+    from fedmix.data.dataset import Dataset
     from fedmix.streams import Streams
 
 

@@ -22,7 +22,7 @@ from fedmix.streams import Streams
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fedmix.data import Dataset
+    from fedmix.data.dataset import Dataset
     from fedmix.experiments.settings import ExperimentSettings
 
 logger = logging.getLogger(__name__)

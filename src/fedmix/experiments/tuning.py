@@ -17,7 +17,7 @@ from fedmix.experiments.settings import Stopping
 
 if TYPE_CHECKING:
     from fedmix.clients import Clients
-    from fedmix.data import Dataset
+    from fedmix.data.dataset import Dataset
     from fedmix.methods.base import FederatedEstimator
     from fedmix.streams import Streams
 

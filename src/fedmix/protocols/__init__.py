@@ -19,7 +19,7 @@ from fedmix.experiments.base import Arrays, Method
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fedmix.data import Dataset
+    from fedmix.data.dataset import Dataset
     from fedmix.protocols.real_clustering import RealClustering
     from fedmix.streams import Streams
 

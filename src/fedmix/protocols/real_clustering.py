@@ -26,7 +26,7 @@ from fedmix.initialization import align_fits, initialize
 from fedmix.streams import Streams
 
 if TYPE_CHECKING:
-    from fedmix.data import Dataset
+    from fedmix.data.dataset import Dataset
 
     Start = tuple[np.ndarray, np.ndarray]
 
