@@ -19,17 +19,7 @@ if TYPE_CHECKING:  # the code of the registry changes no result, so no key depen
 
 @dataclass(frozen=True)
 class Raw:
-    """The result of a reader.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, d)
-        Numbers of any type.
-    labels : ndarray of shape (n,)
-        Classes, as named in the raw file.
-    groups : ndarray of shape (n,), optional
-        Groups, numbered from 0.
-    """
+    """The result of a reader: features (n, d), classes as the raw file names them, maybe groups."""
 
     features: NDArray
     labels: NDArray
@@ -154,24 +144,7 @@ def load_dataset(path: str | os.PathLike, name: str | None = None) -> Dataset:
 def to_dataset(entry: DatasetEntry, raw: Raw, where: str) -> Dataset:
     """Convert newly read data to a data set with numbered classes, and check it.
 
-    Parameters
-    ----------
-    entry : DatasetEntry
-        The registry's entry.
-    raw : Raw
-        The result of a reader.
-    where : str
-        The source, for messages.
-
-    Returns
-    -------
-    Dataset
-
-    Raises
-    ------
-    DataError
-        If the data differ from the entry. The message names the source, what was found and what
-        was expected.
+    ``where`` is the source, for messages. Raises DataError if the data differ from the entry.
     """
     found, places = np.unique(np.asarray(raw.labels).astype(str), return_inverse=True)
     names = entry.class_names or found.tolist()

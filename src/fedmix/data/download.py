@@ -49,23 +49,11 @@ class Downloads:
     deadline: float = 3600.0
 
     def get(self, file: SourceFile) -> Path:
-        """Download and unpack one file.
+        """Download and unpack one file. It gets its own name in the temporary folder.
 
-        Parameters
-        ----------
-        file : SourceFile
-            The file, with a url. The caller checks its checksum.
-
-        Returns
-        -------
-        pathlib.Path
-            The file, under its own name in the temporary folder.
-
-        Raises
-        ------
-        DownloadError
-            If the server cannot be reached, stays silent, breaks off, takes too long or sends too
-            much, or if the result is not the expected archive.
+        The caller checks its checksum. Raises DownloadError if the server cannot be reached, stays
+        silent, breaks off, takes too long or sends too much, or if the result is not the expected
+        archive.
         """
         key = hashlib.sha256(file.url.encode()).hexdigest()[:12]
         arrived = self.folder / f"{key}-{file.url.rsplit('/', 1)[-1]}"

@@ -26,26 +26,11 @@ SERVER_VARIABLE = "FEDMIX_OPENML_SERVER"
 
 
 def fetch_table(number: int, downloads: Downloads, deadline: float = 1800.0) -> Path:
-    """Download a data set's table from OpenML.
+    """Download a data set's table from OpenML; return a parquet file with all columns.
 
-    Parameters
-    ----------
-    number : int
-        The data set's number on OpenML.
-    downloads : Downloads
-        Provides the folder for the client's cache and the result, and all limits but the deadline.
-    deadline : float, default=1800
-        Time limit in seconds for the whole download. Parsing a large ARFF file takes minutes.
-
-    Returns
-    -------
-    pathlib.Path
-        A parquet file with all columns, including the target.
-
-    Raises
-    ------
-    DownloadError
-        If the client fails, does not finish in time or gets too much.
+    ``downloads`` provides the folder for the client's cache and the result, and all limits but the
+    deadline in seconds for the whole download: parsing a large ARFF file takes minutes. Raises
+    DownloadError if the client fails, does not finish in time or gets too much.
     """
     folder = downloads.folder
     downloads.log(f"downloading OpenML data set {number}")

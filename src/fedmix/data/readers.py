@@ -130,14 +130,9 @@ READERS: dict[str, Callable[..., Raw]] = {
 def read(reader: str, paths: Sequence[Path], options: Mapping[str, Any]) -> Raw:
     """Run a reader.
 
-    Raises
-    ------
-    ConfigurationError
-        If the reader does not take an option, or if an option does not fit the file. The message
-        names the option.
-    DataError
-        If the files cannot be read, or if float64 cannot hold a feature, or if a class is missing.
-        The message names the files.
+    Raises ConfigurationError if the reader does not take an option, or if an option does not fit
+    the file, and DataError if the files cannot be read, if float64 cannot hold a feature, or if a
+    class is missing.
     """
     names = ", ".join(map(str, paths)) or "bundled data"
     try:
@@ -159,20 +154,7 @@ def read(reader: str, paths: Sequence[Path], options: Mapping[str, Any]) -> Raw:
 def parse_comments(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the digit and the writer (from 1) of each digit of a UNIPEN original.
 
-    Parameters
-    ----------
-    text : str
-        The file's text.
-
-    Returns
-    -------
-    digits, writers : ndarray of shape (n,)
-        In the order of the file.
-
-    Raises
-    ------
-    DataError
-        If the file has no comment line of this form.
+    Raises DataError if the text has no comment line of this form.
     """
     found = [match.groups() for line in text.splitlines() if (match := _COMMENT.match(line))]
     if not found:
@@ -182,17 +164,9 @@ def parse_comments(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def read_writers(paths: Sequence[Path]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Read the originals in turn and number the writers of all files from 0.
+    """Read the originals in turn; return each digit and its writer.
 
-    Parameters
-    ----------
-    paths : sequence of path
-        ``pendigits-orig.tra`` and ``pendigits-orig.tes``, unpacked.
-
-    Returns
-    -------
-    digits, writers : ndarray of shape (n,)
-        In the order of the files. The numbers of a later file's writers follow the earlier ones.
+    The writers of all files are numbered from 0: those of a later file follow the earlier ones.
     """
     digits, writers, n_before = [], [], 0
     for path in paths:
@@ -207,13 +181,7 @@ def read_writers(paths: Sequence[Path]) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def check_same_digits(labels: NDArray, digits: NDArray, where: Path) -> None:
-    """Check that two files list the same digits in the same order.
-
-    Raises
-    ------
-    DataError
-        If they differ. The message names the first such row.
-    """
+    """Raise DataError unless two files list the same digits in the same order."""
     labels = np.asarray(labels).astype(np.int64)
     if len(labels) != len(digits):
         raise DataError(f"{where} has {len(digits)} digits; expected {len(labels)}.")

@@ -349,10 +349,7 @@ def entries_of(document: Document) -> dict[str, DatasetEntry]:
 def mirror_folder(mirror: str | os.PathLike | None) -> Path | None:
     """Return the mirror's folder: the given one or that of the variable FEDMIX_MIRROR.
 
-    Raises
-    ------
-    ConfigurationError
-        If it is not a folder.
+    Raises ConfigurationError if it is not a folder.
     """
     mirror = mirror or os.environ.get("FEDMIX_MIRROR")
     if mirror and not Path(mirror).is_dir():

@@ -98,19 +98,7 @@ def read_frames(paths: Sequence[Path], names: Sequence[str] | None = None) -> pd
 def require_names(
     option: str, wanted: Iterable[str], known: Iterable[str], what: str, path: Path
 ) -> None:
-    """Raise ConfigurationError for the first name in an option that is not in the file.
-
-    Parameters
-    ----------
-    option : str
-        The reader's option.
-    wanted, known : iterable of str
-        Names in the option, and those in the file.
-    what : str
-        The kind of name, such as ``"column"``.
-    path : pathlib.Path
-        The file.
-    """
+    """Raise ConfigurationError for the first name in an option that is not in the file."""
     known = list(known)
     for name in wanted:
         if name not in known:
