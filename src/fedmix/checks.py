@@ -18,20 +18,10 @@ if TYPE_CHECKING:
 def check_integer(
     where: object, name: str, value: Any, least: int, most: int | None = None
 ) -> None:
-    """Raise ConfigurationError unless a parameter is an integer within bounds.
+    """Raise ConfigurationError unless a parameter is an integer from ``least`` to ``most``.
 
-    Parameters
-    ----------
-    where : object
-        The owner of the parameter, named in the message: an estimator or a string.
-    name : str
-        The parameter's name.
-    value : object
-        The value to check. A bool does not count as an integer.
-    least : int
-        Smallest valid value.
-    most : int, optional
-        Largest valid value.
+    ``where`` is the owner of the parameter, named in the message: an estimator or a string. A bool
+    does not count as an integer.
     """
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
@@ -52,12 +42,7 @@ def check_number(
 ) -> None:
     """Raise ConfigurationError unless a parameter is a finite real number within bounds.
 
-    Parameters
-    ----------
-    where, name, value
-        As in :func:`check_integer`.
-    least, above, most, below : float, optional
-        Bounds. ``least`` and ``most`` are themselves valid values, ``above`` and ``below`` are not.
+    ``least`` and ``most`` are themselves valid values, ``above`` and ``below`` are not.
     """
     bounds = [("at least", least, ge), ("above", above, gt), ("at most", most, le)]
     bounds = [bound for bound in [*bounds, ("below", below, lt)] if bound[1] is not None]
@@ -70,15 +55,7 @@ def check_number(
 
 
 def check_choice(where: object, name: str, value: Any, choices: Collection) -> None:
-    """Raise ConfigurationError, with a hint, unless a parameter is one of the valid values.
-
-    Parameters
-    ----------
-    where, name, value
-        As in :func:`check_integer`.
-    choices : collection
-        All valid values.
-    """
+    """Raise ConfigurationError, with a hint, unless a parameter is one of the valid values."""
     if value not in list(choices):  # a mapping would need a hash, which not all values have
         hint = nearest_names(str(value), choices)
         raise ConfigurationError(f"{_name_of(where)}: unknown {name} {value!r}. {hint}")
@@ -89,19 +66,7 @@ def as_numbers(
 ) -> NDArray[np.float64]:
     """Return a parameter as a new array of finite numbers, or raise ConfigurationError.
 
-    Parameters
-    ----------
-    where, name : object, str
-        As in :func:`check_integer`.
-    values : array-like
-        The value to check.
-    shape : tuple of int
-        The expected shape.
-
-    Returns
-    -------
-    ndarray of shape ``shape``
-        C-contiguous float64.
+    It is C-contiguous float64 and must have the given shape.
     """
     import numpy as np
 
@@ -121,13 +86,8 @@ def as_numbers(
 def as_real(values: Any) -> NDArray[np.float64]:
     """Return values as float64.
 
-    Raises
-    ------
-    TypeError
-        If they are complex, masked, dates or durations. NumPy would silently drop imaginary parts
-        and masks, and count days or nanoseconds.
-    ValueError
-        If they are not numbers.
+    Raises ValueError if they are not numbers, and TypeError if they are complex, masked, dates or
+    durations: NumPy would silently drop imaginary parts and masks, and count days or nanoseconds.
     """
     import numpy as np
 

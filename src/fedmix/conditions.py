@@ -17,14 +17,9 @@ Where = Mapping[str, Any] | list[Mapping[str, Any]]
 
 
 def has_values(values: Mapping[str, Any], where: Where) -> bool:
-    """Return whether ``values`` has every wanted value.
+    """Return whether ``values`` has every wanted value. A missing value never matches.
 
-    Parameters
-    ----------
-    values : mapping
-        Plain values. A missing value never matches.
-    where : mapping or list of mapping
-        Wanted values by key. A list of values means any of them, a list of mappings any of these.
+    A list of wanted values means any of them, a list of mappings any of these.
 
     Examples
     --------

@@ -43,10 +43,8 @@ class _StrictLoader(_SafeLoader):
 def read_yaml(path: str | Path) -> Any:
     """Read a YAML file safely.
 
-    Raises
-    ------
-    ConfigurationError
-        If the file is missing, is not YAML or repeats a key, with the file and line.
+    Raises ConfigurationError, with the file and line, if the file is missing, is not YAML or
+    repeats a key.
     """
     path = Path(path)
     try:
@@ -80,14 +78,9 @@ def _not_yaml(path: Path, error: yaml.MarkedYAMLError) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a value, found when a message needs it.
+    """The place of a value under some keys, found when a message needs it.
 
-    Parameters
-    ----------
-    finders : tuple of Finder
-        Finders for the files that may have it; the file with precedence comes first.
-    keys : tuple
-        The keys that lead to the value.
+    ``finders`` are those of the files that may have it; the file with precedence comes first.
     """
 
     finders: tuple[Finder, ...]
@@ -106,12 +99,7 @@ class Place:
 class Document:
     """The content of a configuration file, maybe merged with others, and where it comes from.
 
-    Parameters
-    ----------
-    content : object
-        Plain values.
-    finders : tuple of Finder
-        Finders for the files it comes from; the file with precedence comes first.
+    ``finders`` are those of the files; the file with precedence comes first.
     """
 
     content: Any

@@ -138,10 +138,7 @@ _ALLOWED = (
 def names_in(expression: str) -> list[str]:
     """Return the names in an arithmetic expression.
 
-    Raises
-    ------
-    SyntaxError
-        If it has anything but names, numbers, parentheses and ``+ - * / **``.
+    Raises SyntaxError if it has anything but names, numbers, parentheses and ``+ - * / **``.
     """
     nodes = list(ast.walk(ast.parse(expression, mode="eval")))
     numbers = (type(node.value) in (int, float) for node in nodes if isinstance(node, ast.Constant))
@@ -159,14 +156,7 @@ def adapter(kind: Any) -> TypeAdapter[Any]:
 def problems(kind: Any, values: Any, context: Any = None) -> Iterator[tuple[Keys, str]]:
     """Yield the place and description of each problem of some values, one per place.
 
-    Parameters
-    ----------
-    kind : type
-        A model, or a type made of models.
-    values : object
-        Plain values.
-    context : object, optional
-        The validators' context.
+    ``kind`` is a model, or a type made of models.
     """
     try:
         adapter(kind).validate_python(values, context=context)

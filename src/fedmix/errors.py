@@ -70,17 +70,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def nearest_names(name: str, known: Iterable[str]) -> str:
     """Return a hint with the most similar valid names and the list of all valid names.
 
-    Parameters
-    ----------
-    name : str
-        The name that was given.
-    known : iterable of str
-        All valid names.
-
-    Returns
-    -------
-    str
-        A sentence such as ``Did you mean 'FedGrEM'? Valid: FedEM, FedGrEM.``
+    An example is ``Did you mean 'FedGrEM'? Valid: FedEM, FedGrEM.``
     """
     known = sorted(map(str, known))
     valid = f"Valid: {', '.join(known) or '(none)'}."

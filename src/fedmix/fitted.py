@@ -64,21 +64,12 @@ def owners_of(
 ) -> NDArray[np.int64]:
     """Return which client of the fit each client is, of shape (K,), or -1 for a new one.
 
-    Parameters
-    ----------
-    estimator : object
-        It has been given to :func:`remember`.
-    clients : Clients
-        The new data.
-    wanted : sequence of K names or "new", optional
-        The clients of the fit that they are. By default clients with names are found by name, if
-        those of the fit had names too. Otherwise, as many clients as in the fit are those of the
-        fit in the same order, and any other number are new.
+    ``wanted`` names the clients of the fit that they are, or is "new". By default clients with
+    names are found by name, if those of the fit had names too. Otherwise, as many clients as in the
+    fit are those of the fit in the same order, and any other number are new.
 
-    Raises
-    ------
-    DataError
-        If a name in ``wanted`` is not in the fit, or if there is not one name per client.
+    Raises DataError if a name in ``wanted`` is not in the fit, or if there is not one name per
+    client.
     """
     names = estimator.client_names_
     if isinstance(wanted, str) and wanted == NEW:

@@ -43,10 +43,7 @@ def describe(data: Any) -> str:
 def column_names(xs: Sequence[Any]) -> list[str] | None:
     """Return the names of the columns of data frames, None if there are none or they are no words.
 
-    Raises
-    ------
-    DataError
-        If data frames differ in the names or the order of their columns.
+    Raises DataError if data frames differ in the names or the order of their columns.
     """
     columns = {k: list(x.columns) for k, x in enumerate(xs) if hasattr(x, "columns")}
     first = next(iter(columns), None)
@@ -138,12 +135,8 @@ def count_missing(labels: NDArray[Any]) -> int:
 def position(k: Any, n_clients: int) -> int:
     """Return a client's position, counted from 0.
 
-    Raises
-    ------
-    InputTypeError
-        If ``k`` is not an integer, such as a client's name or a truth value. It is a TypeError.
-    IndexError
-        If there is no such client.
+    Raises InputTypeError if ``k`` is not an integer, such as a client's name or a truth value, and
+    IndexError if there is no such client.
     """
     try:
         number = index(k)

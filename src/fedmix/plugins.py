@@ -56,12 +56,8 @@ def use_folder(folder: str | os.PathLike | None) -> None:
 def modules() -> dict[str, Path]:
     """Return the modules that can contain methods, with their files. Nothing is imported.
 
-    Files whose names begin with an underscore or a dot are left out.
-
-    Raises
-    ------
-    ConfigurationError
-        If an entry point names a module that does not exist.
+    Files whose names begin with an underscore or a dot are left out. Raises ConfigurationError if
+    an entry point names a module that does not exist.
     """
     own = {f"{__name__}.{p.stem}": p for f in __path__ for p in sorted(Path(f).glob("[!_.]*.py"))}
     return {**own, **_installed()}

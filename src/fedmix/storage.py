@@ -51,13 +51,7 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def require_writable(folder: str | os.PathLike) -> None:
-    """Check before a run that a folder exists, or can be created, and is writable.
-
-    Raises
-    ------
-    DataError
-        If it cannot be created or is not writable.
-    """
+    """Raise DataError unless a folder exists, or can be created, and is writable."""
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -119,12 +113,7 @@ def read_arrays(path: str | os.PathLike, remade: bool = True) -> dict[str, np.nd
 def write_table(path: str | os.PathLike, table: pd.DataFrame, **options: Any) -> None:
     """Write a data frame to parquet atomically, with checksums; equal frames give equal bytes.
 
-    Parameters
-    ----------
-    path : path-like
-    table : DataFrame
-    **options
-        Options of ``pyarrow.parquet.write_table``, such as encodings.
+    ``options`` are those of ``pyarrow.parquet.write_table``, such as encodings.
     """
     with atomic_path(path) as temporary:
         table.to_parquet(
@@ -139,13 +128,7 @@ def write_records(path: str | os.PathLike, frames: Mapping[str, pd.DataFrame]) -
 
 
 def read_records(path: str | os.PathLike) -> dict[str, pd.DataFrame]:
-    """Read frames that :func:`write_records` wrote.
-
-    Raises
-    ------
-    DataError
-        If the file is damaged, with its name and the advice to delete it.
-    """
+    """Read frames that :func:`write_records` wrote, or raise DataError if the file is damaged."""
     import pandas as pd
 
     try:
@@ -173,13 +156,7 @@ def read_table(
 
 
 def concatenate(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """Read parquet files and stack them with :func:`stacked`.
-
-    Raises
-    ------
-    DataError
-        With the name of the first damaged file.
-    """
+    """Read parquet files and stack them with :func:`stacked`. A damaged one is a DataError."""
     return stacked(map(read_table, paths))
 
 

@@ -16,15 +16,8 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 def generator_of(random_state: RandomState) -> np.random.Generator:
     """Return the generator for an estimator's ``random_state``.
 
-    Parameters
-    ----------
-    random_state : int, Generator, RandomState or None
-        A Generator is used as it is. A RandomState draws the seed. None takes a new random seed.
-
-    Raises
-    ------
-    ConfigurationError
-        If it has another type or is negative.
+    A Generator is used as it is. A RandomState draws the seed. None takes a new random seed. A
+    negative number or another type raises ConfigurationError.
     """
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31))

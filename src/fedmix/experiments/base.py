@@ -68,19 +68,10 @@ class Method:
         return list(self.kind.open_choices(self.parameters))
 
     def build(self, known: Mapping[str, Any]) -> FederatedEstimator:
-        """Return a new estimator with the known values that it takes.
+        """Return a new estimator with the known values that it takes; see :func:`arguments_of`.
 
-        The configuration's parameters take precedence.
-
-        Parameters
-        ----------
-        known : mapping
-            The values that the experiment knows; see :func:`arguments_of`.
-
-        Raises
-        ------
-        ConfigurationError
-            If the configuration sets a parameter that the method does not have.
+        The configuration's parameters take precedence. Raises ConfigurationError if it sets a
+        parameter that the method does not have.
         """
         taken = inspect.signature(self.kind).parameters
         for name in self.parameters:

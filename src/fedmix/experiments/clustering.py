@@ -132,23 +132,9 @@ def known_of(
 ) -> dict[str, Any]:
     """Return the values a method can take under a common protocol, with its tuned parameters.
 
-    Parameters
-    ----------
-    method : Method
-        The configured method.
-    setting : settings of an experiment
-        It has ``n_components``, ``initialization``, ``max_rounds``, ``tol`` and the candidates
-        ``final_radius_scale``.
-    train : Clients
-        The training data.
-    components_per_client : sequence of int
-        The K_g.
-    initial : dict of arrays
-        The shared start.
-    streams : Streams
-        The random streams of the replication.
-    **others
-        Other values that the experiment knows.
+    ``setting`` has ``n_components``, ``initialization``, ``max_rounds``, ``tol`` and the candidates
+    ``final_radius_scale``. ``initial`` is the shared start. The others are values that only this
+    experiment knows.
     """
     known = {
         **known_numbers(setting.n_components, components_per_client),
@@ -183,13 +169,9 @@ def tuned(
 def in_numbers(parameters: Mapping[str, Any], train: Clients) -> dict[str, Any]:
     """Return parameters as numbers.
 
-    Parameters
-    ----------
-    parameters : mapping
-        A mapping with ``value`` and ``units``, such as ``{value: 0.5, units: [spread]}``, becomes
-        the product of the value and these :data:`UNITS`. Other parameters do not change.
-    train : Clients
-        The training data after scaling and before contamination.
+    A mapping with ``value`` and ``units``, such as ``{value: 0.5, units: [spread]}``, becomes the
+    product of the value and these :data:`UNITS` of the training data after scaling and before
+    contamination. Other parameters do not change.
     """
     return {
         name: value["value"] * math.prod(UNITS[unit](train) for unit in value["units"])
@@ -210,21 +192,9 @@ def fit_method(
 
     The labels of some methods do not depend on v: local k-means only uses it to count clusters.
     Such a method takes a given v. If there are candidates it keeps its own v, because validation
-    cannot choose between them.
-
-    Parameters
-    ----------
-    method : Method
-        The configured method.
-    train : Clients
-        The training data.
-    known : mapping
-        The values that methods can take: those of :func:`known_numbers`, and ``random_state``.
-    setting : FinalRadius
-        The constant v of the final radius, or candidates for it and the number of folds. The
-        candidate with the largest mean silhouette of the clients' held-out points is chosen.
-    average : {"mean", "weighted"}, default="mean"
-        Mean over clients, all alike or weighted by their numbers of training points.
+    cannot choose between them. Other methods get the candidate with the largest silhouette of the
+    clients' held-out points, as the mean over clients, all alike or "weighted" by their numbers of
+    training points.
 
     Returns
     -------

@@ -160,24 +160,10 @@ def names() -> list[str]:
 
 @cache
 def declared(experiment: str) -> tuple[type[ExperimentSettings], Mapping[str, str]]:
-    """Return an experiment's settings and metrics.
+    """Return the class of an experiment's settings, and the description of each metric by name.
 
-    Parameters
-    ----------
-    experiment : str
-        The name of a module of :mod:`fedmix.experiments`.
-
-    Returns
-    -------
-    settings : type of ExperimentSettings
-        The class of its settings.
-    metrics : mapping of str to str
-        The description of each metric, by name.
-
-    Raises
-    ------
-    ConfigurationError
-        If there is no such experiment. The message lists the most similar names.
+    Raises ConfigurationError if there is no such experiment. The message lists the most similar
+    names.
     """
     if experiment not in names():
         raise ConfigurationError(

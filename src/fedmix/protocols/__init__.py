@@ -28,14 +28,7 @@ if TYPE_CHECKING:
 class Protocol:
     """One combination of a paper's unreported choices.
 
-    Parameters
-    ----------
-    name : str
-        The protocol's name.
-    setting : mapping
-        Values that apply to all methods.
-    methods : sequence of Method
-        The methods, with the chosen parameters.
+    ``setting`` applies to all methods, which have the chosen parameters.
     """
 
     name: str
@@ -132,14 +125,8 @@ class Bench:
 class Ordinary:
     """One replication of any experiment, by its own functions. Equal settings share their start.
 
-    Parameters
-    ----------
-    experiment : str
-        Name of a module of ``fedmix.experiments``.
-    data : mapping
-        Data sets, by the names of the data set and its embedding; empty for simulations.
-    streams : Streams
-        The random streams of the replication.
+    ``data`` holds the data sets, by the names of the data set and its embedding; none for
+    simulations.
     """
 
     experiment: str
