@@ -183,23 +183,11 @@ def tune(
     given: Mapping[str, Any] | None = None,
     candidates: Mapping[str, Sequence[Any]] | None = None,
 ) -> dict[str, Any]:
-    """Choose the parameters in an estimator's ``tunes`` that are not given.
+    """Choose the parameters in an estimator's ``tunes`` that are not given; return their values.
 
-    Parameters
-    ----------
-    estimator : FederatedEstimator
-        Its other parameters are kept. Its ``random_state`` is the seed of the folds.
-    clients : Clients
-        The training data.
-    given : mapping, optional
-        Configured parameters, which are not chosen.
-    candidates : mapping of str to sequence, optional
-        The values to try of each parameter; by default those of ``estimator.candidates``.
-
-    Returns
-    -------
-    dict
-        The chosen values by parameter.
+    The estimator's other parameters are kept, and its ``random_state`` is the seed of the folds.
+    The values to try are the ``candidates`` of a parameter, by default those of
+    ``estimator.candidates``.
     """
     found: dict[str, Any] = {}
     for name, how in type(estimator).open_choices(given or {}).items():

@@ -125,19 +125,10 @@ def clients_in(problem: Arrays, part: str, data: Dataset | None = None) -> Clien
 def arguments_of(kind: type[FederatedEstimator], known: Mapping[str, Any]) -> dict[str, Any]:
     """Return the known values that a method takes.
 
-    Parameters
-    ----------
-    kind : type of FederatedEstimator
-        The method. It takes the parameters of its constructor. Its ``init`` is the start that its
-        class variable ``starts_from`` names, if there is one.
-    known : mapping
-        Values by name. ``starts`` holds the shared starts by kind: "mixtures" (weights, means),
-        "means", "models" or "model". An ``init`` in the configuration takes precedence.
-
-    Returns
-    -------
-    dict
-        Arguments of the method's constructor.
+    A method takes the parameters of its constructor. Its ``init`` is the start that its class
+    variable ``starts_from`` names, if there is one: ``known["starts"]`` holds the shared starts by
+    kind, "mixtures" (weights, means), "means", "models" or "model". An ``init`` in the
+    configuration takes precedence.
 
     Raises
     ------

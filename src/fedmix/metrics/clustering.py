@@ -67,13 +67,7 @@ def silhouette(points: FloatArray, predicted: IntArray) -> float | None:
 def pooled_scores(
     clients: Clients, labels: Sequence[IntArray], predicted: Sequence[IntArray]
 ) -> dict[str, float]:
-    """Score all clients' points at once.
-
-    Parameters
-    ----------
-    clients : Clients
-    labels, predicted : sequences of K int arrays of shape (n_k,)
-        True classes, and clusters that mean the same at every client.
+    """Score all clients' points at once, with clusters that mean the same at every client.
 
     Returns
     -------
@@ -96,16 +90,10 @@ def per_client_scores(
     predicted: Sequence[IntArray],
     weights: ArrayLike | None = None,
 ) -> dict[str, float]:
-    """Score every client separately and average over clients.
+    """Score every client separately and average over clients. Those without points do not count.
 
-    Parameters
-    ----------
-    clients : Clients
-        Clients without points do not count.
-    labels, predicted : sequences of K int arrays of shape (n_k,)
-        True classes and clusters; the latter may mean something else at every client.
-    weights : array-like of shape (K,), optional
-        Weights of the clients in the means; equal by default.
+    Clusters may mean something else at every client. ``weights`` are the clients' weights in the
+    means; equal by default.
 
     Returns
     -------

@@ -169,18 +169,9 @@ def model_errors(models: ArrayLike, truth: ArrayLike) -> NDArray:
 
 
 def bottleneck(costs: NDArray[np.float64]) -> float:
-    """Return the smallest possible largest cost of a perfect matching.
+    """Return the smallest possible largest cost of a perfect matching of rows and columns (k, k).
 
     The answer is one of the costs: the smallest at which a full matching exists.
-
-    Parameters
-    ----------
-    costs : ndarray of shape (k, k)
-        Cost of matching row i with column j.
-
-    Returns
-    -------
-    float
     """
     from scipy.optimize import linear_sum_assignment
 

@@ -121,24 +121,8 @@ def draw_classes(
 ) -> Rows:
     """Draw each client's classes, K_g of them, with K_g uniform on 2, ..., ``most_classes``.
 
-    Parameters
-    ----------
-    n_classes, n_clients : int
-        K and G.
-    most_classes : int
-        Largest K_g.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    list of G int arrays of shape (K_g,)
-        Classes of each client, ascending. It can happen that no client has a class.
-
-    Raises
-    ------
-    ConfigurationError
-        If 2 <= most_classes <= n_classes does not hold.
+    They are ascending. It can happen that no client has a class. Raises ConfigurationError if 2 <=
+    most_classes <= n_classes does not hold.
     """
     if not 2 <= most_classes <= n_classes:
         raise ConfigurationError(
@@ -150,23 +134,11 @@ def draw_classes(
 
 
 def deal_out(labels: IntArray, classes: Rows) -> Rows:
-    """Assign to every client the next int(n_c / G) rows of each of its classes.
+    """Assign to every client the next int(n_c / G) rows of each of its classes, class after class.
 
     This is the rule of the published program, but for its rounding: see :func:`split_in_order`. A
     client with few classes has few rows, and most rows of a class that few clients have are not
     used.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n,)
-        Classes, numbered from 0.
-    classes : list of G int arrays
-        The classes of each client.
-
-    Returns
-    -------
-    list of G int arrays
-        The rows of each client, class after class.
     """
     members = _members(labels, classes)
     shares = [len(rows) // len(classes) for rows in members]
@@ -187,18 +159,6 @@ def split_in_order(labels: IntArray, classes: Rows, train_fraction: float) -> tu
     If a file is sorted, for example by recording, a client's test rows come from other recordings
     than its training rows. The rule and its rounding are those of FedGEM's published program, which
     shares each part of the data equally among clients and rounds a class's share of it down.
-
-    Parameters
-    ----------
-    labels, classes
-        As in :func:`deal_out`.
-    train_fraction : float
-        Share of the data for training.
-
-    Returns
-    -------
-    train, test : list of G int arrays
-        The rows of each client, class after class.
     """
     n_points, members = len(labels), _members(labels, classes)
     n_train = int(train_fraction * n_points)
@@ -220,17 +180,7 @@ def split_in_order(labels: IntArray, classes: Rows, train_fraction: float) -> tu
 def share_out(labels: IntArray, classes: Rows, rng: np.random.Generator) -> Rows:
     """Assign all rows of a class at random, in equal shares, to the clients that have the class.
 
-    Parameters
-    ----------
-    labels, classes
-        As in :func:`deal_out`. Rows of a class that no client has are not used.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    list of G int arrays
-        The rows of each client, in random order.
+    A client's rows are in random order. Rows of a class that no client has are not used.
     """
     parts: list[Rows] = [[] for _ in classes]
     for c, rows in enumerate(_members(labels, classes)):
