@@ -60,7 +60,7 @@ def outcome(method, data, **change):
     setting = federated_clustering.Settings(**SETTING | change)
     streams = Streams("study", "setting", 0)
     problem = federated_clustering.make_problem(setting, data, streams)
-    return federated_clustering.run(method, setting, problem, {}, data, streams)
+    return federated_clustering.run(method, setting, problem, data, streams)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -183,7 +183,7 @@ def test_best_of_several_starts_counts_by_each_score():
     scores = {}
     for starts in (1, 2, 4):
         setting = cluster_simulation.Settings(**SIMULATION | {"starts": starts})
-        scores[starts] = cluster_simulation.run(method, setting, problem, {}, None, streams).metrics
+        scores[starts] = cluster_simulation.run(method, setting, problem, None, streams).metrics
     for name in ("ari_pooled", "ari_per_client", "silhouette_pooled", "silhouette_per_client"):
         assert scores[1][name] <= scores[2][name] <= scores[4][name]
     assert scores[4]["n_clusters"] <= 4
@@ -202,7 +202,7 @@ def test_the_program_weights_clients_where_it_chooses_v(design, average, monkeyp
     streams = Streams("study", "setting", 0)
     problem = cluster_simulation.make_problem(setting, None, streams)
     method = Method("FedGEM", "FedGEM", {})
-    cluster_simulation.run(method, setting, problem, {}, None, streams)
+    cluster_simulation.run(method, setting, problem, None, streams)
     assert used == [average]
 
 

@@ -167,9 +167,9 @@ def error(parameters, strategy):
     setting = mixture_simulation.Settings(**MIXTURES, initialization=starts)
     streams = Streams("study", "setting", 0)
     problem = mixture_simulation.make_problem(setting, None, streams)
-    initial = mixture_simulation.initial_values(setting, problem, None, streams)
+    problem |= mixture_simulation.initial_values(setting, problem, None, streams)
     method = Method("PooledEM", "PooledEM", {"max_rounds": 0, **parameters})
-    found = mixture_simulation.run(method, setting, problem, initial, None, streams)
+    found = mixture_simulation.run(method, setting, problem, None, streams)
     return found.metrics["means_error"]
 
 

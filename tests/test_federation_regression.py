@@ -50,7 +50,7 @@ def clustered(method, replications=1, **values):
         streams = scenario.streams(replication)
         problem = federation_regression.make_problem(scenario.settings, None, streams)
         fit = federation_regression.run(
-            Method(method, method), scenario.settings, problem, {}, None, streams
+            Method(method, method), scenario.settings, problem, None, streams
         )
         found.append(fit.metrics)
     return {name: np.mean([one[name] for one in found]) for name in found[0]}
@@ -62,10 +62,8 @@ def mixtures(method, **values):
     scenario = Scenario("study", "as_written", "C1", "federation_regression_mixture", setting)
     settings, streams = scenario.settings, scenario.streams(0)
     problem = federation_regression_mixture.make_problem(settings, None, streams)
-    initial = federation_regression_mixture.initial_values(settings, problem, None, streams)
-    return federation_regression_mixture.run(
-        method, settings, problem, initial, None, streams
-    ).metrics
+    problem |= federation_regression_mixture.initial_values(settings, problem, None, streams)
+    return federation_regression_mixture.run(method, settings, problem, None, streams).metrics
 
 
 def test_alike_clients_gain_what_least_squares_on_all_their_points_does():

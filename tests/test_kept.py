@@ -39,7 +39,7 @@ def scenario(monkeypatch):
     module = ModuleType("fedmix.experiments.toy")
     module.fits, module.deadly = [], None
 
-    def run(method, setting, problem, initial, data, streams):
+    def run(method, setting, problem, data, streams):
         if (method.name, streams.replication) == module.deadly:
             raise KeyboardInterrupt
         module.fits.append((method.name, streams.replication))

@@ -12,7 +12,7 @@ from fedmix.cells.protocols.space import Claim
 from fedmix.data import Dataset
 from fedmix.errors import DivergenceError
 from fedmix.experiments.base import Method
-from fedmix.experiments.runner import Scenario, run_replication, start_of
+from fedmix.experiments.runner import Scenario, problem_of, run_replication
 from fedmix.protocols import Bench, Protocol
 from synthetic_search import PRINTED, runs_of, space
 
@@ -87,7 +87,7 @@ def test_the_experiment_itself_comes_to_the_same_errors():
         scenario = Scenario("study", "", "blobs", "real_clustering", setting, blobs()[BLOBS])
         method = Method(row["method"], row["method"], parameters[row["method"]])
         replication = row["replication"]
-        outcome = run_replication(scenario, method, replication, *start_of(scenario, replication))
+        outcome = run_replication(scenario, method, replication, problem_of(scenario, replication))
         assert row["value"] == outcome.metrics["misclustering"]
 
 
@@ -178,7 +178,7 @@ def test_any_experiment_runs_as_it_does_by_itself():
     for row in runs.to_dict("records"):
         own = Scenario("study", "", "simulated", "mixture_simulation", SIMULATION | {"h": row["h"]})
         method = next(m for m in steps if m.name == row["method"])
-        outcome = run_replication(own, method, 0, *start_of(own, 0))
+        outcome = run_replication(own, method, 0, problem_of(own, 0))
         assert row["value"] == outcome.metrics["means_error"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from fedmix.errors import DivergenceError
 from fedmix.experiments import runner
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.runner import Scenario, run_block, start_of, tables_of
+from fedmix.experiments.runner import Scenario, problem_of, run_block, tables_of
 from fedmix.storage import write_table
 
 
@@ -24,7 +24,7 @@ def scenario(monkeypatch):
     def initial_values(setting, problem, data, streams):
         return {"mean": problem["points"].mean(keepdims=True)}
 
-    def run(method, setting, problem, initial, data, streams):
+    def run(method, setting, problem, data, streams):
         behaviour = {
             "diverge": lambda: _raise(DivergenceError("client 3 in round 7")),
             "fail": lambda: _raise(RuntimeError("first line\nsecond line")),
@@ -36,7 +36,7 @@ def scenario(monkeypatch):
         }
         if streams.replication == 1:
             behaviour.get(method.name, lambda: None)()
-        score = np.nan if method.name == "undefined" else float(initial["mean"][0])
+        score = np.nan if method.name == "undefined" else float(problem["mean"][0])
         return Outcome(
             metrics={"error": score},
             trajectories={"error": np.array([2.0, score])},
@@ -108,7 +108,7 @@ def test_variants_share_their_data(scenario):
         scenario.study, "as_coded", scenario.setting, scenario.experiment, scenario.values
     )
     for r in range(2):
-        (first, _), (second, _) = start_of(scenario, r), start_of(other, r)
+        first, second = problem_of(scenario, r), problem_of(other, r)
         for name, value in first.items():
             np.testing.assert_array_equal(value, second[name])
 
@@ -116,9 +116,9 @@ def test_variants_share_their_data(scenario):
 def test_methods_of_a_block_share_a_start_that_none_can_change_for_the_next(scenario, monkeypatch):
     seen = []
 
-    def run(method, setting, problem, initial, data, streams):
-        seen.append(initial["mean"][0])
-        initial["mean"][0] = problem["points"][:] = 9.0
+    def run(method, setting, problem, data, streams):
+        seen.append(problem["mean"][0])
+        problem["mean"][0] = problem["points"][:] = 9.0
         return Outcome({"error": 0.0}, 1, True, 0, 0)
 
     monkeypatch.setattr(scenario.module, "run", run)

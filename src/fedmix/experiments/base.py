@@ -7,9 +7,10 @@ An experiment is a module of this folder that declares its ``Settings`` and ``ME
     Return one replication's data, or the row indices that select it from ``data``. All methods
     share it.
 ``initial_values(setting, problem, data, streams) -> dict of arrays``
-    Return the initial values that all methods share. This function is optional.
-``run(method, setting, problem, initial, data, streams) -> Outcome``
-    Fit one method and score it. ``initial`` is empty if there are no initial values.
+    Return the initial values that all methods share, which are added to the problem. This function
+    is optional.
+``run(method, setting, problem, data, streams) -> Outcome``
+    Fit one method and score it.
 
 ``setting`` is an instance of the experiment's ``Settings``. ``data`` is the embedded data set that
 the setting names, or None. ``streams`` holds the random streams of the replication.

@@ -79,12 +79,7 @@ def make_problem(setting: Settings, data: None, streams: Streams) -> Arrays:
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: None,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: None, streams: Streams
 ) -> Outcome:
     """Fit one method from several starts, k-means++ seeds. Each score takes its best start.
 

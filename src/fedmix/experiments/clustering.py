@@ -73,13 +73,13 @@ def shared_start(
     weights, means = align_fits(
         train, *fits, random_state=streams.integer("alignment"), **ALIGNMENTS[alignment]
     )
-    return {"weights": weights, "means": means}
+    return {"initial_weights": weights, "initial_means": means}
 
 
 def starts_of(
     method: Method,
     train: Clients,
-    initial: Arrays,
+    problem: Arrays,
     components_per_client: Sequence[int],
     strategy: str,
     streams: Streams,
@@ -90,7 +90,7 @@ def starts_of(
     means (K_g, d) by the same strategy.
     """
     if method.kind.starts_from != "means":
-        return {"mixtures": (initial["weights"], initial["means"])}
+        return {"mixtures": (problem["initial_weights"], problem["initial_means"])}
     seed = streams.integer("initial values")
     numbers = set(components_per_client)
     means = {k: initialize(train, k, strategy, random_state=seed)[1] for k in numbers}
@@ -126,14 +126,14 @@ def known_of(
     setting: Any,
     train: Clients,
     components_per_client: Sequence[int],
-    initial: Arrays,
+    problem: Arrays,
     streams: Streams,
     **others: float,
 ) -> dict[str, Any]:
     """Return the values a method can take under a common protocol, with its tuned parameters.
 
     ``setting`` has ``n_components``, ``initialization``, ``max_rounds``, ``tol`` and the candidates
-    ``final_radius_scale``. ``initial`` is the shared start. The others are values that only this
+    ``final_radius_scale``. ``problem`` holds the shared start. The others are values that only this
     experiment knows.
     """
     known = {
@@ -145,7 +145,7 @@ def known_of(
     }
     known |= tuned(method, train, known, setting)
     strategy = setting.initialization
-    known["starts"] = starts_of(method, train, initial, components_per_client, strategy, streams)
+    known["starts"] = starts_of(method, train, problem, components_per_client, strategy, streams)
     return known
 
 

@@ -46,12 +46,7 @@ initial_values = federation.initial_values
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: None,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: None, streams: Streams
 ) -> Outcome:
     """Fit one method for each number of rounds, and a one-shot method once."""
     import numpy as np
@@ -60,7 +55,7 @@ def run(
 
     train = clients_in(problem, "train")
     components = [setting.n_components] * setting.n_clients
-    known = known_of(method, setting, train, components, initial, streams) | {"tol": 0.0}
+    known = known_of(method, setting, train, components, problem, streams) | {"tol": 0.0}
     fitted = [fit.fit(train, known) for fit in _shorter(method, setting.stops)]
     truth = problem["means"][: setting.n_clients - setting.n_contaminated]
     errors = np.array([_means_error(own, truth) for own in fitted])

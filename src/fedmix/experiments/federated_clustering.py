@@ -98,12 +98,7 @@ def _split_at_random(
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: Dataset,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: Dataset, streams: Streams
 ) -> Outcome:
     """Fit one method to the training data and score it on the test data, by all metrics."""
     from fedmix.experiments.clustering import fit_method, known_numbers, shared_seeds

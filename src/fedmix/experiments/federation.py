@@ -78,12 +78,7 @@ def initial_values(setting: Settings, problem: Arrays, data: None, streams: Stre
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: None,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: None, streams: Streams
 ) -> Outcome:
     """Fit one method to all clients and to each client alone, and score the good clients."""
     import numpy as np
@@ -92,7 +87,7 @@ def run(
 
     train, test = clients_in(problem, "train"), clients_in(problem, "test")
     components = [setting.n_components] * setting.n_clients
-    known = known_of(method, setting, train, components, initial, streams)
+    known = known_of(method, setting, train, components, problem, streams)
     good = np.arange(setting.n_clients - setting.n_contaminated)
     return compare_with_alone(method, train, test, test.split(problem["test_labels"]), good, known)
 

@@ -28,18 +28,13 @@ initial_values = matrix.initial_values
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: Dataset,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: Dataset, streams: Streams
 ) -> Outcome:
     """Fit one method to all clients and to each client alone, and score the good clients."""
     from fedmix.experiments.clustering import classes_of_clients, good_clients, known_of
 
     train, test = clients_of(setting, problem, data, streams)
-    known = known_of(method, setting, train, classes_of_clients(problem, data), initial, streams)
+    known = known_of(method, setting, train, classes_of_clients(problem, data), problem, streams)
     good = good_clients(test, problem)
     labels = test.split(data.labels[problem["test"]])
     return federation.compare_with_alone(method, train, test, labels, good, known)

@@ -38,12 +38,7 @@ make_problem = mixed_regression.make_problem
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: None,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: None, streams: Streams
 ) -> Outcome:
     """Fit one method to all clients and least squares to each client; score the good clients."""
     from threadpoolctl import threadpool_limits

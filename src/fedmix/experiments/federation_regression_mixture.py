@@ -32,13 +32,8 @@ initial_values = federation.initial_values
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: None,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: None, streams: Streams
 ) -> Outcome:
     """Fit one method to all clients and to each client alone, and score the good clients."""
     method = replace(method, parameters={"family": "regression", **method.parameters})
-    return federation.run(method, setting, problem, initial, data, streams)
+    return federation.run(method, setting, problem, data, streams)

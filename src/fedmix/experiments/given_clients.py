@@ -56,12 +56,7 @@ def initial_values(setting: Settings, problem: Arrays, data: Dataset, streams: S
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: Dataset,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: Dataset, streams: Streams
 ) -> Outcome:
     """Fit one method to the training data and score it on the test data."""
     from fedmix.experiments import clustering
@@ -71,7 +66,7 @@ def run(
     if setting.labelled:
         components = clustering.classes_of_clients(problem, data)
     known = clustering.known_of(
-        method, setting, train, components, initial, streams, step_size=setting.step_size
+        method, setting, train, components, problem, streams, step_size=setting.step_size
     )
     estimator = method.fit(train, known)
     scores = clustering.all_scores(estimator, test, problem, data)

@@ -41,12 +41,7 @@ initial_values = real_clustering.initial_values
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: Dataset,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: Dataset, streams: Streams
 ) -> Outcome:
     """Fit one method to the training data and score it on the good clients' test points.
 
@@ -57,7 +52,7 @@ def run(
     train, test = real_clustering.clients_of(setting, problem, data, streams)
     components = clustering.classes_of_clients(problem, data)
     known = clustering.known_of(
-        method, setting, train, components, initial, streams, step_size=setting.step_size
+        method, setting, train, components, problem, streams, step_size=setting.step_size
     )
     estimator = method.fit(train, known)
     return Outcome.of(estimator, clustering.all_scores(estimator, test, problem, data))

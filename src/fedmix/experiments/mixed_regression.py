@@ -128,12 +128,7 @@ def known_of(setting: Settings, problem: Arrays, streams: Streams) -> dict[str, 
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: None,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: None, streams: Streams
 ) -> Outcome:
     """Fit one method and record its error in every round."""
     from fedmix.metrics.matching import clustering_accuracy, model_errors

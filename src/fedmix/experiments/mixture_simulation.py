@@ -140,16 +140,11 @@ def initial_values(setting: Settings, problem: Arrays, data: None, streams: Stre
         for k, true_means in enumerate(problem["means"]):  # the outlier has none
             order = linear_sum_assignment(cdist(true_means, means[k]))[1]
             weights[k], means[k] = weights[k][order], means[k][order]
-    return {"weights": weights, "means": means}
+    return {"initial_weights": weights, "initial_means": means}
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: None,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: None, streams: Streams
 ) -> Outcome:
     """Fit one method. Its errors are the largest over the good clients.
 
@@ -170,7 +165,7 @@ def run(
         "max_rounds": setting.max_rounds,
         "tol": setting.tol,
         "random_state": streams.integer(f"method {method.estimator}"),
-        "starts": {"mixtures": (initial["weights"], initial["means"])},
+        "starts": {"mixtures": (problem["initial_weights"], problem["initial_means"])},
     }
     estimator = method.fit(clients_in(problem, "train"), known)
     good = len(problem["weights"])

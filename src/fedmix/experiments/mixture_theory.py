@@ -86,12 +86,7 @@ def _start(setting: Settings, means: NDArray, rng: np.random.Generator) -> Array
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: None,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: None, streams: Streams
 ) -> Outcome:
     """Fit one method. Its errors are the largest over the good clients."""
     from fedmix.simulate.mixtures import Truth

@@ -122,12 +122,7 @@ def initial_values(setting: Settings, problem: Arrays, data: Dataset, streams: S
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: Dataset,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: Dataset, streams: Streams
 ) -> Outcome:
     """Fit one method to the training data. The score is the mean over good clients' test data."""
     from fedmix.experiments.clustering import error_of, in_numbers
@@ -136,14 +131,14 @@ def run(
     if method.name in setting.own_start:
         own = setting.own_start[method.name].model_dump(exclude_none=True)
         setting = setting.model_copy(update=own)
-        initial = initial_values(setting, problem, data, streams)
+        problem = problem | initial_values(setting, problem, data, streams)
     clean, test = _scaled(setting, problem, data, streams)
     train = _contaminated(clean, setting, problem, data, streams)
     method = replace(method, parameters=in_numbers(method.parameters, clean))
     known = {
         "n_components": setting.n_components,
         "random_state": streams.integer(f"method {method.estimator}"),
-        "starts": {"mixtures": (initial["weights"], initial["means"])},
+        "starts": {"mixtures": (problem["initial_weights"], problem["initial_means"])},
     }
     if method.parameters.get("penalty_scale") == "held-out":
         # The shared initial values used all points, including those that will be held out.

@@ -78,16 +78,14 @@ def read_scenario(description: Mapping[str, Any], data: str | None = None) -> Sc
     return Scenario(**description, data=load_dataset(data) if data else None)
 
 
-def start_of(scenario: Scenario, replication: int) -> tuple[Arrays, Arrays]:
-    """Return the problem and the initial values that all methods of a replication share.
-
-    The initial values are empty if the experiment has none.
-    """
+def problem_of(scenario: Scenario, replication: int) -> Arrays:
+    """Return the problem that all methods of a replication share, with any initial values."""
     module, settings, data = scenario.module, scenario.settings, scenario.data
-    problem = module.make_problem(settings, data, scenario.streams(replication))
-    if not hasattr(module, "initial_values"):
-        return problem, {}
-    return problem, module.initial_values(settings, problem, data, scenario.streams(replication))
+    streams = scenario.streams(replication)
+    problem = module.make_problem(settings, data, streams)
+    if hasattr(module, "initial_values"):
+        problem = problem | module.initial_values(settings, problem, data, streams)
+    return problem
 
 
 @dataclass(frozen=True)
@@ -147,10 +145,12 @@ def run_block(
         if not missing:
             continue
         started = time.process_time()
-        problem, initial = start_of(scenario, r)
+        problem = problem_of(scenario, r)
         shared = time.process_time() - started
         for method in missing:
-            fit = _run_fit(scenario, method, r, _copied(problem), _copied(initial), timeout)
+            # A copy, so that no other method sees this method's changes
+            own = {name: values.copy(order="K") for name, values in problem.items()}
+            fit = _run_fit(scenario, method, r, own, timeout)
             fit.timing.update(shared_seconds=shared, warm=method.name in warm)
             fits[method.name, r] = fit
             warm.add(method.name)
@@ -185,21 +185,11 @@ def tables_of(
     return _typed(pd.DataFrame(results)), pd.DataFrame(timings)
 
 
-def _copied(arrays: Arrays) -> Arrays:
-    """Return copies for one method, so that no other method sees its changes."""
-    return {name: values.copy(order="K") for name, values in arrays.items()}
-
-
 def _run_fit(
-    scenario: Scenario,
-    method: Method,
-    replication: int,
-    problem: Arrays,
-    initial: Arrays,
-    timeout: float | None,
+    scenario: Scenario, method: Method, replication: int, problem: Arrays, timeout: float | None
 ) -> Fit:
     wall, cpu = time.perf_counter(), time.process_time()
-    rows, seconds = _attempt(scenario, method, problem, initial, replication, timeout)
+    rows, seconds = _attempt(scenario, method, replication, problem, timeout)
     timing = {
         "status": rows[0]["status"],
         "seconds": time.perf_counter() - wall if seconds is None else seconds,
@@ -213,26 +203,21 @@ def _run_fit(
 
 
 def run_replication(
-    scenario: Scenario, method: Method, replication: int, problem: Arrays, initial: Arrays
+    scenario: Scenario, method: Method, replication: int, problem: Arrays
 ) -> Outcome:
     """Run one method on one replication, without catching errors."""
     return scenario.module.run(
-        method, scenario.settings, problem, initial, scenario.data, scenario.streams(replication)
+        method, scenario.settings, problem, scenario.data, scenario.streams(replication)
     )
 
 
 def _attempt(
-    scenario: Scenario,
-    method: Method,
-    problem: Arrays,
-    initial: Arrays,
-    replication: int,
-    timeout: float | None,
+    scenario: Scenario, method: Method, replication: int, problem: Arrays, timeout: float | None
 ) -> tuple[list[dict[str, Any]], float | None]:
     """Return the result rows, and the seconds of the fit if the experiment reports them."""
     try:
         with _deadline(timeout):
-            outcome = run_replication(scenario, method, replication, problem, initial)
+            outcome = run_replication(scenario, method, replication, problem)
         return _success(outcome), outcome.seconds
     except DivergenceError as error:
         return [_failure("diverged", error)], None

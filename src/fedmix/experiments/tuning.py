@@ -65,12 +65,7 @@ _VETO = 2 / 3
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: Dataset,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: Dataset, streams: Streams
 ) -> Outcome:
     """Fit every candidate and score each criterion's choice on the good clients' test data."""
     from fedmix.experiments.clustering import error_of
@@ -87,7 +82,7 @@ def run(
         "penalty_scale": 2.0 * typical_deviation(train),
         "random_state": streams.integer(f"method {method.estimator}"),
     }
-    shared = {"starts": {"mixtures": (initial["weights"], initial["means"])}}
+    shared = {"starts": {"mixtures": (problem["initial_weights"], problem["initial_means"])}}
     own = {"init": setting.initialization} if method.kind.starts_from == "mixtures" else {}
     # The shared start has the true number of components.
     start: dict[str, Any] = own if name == "n_components" else shared

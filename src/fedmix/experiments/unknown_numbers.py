@@ -53,12 +53,7 @@ make_problem = cluster_simulation.make_problem
 
 
 def run(
-    method: Method,
-    setting: Settings,
-    problem: Arrays,
-    initial: Arrays,
-    data: None,
-    streams: Streams,
+    method: Method, setting: Settings, problem: Arrays, data: None, streams: Streams
 ) -> Outcome:
     """Fit one method with the true numbers, and again with wrong numbers."""
     from fedmix.experiments.clustering import fit_method, known_numbers

@@ -22,7 +22,13 @@ import pandas as pd
 
 from fedmix.errors import ConfigurationError
 from fedmix.experiments.base import Method, Outcome
-from fedmix.experiments.runner import Scenario, read_scenario, run_block, run_replication, start_of
+from fedmix.experiments.runner import (
+    Scenario,
+    problem_of,
+    read_scenario,
+    run_block,
+    run_replication,
+)
 from fedmix.pipeline.coverage import methods_in, scenario_of
 from fedmix.pipeline.evidence import FIT, ROUNDED, SAME, unverified, write_evidence
 from fedmix.pipeline.plan import Setting, Study
@@ -88,8 +94,8 @@ def prepare_rerun(
     [chosen] = _methods(planned_study, planned_setting, [method])
 
     def run() -> Outcome:
-        problem, initial = start_of(scenario, replication)
-        return run_replication(scenario, chosen, replication, problem, initial)
+        problem = problem_of(scenario, replication)
+        return run_replication(scenario, chosen, replication, problem)
 
     return run
 

@@ -123,7 +123,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class Ordinary:
-    """One replication of any experiment, by its own functions. Equal settings share their start.
+    """One replication of any experiment, by its own functions. Equal settings share their problem.
 
     ``data`` holds the data sets, by the names of the data set and its embedding; none for
     simulations.
@@ -132,24 +132,24 @@ class Ordinary:
     experiment: str
     data: Mapping[tuple[str, str], Dataset]
     streams: Streams
-    _started: dict[str, tuple[Arrays, Arrays]] = field(default_factory=dict, init=False, repr=False)
+    _problems: dict[str, Arrays] = field(default_factory=dict, init=False, repr=False)
 
     def score(self, setting: Mapping[str, Any], method: Method, metric: str) -> float:
         """Return a method's score; NaN if the fit diverged or the score is undefined."""
         from sklearn.exceptions import ConvergenceWarning
 
-        from fedmix.experiments.runner import Scenario, run_replication, start_of
+        from fedmix.experiments.runner import Scenario, problem_of, run_replication
 
         data = self.data[setting["dataset"], setting["embedding"]] if self.data else None
         own, replication = self.streams, self.streams.replication
         scenario = Scenario(own.study, "", own.setting, self.experiment, setting, data)
         key = json.dumps(setting, sort_keys=True)
-        if key not in self._started:
-            self._started[key] = start_of(scenario, replication)
+        if key not in self._problems:
+            self._problems[key] = problem_of(scenario, replication)
         try:
             with warnings.catch_warnings():  # the number of rounds is one of the choices
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                outcome = run_replication(scenario, method, replication, *self._started[key])
+                outcome = run_replication(scenario, method, replication, self._problems[key])
         except DivergenceError:
             return float("nan")
         return float(outcome.metrics.get(metric, "nan"))
