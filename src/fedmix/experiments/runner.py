@@ -182,7 +182,8 @@ def tables_of(
         identity = {**identity_of(scenario, method), "replication": r}
         results += [{**identity, **row} for row in fits[method.name, r].rows]
         timings.append({**identity, **fits[method.name, r].timing})
-    return _typed(pd.DataFrame(results)), pd.DataFrame(timings)
+    kinds = {"round": "Int64", "value": "float64", "rounds": "int64", "replication": "int64"}
+    return pd.DataFrame(results).astype(kinds), pd.DataFrame(timings)
 
 
 def _run_fit(
@@ -291,11 +292,6 @@ def identity_of(scenario: Scenario, method: Method) -> dict[str, Any]:
 def _prefixed(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
     plain = (str, int, float, bool)
     return {prefix + name: value for name, value in values.items() if isinstance(value, plain)}
-
-
-def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    kinds = {"round": "Int64", "value": "float64", "rounds": "int64", "replication": "int64"}
-    return frame.astype(kinds)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Contaminated clients: their choice, and the data that replace theirs.
 
 FedGrEM's paper contaminates clients of real data but does not report how (Section 4.2). There are
-therefore several kinds, one function each, which :data:`CONTAMINATIONS` lists by name. Some replace
+therefore several kinds, which :data:`CONTAMINATIONS` lists by name. Some replace
 a client's points, others its responses. To add a kind, write a function and add it to the list.
 Contaminate the data after any standardisation of each client, because standardising a contaminated
 client would undo some kinds.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +20,8 @@ from fedmix.checks import check_choice
 from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.partition.scaling import column_scales
+
+FloatArray = NDArray[np.float64]
 
 #: Shift and standard deviation of the simulations' outlier client in the authors' program ...
 SHIFT, SPREAD = 2.5, 2.0
@@ -134,7 +137,7 @@ def contaminate(
     if len(bad) == 0:
         return clients
     good = np.setdiff1d(np.arange(len(clients)), bad)
-    reference = Reference(clients.subset(good))
+    good_labels = None
     if labels is not None:
         labels = np.asarray(labels)
         if labels.shape != (clients.n_points,):
@@ -143,7 +146,8 @@ def contaminate(
                 f"{labels.shape}."
             )
         own_labels = clients.split(labels)
-        reference = Reference(reference.clients, np.concatenate([own_labels[k] for k in good]))
+        good_labels = np.concatenate([own_labels[k] for k in good])
+    reference = Reference(clients.subset(good), good_labels)
     arrays = list(clients)
     for k in bad:
         arrays[k] = CONTAMINATIONS["points"][kind](clients[k], rng, reference)
@@ -153,9 +157,7 @@ def contaminate(
 def _numbers_of(contaminated: Sequence[int] | NDArray, n_clients: int) -> NDArray[np.int64]:
     """Return the numbers of the contaminated clients, sorted, or raise ConfigurationError."""
     found = np.unique(contaminated)
-    if len(found) == 0:
-        return found.astype(np.int64)
-    if found.dtype.kind not in "iu" or found[0] < 0 or found[-1] >= n_clients:
+    if found.size and (found.dtype.kind not in "iu" or found[0] < 0 or found[-1] >= n_clients):
         raise ConfigurationError(
             f"contaminated is {contaminated!r}: expected numbers of clients, 0 to {n_clients - 1}. "
             "np.flatnonzero(mask) gives the numbers of a mask."
@@ -163,60 +165,28 @@ def _numbers_of(contaminated: Sequence[int] | NDArray, n_clients: int) -> NDArra
     return found.astype(np.int64)
 
 
-def _gaussian_points(
-    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
-) -> NDArray[np.float64]:
-    """Draw the program's outlier in the data's own scale: N(m + 2.5 s, 4 s^2) in each column.
+def _noise_in_scale(
+    points: FloatArray, rng: np.random.Generator, reference: Reference, shift: float, spread: float
+) -> FloatArray:
+    """Draw from N(m + shift s, (spread s)^2) in each column.
 
     m and s are the mean and the standard deviation of the good clients' pooled column.
     """
-    return _noise_in_scale(points, rng, reference, SHIFT, SPREAD)
-
-
-def _wide_noise(
-    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
-) -> NDArray[np.float64]:
-    """Draw from N(m, 9 s^2) in each column, with m and s as in ``gaussian``."""
-    return _noise_in_scale(points, rng, reference, 0.0, WIDE_SPREAD)
-
-
-def _far_outlier(
-    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
-) -> NDArray[np.float64]:
-    """Draw from N(m + 10 s, s^2) in each column, with m and s as in ``gaussian``."""
-    return _noise_in_scale(points, rng, reference, FAR_SHIFT, 1.0)
-
-
-def _noise_in_scale(
-    points: NDArray[np.float64],
-    rng: np.random.Generator,
-    reference: Reference,
-    shift: float,
-    spread: float,
-) -> NDArray[np.float64]:
-    """Draw normal points; ``shift`` and ``spread`` count in the columns' standard deviations."""
     pooled = reference.clients.points
     scale = column_scales(pooled)
     return pooled.mean(axis=0) + scale * (shift + spread * rng.standard_normal(points.shape))
 
 
-def _simulation(
-    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
-) -> NDArray[np.float64]:
-    """Draw the program's outlier unchanged, N(2.5, 4) in every coordinate."""
-    return SHIFT + SPREAD * rng.standard_normal(points.shape)
-
-
-def _simulation_as_written(
-    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
-) -> NDArray[np.float64]:
-    """Draw the paper's outlier unchanged, N(2, 3) in every coordinate."""
-    return SHIFT_AS_WRITTEN + SPREAD_AS_WRITTEN * rng.standard_normal(points.shape)
+def _noise(
+    points: FloatArray, rng: np.random.Generator, reference: Reference, shift: float, spread: float
+) -> FloatArray:
+    """Draw from N(shift, spread^2) in every coordinate."""
+    return shift + spread * rng.standard_normal(points.shape)
 
 
 def _shuffled_coordinates(
-    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
-) -> NDArray[np.float64]:
+    points: FloatArray, rng: np.random.Generator, reference: Reference
+) -> FloatArray:
     """Reorder the client's coordinates by one random permutation, the same for all its points.
 
     Each coordinate moves to another position (a cyclic shift of a random order). The client still
@@ -230,9 +200,7 @@ def _shuffled_coordinates(
     return shuffled
 
 
-def _shift_points(
-    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
-) -> NDArray[np.float64]:
+def _shift_points(points: FloatArray, rng: np.random.Generator, reference: Reference) -> FloatArray:
     """Move the client's points together, in a random direction.
 
     The distance is 2.5 standard deviations of the good clients' columns, as a root mean square over
@@ -243,9 +211,7 @@ def _shift_points(
     return points + SHIFT * direction * column_scales(reference.clients.points)
 
 
-def _single_class(
-    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
-) -> NDArray[np.float64]:
+def _single_class(points: FloatArray, rng: np.random.Generator, reference: Reference) -> FloatArray:
     """Draw the good clients' points of one random class, with repeats if there are too few."""
     if reference.labels is None:
         raise DataError("Contamination 'single_class' needs labels, but the data set has none.")
@@ -254,16 +220,14 @@ def _single_class(
 
 
 def _sign_flip_points(
-    points: NDArray[np.float64], rng: np.random.Generator, reference: Reference
-) -> NDArray[np.float64]:
+    points: FloatArray, rng: np.random.Generator, reference: Reference
+) -> FloatArray:
     """Draw the points of a random good client with all signs flipped."""
     donors = np.flatnonzero(reference.clients.sizes)
     return -_draw(reference.clients[rng.choice(donors)], len(points), rng)
 
 
-def _draw(
-    points: NDArray[np.float64], n_points: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _draw(points: FloatArray, n_points: int, rng: np.random.Generator) -> FloatArray:
     """Draw rows without replacement, or with replacement if there are too few."""
     return points[rng.choice(len(points), size=n_points, replace=n_points > len(points))]
 
@@ -295,13 +259,13 @@ def _flipped_responses(x: NDArray, y: NDArray, length: float, rng: np.random.Gen
 #: (n_k, d), a generator and a :class:`Reference`, and returns n_k other points. A kind of
 #: "responses" takes points (n_k, d), responses (n_k,), the true models' mean norm (a response's
 #: standard deviation) and a generator, and returns n_k other responses.
-CONTAMINATIONS: dict[str, dict[str, Callable[..., NDArray[np.float64]]]] = {
+CONTAMINATIONS: dict[str, dict[str, Callable[..., FloatArray]]] = {
     "points": {
-        "gaussian": _gaussian_points,
-        "wide_noise": _wide_noise,
-        "far_outlier": _far_outlier,
-        "simulation": _simulation,
-        "simulation_as_written": _simulation_as_written,
+        "gaussian": partial(_noise_in_scale, shift=SHIFT, spread=SPREAD),
+        "wide_noise": partial(_noise_in_scale, shift=0.0, spread=WIDE_SPREAD),
+        "far_outlier": partial(_noise_in_scale, shift=FAR_SHIFT, spread=1.0),
+        "simulation": partial(_noise, shift=SHIFT, spread=SPREAD),
+        "simulation_as_written": partial(_noise, shift=SHIFT_AS_WRITTEN, spread=SPREAD_AS_WRITTEN),
         "shuffled_coordinates": _shuffled_coordinates,
         "shift": _shift_points,
         "single_class": _single_class,

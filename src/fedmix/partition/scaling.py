@@ -15,6 +15,8 @@ from fedmix.checks import check_choice
 from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError, DataError
 
+FloatArray = NDArray[np.float64]
+
 JITTER = 0.01
 
 
@@ -105,8 +107,11 @@ def standardize_clients(train: Clients, test: Clients) -> tuple[Clients, Clients
         If the numbers of clients or features differ.
     """
     _check_same_clients(train, test)
-    pairs = [_standardize(*own) for own in zip(train, test, strict=True)]
-    scaled_train, scaled_test = zip(*pairs, strict=True)
+    scaled_train, scaled_test = [], []
+    for own, new in zip(train, test, strict=True):
+        mean, deviation = location_and_scale(own)
+        scaled_train.append((own - mean) / deviation)
+        scaled_test.append((new - mean) / deviation)
     return train.with_points(scaled_train), test.with_points(scaled_test)
 
 
@@ -147,7 +152,7 @@ def jitter_constant_columns(
     return clients.with_points(jittered)
 
 
-def column_scales(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def column_scales(points: FloatArray) -> FloatArray:
     """Return the columns' standard deviations (with n - 1), of shape (d,); 0 below two points.
 
     Columns are first scaled to a largest value of one, so that squares do not overflow or vanish.
@@ -166,16 +171,9 @@ def _check_same_clients(train: Clients, test: Clients) -> None:
         raise DataError(f"Training and test data are not of the same clients: {train} and {test}.")
 
 
-def _standardize(
-    train: NDArray[np.float64], test: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    mean, deviation = location_and_scale(train)
-    return (train - mean) / deviation, (test - mean) / deviation
-
-
 def location_and_scale(
-    points: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    points: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
     """Return the columns' means and standard deviations, (d,); 0 and 1 without points.
 
     The standard deviation of a column that is constant up to rounding is 1.
@@ -186,14 +184,14 @@ def location_and_scale(
     return mean, _or_one(column_scales(points), mean)
 
 
-def _or_one(scales: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.float64]:
+def _or_one(scales: FloatArray, level: FloatArray) -> FloatArray:
     """Replace the scales (d,) of columns that are constant up to rounding by one."""
     constant = scales <= 1e-14 * np.abs(level)
     return np.where(constant | (scales == 0.0), 1.0, scales)
 
 
 def _shift_and_divide(
-    train: Clients, test: Clients, shift: NDArray[np.float64], divisor: NDArray[np.float64] | float
+    train: Clients, test: Clients, shift: FloatArray, divisor: FloatArray | float
 ) -> tuple[Clients, Clients]:
     return (
         train.with_points(train.split((train.points - shift) / divisor)),
