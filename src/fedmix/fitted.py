@@ -14,7 +14,6 @@ from fedmix.errors import DataError, nearest_names
 
 #: What ``clients=`` says for clients that were not in the fit.
 NEW = "new"
-_CLIENTS = "expected clients to be a list of names or 'new'"
 
 
 def remember(estimator: Any, clients: Clients) -> None:
@@ -75,8 +74,6 @@ def owners_of(
     if isinstance(wanted, str) and wanted == NEW:
         return np.full(len(clients), -1)
     if wanted is not None:
-        if not isinstance(wanted, Iterable):
-            raise DataError(f"{type(estimator).__name__}: {_CLIENTS}, got {wanted!r}.")
         return _places(estimator, clients, wanted)
     if clients.named and estimator._clients_have_names:
         place = {name: k for k, name in enumerate(names)}
@@ -89,8 +86,10 @@ def _places(
 ) -> NDArray[np.int64]:
     """Return the places in the fit of the clients that are named in ``wanted``."""
     owner, names = type(estimator).__name__, estimator.client_names_
-    if isinstance(wanted, str):
-        raise DataError(f"{owner}: {_CLIENTS}, got {wanted!r}.")
+    if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+        raise DataError(
+            f"{owner}: expected clients to be a list of names or 'new', got {wanted!r}."
+        )
     wanted = list(wanted)
     if any(not isinstance(name, Hashable) for name in wanted):
         raise DataError(

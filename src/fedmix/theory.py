@@ -69,28 +69,11 @@ def theorem2(
     local: str = "fedavg",
     local_steps: int = 5,
 ) -> Theorem2:
-    """Return the quantities of Theorem 2.
+    """Return the quantities of Theorem 2 for clients of some sizes (M,) and true labels (M,).
 
-    Parameters
-    ----------
-    sizes : array-like of shape (M,)
-        Number of points of each client.
-    labels : array-like of shape (M,)
-        True cluster of each client.
-    models : array-like of shape (k, d)
-        True models.
-    noise : float
-        Standard deviation sigma of the noise.
-    learning_rate, gamma : float
-        eta and ``eta max_i ||X_i||^2 / n_i``.
-    local : {"fedavg", "fedprox"}, default="fedavg"
-        Local training.
-    local_steps : int, default=5
-        The number s of local steps. FedProx always has 1.
-
-    Returns
-    -------
-    Theorem2
+    ``models`` are the true ones, of shape (k, d), ``noise`` is sigma, ``learning_rate`` eta, and
+    ``gamma`` is ``eta max_i ||X_i||^2 / n_i``. ``local`` is "fedavg", with s = ``local_steps``, or
+    "fedprox", which always has one step.
     """
     sizes, labels, models = np.asarray(sizes), np.asarray(labels), np.asarray(models)
     n_clusters, n_features = models.shape
@@ -131,19 +114,11 @@ def size_imbalance(sizes: ArrayLike) -> float:
 
 
 def observed_rate(errors: ArrayLike) -> float:
-    """Return the rate at which a trajectory contracts towards its last value.
+    """Return the rate r of ``(1 - r)^t`` at which a trajectory contracts towards its last value.
 
-    Parameters
-    ----------
-    errors : array-like of shape (rounds + 1,)
-        Distance to the truth after each round.
-
-    Returns
-    -------
-    float
-        The rate r of ``(1 - r)^t``. It is fitted to the excess over the last value, in the rounds
-        where the excess is between one hundredth and one half of the first excess. NaN if there
-        are fewer than three such rounds.
+    ``errors`` are distances to the truth after each round. The rate is fitted to the excess over
+    the last value, in the rounds where the excess is between one hundredth and one half of the
+    first excess. It is NaN if there are fewer than three such rounds.
     """
     errors = np.asarray(errors, dtype=np.float64)
     excess = errors - errors[-1]
@@ -171,14 +146,8 @@ def assumption_holds(
 
     The constants are unknown. The result therefore shows which of two settings is further inside
     the assumption, not whether a setting satisfies it. Only parts (iii), signal strength, and (iv),
-    sample size, are checked. The simulation must satisfy the others.
-
-    Parameters
-    ----------
-    n_points, n_clients, n_features, n_components : int
-        n, K, d and R.
-    separation : float
-        Delta.
+    sample size, are checked. The simulation must satisfy the others. The arguments are n, K, d, R
+    and Delta.
 
     References
     ----------

@@ -90,15 +90,7 @@ def problem_of(scenario: Scenario, replication: int) -> Arrays:
 
 @dataclass(frozen=True)
 class Fit:
-    """One replication of one method.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Rows of results, without the columns that identify the run.
-    timing : dict
-        The row of timings, without these columns.
-    """
+    """One replication of one method: rows of results and of timings, without the run's identity."""
 
     rows: list[dict[str, Any]]
     timing: dict[str, Any]
@@ -122,12 +114,8 @@ def run_block(
 
     Parameters
     ----------
-    scenario : Scenario
-        The setting.
-    methods : sequence of Method
-        The configured methods.
-    replications : iterable of int
-        The block's replications.
+    scenario, methods, replications
+        The setting, the configured methods and the block's replications.
     timeout : float, optional
         Time limit of one replication in seconds; none by default.
     fits : mapping, optional
@@ -186,11 +174,35 @@ def tables_of(
     return pd.DataFrame(results).astype(kinds), pd.DataFrame(timings)
 
 
+def run_replication(
+    scenario: Scenario, method: Method, replication: int, problem: Arrays
+) -> Outcome:
+    """Run one method on one replication, without catching errors."""
+    return scenario.module.run(
+        method, scenario.settings, problem, scenario.data, scenario.streams(replication)
+    )
+
+
 def _run_fit(
     scenario: Scenario, method: Method, replication: int, problem: Arrays, timeout: float | None
 ) -> Fit:
     wall, cpu = time.perf_counter(), time.process_time()
-    rows, seconds = _attempt(scenario, method, replication, problem, timeout)
+    seconds = None  # of the fit alone, if the experiment reports them
+    try:
+        with _deadline(timeout):
+            outcome = run_replication(scenario, method, replication, problem)
+        rows, seconds = _success(outcome), outcome.seconds
+    except DivergenceError as error:
+        rows = [_failure("diverged", error)]
+    except ReplicationTimeout as error:
+        rows = [_failure("timeout", error)]
+    except (ConfigurationError, MemoryError, ImportError, OSError):
+        # Not a result: the request itself is wrong, or the job needs more memory. If a scheduler
+        # limits the address space, the import of a library that does not fit raises an OSError.
+        raise
+    except (Exception, SystemExit) as error:  # a method must not end the job as if all were done
+        logger.exception("replication %d of %s failed", replication, method.name)
+        rows = [_failure("error", error)]
     timing = {
         "status": rows[0]["status"],
         "seconds": time.perf_counter() - wall if seconds is None else seconds,
@@ -201,36 +213,6 @@ def _run_fit(
         "%s, replication %d: %s, %.2f s", method.name, replication, *list(timing.values())[:2]
     )
     return Fit(rows, timing)
-
-
-def run_replication(
-    scenario: Scenario, method: Method, replication: int, problem: Arrays
-) -> Outcome:
-    """Run one method on one replication, without catching errors."""
-    return scenario.module.run(
-        method, scenario.settings, problem, scenario.data, scenario.streams(replication)
-    )
-
-
-def _attempt(
-    scenario: Scenario, method: Method, replication: int, problem: Arrays, timeout: float | None
-) -> tuple[list[dict[str, Any]], float | None]:
-    """Return the result rows, and the seconds of the fit if the experiment reports them."""
-    try:
-        with _deadline(timeout):
-            outcome = run_replication(scenario, method, replication, problem)
-        return _success(outcome), outcome.seconds
-    except DivergenceError as error:
-        return [_failure("diverged", error)], None
-    except ReplicationTimeout as error:
-        return [_failure("timeout", error)], None
-    except (ConfigurationError, MemoryError, ImportError, OSError):
-        # Not a result: the request itself is wrong, or the job needs more memory. If a scheduler
-        # limits the address space, the import of a library that does not fit raises an OSError.
-        raise
-    except (Exception, SystemExit) as error:  # a method must not end the job as if all were done
-        logger.exception("replication %d of %s failed", replication, method.name)
-        return [_failure("error", error)], None
 
 
 def _success(outcome: Outcome) -> list[dict[str, Any]]:
