@@ -35,6 +35,9 @@ from pydantic_core import CoreSchema, core_schema
 from fedmix.errors import nearest_names
 
 Keys = tuple[Any, ...]
+Count = Annotated[int, Field(ge=1)]
+Number = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
 
 #: What texts with a pattern are, in words.
 PATTERNS = {

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from fedmix.configuration import Document, raise_all, read_document, validate
-from fedmix.declarations import Declared, Like, Named, Unique
+from fedmix.declarations import Count, Declared, Like, Named, Number, Positive, Unique
 from fedmix.errors import ConfigurationError
 
 # A generous number of bytes for one number as text with its separator, and for other content such
@@ -19,9 +19,6 @@ from fedmix.errors import ConfigurationError
 _LONGEST_NUMBER = 32
 _BESIDE = 1 << 26
 
-Count = Annotated[int, Field(ge=1)]
-Seed = Annotated[int, Field(ge=0)]
-Positive = Annotated[float, Field(gt=0)]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Columns = Annotated[list[str], Field(min_length=1)]
 
@@ -34,7 +31,7 @@ class WaveformOptions(Declared):
     """Options of Breiman's generator."""
 
     n_points: Count = 5000
-    seed: Seed = 0
+    seed: Number = 0
 
 
 class NpzOptions(Declared):
@@ -188,7 +185,7 @@ class TsneEmbedding(Declared):
     degrees_of_freedom: Literal["sklearn"] | Positive = 1.0
     init: Literal["pca", "random"] = "pca"
     pca_components: Count | None = 50
-    random_state: Seed = 0
+    random_state: Number = 0
 
 
 class VaeEmbedding(Declared):
@@ -202,7 +199,7 @@ class VaeEmbedding(Declared):
     n_training: Count | None = None
     layout: Literal["auto", "images", "vectors"] = "auto"
     device: str = "cpu"
-    random_state: Seed = 0
+    random_state: Number = 0
 
 
 class FileEmbedding(Declared):
@@ -256,7 +253,7 @@ class DatasetEntry(Declared):
     n_features: Count | None = Field(
         None, description="Number of features. Null allows any number, for local files only."
     )
-    class_counts: tuple[Seed, ...] | None = Field(
+    class_counts: tuple[Number, ...] | None = Field(
         None,
         strict=False,
         description="Number of points of each class; null if random or unknown.",
@@ -272,7 +269,7 @@ class DatasetEntry(Declared):
     n_groups: Count | None = Field(
         None, description="Number of groups (natural clients, such as writers)."
     )
-    constant_columns: Seed = Field(
+    constant_columns: Number = Field(
         0, description="Number of columns with only one value (margins of images)."
     )
     content_sha256: Sha256 | None = Field(

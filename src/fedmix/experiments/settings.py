@@ -18,14 +18,12 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import ConfigDict, Field
 
 from fedmix import declarations
+from fedmix.declarations import Count, Number, Positive
 from fedmix.errors import ConfigurationError, nearest_names
 
 #: Modules of this folder that are not experiments.
 NO_EXPERIMENTS = frozenset({"base", "clustering", "given_clients", "runner", "settings"})
 
-Count = Annotated[int, Field(ge=1)]
-Number = Annotated[int, Field(ge=0)]
-Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Candidates = Annotated[list[Positive], Field(min_length=1)]
